@@ -41,8 +41,9 @@ type Console struct {
 	api     *http.ServeMux
 	handler http.Handler
 
-	mu     sync.Mutex
-	unused *invitation // the link that nobody has used; nil: there is none
+	mu      sync.Mutex
+	unused  *invitation // the link that nobody has used; nil: there is none
+	waiting []once      // documents outside of path
 }
 
 // An invitation is a link that lets one browser in, until its context is done.
@@ -128,6 +129,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if why := crossOrigin(r); why != "" {
 		reply.Error(w, http.StatusForbidden, errors.New(why))
+		return
+	}
+	if document := c.served(r); document != nil {
+		document.ServeHTTP(w, r)
 		return
 	}
 	switch {

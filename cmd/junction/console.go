@@ -172,7 +172,7 @@ func (a *app) printLinks(ctx context.Context, link func() string) {
 
 // consoleRoutes adds to the API of the console what this user's processes say, and an inspector, which it returns.
 func (a *app) consoleRoutes(c *console.Console) consoleInspector {
-	inspector := a.newInspector()
+	inspector := a.newInspector(c.Once)
 	c.Handle("GET /instances", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all, err := instances(r.Context())
 		if err != nil {

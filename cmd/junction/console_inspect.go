@@ -32,12 +32,12 @@ func (i consoleInspector) Close() error {
 // newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
-func (a *app) newInspector() consoleInspector {
+func (a *app) newInspector(once func(http.Handler) string) consoleInspector {
 	own := &app{kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen, gateway: a.gateway}
 	own.flags.config, own.flags.verbose, own.flags.lowestLog = a.flags.config, a.flags.verbose, a.flags.lowestLog
 	own.shareLogins()
 	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
-	return consoleInspector{inspect.New(inspect.Options{Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+	return consoleInspector{inspect.New(inspect.Options{Once: once, Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()
