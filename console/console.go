@@ -21,6 +21,8 @@ const (
 	readHeaderTimeout = 10 * time.Second // for the headers of a request
 	idleTimeout       = 2 * time.Minute  // of a connection between two requests
 	tokenName         = "token"          // of the query of a link
+	printedTime       = 30 * time.Minute // that a link lives which nobody uses
+	openedTime        = 5 * time.Minute  // that one lives which a browser is to open at once
 )
 
 // policy is the Content-Security-Policy of everything: what a server wrote cannot run, even where the page would fail to
@@ -39,8 +41,16 @@ type Console struct {
 	api     *http.ServeMux
 	handler http.Handler
 
-	mu    sync.Mutex
-	token string // of the link that nobody has used; empty: there is none
+	mu      sync.Mutex
+	unused  *invitation // the link that nobody has used; nil: there is none
+	waiting []once      // documents outside of path
+}
+
+// An invitation is a link that lets one browser in, until its context is done.
+type invitation struct {
+	token string
+	ctx   context.Context
+	end   context.CancelFunc
 }
 
 // New makes a Console.
@@ -60,24 +70,45 @@ func New() *Console {
 // gets as far was let in, and asks from the page itself.
 func (c *Console) Handle(pattern string, h http.Handler) { c.api.Handle(pattern, h) }
 
-// Link makes the address that lets a browser in, once, of a console that is served at this origin, such as
-// http://127.0.0.1:8000. One that was made before, and that nobody has used, ends. Where is the view to open, such as
+// Link makes the address that lets a browser in, once and within 30 minutes, of a console that is served at this origin, such
+// as http://127.0.0.1:8000. One that was made before, and that nobody has used, ends. Where is the view to open, such as
 // "inspector/weather"; it may be empty.
 func (c *Console) Link(origin, where string) string {
-	token := rand.Text()
-	c.mu.Lock()
-	c.token = token
-	c.mu.Unlock()
+	link, _ := c.invite(origin, where, printedTime)
+	return link
+}
+
+// OpenedLink is [Console.Link] for a link that is opened in a browser at once: it ends after 5 minutes. Over is closed when the
+// link lets nobody in any more: somebody used it, another one took its place, it is too old, or Serve ended.
+func (c *Console) OpenedLink(origin, where string) (link string, over <-chan struct{}) {
+	return c.invite(origin, where, openedTime)
+}
+
+func (c *Console) invite(origin, where string, life time.Duration) (link string, over <-chan struct{}) {
+	i := &invitation{token: rand.Text()}
+	i.ctx, i.end = context.WithTimeout(context.Background(), life)
+	c.replace(i)
 	if where != "" {
 		where = "#/" + where
 	}
-	return origin + c.path + "?" + tokenName + "=" + token + where
+	return origin + c.path + "?" + tokenName + "=" + i.token + where, i.ctx.Done()
+}
+
+// replace ends the link that nobody has used; next may be nil.
+func (c *Console) replace(next *invitation) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unused != nil {
+		c.unused.end()
+	}
+	c.unused = next
 }
 
 // Serve serves the console until ctx is done. The listener, which Serve closes, must be at a loopback address.
 func (c *Console) Serve(ctx context.Context, l net.Listener, logger *log.Logger) error {
 	base, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer c.replace(nil)
 	s := &http.Server{Handler: c, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: logger,
 		BaseContext: func(net.Listener) context.Context { return base }}
 	defer context.AfterFunc(ctx, func() { s.Close() })()
@@ -98,6 +129,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	if why := crossOrigin(r); why != "" {
 		reply.Error(w, http.StatusForbidden, errors.New(why))
+		return
+	}
+	if document := c.served(r); document != nil {
+		document.ServeHTTP(w, r)
 		return
 	}
 	switch {
@@ -166,10 +201,11 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 func (c *Console) redeem(token string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(c.token)) == 0 {
+	if c.unused == nil || c.unused.ctx.Err() != nil || subtle.ConstantTimeCompare([]byte(token), []byte(c.unused.token)) == 0 {
 		return false
 	}
-	c.token = ""
+	c.unused.end()
+	c.unused = nil
 	return true
 }
 

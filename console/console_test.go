@@ -1,12 +1,16 @@
 package console
 
 import (
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/console/reply"
 )
@@ -93,6 +97,52 @@ func TestALinkLetsOneBrowserIn(t *testing.T) {
 	if status, text, _ := asked(t, "GET", link, "", "Cookie", cookie); status != http.StatusOK || !strings.Contains(text, "enter.js") {
 		t.Errorf("the browser that is in gets %d when it opens the link again:\n%s", status, text)
 	}
+}
+
+func TestALinkThatNobodyUsesEnds(t *testing.T) {
+	for name, test := range map[string]struct {
+		life time.Duration
+		link func(*Console) (string, <-chan struct{})
+	}{
+		"printed": {printedTime, func(c *Console) (string, <-chan struct{}) { return c.Link("http://127.0.0.1:1", ""), nil }},
+		"opened":  {openedTime, func(c *Console) (string, <-chan struct{}) { return c.OpenedLink("http://127.0.0.1:1", "") }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				for after, want := range map[time.Duration]int{test.life - time.Second: http.StatusOK, test.life + time.Second: http.StatusUnauthorized} {
+					c := New()
+					link, over := test.link(c)
+					time.Sleep(after)
+					w := httptest.NewRecorder()
+					c.ServeHTTP(w, httptest.NewRequest("GET", link, nil))
+					if w.Code != want {
+						t.Errorf("after %v it gets %d, want %d", after, w.Code, want)
+					}
+					if over != nil {
+						<-over // used, or too old
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAnOpenedLinkIsOverWhenAnotherTakesItsPlace(t *testing.T) {
+	c := New()
+	_, over := c.OpenedLink("http://127.0.0.1:1", "")
+	c.Link("http://127.0.0.1:1", "")
+	<-over
+	_, over = c.OpenedLink("http://127.0.0.1:1", "")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Serve(ctx, l, nil); err != context.Canceled {
+		t.Errorf("Serve ends with %v", err)
+	}
+	<-over
 }
 
 func TestNothingIsServedToWhoWasNotLetIn(t *testing.T) {

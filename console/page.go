@@ -50,10 +50,10 @@ func serveClosed(w http.ResponseWriter) {
 const closed = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Junction</title>
 <h1>This link lets nobody in</h1>
-<p>It was used before, or belongs to a console that ended. <code>junction console</code> and <code>junction inspect</code> print a
+<p>It was used before, is too old, or belongs to a console that ended. <code>junction console</code> and <code>junction inspect</code> print a
 new one when you press Enter in their terminal; in <code>junction chat</code> say <code>/console</code> again; for
 <code>junction up --console</code> run <code>junction console</code>.</p>
-<p lang="zh">此链接已使用过，或所属的控制台已结束。在 <code>junction console</code> 或 <code>junction inspect</code> 的终端中按 Enter
+<p lang="zh">此链接已使用过、已过期，或所属的控制台已结束。在 <code>junction console</code> 或 <code>junction inspect</code> 的终端中按 Enter
 键可得到新链接；在 <code>junction chat</code> 中请再次输入 <code>/console</code>；若使用 <code>junction up --console</code>，请运行
 <code>junction console</code>。</p>
 `

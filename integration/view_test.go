@@ -19,6 +19,8 @@ const tries = {
   storage: () => { localStorage.setItem('a', 'b'); return 'kept' },
   page: () => parent.document.title,
   popup: () => String(open('about:blank')),
+  address: () => location.pathname.replace(/^\/[A-Z0-9]{26}$/, 'its own'),
+  addresses: () => [location.href, document.baseURI, document.referrer, ...location.ancestorOrigins ?? [], ...performance.getEntries().map(e => e.name)].filter(a => /api|connections/.test(a)).join(),
   request: async () => (await fetch(location.href)).status,
   picture: () => new Promise((resolve, reject) => { const i = new Image(); i.onload = () => resolve('loaded'); i.onerror = () => reject(new Error('refused')); i.src = new URL('/icon.svg', location.href) }),
 }
@@ -46,7 +48,7 @@ func TestViewsAreShownInAFrameOfTheirOwn(t *testing.T) {
 		want   string // the beginning of what it says
 	}{
 		"official": {map[string]any{"command": node(t), "args": []string{appServer(t, "basic-vanillajs"), "--stdio"}}, "ui://get-time/mcp-app.html", `{"method":"ui/initialize",`},
-		"hostile":  {map[string]any{"url": remote.URL}, "ui://hostile", `{"origin":"null","cookie":"refused","storage":"refused","page":"refused","popup":"null","request":"refused","picture":"refused"}`},
+		"hostile":  {map[string]any{"url": remote.URL}, "ui://hostile", `{"origin":"null","cookie":"refused","storage":"refused","page":"refused","popup":"null","address":"its own","addresses":"","request":"refused","picture":"refused"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server, err := json.Marshal(test.server)

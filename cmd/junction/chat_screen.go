@@ -81,11 +81,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 
 // console opens the console in the person's browser, if there is one, and returns a link to it.
 func (t *chatSetup) console(ctx context.Context) (string, error) {
-	link, err := t.app.consoleLink(ctx)
-	if err == nil {
-		showPage(ctx, link)
-	}
-	return link, err
+	return t.app.consoleLink(ctx, true)
 }
 
 // plain has the conversation go on line by line. Where standard output is no terminal, it gets

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os/exec"
 	"sync"
 	"syscall"
 
@@ -73,13 +72,15 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 		view = "inspector/" + id
 	}
 	origin := "http://" + l.Addr().String()
-	link := c.Link(origin, view)
-	a.out.Printf("The console is at\n  %s\n", link)
-	if !o.noBrowser && a.person != nil {
-		showPage(ctx, link)
-	}
 	var asking sync.WaitGroup
 	defer asking.Wait()
+	if !o.noBrowser && a.person != nil && canOpenBrowser() {
+		link, over := c.OpenedLink(origin, view)
+		a.out.Printf("The console is at\n  %s\n", link)
+		a.openOnce(ctx, link, over, &asking)
+	} else {
+		a.out.Printf("The console is at\n  %s\n", c.Link(origin, view))
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if a.person != nil && !a.person.Away() {
@@ -108,18 +109,6 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	return l, nil
 }
 
-// showPage opens a page in the browser, if there is one.
-func showPage(ctx context.Context, page string) {
-	if !canOpenBrowser() {
-		return
-	}
-	name, args := browser()
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, page)...)
-	if err := cmd.Start(); err == nil {
-		go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
-	}
-}
-
 // A sideConsole is the console of a command that does something else.
 type sideConsole struct {
 	mu      sync.Mutex
@@ -127,10 +116,12 @@ type sideConsole struct {
 	origin  string
 	cancel  context.CancelFunc
 	ended   chan struct{}
+	opening sync.WaitGroup // pages that a browser is to open
 }
 
-// consoleLink serves the console, from the first time until the command ends, and returns a link to it.
-func (a *app) consoleLink(ctx context.Context) (string, error) {
+// consoleLink serves the console, from the first time until the command ends, and returns a link to it, which is opened if that
+// is wanted and there is a browser.
+func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
 	s := &a.side
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,13 +144,19 @@ func (a *app) consoleLink(ctx context.Context) (string, error) {
 		a.closers = append(a.closers, s)
 		a.closing.Unlock()
 	}
-	return s.console.Link(s.origin, ""), nil
+	if !open || !canOpenBrowser() {
+		return s.console.Link(s.origin, ""), nil
+	}
+	link, over := s.console.OpenedLink(s.origin, "")
+	a.openOnce(ctx, link, over, &s.opening)
+	return link, nil
 }
 
 // Close implements [io.Closer].
 func (s *sideConsole) Close() error {
 	s.cancel()
 	<-s.ended
+	s.opening.Wait()
 	return nil
 }
 
@@ -175,7 +172,7 @@ func (a *app) printLinks(ctx context.Context, link func() string) {
 
 // consoleRoutes adds to the API of the console what this user's processes say, and an inspector, which it returns.
 func (a *app) consoleRoutes(c *console.Console) consoleInspector {
-	inspector := a.newInspector()
+	inspector := a.newInspector(c.Once)
 	c.Handle("GET /instances", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all, err := instances(r.Context())
 		if err != nil {

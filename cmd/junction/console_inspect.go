@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -31,12 +32,12 @@ func (i consoleInspector) Close() error {
 // newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
-func (a *app) newInspector() consoleInspector {
+func (a *app) newInspector(once func(http.Handler) string) consoleInspector {
 	own := &app{kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen, gateway: a.gateway}
 	own.flags.config, own.flags.verbose, own.flags.lowestLog = a.flags.config, a.flags.verbose, a.flags.lowestLog
 	own.shareLogins()
 	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
-	return consoleInspector{inspect.New(inspect.Options{Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+	return consoleInspector{inspect.New(inspect.Options{Once: once, Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()
@@ -117,6 +118,8 @@ func (in *inspected) unopened(err error) error {
 	}
 	fault := inspect.Fault{Link: "entry", Cause: plainText(err), Remedy: "change the entry"}
 	switch {
+	case errors.As(err, new(*url.Error)): // which quotes it, with what may be secret in it
+		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH, with % before two hexadecimal digits only"
 	case errors.Is(err, config.ErrNotSet), errors.Is(err, config.ErrSecret):
 		fault.Link, fault.Remedy = "variables", variablesRemedy(err)
 	case !in.known:

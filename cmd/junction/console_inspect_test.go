@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -37,7 +38,7 @@ func inspectorWith(t *testing.T, config string) inspectorPage {
 		}
 		a.flags.config = []string{"inspect.json"}
 	}
-	inspector := a.newInspector()
+	inspector := a.newInspector(nil)
 	mux := http.NewServeMux()
 	inspector.Mount(mux.Handle)
 	server := httptest.NewServer(mux)
@@ -302,4 +303,23 @@ func quoted(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+func TestAURLThatCannotBeReadIsNotQuoted(t *testing.T) {
+	alone(t)
+	ask := consoleServed(t)
+	for _, address := range []string{"http://127.0.0.1:1/hidden-0123%zz", "http://user:hidden-0123/x@127.0.0.1:1/mcp"} {
+		_, begun := ask("POST", "connections", fmt.Sprintf(`{"url":%q}`, address))
+		var of struct{ ID string }
+		if err := json.Unmarshal([]byte(begun), &of); err != nil {
+			t.Fatalf("%v: %s", err, begun)
+		}
+		got := begun
+		for deadline := time.Now().Add(time.Minute); !strings.Contains(got, `"state":"failed"`) && time.Now().Before(deadline); {
+			_, got = ask("GET", "connections/"+of.ID, "")
+		}
+		if !strings.Contains(got, `"state":"failed"`) || strings.Contains(begun+got, "hidden") {
+			t.Errorf("%s gets %s", address, got)
+		}
+	}
 }

@@ -2,7 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -10,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/console"
 )
 
 // insideUp runs a junction up with rules, a log and a review, and a console that asks it.
@@ -174,6 +180,63 @@ func TestTheConsoleSaysThatAProcessIsGone(t *testing.T) {
 	for path, want := range map[string]int{"instances/1/status": http.StatusBadGateway, "instances/x/status": http.StatusBadRequest, "instances/..%2f1/status": http.StatusBadRequest} {
 		if status, text := ask("GET", path, ""); status != want {
 			t.Errorf("%s gets %d %s, want %d", path, status, text, want)
+		}
+	}
+}
+
+// Whatever listens at the socket of a process, it has no page, script or cookie at the console's address.
+func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
+	alone(t)
+	folder, err := statusFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", filepath.Join(folder, "7"+controlEnd))
+	if err != nil {
+		t.Skip(err)
+	}
+	process := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for name, value := range map[string]string{"Set-Cookie": "junction=chosen", "Clear-Site-Data": `"*"`, "Access-Control-Allow-Origin": "*", "Location": "https://example.com/", "Link": "</x>; rel=preload"} {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		_, _ = io.WriteString(w, "<script>alert(1)</script>")
+	})}
+	go process.Serve(l)
+	defer process.Close()
+	c := console.New()
+	c.Handle("/instances/{pid}/{rest...}", passOrders())
+	served := httptest.NewServer(c)
+	defer served.Close()
+	link := c.Link(served.URL, "")
+	entered, err := http.Get(link)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entered.Body.Close()
+	page, _, _ := strings.Cut(link, "?")
+	for kind, want := range map[string]string{
+		"text/html": "text/plain; charset=utf-8", "text/javascript": "text/plain; charset=utf-8", "image/svg+xml": "text/plain; charset=utf-8", "application/json;x": "text/plain; charset=utf-8",
+		"application/json": "application/json", "application/json; charset=utf-8": "application/json",
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", page+"api/v1/instances/7/x?type="+url.QueryEscape(kind), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.AddCookie(entered.Cookies()[0])
+		resp, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.Header.Get("Content-Type"); got != want || resp.StatusCode != http.StatusOK || len(resp.Header["Content-Security-Policy"]) != 1 || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s gets %d, with %v", kind, resp.StatusCode, resp.Header)
+		}
+		for _, name := range []string{"Set-Cookie", "Clear-Site-Data", "Access-Control-Allow-Origin", "Location", "Link"} {
+			if got := resp.Header.Get(name); got != "" {
+				t.Errorf("%s: %s reaches the browser", name, got)
+			}
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
+	"mime"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -11,10 +13,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/spf13/pflag"
 )
+
+// orderTime is how long the process behind a socket may take to begin its answer; servers that it has to ask may be slow.
+const orderTime = 2 * time.Minute
 
 // controlEnd ends the name of the socket at which this user's console asks a junction up, and controls it.
 const controlEnd = ".control"
@@ -28,7 +34,7 @@ func (o *upOptions) consoleFlag(f *pflag.FlagSet) {
 func (v *served) share(ctx context.Context) (end func()) {
 	unpublish, stop := v.app.publish(v.describe), v.takeOrders(ctx)
 	if v.options.console {
-		if link, err := v.app.consoleLink(ctx); err != nil {
+		if link, err := v.app.consoleLink(ctx, false); err != nil {
 			v.app.screen.Printf("junction: the console is not served: %v\n", err)
 		} else {
 			v.app.screen.Printf("The console is at %s\n", link)
@@ -81,7 +87,8 @@ func passOrders() http.Handler {
 				r.Out.Header.Del(name)
 			}
 		},
-		Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+		ModifyResponse: plainAnswer,
+		Transport: &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: orderTime, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
 			dir, err := statusFolder()
 			if err != nil {
 				return nil, err
@@ -102,6 +109,38 @@ func passOrders() http.Handler {
 			reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a process"))
 			return
 		}
-		proxy.ServeHTTP(w, r)
+		proxy.ServeHTTP(finalOnly{w, w.Header().Clone()}, r)
 	})
 }
+
+// plainAnswer leaves of an answer what the console's page needs: it is served at the console's own address, so whatever is
+// behind the socket must not set cookies there, send the page elsewhere, or have a page or script of its own.
+func plainAnswer(r *http.Response) error {
+	kept := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && kind == "application/json" {
+		kept.Set("Content-Type", kind)
+	}
+	if length := r.Header.Get("Content-Length"); length != "" {
+		kept.Set("Content-Length", length)
+	}
+	r.Header, r.Trailer = kept, nil
+	return nil
+}
+
+// A finalOnly passes on the last answer only: those before it, such as 103, would bring headers of their own, and have the
+// proxy drop the console's.
+type finalOnly struct {
+	http.ResponseWriter
+	own http.Header
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w finalOnly) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		maps.Copy(w.Header(), w.own)
+		w.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Unwrap is for [http.ResponseController].
+func (w finalOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -293,7 +293,11 @@ type view struct {
 
 func (c *connection) view() view {
 	c.mu.Lock()
-	v := view{ID: c.id, Server: c.server.redacted(), State: c.state, Fault: c.fault, Level: c.level, Listens: c.listened, Questions: len(c.questions), Events: c.journal.lastID()}
+	v := view{ID: c.id, Server: c.server.redacted(), State: c.state, Fault: c.fault, Level: c.level, Questions: len(c.questions), Events: c.journal.lastID()}
+	if c.listened != nil {
+		now := *c.listened // what the server agrees to comes later
+		v.Listens = &now
+	}
 	v.Name = v.Server.Name + v.Server.URL + v.Server.Command
 	for _, one := range c.asked {
 		if one.State == running {

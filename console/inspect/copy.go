@@ -82,20 +82,6 @@ func subcommand(q *asked) (name string, words []string) {
 		s, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, member))
 		return s
 	}
-	pairs := func(object json.RawMessage) (all []string, fit bool) {
-		fit = true
-		jsonrpc.EachMember(object, func(name, value []byte) bool {
-			key, _ := jsonrpc.Unquote(name)
-			s, is := jsonrpc.Unquote(value)
-			fit = fit && is && key != "" && !strings.ContainsAny(key, "=:.[]{")
-			if strings.HasPrefix(s, "@") {
-				s = "@" + s // or it would be a file
-			}
-			all = append(all, key+"="+s)
-			return fit
-		})
-		return all, fit
-	}
 	switch q.Method {
 	case "ping":
 		return "ping", nil
@@ -116,7 +102,7 @@ func subcommand(q *asked) (name string, words []string) {
 		}
 		return "call", []string{text("name"), "--args", string(arguments)}
 	case "prompts/get":
-		if all, fit := pairs(jsonrpc.Get(q.Params, "arguments")); fit {
+		if all, fit := pairs(jsonrpc.Get(q.Params, "arguments"), true); fit {
 			return "prompt", append([]string{text("name")}, all...)
 		}
 	case "completion/complete":
@@ -127,11 +113,32 @@ func subcommand(q *asked) (name string, words []string) {
 		}
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(argument, "name"))
 		value, _ := jsonrpc.Unquote(jsonrpc.Get(argument, "value"))
-		if all, fit := pairs(jsonrpc.Get(jsonrpc.Get(q.Params, "context"), "arguments")); fit {
+		if all, fit := pairs(jsonrpc.Get(jsonrpc.Get(q.Params, "context"), "arguments"), false); fit && name != "" && !strings.Contains(name, "=") {
 			return "complete", append([]string{of, name + "=" + value}, all...)
 		}
 	}
 	return "", nil
+}
+
+// pairs are the members of an object as NAME=VALUE. Files says that names and values can have more in them than names and
+// values, such as the path of a file.
+func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
+	fit = true
+	special := "="
+	if files {
+		special = "=:.[]{"
+	}
+	jsonrpc.EachMember(object, func(name, value []byte) bool {
+		key, _ := jsonrpc.Unquote(name)
+		s, is := jsonrpc.Unquote(value)
+		fit = fit && is && key != "" && !strings.ContainsAny(key, special)
+		if files && strings.HasPrefix(s, "@") {
+			s = "@" + s // or it would be a file
+		}
+		all = append(all, key+"="+s)
+		return fit
+	})
+	return all, fit
 }
 
 // command is a request as a command line of junction, for a POSIX shell; empty where there is none.
@@ -141,11 +148,14 @@ func (e Entry) command(q *asked, revision string) string {
 		return ""
 	}
 	all := []string{"junction", name}
-	if target := e.target(); target != "" {
+	if target := e.target(); strings.HasPrefix(target, "-") {
+		return "" // it would be taken for a flag
+	} else if target != "" {
 		all = append(all, quote(target))
 	}
 	for i, word := range words {
-		if strings.HasPrefix(word, "-") && word != "--args" || strings.ContainsRune(word, 0) || word == "" && i == 0 {
+		flag := name == "call" && i == 1 // --args
+		if strings.HasPrefix(word, "-") && !flag || strings.ContainsRune(word, 0) || word == "" && i == 0 {
 			return "" // it would be taken for a flag
 		}
 		all = append(all, quote(word))

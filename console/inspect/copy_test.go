@@ -101,15 +101,23 @@ func TestRequestsAreCopiedInTheWordsOfJunction(t *testing.T) {
 		{"tools/call", `{"name":"add"}`, "junction call everything add --args '{}'"},
 		{"tools/call", `{"name":"nul \u0000"}`, ""},
 		{"tools/call", `{"name":"--flag"}`, ""},
+		{"tools/call", `{"name":"--args","arguments":{"a":1}}`, ""},
 		{"prompts/get", `{"name":"travel","arguments":{"country":"Norway"}}`, "junction prompt everything travel country=Norway"},
 		{"prompts/get", `{"name":"travel","arguments":{"country":"@file"}}`, "junction prompt everything travel country=@@file"},
 		{"prompts/get", `{"name":"travel","arguments":{"a=b":"x"}}`, ""},
 		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"city","value":"O"},"context":{"arguments":{"country":"Norway"}}}`, "junction complete everything travel city=O country=Norway"},
 		{"completion/complete", `{"ref":{"type":"ref/resource","uri":"a://{b}"},"argument":{"name":"b","value":""}}`, "junction complete everything 'a://{b}' b="},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"city","value":"@O"},"context":{"arguments":{"a.b":"@c"}}}`, "junction complete everything travel city=@O a.b=@c"},
+		{"completion/complete", `{"ref":{"type":"ref/prompt","name":"travel"},"argument":{"name":"a=b","value":"O"}}`, ""},
 		{"tasks/get", `{"taskId":"1"}`, ""},
 	} {
 		if got := everything.command(&asked{Method: test.method, Params: json.RawMessage(test.params)}, ""); got != test.want {
 			t.Errorf("%s %s: got %s, want %s", test.method, test.params, got, test.want)
+		}
+	}
+	for _, name := range []string{"-c", "--config=/tmp/other.json"} {
+		if got := (Entry{Name: name, Configured: true}).command(&asked{Method: "ping"}, ""); got != "" {
+			t.Errorf("the name of a server becomes a flag: %s", got)
 		}
 	}
 	elsewhere := Entry{Command: "./serve", Dir: "/some where", Configured: false}

@@ -39,6 +39,8 @@ type exchange struct {
 	// Step says what a request for authorization is for, and Failed why it did not work.
 	Step   string `json:"step,omitempty"`
 	Failed string `json:"failed,omitempty"`
+
+	secrets []string // that were sent, which an answer may quote
 }
 
 // transport has what goes through next said, too.
@@ -70,7 +72,7 @@ func (t *watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 	response, err := t.next.RoundTrip(req)
 	x.Millis = time.Since(began).Milliseconds()
 	if err != nil {
-		x.Error = plaintext.Line(err.Error(), maxDetail)
+		x.Error = plaintext.Line(secret.Text(err.Error(), maxDetail), maxDetail)
 	} else {
 		x.Status, x.Received = response.StatusCode, shownHeaders(response.Header, false)
 		if t.authorization {
@@ -124,7 +126,12 @@ func (x *exchange) describe(req *http.Request, body []byte) {
 		}
 		x.Form = map[string]string{}
 		for name, values := range form {
-			x.Form[name] = hiddenUnless(name, strings.Join(values, " "), formShown)
+			if slices.Contains(formShown, strings.ToLower(name)) {
+				x.Form[name] = strings.Join(values, " ")
+				continue
+			}
+			x.Form[name] = hiddenValue
+			x.secrets = append(x.secrets, values...)
 		}
 	} else if len(body) > 0 {
 		x.Body = shownMembers(body)
@@ -142,7 +149,7 @@ func (x *exchange) judge(response *http.Response) {
 		io.Reader
 		io.Closer
 	}{rest, response.Body}
-	x.Answer = shownMembers(data)
+	x.Answer = x.unquoted(shownMembers(data))
 	if response.StatusCode < 400 {
 		return
 	}
@@ -160,6 +167,17 @@ func (x *exchange) judge(response *http.Response) {
 	}
 }
 
+// unquoted is an answer without the secrets that were sent: "the token … is revoked" has one that nothing else gives away.
+func (x *exchange) unquoted(answer json.RawMessage) json.RawMessage {
+	const enough = 8 // bytes; what is shorter may be a word
+	for _, one := range x.secrets {
+		if within := jsonrpc.AppendString(nil, one); len(one) >= enough {
+			answer = bytes.ReplaceAll(answer, within[1:len(within)-1], []byte(hiddenValue))
+		}
+	}
+	return answer
+}
+
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
@@ -170,13 +188,6 @@ var formShown = []string{
 	"subject_token_type", "actor_token_type", "token_type_hint",
 }
 
-func hiddenUnless(name, value string, shown []string) string {
-	if slices.Contains(shown, strings.ToLower(name)) {
-		return value
-	}
-	return hiddenValue
-}
-
 // shownMembers is a JSON object without its secrets; nil where it is none.
 func shownMembers(data []byte) json.RawMessage {
 	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
@@ -184,7 +195,7 @@ func shownMembers(data []byte) json.RawMessage {
 	}
 	shown, whole := secret.JSON(data, secret.Limits{Text: maxDetail, Bytes: maxTokenBody, Depth: 8, Shown: func(name string) bool {
 		return slices.ContainsFunc(namesOnly, func(end string) bool { return strings.HasSuffix(name, end) })
-	}})
+	}, Hidden: func(name string) bool { return name == "code" || strings.HasSuffix(name, "_code") }})
 	if !whole {
 		return nil
 	}
@@ -200,21 +211,32 @@ var requestShown = []string{
 	"last-event-id", "cache-control", "traceparent", "tracestate",
 }
 
-// responseHidden are the headers of responses that are secret.
-var responseHidden = []string{"set-cookie", "mcp-session-id", "authorization", "proxy-authorization", "dpop-nonce"}
+// responseShown are the headers of responses that are no secrets.
+var responseShown = []string{
+	"accept", "access-control-allow-headers", "access-control-allow-methods", "access-control-allow-origin", "access-control-expose-headers", "allow", "cache-control",
+	"connection", "content-encoding", "content-language", "content-length", "content-type", "date", "expires", "last-modified", "mcp-protocol-version", "pragma",
+	"retry-after", "server", "strict-transport-security", "transfer-encoding", "vary", "via", "x-accel-buffering", "x-content-type-options",
+}
 
-// shownHeaders are headers without secrets.
+// shownHeaders are headers without secrets: of those that are not known to have none, the names only.
 func shownHeaders(h http.Header, request bool) map[string]string {
 	shown := map[string]string{}
 	for name, values := range h {
 		key, value := strings.ToLower(name), strings.Join(values, ", ")
-		switch {
-		case request && !isPlainHeader(key), !request && slices.Contains(responseHidden, key):
-			if scheme, _, found := strings.Cut(value, " "); found && key == "authorization" {
-				value = scheme + " " + hiddenValue
-			} else {
-				value = hiddenValue
+		switch scheme, _, found := strings.Cut(value, " "); {
+		case key == "location" || key == "content-location" || key == "mcp-name":
+			value = secret.URI(value)
+		case key == "www-authenticate" && !request: // it says where to log in, and why
+			parts := strings.Split(value, `"`)
+			for i := 1; i < len(parts); i += 2 {
+				parts[i] = secret.Text(parts[i], maxDetail)
 			}
+			value = strings.Join(parts, `"`)
+		case request && isPlainHeader(key), !request && slices.Contains(responseShown, key):
+		case found && key == "authorization":
+			value = scheme + " " + hiddenValue
+		default:
+			value = hiddenValue
 		}
 		shown[name] = plaintext.Line(value, maxDetail)
 	}
@@ -222,5 +244,6 @@ func shownHeaders(h http.Header, request bool) map[string]string {
 }
 
 func isPlainHeader(key string) bool {
-	return slices.Contains(requestShown, key) || strings.HasPrefix(key, "mcp-param-")
+	argument, is := strings.CutPrefix(key, "mcp-param-")
+	return slices.Contains(requestShown, key) || is && !secret.Named(argument)
 }

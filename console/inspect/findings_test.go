@@ -89,7 +89,10 @@ func TestHeadersAreShownWithoutSecrets(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", "secret=1")
 		w.Header().Set("Mcp-Session-Id", "secret")
-		w.Header().Set("Www-Authenticate", `Bearer scope="read"`)
+		w.Header().Set("Www-Authenticate", `Bearer scope="read", resource_metadata="https://example.com/.well-known/x?key=secret"`)
+		w.Header().Set("X-Auth-Token", "secret")
+		w.Header().Set("Location", "/callback?code=secret")
+		w.Header().Set("Retry-After", "7")
 	}))
 	defer server.Close()
 	req, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/mcp?token=secret", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}`))
@@ -101,6 +104,7 @@ func TestHeadersAreShownWithoutSecrets(t *testing.T) {
 	}
 	req.Header.Set("Mcp-Method", "ping")
 	req.Header.Set("Mcp-Param-Place", "Oslo")
+	req.Header.Set("Mcp-Param-Token", "secret")
 	response, err := (&http.Client{Transport: w.transport(nil, false)}).Do(req)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +120,8 @@ func TestHeadersAreShownWithoutSecrets(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"rpc": "7", "purpose": "server", "method": "POST", "status": "200", "requestHeaders.Mcp-Method": "ping", "requestHeaders.Mcp-Param-Place": "Oslo",
-		"requestHeaders.Authorization": "Bearer ***", "requestHeaders.X-Api-Key": "***", "responseHeaders.Www-Authenticate": `Bearer scope="read"`, "responseHeaders.Set-Cookie": "***",
+		"requestHeaders.Authorization": "Bearer ***", "requestHeaders.X-Api-Key": "***", "responseHeaders.Www-Authenticate": `Bearer scope="read", resource_metadata="https://example.com/.well-known/x?key=***"`,
+		"responseHeaders.Set-Cookie": "***", "responseHeaders.X-Auth-Token": "***", "responseHeaders.Location": "/callback?***", "responseHeaders.Retry-After": "7", "requestHeaders.Mcp-Param-Token": "***",
 	} {
 		if got := text(shown, path); got != want {
 			t.Errorf("%s: got %q, want %q", path, got, want)

@@ -78,6 +78,9 @@ type Hooks struct {
 type Options struct {
 	// Open finds a server. The error says why it cannot be used; it may be a [*FaultError].
 	Open func(ctx context.Context, s Server, hooks Hooks) (*Opened, error)
+	// Once returns a path of this origin at which h answers one request of a frame; nothing of the console's is to be learnt
+	// from it. Without it no views are shown.
+	Once func(h http.Handler) (path string)
 }
 
 // A FaultError is a Fault that is an error.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -73,8 +74,12 @@ type console struct {
 // serve serves an Inspector whose servers are made by open.
 func serve(t *testing.T, open func(ctx context.Context, s Server, h Hooks) (*Opened, error)) *console {
 	t.Helper()
-	inspector := New(Options{Open: open})
 	mux := http.NewServeMux()
+	inspector := New(Options{Open: open, Once: func(h http.Handler) string {
+		path := "/once/" + rand.Text()
+		mux.Handle("GET "+path, h)
+		return path
+	}})
 	inspector.Mount(mux.Handle)
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {

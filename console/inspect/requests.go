@@ -19,7 +19,7 @@ import (
 
 const (
 	maxAsked       = 500      // requests of a connection that are remembered
-	maxAskedBytes  = 32 << 20 // of their parameters and results
+	maxAskedBytes  = 32 << 20 // of their parameters, results and errors
 	maxRunning     = 64       // requests of a connection at the same time
 	maxListBytes   = 16 << 20 // of a list that is read whole
 	defaultTimeout = time.Minute
@@ -53,14 +53,17 @@ type asked struct {
 	header  http.Header     // with which it went there
 }
 
-// A failure is why a request has no result.
-type failure struct {
-	Code *int            `json:"code,omitempty"` // of the protocol; nil where the server did not say this
-	Data json.RawMessage `json:"data,omitempty"`
-	Fault
+// size is what the request is counted as, in bytes: a server can make its errors, and what is wrong with its results, large.
+func (a *asked) size() int {
+	n := len(a.Params) + len(a.Result) + len(a.message)
+	if a.Error != nil {
+		n += len(a.Error.Cause) + len(a.Error.Remedy) + len(a.Error.Data)
+	}
+	for _, f := range a.Findings {
+		n += len(f.Subject) + len(f.Where) + len(f.Problem) + len(f.Remedy)
+	}
+	return n
 }
-
-func (a *asked) size() int { return len(a.Params) + len(a.Result) + len(a.message) }
 
 // notAsked are methods that have routes of their own, or that only connecting needs.
 func notAsked(method string) string {
@@ -175,6 +178,7 @@ func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	var failed *failure
 	if err != nil {
 		failed = c.failed(ctx, a, q, err)
+		failed.Cause = plaintext.Line(failed.Cause, maxDetail)
 	}
 	c.mu.Lock()
 	c.held -= q.size()
@@ -286,52 +290,6 @@ func (c *connection) marked(next mcp.Handler) mcp.Handler {
 		}
 		return next.Handle(ctx, &with)
 	})
-}
-
-// failed says why a request failed.
-func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error) *failure {
-	if errors.Is(context.Cause(ctx), errCancelled) {
-		return &failure{Fault: Fault{Cause: "it was cancelled here"}}
-	}
-	if refused, is := errors.AsType[*mcp.Error](err); is {
-		return &failure{Code: &refused.Code, Data: bounded(refused.Data), Fault: Fault{Cause: refused.Message, Remedy: remedyOf(refused.Code, q.Method)}}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &failure{Fault: Fault{Cause: err.Error(), Remedy: "give it more time (timeout), or see in its log or its standard error what it waits for"}}
-	}
-	switch {
-	case errors.Is(err, mcp.ErrClosed):
-		return &failure{Fault: Fault{Cause: "the connection was closed meanwhile", Remedy: "connect again"}}
-	case errors.Is(err, mcp.ErrLost):
-		fault := c.explain(ctx, a, err)
-		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", about(q))
-		return &failure{Fault: fault}
-	case errors.As(err, new(*mcp.StatusError)):
-		return &failure{Fault: c.explain(ctx, a, err)}
-	}
-	return &failure{Fault: Fault{Cause: err.Error()}}
-}
-
-// about is a request in words.
-func about(q *asked) string {
-	name, is := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name"))
-	if !is {
-		return q.Method
-	}
-	return plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
-}
-
-// remedyOf is what to try where a server refuses a request.
-func remedyOf(code int, method string) string {
-	switch code {
-	case mcp.CodeMethodNotFound:
-		return "the server does not have this; its capabilities say what it has"
-	case mcp.CodeInvalidParams:
-		return "see whether the parameters fit the schema, and whether there is what they name"
-	case mcp.CodeInternalError:
-		return "the server failed at " + method + ": see its log or its standard error, or report it to whoever made it"
-	}
-	return ""
 }
 
 // history lists the requests, without their results.

@@ -15,6 +15,8 @@ type Limits struct {
 	Depth int // of objects and arrays in each other; what is nested deeper is cut
 	// Shown, if not nil, says of which members with a sensitive name the value is none.
 	Shown func(name string) bool
+	// Hidden, if not nil, says of which other members the value is one.
+	Hidden func(name string) bool
 }
 
 // Cut stands for the rest of a text, and for what is nested too deep.
@@ -50,7 +52,7 @@ func (l *Limits) append(dst []byte, data json.RawMessage, depth int) []byte {
 				hidden++
 				name = fmt.Sprintf("%s (%d)", shown, hidden) // no two are the same
 			}
-			if Named(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' && (l.Shown == nil || !l.Shown(name)) {
+			if l.hides(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' {
 				w.String(name, Hidden)
 				return true
 			}
@@ -70,6 +72,14 @@ func (l *Limits) append(dst []byte, data json.RawMessage, depth int) []byte {
 		return jsonrpc.AppendString(dst, Text(text, l.Text))
 	}
 	return append(dst, data...)
+}
+
+// hides reports whether the value of a member is a secret by its name.
+func (l *Limits) hides(name string) bool {
+	if Named(name) {
+		return l.Shown == nil || !l.Shown(name)
+	}
+	return l.Hidden != nil && l.Hidden(name)
 }
 
 // ordinary reports whether a name is one that most messages have, so that there is nothing to find out of it.

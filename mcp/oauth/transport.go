@@ -27,7 +27,7 @@ func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTri
 func serverURL(server string) (*url.URL, error) {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("authorization: %.200q is no URL of a server", server)
+		return nil, errors.New("authorization: what is given as the URL of the server is none") // not quoted: it may have a secret
 	}
 	return u, nil
 }

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// openOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
+// machine, so the browser is given a file, which only this user can read, and which goes on to the link.
+func (a *app) openOnce(ctx context.Context, link string, over <-chan struct{}, opening *sync.WaitGroup) {
+	path, err := writeDoor(link)
+	if err != nil {
+		a.logger().Debug("the browser is not opened", "error", err)
+		return // the link is printed
+	}
+	opening.Go(func() {
+		<-over
+		_ = os.Remove(path)
+	})
+	name, args := browser()
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, fileURL(path))...)
+	if err := cmd.Start(); err == nil {
+		go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
+	}
+}
+
+// writeDoor writes a page that goes on to a link.
+func writeDoor(link string) (path string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "junction", "console")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return "", err
+	}
+	file, err := os.CreateTemp(dir, "open-*.html") // with the mode 0600
+	if err != nil {
+		return "", err
+	}
+	to := html.EscapeString(link)
+	_, err = fmt.Fprintf(file, `<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer"><title>Junction</title>
+<meta http-equiv="refresh" content="0; url=%s"><a href="%s">Junction</a>
+`, to, to)
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return "", err
+	}
+	return file.Name(), nil
+}
+
+// fileURL is the address of a file, of which the path is absolute.
+func fileURL(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path // C:/…
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}

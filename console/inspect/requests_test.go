@@ -1,0 +1,63 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// A server that refuses everything at length fills no memory: errors count towards what is remembered.
+func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
+	long := strings.Repeat("x", 1<<20-100)
+	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "server/discover" {
+			return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)}, nil
+		}
+		return mcp.Result{}, &mcp.Error{Code: -1, Message: long, Data: json.RawMessage(`"` + long + `"`)}
+	})
+	client, err := mcp.DialWith(t.Context(), stream.PipeWith(h, mcp.ServeOptions{}), mcp.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	inspector := New(Options{})
+	defer inspector.Close()
+	c := newConnection(inspector, "x", Server{Command: "x"})
+	for range 2 * maxAskedBytes >> 20 {
+		q := &asked{Method: "tools/call", Params: json.RawMessage(`{"name":"t"}`), State: running, Began: time.Now()}
+		if err := c.enter(q, time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		c.perform(q, client, &attempt{wire: newWire(c)})
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := 0
+	for _, q := range c.asked {
+		if q.Error == nil || len(q.Error.Data) != len(long)+2 || len(q.Error.Cause) > 4*maxDetail {
+			t.Fatalf("request %d has the error %.200v", q.Request, q.Error)
+		}
+		held += len(q.Error.Cause) + len(q.Error.Data)
+	}
+	if held > maxAskedBytes || len(c.asked) < maxAskedBytes>>21 {
+		t.Errorf("%d requests hold %d bytes, want at most %d", len(c.asked), held, maxAskedBytes)
+	}
+}
+
+// Whoever describes a connection reads what they were given without its lock, while the server agrees to what is listened for.
+func TestADescriptionDoesNotChange(t *testing.T) {
+	inspector := New(Options{})
+	defer inspector.Close()
+	c := newConnection(inspector, "x", Server{Command: "x"})
+	c.listened = &listening{Filter: mcp.SubscriptionFilter{ToolsListChanged: true}}
+	described := c.view()
+	c.listened.Agreed = &mcp.SubscriptionFilter{}
+	if described.Listens == nil || !described.Listens.Filter.ToolsListChanged || described.Listens.Agreed != nil {
+		t.Errorf("it became %+v", described.Listens)
+	}
+}
