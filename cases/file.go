@@ -41,6 +41,7 @@ type File struct {
 	transports  []string
 	mask        []mask
 	answers     answers
+	declared    []string // of capabilities
 	cases       []*testCase
 	wantsLog    bool
 	wantsListen bool

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"net/http/httptest"
@@ -11,7 +12,10 @@ import (
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
+	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/recording"
+	"github.com/junction-mcp/junction/servers/everything"
 )
 
 // writeCases writes files into the current folder.
@@ -155,6 +159,43 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 	runs(t, "", "test", "--from", "two.jsonl").expect(t, exitUsage, "", `name one of ["a" "b"] by --server`)
 	if out, _ := exits(t, exitOK, "test", "--from", "two.jsonl", "--server", "b"); !strings.Contains(out, "  recording: two.jsonl\n  recorded: b\n") {
 		t.Errorf("the draft is\n%s", out)
+	}
+}
+
+// A server lists more tools to a client that can be asked; the draft declares what the one declared that was recorded.
+func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
+	alone(t)
+	var b bytes.Buffer
+	recorder, err := recording.New(&b, recording.Options{Through: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := everything.New()
+	c, err := mcp.DialWith(t.Context(), stream.Pipe(s), mcp.ClientOptions{Middleware: []mcp.Middleware{recorder.Middleware("everything")},
+		OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, mcp.ErrClosed },
+		OnSample: func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return nil, mcp.ErrClosed
+		},
+		OnRoots: func(context.Context) ([]mcp.Root, error) { return nil, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := recorder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writeCases(t, map[string]string{"session.jsonl": b.String()})
+	runs(t, "", "test", "--from", "session.jsonl", "draft.yaml").expect(t, exitOK, "", "")
+	runs(t, "", "test", "draft.yaml", "--update").expect(t, exitOK, "1 case passed", "")
+	runs(t, "", "test", "draft.yaml", "--server", "everything").expect(t, exitOK, "1 case passed, 0 failed", "")
+	text, err := os.ReadFile("draft.yaml")
+	if want := "capabilities:\n  - elicitation\n  - sampling\n  - roots\ncases:\n"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%v: the draft lacks %q:\n%s", err, want, text)
 	}
 }
 
