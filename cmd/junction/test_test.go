@@ -44,7 +44,7 @@ func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
 		"nowhere/add.yaml": strings.Replace(addCase, "everything", "nobody", 1),
 	})
 	runs(t, "", "test", "good").expect(t, exitOK, "ok    good/add.yaml [2026-07-28, stdio]: 1 case passed\n1 case passed, 0 failed, 0 skipped; ", "")
-	runs(t, "", "test", "good", "-v").expect(t, exitOK, "  ok    adds (", "")
+	runs(t, "", "test", "good", "--all").expect(t, exitOK, "  ok    adds (", "")
 	runs(t, "", "test", "bad").expect(t, exitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\n0 cases passed, 1 failed, 0 skipped; ", "")
 	got := runs(t, "", "test", "wrong")
 	got.expect(t, exitUsage, "", `wrong/add.yaml: line 3: the case has no member "args"`)
@@ -53,7 +53,8 @@ func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
 	runs(t, "", "test", "nowhere").expect(t, exitConnection, "FAIL  nowhere/add.yaml\n", `no server is called "nobody"`)
 	runs(t, "", "test", "nowhere", "--server", "everything").expect(t, exitOK, "1 case passed", "")
 	runs(t, "", append([]string{"test", "nowhere", "--"}, self(t, "serve", "everything")...)...).expect(t, exitOK, "1 case passed", "")
-	runs(t, "", "test", "good", "--run", "nothing").expect(t, exitUsage, "", "no case was run")
+	runs(t, "", "test", "good", "--run", "nothing").expect(t, exitUsage, "", "no case's name matches nothing")
+	runs(t, "", "test", "bad", "--revisions", "2026-07-28,2025-11-25,2025-06-18").expect(t, exitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3; the same in 3 runs)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\nFAIL  bad/add.yaml [2025-11-25, stdio]: 1 of 1 cases failed\nFAIL  bad/add.yaml [2025-06-18, stdio]: 1 of 1 cases failed\n0 cases passed, 3 failed", "")
 }
 
 func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
@@ -64,7 +65,7 @@ func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
 		args []string
 	}{
 		{"expected files of cases", nil},
-		{"nothing", []string{"nothing"}},
+		{"no such file or folder: nothing\n", []string{"nothing"}},
 		{`there is no revision "2020"`, []string{"good", "--revisions", "2020"}},
 		{`there is no transport "tcp"`, []string{"good", "--transports", "stdio,tcp"}},
 		{"--run: ", []string{"good", "--run", "("}},
