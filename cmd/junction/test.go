@@ -60,7 +60,7 @@ Exit codes:
 	flags.StringSliceVar(&f.revisions, "revisions", nil, "run the cases at each of these `REVISIONS`, or at all that the server speaks (all); default: what the file says, or the one that is found")
 	flags.StringSliceVar(&f.transports, "transports", nil, "run the cases over each of these `TRANSPORTS`: stdio, http, sse, or all by which the server can be reached; default: what the file says, or its own")
 	flags.StringVar(&f.names, "run", "", "run only the cases whose names match `REGEXP`")
-	flags.BoolVar(&f.o.Update, "update", false, "write snapshots that are missing or differ")
+	flags.BoolVar(&f.o.Update, "update", false, "write snapshots that are missing or differ and, without --run, remove those whose cases are gone")
 	flags.StringVar(&f.junit, "junit", "", "write the outcome to `FILE`, as JUnit's XML")
 	flags.BoolVar(&f.all, "all", false, "list also the cases that passed or were skipped")
 	flags.BoolVar(&f.tap, "tap", false, "print the outcome in the Test Anything Protocol (TAP 14)")
@@ -252,6 +252,9 @@ func (a *app) showTested(r *cases.FileReport, all bool) {
 	}
 	for _, path := range r.Wrote {
 		a.out.Printf("wrote %s\n", path)
+	}
+	for _, path := range r.Removed {
+		a.out.Printf("removed %s: its case is gone\n", path)
 	}
 	if r.Err != nil && !errors.As(r.Err, new(*usageError)) {
 		paint(red, fmt.Sprintf("FAIL  %s", r.Path))
