@@ -2,6 +2,7 @@ package cases
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/junction-mcp/junction/mcp"
 	"go.yaml.in/yaml/v3"
@@ -11,6 +12,14 @@ import (
 type answers struct {
 	elicit, sample *replies
 	roots          []any // texts; nil: it has none
+}
+
+// declarable are the capabilities that a file can declare, whether it has answers or not.
+func declarable() []string { return []string{"elicitation", "sampling", "roots"} }
+
+// declares reports whether the client declares this capability: there are answers in some case, or the file says so.
+func (f *File) declares(capability string, answered func(answers) bool) bool {
+	return slices.Contains(f.declared, capability) || slices.ContainsFunc(f.cases, func(t *testCase) bool { return answered(t.answers) })
 }
 
 // replies are the answers to requests of one kind, one after the other; or one for all.

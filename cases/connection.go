@@ -139,16 +139,14 @@ func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 	if f.wantsLog {
 		o.LogLevel, o.OnLog = mcp.LogDebug, func(m mcp.LogMessage) { c.add(kindLog, "", m) }
 	}
-	for _, t := range f.cases {
-		if t.answers.elicit != nil {
-			o.ElicitURL, o.OnElicit = true, c.elicited
-		}
-		if t.answers.sample != nil {
-			o.OnSample = c.sampled
-		}
-		if t.answers.roots != nil {
-			o.OnRoots = c.rootsListed
-		}
+	if f.declares("elicitation", func(a answers) bool { return a.elicit != nil }) {
+		o.ElicitURL, o.OnElicit = true, c.elicited
+	}
+	if f.declares("sampling", func(a answers) bool { return a.sample != nil }) {
+		o.OnSample = c.sampled
+	}
+	if f.declares("roots", func(a answers) bool { return a.roots != nil }) {
+		o.OnRoots = c.rootsListed
 	}
 	return o
 }

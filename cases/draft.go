@@ -28,8 +28,17 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 		return nil, fmt.Errorf("the recording has no server %q, but %q", server, servers)
 	}
 	d := &draft{names: map[string]int{}, list: &yaml.Node{Kind: yaml.SequenceNode}}
+	var declared []any // by any client: what a server lists can depend on it
 	for _, e := range r.Exchanges() {
-		if e.Server == server && (e.Result != nil || e.Err != nil) {
+		if e.Server != server {
+			continue
+		}
+		for _, capability := range e.Capabilities {
+			if !slices.Contains(declared, any(capability)) {
+				declared = append(declared, capability)
+			}
+		}
+		if e.Result != nil || e.Err != nil {
 			d.add(&e)
 		}
 	}
@@ -40,7 +49,11 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 	if len(servers) > 1 {
 		from = mapping("recording", source, "recorded", server)
 	}
-	file := mapping("server", from, "cases", d.list)
+	file := mapping("server", from)
+	if len(declared) > 0 {
+		file.Content = append(file.Content, text("capabilities"), node(declared))
+	}
+	file.Content = append(file.Content, text("cases"), d.list)
 	file.HeadComment = "The first draft, of a recording. To test the server itself, name it here, such as\n" +
 		"  server: NAME\n  server: {command: [node, build/index.js]}\n" +
 		"Snapshots are written by junction test --update; what differs each time is said by mask."

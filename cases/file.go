@@ -41,6 +41,7 @@ type File struct {
 	transports  []string
 	mask        []mask
 	answers     answers
+	declared    []string // of capabilities
 	cases       []*testCase
 	wantsLog    bool
 	wantsListen bool
@@ -75,6 +76,9 @@ func Find(paths []string) ([]string, error) {
 	var found []string
 	for _, path := range paths {
 		info, err := os.Stat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("no such file or folder: %s", path)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -51,7 +51,15 @@ func (p *parser) file(f *File, n *yaml.Node) error {
 		"transports": p.words(&f.transports, CheckTransports),
 		"mask":       p.masks(&f.mask),
 		"answers":    p.answers(&f.answers),
-		"cases":      func(n *yaml.Node) error { cases = n; return nil },
+		"capabilities": p.words(&f.declared, func(words []string) error {
+			for _, word := range words {
+				if !slices.Contains(declarable(), word) {
+					return fmt.Errorf("capabilities: there is no %q; expected some of %q", word, declarable())
+				}
+			}
+			return nil
+		}),
+		"cases": func(n *yaml.Node) error { cases = n; return nil },
 	})
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ func TestAWrongFileIsRefusedWithItsLine(t *testing.T) {
 		"time":                  {head + "- {case: a, tool: b, expect: {within: soon}}\n", "line 3: expected a time, such as 500ms or 2s"},
 		"revision":              {head + "- {case: a, tool: b, revisions: [2020-01-01]}\n", `line 3: there is no revision "2020-01-01"`},
 		"transport":             {"server: x\ntransports: tcp\ncases: [{case: a, tool: b}]\n", `line 2: there is no transport "tcp"`},
+		"capability":            {"server: x\ncapabilities: [teleport]\ncases: [{case: a, tool: b}]\n", `line 2: capabilities: there is no "teleport"`},
 		"each":                  {"each: step\ncases: [{case: a, tool: b}]\n", "each: expected case"},
 		"command as text":       {"server: {command: node x.js}\ncases: [{case: a, tool: b}]\n", "line 1: command: expected a list"},
 		"command and recording": {"server: {command: [a], recording: b}\ncases: [{case: a, tool: b}]\n", "line 1: server: expected a name or URL, or one of command and recording"},

@@ -9,6 +9,8 @@ type FileReport struct {
 	Cells []Cell
 	// Wrote are the snapshots that were written.
 	Wrote []string
+	// Removed are the snapshots that were removed, as their cases are gone.
+	Removed []string
 	// Err says why the server could not be tested; nil if it could.
 	Err error
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -149,6 +150,55 @@ func TestASnapshotIsWrittenComparedAndWrittenAgain(t *testing.T) {
 	}
 	if got := update(Options{}); !slices.Equal(got, []string{"x.snapshots/make-it.yaml"}) {
 		t.Errorf("wrote %q", got)
+	}
+}
+
+func TestUpdateRemovesTheSnapshotsOfCasesThatAreGone(t *testing.T) {
+	f := write(t, "x.yaml", "server: x\ncases:\n- {case: list, list: tools, expect: snapshot}\n- {case: plain, list: tools}\n")
+	dir := filepath.Dir(f.Path)
+	folder := filepath.Join(dir, "x.snapshots")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	place := func(names ...string) {
+		for _, name := range names {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	gone := []string{"gone.2024-11-05.yaml", "gone.yaml", "list.1.yaml", "plain.yaml"}
+	for _, name := range append([]string{"list.2024-11-05.yaml", "README.md"}, gone...) {
+		place(filepath.Join("x.snapshots", name))
+	}
+	left := func() (names []string) {
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	place("x.yml")
+	for name, o := range map[string]Options{"no update": {}, "some cases only": {Update: true, Names: regexp.MustCompile("list")}, "a second file with this folder": {Update: true}} {
+		if r := run(t, f, o); len(r.Removed) > 0 || r.Err != nil {
+			t.Errorf("%s: removed %q, %v", name, r.Removed, r.Err)
+		}
+	}
+	if err := os.Remove(filepath.Join(dir, "x.yml")); err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, name := range gone {
+		want = append(want, filepath.Join(folder, name))
+	}
+	if r := run(t, f, Options{Update: true}); !slices.Equal(r.Removed, want) || r.Err != nil {
+		t.Errorf("removed %q, %v, want %q", r.Removed, r.Err, want)
+	}
+	if got := left(); !slices.Equal(got, []string{"README.md", "list.2024-11-05.yaml", "list.yaml"}) {
+		t.Errorf("left are %q", got)
 	}
 }
 

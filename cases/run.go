@@ -33,7 +33,7 @@ type Options struct {
 	Revisions, Transports []string
 	// Names, if not nil, picks the cases whose names it matches.
 	Names *regexp.Regexp
-	// Update writes snapshots that are missing or differ.
+	// Update writes snapshots that are missing or differ and, unless Names picks cases, removes those whose cases are gone.
 	Update bool
 	// Parallel is how many files are run at the same time; default 1.
 	Parallel int
@@ -57,6 +57,9 @@ func Run(ctx context.Context, files []*File, o Options) []*FileReport {
 				defer func() { <-turns }()
 				r := &fileRun{file: f, o: &o, report: &FileReport{Path: f.Path}, settled: map[string]string{}}
 				r.run(ctx)
+				if o.Update && o.Names == nil && r.report.Err == nil && ctx.Err() == nil {
+					r.report.Err = r.removeOrphans()
+				}
 				done[i] <- r.report
 			}()
 		}

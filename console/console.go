@@ -138,6 +138,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case c.signIn(w, r):
 	case !c.authenticated(r):
+		if strings.HasPrefix(r.URL.Path, c.path+"api/v1/") {
+			reply.Error(w, http.StatusUnauthorized, errors.New("expected the cookie that the link of this console gives"))
+			return
+		}
 		serveClosed(w)
 	case fromElsewhere(r) && r.URL.Path != c.path:
 		reply.Error(w, http.StatusForbidden, errors.New("this is for the console's own page only"))

@@ -151,7 +151,11 @@ func TestNothingIsServedToWhoWasNotLetIn(t *testing.T) {
 	for _, path := range []string{"", "index.html", "app.js", "style.css", "words/en.js", "api/v1/echo", "api/v1/nothing", "api/v1/", "?token=", "?token=x"} {
 		for _, wrong := range []string{"", "junction=", "junction=x", "other=" + strings.TrimPrefix(cookie, "junction=")} {
 			status, text, _ := asked(t, "GET", page+path, "", "Cookie", wrong)
-			if status != http.StatusUnauthorized || !strings.Contains(text, "This link lets nobody in") {
+			want := "This link lets nobody in"
+			if strings.HasPrefix(path, "api/v1/") {
+				want = `{"error":"expected the cookie that the link of this console gives"}`
+			}
+			if status != http.StatusUnauthorized || !strings.Contains(text, want) {
 				t.Errorf("%q with the cookie %q gets %d: %.60s", path, wrong, status, text)
 			}
 		}

@@ -10,6 +10,8 @@ import (
 type Exchange struct {
 	Server, Method string
 	Params         json.RawMessage
+	// Capabilities names what the client declared that it can be asked for: of "elicitation", "sampling" and "roots".
+	Capabilities []string
 	// Result and Err are how it ended; both are nil where that is not known, as of what was cancelled.
 	Result *mcp.Result
 	Err    *mcp.Error
@@ -35,7 +37,7 @@ func (r *Recording) Exchanges() []Exchange {
 		if c.omitted {
 			continue
 		}
-		e := Exchange{Server: c.server, Method: c.method, Params: c.params}
+		e := Exchange{Server: c.server, Method: c.method, Params: c.params, Capabilities: c.declared}
 		for i := range c.steps {
 			switch s := &c.steps[i]; {
 			case s.kind == eventNotification && !s.lost:

@@ -8,7 +8,7 @@ import (
 
 func TestExchangesHaveWhatWasSaidInEachCall(t *testing.T) {
 	r, err := Read(strings.NewReader(head + strings.Join([]string{
-		`{"ms":1,"event":"request","call":1,"server":"a","method":"tools/call","params":{"name":"x"}}`,
+		`{"ms":1,"event":"request","call":1,"capabilities":["roots","teleport","elicitation","roots"],"server":"a","method":"tools/call","params":{"name":"x"}}`,
 		`{"ms":1,"event":"request","call":2,"server":"b","method":"tools/list"}`,
 		`{"ms":2,"event":"notification","call":1,"method":"notifications/progress","params":{"progress":1}}`,
 		`{"ms":3,"event":"serverRequest","call":1,"ask":1,"method":"elicitation/create","params":{"message":"who"}}`,
@@ -28,11 +28,11 @@ func TestExchangesHaveWhatWasSaidInEachCall(t *testing.T) {
 	}
 	type object = map[string]any
 	want, err := json.Marshal([]object{
-		{"Server": "a", "Method": "tools/call", "Params": object{"name": "x"}, "Err": nil, "Result": object{"Type": "", "JSON": object{"content": []any{}}, "Value": nil, "Meta": nil, "TTL": 0, "Scope": ""},
+		{"Server": "a", "Method": "tools/call", "Params": object{"name": "x"}, "Capabilities": []string{"elicitation", "roots"}, "Err": nil, "Result": object{"Type": "", "JSON": object{"content": []any{}}, "Value": nil, "Meta": nil, "TTL": 0, "Scope": ""},
 			"Notifications": []object{{"Method": "notifications/progress", "Params": object{"progress": 1}, "Result": nil, "Err": nil}},
 			"Asked":         []object{{"Method": "elicitation/create", "Params": object{"message": "who"}, "Result": object{"action": "decline"}, "Err": nil}}},
-		{"Server": "b", "Method": "tools/list", "Params": nil, "Result": nil, "Err": object{"Code": -32601, "Message": "no", "Data": nil, "Server": ""}, "Notifications": nil, "Asked": nil},
-		{"Server": "a", "Method": "ping", "Params": nil, "Result": nil, "Err": nil, "Notifications": nil, "Asked": nil},
+		{"Server": "b", "Method": "tools/list", "Params": nil, "Capabilities": nil, "Result": nil, "Err": object{"Code": -32601, "Message": "no", "Data": nil, "Server": ""}, "Notifications": nil, "Asked": nil},
+		{"Server": "a", "Method": "ping", "Params": nil, "Capabilities": nil, "Result": nil, "Err": nil, "Notifications": nil, "Asked": nil},
 	})
 	if err != nil {
 		t.Fatal(err)

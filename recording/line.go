@@ -3,9 +3,12 @@ package recording
 import (
 	"encoding/json"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // The limits of a file.
@@ -52,6 +55,8 @@ type line struct {
 	Caller   int    `json:"caller"`   // which client it is, from 1; 0 where nothing says so
 	Client   string `json:"client"`   // what the client calls itself
 	Revision string `json:"revision"` // that the client speaks
+	// Capabilities names what the client declared that it can be asked for: elicitation, sampling, roots.
+	Capabilities []string `json:"capabilities"`
 
 	// Of a request, a notification and a request of the server:
 	Method string          `json:"method"`
@@ -120,6 +125,9 @@ func (l *line) append(dst []byte, h *hider) []byte {
 	number("caller", int64(l.Caller))
 	text("client", h.text(l.Client))
 	text("revision", l.Revision)
+	if len(l.Capabilities) > 0 {
+		w.Raw("capabilities", []byte(`["`+strings.Join(l.Capabilities, `","`)+`"]`)) // of the names below
+	}
 	text("method", l.Method)
 	number("ask", l.Ask)
 	text("key", h.text(l.Key))
@@ -142,6 +150,40 @@ func (l *line) append(dst []byte, h *hider) []byte {
 	out := w.Bytes()
 	jsonrpc.JoinLines(out[from:]) // a server may have written its JSON over several
 	return append(out, '\n')
+}
+
+// The capabilities that a line names.
+const (
+	canElicit = "elicitation"
+	canSample = "sampling"
+	canRoots  = "roots"
+)
+
+// declared are the names of what a client can be asked for.
+func declared(c *mcp.ClientCapabilities) (names []string) {
+	if c == nil {
+		return nil
+	}
+	if c.Elicitation != nil {
+		names = append(names, canElicit)
+	}
+	if c.Sampling != nil {
+		names = append(names, canSample)
+	}
+	if c.Roots != nil {
+		names = append(names, canRoots)
+	}
+	return names
+}
+
+// known are those of the names of a file that are known, each once.
+func known(names []string) (all []string) {
+	for _, name := range []string{canElicit, canSample, canRoots} {
+		if slices.Contains(names, name) {
+			all = append(all, name)
+		}
+	}
+	return all
 }
 
 // size is about how many bytes the line has.

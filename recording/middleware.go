@@ -82,7 +82,7 @@ func (r *Recorder) begin(ctx context.Context, server string, req *mcp.Request) (
 	}
 	call = r.calls.Add(1)
 	req.State.Set(stateCall, jsonrpc.AppendString(nil, strconv.FormatInt(call, 10)))
-	l := &line{Event: eventRequest, Call: call, Server: server, Method: req.Method, Params: ownParams(req.Params), Caller: r.caller(req.Caller), Revision: req.Meta.Revision}
+	l := &line{Event: eventRequest, Call: call, Server: server, Method: req.Method, Params: ownParams(req.Params), Caller: r.caller(req.Caller), Revision: req.Meta.Revision, Capabilities: declared(req.Meta.Capabilities)}
 	if c := req.Meta.Client; c != nil {
 		l.Client = strings.TrimSpace(c.Name + " " + c.Version)
 	}

@@ -51,9 +51,10 @@ type call struct {
 	server, method string
 	params         json.RawMessage
 	caller         int
-	at             float64 // when it began, in milliseconds
-	line           int     // of the file, at which it began
-	lastLine       int     // of its end; 0 if it has none
+	declared       []string // what the client can be asked for
+	at             float64  // when it began, in milliseconds
+	line           int      // of the file, at which it began
+	lastLine       int      // of its end; 0 if it has none
 	steps          []step
 	omitted        bool // what was asked is too long to be known
 
@@ -202,7 +203,7 @@ func (in *reader) begin(l *line) error {
 	case !isObject(l.Params):
 		return errors.New("params: expected an object")
 	}
-	c := &call{server: l.Server, method: l.Method, params: l.Params, caller: l.Caller, at: l.MS, last: l.MS, line: in.at, omitted: l.Omitted > 0}
+	c := &call{server: l.Server, method: l.Method, params: l.Params, caller: l.Caller, declared: known(l.Capabilities), at: l.MS, last: l.MS, line: in.at, omitted: l.Omitted > 0}
 	in.calls[l.Call] = c
 	in.out.calls = append(in.out.calls, c)
 	return nil

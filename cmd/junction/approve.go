@@ -27,7 +27,11 @@ approved them, as junction up --review withholds them, and approve those of the 
 that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
 shown with that hash, without a question. A junction up that runs offers them at once.
 
-` + exitHelp,
+Exit codes:
+  0    what is shown was shown, what was named is approved, or the answer was no
+  2    the command line is wrong, or nobody can be asked here
+  3    no such server, a file cannot be used, or the server defines something else by now
+  130  interrupted (Ctrl-C)`,
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args) },
 	}

@@ -199,10 +199,10 @@ func (a *app) auditQueryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if f.Since, err = moment("since", since); err != nil {
+			if f.Since, err = moment("--since", since); err != nil {
 				return err
 			}
-			if f.Until, err = moment("until", until); err != nil {
+			if f.Until, err = moment("--until", until); err != nil {
 				return err
 			}
 			return a.printLines(audit.Read(folder, f), most)
@@ -216,8 +216,8 @@ func (a *app) auditQueryCommand() *cobra.Command {
 	return cmd
 }
 
-// moment is a point in time that was typed.
-func moment(flag, text string) (time.Time, error) {
+// moment is a point in time that was typed; name is where.
+func moment(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
@@ -229,7 +229,7 @@ func moment(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, usagef("--%s: expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", flag, text)
+	return time.Time{}, usagef("%s: expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", name, text)
 }
 
 // printLines prints lines, at most so many unless that is negative.

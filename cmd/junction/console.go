@@ -35,7 +35,10 @@ user: their servers, and the messages that go through them while they go. Juncti
 prints a link to it, which lets one browser in, once, and opens it where there is a
 browser; Enter in the terminal prints another one.
 
-` + exitHelp,
+Exit codes:
+  0    ended by Ctrl-C
+  2    the command line is wrong
+  3    the page cannot be served at its address`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return orderly(cmd.Context(), a.serveConsole(cmd.Context(), o))

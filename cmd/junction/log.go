@@ -20,7 +20,7 @@ func logLevels() map[string]slog.Level {
 
 // logFlags are those of commands that run for long, whose standard error another program may read.
 func (a *app) logFlags(f *pflag.FlagSet) {
-	f.StringVar(&a.flags.logFormat, "log-format", logText, "write standard error as `text` for people, or json: one object a line; then nobody is asked anything")
+	f.StringVar(&a.flags.logFormat, "log-format", logText, "write standard error as `text|json`: text for people, or one JSON object a line; then nobody is asked anything")
 	f.StringVar(&a.flags.lowestLog, "log-level", "", "log from this `LEVEL` on: debug, info, warn or error (default warn, with --log-format json info, with -v debug)")
 }
 

@@ -113,7 +113,7 @@ func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions)
 	if doubts > 0 {
 		outcome = "nothing is wrong, but what is said above"
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d rules, default %s: %s\n", path, len(file.Rules), byDefault, outcome)
+	_, err = fmt.Fprintf(a.out, "%s: %s, default %s: %s\n", path, plaintext.Count(len(file.Rules), "rule"), byDefault, outcome)
 	return err
 }
 

@@ -81,7 +81,7 @@ func TestPolicyCommands(t *testing.T) {
 		{"one's own rules are checked where no file is named", "check", exitOK, "policy.json: 2 rules, default ask: nothing is wrong", ""},
 		{"a slip in the name of a server is found", "check slip.json", exitOK, "3 rules, default ask: nothing is wrong, but what is said above", `junction: slip.json: rule 1: no server "filesytem" is configured here; did you mean "filesystem"?`},
 		{"a file without mistakes is reported", "check other.json", exitOK, "other.json: 0 rules, default deny: nothing is wrong\n", ""},
-		{"a project's file is read and what is left out reported", "check --project " + projectPolicy, exitOK, ": 1 rules, default ask", `rule "greedy": is left out`},
+		{"a project's file is read and what is left out reported", "check --project " + projectPolicy, exitOK, ": 1 rule, default ask", `rule "greedy": is left out`},
 		{"mistakes are reported with their places", "check wrong.json", exitConnection, "", `wrong.json:2: rule "bad": when: column 8: Syntax error`},
 		{"all of them", "check wrong.json", exitConnection, "", `wrong.json:1: rule 1: effect: "alow" is none`},
 		{"check takes one file", "check other.json slip.json", exitUsage, "", "expected one FILE, got 2"},

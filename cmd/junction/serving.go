@@ -54,7 +54,7 @@ func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
 	f.security.flags(flags)
-	flags.StringVar(&f.auth, "auth", authNone, "with --http: let only clients in that send one of the `keys` of junction key; or a token: of the users of junction user, who log in here (local), or of the authorization server at a URL; or several of these, with commas")
+	flags.StringVar(&f.auth, "auth", authNone, "with --http: let clients in by `none|keys|local|URL`: all; those that send a key of junction key; or a token: of the users of junction user, who log in here (local), or of the authorization server at a URL; or several of these, with commas")
 	flags.StringVar(&f.public, "public-url", "", "with --auth: the `ORIGIN` by which clients and browsers reach it, such as https://tools.example.com (default its address)")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
 }

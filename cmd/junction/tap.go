@@ -50,7 +50,13 @@ the meantime, on this terminal; junction traffic in another one shows what it sa
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction
 tap --list knows; with a command it can be left out where the command tells.
 
-Where a junction tap was killed, the next one puts back what it left.`,
+Where a junction tap was killed, the next one puts back what it left.
+
+Exit codes:
+  0    done, or ended by Ctrl-C while it showed the messages
+  2    the command line is wrong
+  3    a file cannot be read or changed, or nothing in it can be tapped
+With a command it is that of the command.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if record != "" {
 				folder, err := filepath.Abs(record)
@@ -170,7 +176,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 	if len(command) > 0 {
 		return p.runHost(ctx, command)
 	}
-	p.filter.servers = names
+	p.filter.servers, p.filter.tapped = names, len(names)
 	return orderly(ctx, p.watchTraffic(ctx, nil, p.filter))
 }
 
@@ -265,6 +271,21 @@ func (p *tap) says(path string, e *hostconfig.Entry, what string) {
 	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), shortened(path), plaintext.Line(what, 500))
 }
 
+// wayBack says how a file that is tapped already is put back.
+func (p *tap) wayBack(path string) string {
+	records, _ := p.journal.Records() // the list says why there are none
+	for _, r := range records {
+		switch {
+		case r.Path != realPath(path):
+		case r.Kept:
+			return fmt.Sprintf("junction tap --undo %s puts it back; junction traffic shows what goes through", r.Host)
+		case r.Alive:
+			return fmt.Sprintf("Ctrl-C in process %d puts it back; junction traffic shows what goes through", r.Process)
+		}
+	}
+	return "see junction tap --list"
+}
+
 // applyTo changes a file, but for entries that cannot be changed.
 func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hostconfig.Program) (names []string, err error) {
 	after, changes, err := d.Replace(programs)
@@ -285,7 +306,7 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 	r := hostconfig.Record{Host: p.host.ID, Kept: p.keep, Changes: changes}
 	path, release, err := p.journal.Apply(d, after, r)
 	if errors.Is(err, hostconfig.ErrInUse) {
-		return nil, fmt.Errorf("%w; see junction tap --list", err)
+		return nil, fmt.Errorf("%w; %s", err, p.wayBack(d.Path))
 	}
 	if err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func tapping(t *testing.T, args ...string) (stdout, stderr *safeBuffer, stop fun
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	stdout, stderr = new(safeBuffer), new(safeBuffer)
 	began, code := make(chan struct{}, 1), make(chan int, 1)
-	watched := &watchedBuffer{word: "waiting for one", seen: func() {
+	watched := &watchedBuffer{word: "they appear when the host starts them", seen: func() {
 		select {
 		case began <- struct{}{}:
 		default:
@@ -136,7 +136,7 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is now %v, %v", info.Mode(), err)
 	}
-	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", "mcp.json is changed by junction already; see junction tap --list")
+	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", fmt.Sprintf("mcp.json is changed by junction already; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
 	runs(t, "", "tap", "--list").expect(t, exitOK, fmt.Sprintf("(1 server; tapped by process %d: calc)", os.Getpid()), "No file here of: claude-desktop, claude-code, vscode")
 	runs(t, "", "tap", "--undo").expect(t, exitConnection, "", "end that with Ctrl-C")
 	host := filepath.Join(t.TempDir(), "host.json") // what a host makes of it
@@ -151,7 +151,7 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 	if got := readTap(t, path); got != content {
 		t.Errorf("the file is now %q", got)
 	}
-	for _, want := range []string{"Tapped in ~", "For it to count in Cursor: switch the server off and on", "mcp.json is as it was.\n"} {
+	for _, want := range []string{"Tapped in ~", "Watching 0 of 1 tapped server; they appear when the host starts them. Ctrl-C ends.\n", "For it to count in Cursor: switch the server off and on", "mcp.json is as it was.\n"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("it says %s, want %q", stderr.String(), want)
 		}
@@ -240,6 +240,7 @@ func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
 	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "Tapped in")
+	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", "already; junction tap --undo cursor puts it back; junction traffic shows what goes through")
 	var file struct {
 		McpServers map[string]struct {
 			Args []string

@@ -8,6 +8,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ type testFlags struct {
 	revisions, transports []string
 	names                 string
 	junit                 string
-	tap                   bool
+	tap, all              bool
 	o                     cases.Options
 }
 
@@ -59,8 +60,9 @@ Exit codes:
 	flags.StringSliceVar(&f.revisions, "revisions", nil, "run the cases at each of these `REVISIONS`, or at all that the server speaks (all); default: what the file says, or the one that is found")
 	flags.StringSliceVar(&f.transports, "transports", nil, "run the cases over each of these `TRANSPORTS`: stdio, http, sse, or all by which the server can be reached; default: what the file says, or its own")
 	flags.StringVar(&f.names, "run", "", "run only the cases whose names match `REGEXP`")
-	flags.BoolVar(&f.o.Update, "update", false, "write snapshots that are missing or differ")
+	flags.BoolVar(&f.o.Update, "update", false, "write snapshots that are missing or differ and, without --run, remove those whose cases are gone")
 	flags.StringVar(&f.junit, "junit", "", "write the outcome to `FILE`, as JUnit's XML")
+	flags.BoolVar(&f.all, "all", false, "list also the cases that passed or were skipped")
 	flags.BoolVar(&f.tap, "tap", false, "print the outcome in the Test Anything Protocol (TAP 14)")
 	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files at the same time")
 	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
@@ -79,7 +81,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 	}
 	f.o.Connect = a.testTargets()
 	if !f.tap {
-		f.o.OnFile = a.showTested
+		f.o.OnFile = func(r *cases.FileReport) { a.showTested(r, f.all) }
 	}
 	began := time.Now()
 	reports := cases.Run(cmd.Context(), files, f.o)
@@ -109,6 +111,9 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 		}
 	}
 	if n.Passed+n.Failed == 0 && started {
+		if f.names != "" && unnamed(reports) {
+			return usagef("no case's name matches %s", f.names)
+		}
 		return usagef("no case was run")
 	}
 	if !f.tap {
@@ -121,6 +126,20 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 		return errToolFailed
 	}
 	return nil
+}
+
+// unnamed reports whether files were run, and had no case of such a name.
+func unnamed(reports []*cases.FileReport) bool {
+	ran := false
+	for _, r := range reports {
+		for _, cell := range r.Cells {
+			if len(cell.Cases) > 0 {
+				return false
+			}
+			ran = ran || cell.Skipped == ""
+		}
+	}
+	return ran
 }
 
 func passed(n cases.Counts) string {
@@ -186,8 +205,8 @@ func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cas
 	return files, nil
 }
 
-// showTested prints what became of a file.
-func (a *app) showTested(r *cases.FileReport) {
+// showTested prints what became of a file; of all its cases, or of those that failed.
+func (a *app) showTested(r *cases.FileReport, all bool) {
 	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 	paint := func(colour, text string) {
 		text = plaintext.Clean(text)
@@ -212,13 +231,21 @@ func (a *app) showTested(r *cases.FileReport) {
 		for _, c := range cell.Cases {
 			switch title := plaintext.Line(c.Name, 500); {
 			case len(c.Failures) > 0:
-				paint(red, fmt.Sprintf("  FAIL  %s (line %d)", title, c.Line))
+				first, runs := alike(r, &c)
+				if first < i {
+					continue
+				}
+				where := fmt.Sprintf("line %d", c.Line)
+				if runs > 1 {
+					where += fmt.Sprintf("; the same in %d runs", runs)
+				}
+				paint(red, fmt.Sprintf("  FAIL  %s (%s)", title, where))
 				for _, failure := range c.Failures {
 					showFailure(failure, func(colour, text string) { paint(map[byte]string{'-': red, '+': green}[colour[0]], text) })
 				}
-			case a.flags.verbose && c.Skipped != "":
+			case all && c.Skipped != "":
 				a.out.Printf("  skip  %s: %s\n", title, c.Skipped)
-			case a.flags.verbose:
+			case all:
 				a.out.Printf("  ok    %s (%v)\n", title, c.Took.Round(time.Millisecond))
 			}
 		}
@@ -226,10 +253,28 @@ func (a *app) showTested(r *cases.FileReport) {
 	for _, path := range r.Wrote {
 		a.out.Printf("wrote %s\n", path)
 	}
+	for _, path := range r.Removed {
+		a.out.Printf("removed %s: its case is gone\n", path)
+	}
 	if r.Err != nil && !errors.As(r.Err, new(*usageError)) {
 		paint(red, fmt.Sprintf("FAIL  %s", r.Path))
 		a.screen.Printf("junction: %s: %s\n", r.Path, once(plainText(r.Err)))
 	}
+}
+
+// alike finds the first run of the file in which a case failed in the same way, and in how many runs it did.
+func alike(r *cases.FileReport, c *cases.CaseReport) (first, runs int) {
+	first = -1
+	for i := range r.Cells {
+		for _, other := range r.Cells[i].Cases {
+			if other.Name == c.Name && slices.Equal(other.Failures, c.Failures) {
+				if runs++; first < 0 {
+					first = i
+				}
+			}
+		}
+	}
+	return first, runs
 }
 
 // showFailure prints the lines of a failure, those of a diff by their sign.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/xml"
 	"net/http/httptest"
@@ -11,7 +12,10 @@ import (
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
+	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/recording"
+	"github.com/junction-mcp/junction/servers/everything"
 )
 
 // writeCases writes files into the current folder.
@@ -40,7 +44,7 @@ func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
 		"nowhere/add.yaml": strings.Replace(addCase, "everything", "nobody", 1),
 	})
 	runs(t, "", "test", "good").expect(t, exitOK, "ok    good/add.yaml [2026-07-28, stdio]: 1 case passed\n1 case passed, 0 failed, 0 skipped; ", "")
-	runs(t, "", "test", "good", "-v").expect(t, exitOK, "  ok    adds (", "")
+	runs(t, "", "test", "good", "--all").expect(t, exitOK, "  ok    adds (", "")
 	runs(t, "", "test", "bad").expect(t, exitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\n0 cases passed, 1 failed, 0 skipped; ", "")
 	got := runs(t, "", "test", "wrong")
 	got.expect(t, exitUsage, "", `wrong/add.yaml: line 3: the case has no member "args"`)
@@ -49,7 +53,8 @@ func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
 	runs(t, "", "test", "nowhere").expect(t, exitConnection, "FAIL  nowhere/add.yaml\n", `no server is called "nobody"`)
 	runs(t, "", "test", "nowhere", "--server", "everything").expect(t, exitOK, "1 case passed", "")
 	runs(t, "", append([]string{"test", "nowhere", "--"}, self(t, "serve", "everything")...)...).expect(t, exitOK, "1 case passed", "")
-	runs(t, "", "test", "good", "--run", "nothing").expect(t, exitUsage, "", "no case was run")
+	runs(t, "", "test", "good", "--run", "nothing").expect(t, exitUsage, "", "no case's name matches nothing")
+	runs(t, "", "test", "bad", "--revisions", "2026-07-28,2025-11-25,2025-06-18").expect(t, exitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3; the same in 3 runs)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\nFAIL  bad/add.yaml [2025-11-25, stdio]: 1 of 1 cases failed\nFAIL  bad/add.yaml [2025-06-18, stdio]: 1 of 1 cases failed\n0 cases passed, 3 failed", "")
 }
 
 func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
@@ -60,7 +65,7 @@ func TestWhatIsWrongOnTheCommandLineOfTest(t *testing.T) {
 		args []string
 	}{
 		{"expected files of cases", nil},
-		{"nothing", []string{"nothing"}},
+		{"no such file or folder: nothing\n", []string{"nothing"}},
 		{`there is no revision "2020"`, []string{"good", "--revisions", "2020"}},
 		{`there is no transport "tcp"`, []string{"good", "--transports", "stdio,tcp"}},
 		{"--run: ", []string{"good", "--run", "("}},
@@ -155,6 +160,43 @@ func TestTestOfServersThatAreNoPrograms(t *testing.T) {
 	runs(t, "", "test", "--from", "two.jsonl").expect(t, exitUsage, "", `name one of ["a" "b"] by --server`)
 	if out, _ := exits(t, exitOK, "test", "--from", "two.jsonl", "--server", "b"); !strings.Contains(out, "  recording: two.jsonl\n  recorded: b\n") {
 		t.Errorf("the draft is\n%s", out)
+	}
+}
+
+// A server lists more tools to a client that can be asked; the draft declares what the one declared that was recorded.
+func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
+	alone(t)
+	var b bytes.Buffer
+	recorder, err := recording.New(&b, recording.Options{Through: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := everything.New()
+	c, err := mcp.DialWith(t.Context(), stream.Pipe(s), mcp.ClientOptions{Middleware: []mcp.Middleware{recorder.Middleware("everything")},
+		OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, mcp.ErrClosed },
+		OnSample: func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return nil, mcp.ErrClosed
+		},
+		OnRoots: func(context.Context) ([]mcp.Root, error) { return nil, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for _, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := recorder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	writeCases(t, map[string]string{"session.jsonl": b.String()})
+	runs(t, "", "test", "--from", "session.jsonl", "draft.yaml").expect(t, exitOK, "", "")
+	runs(t, "", "test", "draft.yaml", "--update").expect(t, exitOK, "1 case passed", "")
+	runs(t, "", "test", "draft.yaml", "--server", "everything").expect(t, exitOK, "1 case passed, 0 failed", "")
+	text, err := os.ReadFile("draft.yaml")
+	if want := "capabilities:\n  - elicitation\n  - sampling\n  - roots\ncases:\n"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%v: the draft lacks %q:\n%s", err, want, text)
 	}
 }
 

@@ -39,6 +39,7 @@ type trafficFilter struct {
 	notes          bool
 	count          int // to end after; 0: never
 	full           bool
+	tapped         int // servers that a host starts through junction from now on; 0: not of junction tap
 }
 
 func (a *app) trafficCommand() *cobra.Command {
@@ -90,7 +91,9 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 	shown := 0
 	err := followTraffic(ctx, pids, trafficFollower{
 		began: func(processes int) {
-			if processes == 0 {
+			if f.tapped > 0 {
+				a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(f.tapped, "tapped server"))
+			} else if processes == 0 {
 				a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))
 			} else {
 				a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
@@ -350,7 +353,11 @@ func gist(e *traffic.Event) string {
 	if content := jsonrpc.Get(result, "content"); content != nil {
 		result = content
 	}
-	return words + " answered" + took(e) + ": " + text(result)
+	said := " answered"
+	if isFault(e) {
+		said = " failed"
+	}
+	return words + said + took(e) + ": " + text(result)
 }
 
 // text is JSON in one line; nothing of what says nothing.

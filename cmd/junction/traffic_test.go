@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
@@ -145,6 +146,18 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 		}
 		if got := strings.Join(shown, " "); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+func TestAResultWithIsErrorFailed(t *testing.T) {
+	for message, want := range map[string]string{
+		`{"result":{"content":[],"isError":true}}`: "tools/call x failed after 2ms: []",
+		`{"result":{"content":[]}}`:                "tools/call x answered after 2ms: []",
+	} {
+		e := traffic.Event{Kind: traffic.Response, Method: "tools/call", Name: "x", Took: 2 * time.Millisecond, Message: json.RawMessage(message)}
+		if got := gist(&e); got != want {
+			t.Errorf("%s is shown as %q, want %q", message, got, want)
 		}
 	}
 }

@@ -133,7 +133,7 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &found); status != http.StatusOK || err != nil || found.Count < 1 || len(found.Lines) != 1 || found.Lines[0].Name != "one__add" || found.Lines[0].Outcome != "tool_error" {
 		t.Errorf("the log has %d %v %s", status, err, text)
 	}
-	for query, want := range map[string]string{"limit=0": "expected 1 to 1000", "limit=x": "invalid syntax", "since=soon": "expected a time"} {
+	for query, want := range map[string]string{"limit=0": "expected 1 to 1000", "limit=x": "invalid syntax", "since=soon": `"since: expected a time`} {
 		if status, text := ask("GET", "audit?"+query, ""); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s gets %d %s", query, status, text)
 		}
@@ -177,10 +177,13 @@ func TestTheConsoleControlsOnlyWhatRuns(t *testing.T) {
 func TestTheConsoleSaysThatAProcessIsGone(t *testing.T) {
 	alone(t)
 	ask := consoleServed(t)
-	for path, want := range map[string]int{"instances/1/status": http.StatusBadGateway, "instances/x/status": http.StatusBadRequest, "instances/..%2f1/status": http.StatusBadRequest} {
+	for path, want := range map[string]int{"instances/1/status": http.StatusNotFound, "instances/x/status": http.StatusBadRequest, "instances/..%2f1/status": http.StatusBadRequest} {
 		if status, text := ask("GET", path, ""); status != want {
 			t.Errorf("%s gets %d %s, want %d", path, status, text, want)
 		}
+	}
+	if _, text := ask("GET", "instances/1/status", ""); !strings.Contains(text, "no junction up has process 1;") {
+		t.Errorf("a process that is not there: %s", text)
 	}
 }
 

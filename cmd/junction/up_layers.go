@@ -63,14 +63,14 @@ const reviewNone = "none"
 const usualFolder = "default"
 
 func (o *layering) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.tools, "tools", string(search.Auto), "offer `all` tools; or search: search_tools, describe_tool and call_tool in their place; or auto: search where their definitions cost more than 10,000 tokens")
+	flags.StringVar(&o.tools, "tools", string(search.Auto), "offer tools by `all|search|auto`: all of them; search_tools, describe_tool and call_tool in their place; or these where the definitions of all cost more than 10,000 tokens")
 	flags.StringSliceVar(&o.pinned, "pin", nil, "with --tools search or auto: list the tools whose names match this `PATTERN` in any case, such as files__*")
 	flags.StringVar(&o.policy, "policy", "", "have the rules of `FILE` decide which calls may run; what they ask about, the client's user is asked")
 	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run; what the rules would have decided is written down with --audit, and else nowhere")
-	flags.StringVar(&o.review, "review", reviewNone, "withhold tools and prompts whose definitions `changes` since they were first seen or approved, or are added and look harmful; or all that nobody approved; junction approve shows and approves them")
+	flags.StringVar(&o.review, "review", reviewNone, "withhold `none|changes|all`: tools and prompts whose definitions changed since they were first seen or approved, or are added and look harmful (changes), or all that nobody approved; junction approve shows and approves them")
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder
-	flags.StringVar(&o.sync, "audit-sync", syncSecond, "with --audit: wait for the disk each second, so that the last second is lost if the machine fails, but never if Junction does; or with every `call`, which takes three times as much")
+	flags.StringVar(&o.sync, "audit-sync", syncSecond, "with --audit: wait for the disk each `second|call`: each second, so that the last one is lost if the machine fails, but never if Junction does; or with every call, which takes three times as much")
 	flags.StringVar(&o.keep, "audit-keep", "", "with --audit: remove the oldest files where all have more than `SIZE`, such as 500MB (default 1 GiB)")
 	flags.DurationVar(&o.keepFor, "audit-keep-for", 0, "with --audit: remove files whose last call was this `DURATION` ago, such as 2160h (default: never)")
 	flags.StringSliceVar(&o.export, "audit-export", nil, "with --audit: send its lines to this `URL`, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log")

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"mime"
 	"net"
@@ -96,12 +98,15 @@ func passOrders() http.Handler {
 			pid, _, _ := net.SplitHostPort(address)
 			return (&net.Dialer{Timeout: statusTime}).DialContext(ctx, "unix", filepath.Join(dir, pid+controlEnd))
 		}},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
-			status := http.StatusBadGateway
-			if refused(err) {
-				status = http.StatusGone
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", r.URL.Host))
+			case refused(err):
+				reply.Error(w, http.StatusGone, err)
+			default:
+				reply.Error(w, http.StatusBadGateway, err)
 			}
-			reply.Error(w, status, err)
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
