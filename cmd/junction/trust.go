@@ -22,6 +22,15 @@ func (e entry) command() []string {
 	return e.commandOf(e.definition.Hash())
 }
 
+// run is what is started or called for people, without what may be secret; empty for one that ships with junction.
+func (e entry) run() string {
+	if e.definition == nil {
+		return ""
+	}
+	named := e.definition.Name + " (" + e.definition.Kind.String() + "): "
+	return strings.Join(append([]string{strings.TrimPrefix(e.definition.String(), named)}, e.definition.Around()...), " ")
+}
+
 // commandOf is command where this is the definition's hash.
 func (e entry) commandOf(hash string) []string {
 	words := append([]string{e.definition.String()}, e.definition.Around()...)

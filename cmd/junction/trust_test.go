@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -358,5 +359,22 @@ func TestAServerOfAnotherVersionIsReviewedAgain(t *testing.T) {
 	}
 	if got := double(); got.stdout != "42\n" {
 		t.Errorf("the change that was approved before: %+v", got)
+	}
+}
+
+func TestWhatIsRunIsShownWithoutSecrets(t *testing.T) {
+	f, err := config.Parse("servers.json", []byte(`{"mcpServers":{
+		"files":{"command":"npx","args":["-y","a b","--token","hunter2"],"env":{"API_KEY":"hunter2"},"cwd":"/srv"},
+		"far":{"url":"https://me:hunter2@example.com/mcp?key=hunter2"}}}`), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{"shipped": entry{name: "everything"}.run()}
+	for _, d := range f.Servers {
+		got[d.Name] = entry{d.Name, d}.run()
+	}
+	want := map[string]string{"shipped": "", "files": `npx -y "a b" --token *** API_KEY=*** (cwd /srv)`, "far": "https://***@example.com/mcp?key=***"}
+	if !maps.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

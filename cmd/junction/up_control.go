@@ -142,11 +142,16 @@ func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *
 
 // listUnapproved answers with what nobody approved: of each server a hash, which approves exactly that.
 func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
+	type field struct {
+		Field string `json:"field"`
+		Text  string `json:"text"`
+	}
 	type definition struct {
 		Kind     string   `json:"kind"`
 		Name     string   `json:"name"`
 		Changed  bool     `json:"changed"` // else it is new
 		Diff     string   `json:"diff"`
+		Fields   []field  `json:"fields,omitempty"` // of a new one
 		Findings []string `json:"findings,omitempty"`
 	}
 	type server struct {
@@ -165,6 +170,11 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 		for _, withheld := range u.withheld {
 			d := withheld.Definition
 			one := definition{Kind: string(d.Kind), Name: d.Name, Changed: withheld.Verdict.State == guard.Changed, Diff: guard.Diff(before(withheld), d)}
+			for _, c := range guard.Changes(before(withheld), d) {
+				if !one.Changed {
+					one.Fields = append(one.Fields, field{c.Field, c.New})
+				}
+			}
 			for _, f := range catalogue.ScanDefinition(d) {
 				one.Findings = append(one.Findings, f.Why+" ("+f.Where+": "+f.Excerpt+")")
 			}

@@ -45,8 +45,12 @@ func (v *served) describe() instance {
 	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Servers: []serverStatus{}}
 	i.Folder, _ = os.Getwd()
 	now := v.layers.now.Load().options
+	origins := map[string]string{}
+	for _, e := range v.serverEntries() {
+		origins[e.name] = e.run()
+	}
 	for _, s := range all {
-		one := serverStatus{Name: s.Name, Source: files[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
+		one := serverStatus{Name: s.Name, Source: files[s.Name], Origin: origins[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
 			Running: s.Running, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if s.Err != nil {

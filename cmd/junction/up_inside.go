@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/console/reply"
@@ -252,7 +253,7 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
-	f := audit.Filter{Kind: q.Get("kind"), Name: q.Get("tool"), Server: q.Get("server"), Principal: q.Get("principal"), Client: q.Get("client"),
+	f := audit.Filter{Name: q.Get("tool"), Server: q.Get("server"), Principal: q.Get("principal"), Client: q.Get("client"),
 		Outcome: q.Get("outcome"), Decision: q.Get("decision"), Call: q.Get("call")}
 	var err error
 	if f.Since, err = moment("since", q.Get("since")); err == nil {
@@ -270,6 +271,7 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 	}
 	var last []json.RawMessage // a ring, once it is full
 	all := 0
+	kinds := strings.Split(q.Get("kind"), ",")
 	for line, err := range audit.Read(v.layers.folder, f) {
 		if r.Context().Err() != nil {
 			return
@@ -277,6 +279,9 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			reply.Error(w, http.StatusInternalServerError, err)
 			return
+		}
+		if kind, _ := jsonrpc.Unquote(jsonrpc.Get(line, "kind")); kinds[0] != "" && !slices.Contains(kinds, kind) {
+			continue
 		}
 		if len(last) < most {
 			last = append(last, line)

@@ -70,11 +70,23 @@ func TestTheConsoleSeesInsideAGateway(t *testing.T) {
 	}
 
 	var waiting struct {
-		Servers []struct{ Server, Hash string }
+		Servers []struct {
+			Server, Hash string
+			Definitions  []struct {
+				Name    string
+				Changed bool
+				Fields  []struct{ Field, Text string }
+			}
+		}
 	}
 	get("unapproved", &waiting)
 	if len(waiting.Servers) != 1 || waiting.Servers[0].Server != "one" {
 		t.Fatalf("what waits for approval is %+v", waiting)
+	}
+	for _, d := range waiting.Servers[0].Definitions {
+		if d.Changed || len(d.Fields) == 0 || d.Fields[0].Field == "kind" || d.Fields[0].Text == "" {
+			t.Errorf("what is to be read of a new definition is %+v", d)
+		}
 	}
 	if status, text := ask("POST", "servers/one/approve?hash="+waiting.Servers[0].Hash, ""); status != http.StatusNoContent {
 		t.Fatalf("the approval gets %d %s", status, text)
@@ -132,6 +144,12 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(text), &found); status != http.StatusOK || err != nil || found.Count < 1 || len(found.Lines) != 1 || found.Lines[0].Name != "one__add" || found.Lines[0].Outcome != "tool_error" {
 		t.Errorf("the log has %d %v %s", status, err, text)
+	}
+	for kinds, want := range map[string]bool{"call": false, "call,decision": false, "decision,call,checkpoint": true, "": true} { // it begins with a signature
+		_, text := ask("GET", "audit?kind="+kinds, "")
+		if got := strings.Contains(text, `"kind":"checkpoint"`); got != want || !strings.Contains(text, `"kind":"call"`) && kinds == "call" {
+			t.Errorf("of the kinds %q the log has %s", kinds, text)
+		}
 	}
 	for query, want := range map[string]string{"limit=0": "expected 1 to 1000", "limit=x": "invalid syntax", "since=soon": `"since: expected a time`} {
 		if status, text := ask("GET", "audit?"+query, ""); status != http.StatusBadRequest || !strings.Contains(text, want) {

@@ -56,6 +56,7 @@ type toolsShown struct {
 type serverStatus struct {
 	Name      string   `json:"name"`
 	Source    string   `json:"source,omitempty"` // the file that defines it; empty for one that ships with junction
+	Origin    string   `json:"origin,omitempty"` // the command line or URL, without secrets
 	State     string   `json:"state"`
 	Note      string   `json:"note,omitempty"`
 	Error     string   `json:"error,omitempty"`

@@ -18,7 +18,7 @@ type filter struct {
 	client, server, method, name string
 	kind                         string
 	texts                        [][]byte // any of them, in lower case, is in the message
-	errors, noHeaders            bool
+	errors, noHeaders, noPing    bool
 	pid                          int32
 	call                         uint64
 }
@@ -38,6 +38,13 @@ func filterOf(q url.Values) (f filter, err error) {
 			return f, fmt.Errorf("headers: expected true or false, got %.40q", text)
 		}
 		f.noHeaders = !headers
+	}
+	if text := q.Get("ping"); text != "" {
+		pings, err := strconv.ParseBool(text)
+		if err != nil {
+			return f, fmt.Errorf("ping: expected true or false, got %.40q", text)
+		}
+		f.noPing = !pings
 	}
 	if f.kind != "" && kindOf(f.kind) == 0 {
 		return f, fmt.Errorf("kind: expected one of %s, got %.40q", strings.Join(kinds[1:], ", "), f.kind)
@@ -81,7 +88,8 @@ type chosen struct {
 	*filter
 	clients, names     []bool // by textID; nil for all
 	server, method     textID
-	noServer, noMethod bool // no message has it
+	ping               textID // the method, where its messages are not shown
+	noServer, noMethod bool   // no message has it
 	kind               kind
 }
 
@@ -103,6 +111,9 @@ func (r *Ring) choose(f *filter) chosen {
 		c.server = r.table.numbers[f.server]
 		c.noServer = c.server == 0
 	}
+	if f.noPing {
+		c.ping = r.table.numbers["ping"]
+	}
 	if f.method != "" {
 		c.method = r.table.numbers[f.method]
 		c.noMethod = c.method == 0
@@ -113,7 +124,7 @@ func (r *Ring) choose(f *filter) chosen {
 // shows reports whether a message is shown as far as the index tells; r.mu is held.
 func (r *Ring) shows(c *chosen, e *entry) bool {
 	switch {
-	case c.pid != 0 && e.pid != c.pid, c.call != 0 && e.call != c.call, c.kind != 0 && e.kind != c.kind, c.noHeaders && e.headers:
+	case c.pid != 0 && e.pid != c.pid, c.call != 0 && e.call != c.call, c.kind != 0 && e.kind != c.kind, c.noHeaders && e.headers, c.ping != 0 && e.method == c.ping:
 		return false
 	case kinds[e.kind] == traffic.Dropped:
 		return true // what is missing may be what is looked for

@@ -128,6 +128,33 @@ func TestAListHasWhatIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestAListSaysWhatRulesCameTo(t *testing.T) {
+	r := opened(t, Options{})
+	for _, message := range []string{`{"effect":"deny"}`, `{"effect":"ask"}`, `{"effect":"something"}`, `[]`} {
+		r.Add(7, &traffic.Event{Kind: traffic.Note, Note: "policy", Message: json.RawMessage(message)})
+	}
+	r.Add(7, &traffic.Event{Kind: traffic.Note, Note: "retry", Message: json.RawMessage(`{"effect":"deny"}`)})
+	var got []string
+	for _, one := range read[page](t, r, "/traffic?after=0").Items {
+		got = append(got, one.Effect)
+	}
+	if want := []string{"deny", "ask", "", "", ""}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestAListIsWithoutPings(t *testing.T) {
+	r := opened(t, Options{})
+	for _, method := range []string{"tools/list", "ping", "ping", "ping/other"} {
+		r.Add(7, &traffic.Event{Kind: traffic.Request, Hop: traffic.Client, Method: method})
+	}
+	for query, want := range map[string][]uint64{"after=0&ping=false": {1, 4}, "after=0&ping=true": {1, 2, 3, 4}} {
+		if got := numbers(read[page](t, r, "/traffic?"+query).Items); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
+}
+
 func TestAListGoesOnWhereItEnded(t *testing.T) {
 	r := opened(t, Options{Messages: 3_000})
 	for n := 1; n <= 5_000; n++ {

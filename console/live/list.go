@@ -31,6 +31,7 @@ type summary struct {
 	Method string        `json:"method,omitempty"`
 	Name   string        `json:"name,omitempty"`
 	Note   string        `json:"note,omitempty"`
+	Effect string        `json:"effect,omitempty"` // of the note of a decision: what rules came to
 	Call   uint64        `json:"call,omitempty"`
 	Took   time.Duration `json:"took,omitempty"` // nanoseconds
 	Size   int           `json:"size,omitempty"`
@@ -66,7 +67,7 @@ type found struct {
 // summarize returns what a list has of message n; r.mu is held.
 func (r *Ring) summarize(n uint64, e *entry) summary {
 	s := summary{Seq: n, Time: time.Unix(0, e.time).UTC(), PID: int(e.pid), Kind: kinds[e.kind], Hop: hops[e.hop], ToServer: !e.toClient && e.hop > 0,
-		Server: r.table.text(e.server), Client: r.table.text(e.client), Method: r.table.text(e.method), Name: r.table.text(e.name), Note: r.table.text(e.note),
+		Server: r.table.text(e.server), Client: r.table.text(e.client), Method: r.table.text(e.method), Name: r.table.text(e.name), Note: r.table.text(e.note), Effect: effects[e.effect],
 		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed}
 	if !e.headers {
 		s.Row = e.row

@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -69,6 +71,7 @@ type entry struct {
 	toClient, failed, headers          bool
 	row                                uint64 // its place among those that are no headers; of headers that of the one before
 	hop                                int8   // 0: none, 1: of the client, 2: of the server
+	effect                             int8   // of a decision, a place in effects
 }
 
 // A kind is one of those of an event.
@@ -84,6 +87,9 @@ func kindOf(name string) kind {
 	}
 	return 0
 }
+
+// effects are what rules can come to.
+var effects = [...]string{"", "allow", "ask", "deny"}
 
 var hops = [...]string{"", traffic.Client, traffic.Server}
 
@@ -191,6 +197,10 @@ func (r *Ring) Add(pid int, e *traffic.Event) {
 		if hop == e.Hop {
 			one.hop = int8(i)
 		}
+	}
+	if e.Kind == traffic.Note && e.Note == "policy" {
+		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
+		one.effect = int8(max(0, slices.Index(effects[:], effect)))
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -16,6 +16,7 @@ export function readAddress(rest) {
     if (value && (!['pid', 'call'].includes(field) || /^\d{1,18}$/.test(value))) filter[field] = value;
   }
   if (['true', '1'].includes(given.get('errors'))) filter.errors = 'true';
+  if (given.get('ping') === 'false') filter.noPing = 'true';
   return {
     seq: /^\d{1,15}$/.test(path) ? Number(path) : 0,
     list: given.get('view') === 'list',
@@ -43,6 +44,7 @@ export function queryOf(filter) {
   const query = new URLSearchParams();
   for (const field of fields) if (filter[field]) query.set(field, filter[field]);
   if (filter.errors) query.set('errors', 'true');
+  if (filter.noPing) query.set('ping', 'false');
   return query;
 }
 

@@ -6,7 +6,7 @@ import {isEmpty, isWhole, queryOf, readAddress, withField, writeAddress} from '.
 test('what is written into the address is read from it', () => {
   for (const state of [
     {seq: 0, list: false, filter: {}},
-    {seq: 812, list: true, filter: {errors: 'true'}},
+    {seq: 812, list: true, filter: {errors: 'true', noPing: 'true'}},
     {seq: 0, list: false, filter: {text: 'a&b=c #?/ 天気', client: 'me/1', server: 'x y', method: 'tools/call', name: 'add', pid: '12', call: '3', kind: 'error'}},
   ]) assert.deepEqual(readAddress(writeAddress(state)), state);
 });

@@ -41,6 +41,16 @@ export function gateway(pid, {say}) {
     reload.disabled = false;
   }}, t('gateway.reload'));
   const servers = h('datalist', {id: 'gateway-servers'});
+  const tools = h('datalist', {id: 'gateway-tools'});
+  const profiles = h('datalist', {id: 'gateway-profiles'});
+
+  // offer gives the names of a server's tools to choose from.
+  async function offer(server) {
+    const known = [...servers.options].some(({value}) => value === server);
+    const offered = known ? await get(`${at}/servers/${encodeURIComponent(server)}/definitions`).catch(() => null) : null; // it can be typed
+    if (server === wanted) tools.replaceChildren(...(offered?.tools ?? []).map(({own}) => h('option', {value: own})));
+  }
+  let wanted = ''; // the server whose tools are offered
 
   async function read() {
     try {
@@ -63,6 +73,7 @@ export function gateway(pid, {say}) {
       it.profiles.length > 0 ? [h('h3', null, t('gateway.profiles')), h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.profiles')}, h('table', {class: 'table'},
         h('thead', null, h('tr', null, ['profile', 'endpoint', 'servers', 'tools'].map((key) => h('th', {scope: 'col'}, t(`gateway.${key}`))))),
         h('tbody', null, it.profiles.map((p) => h('tr', null, h('td', null, p.name), h('td', {class: 'mono'}, p.endpoint ?? ''), h('td', null, (p.servers ?? []).join(', ')), h('td', null, p.tools))))))] : null);
+    profiles.replaceChildren(...it.profiles.map(({name}) => h('option', {value: name})));
     showRules(it.policy.length > 0);
     showCalls(it.audit !== '');
   }
@@ -74,11 +85,11 @@ export function gateway(pid, {say}) {
       const input = h('input', {id: `rules-${key}`, ...props});
       return [h('div', {class: 'field'}, h('label', {for: `rules-${key}`}, t(`gateway.rules.${key}`)), input), input];
     };
-    const [serverField, server] = field('server', {required: true, list: 'gateway-servers', autocomplete: 'off'});
-    const [toolField, tool] = field('tool', {required: true, autocomplete: 'off', class: 'mono'});
+    const [serverField, server] = field('server', {required: true, list: 'gateway-servers', autocomplete: 'off', oninput: () => { if (server.value !== wanted) offer(wanted = server.value); }});
+    const [toolField, tool] = field('tool', {required: true, list: 'gateway-tools', autocomplete: 'off', class: 'mono'});
     const [whoField, who] = field('who', {autocomplete: 'off'});
     const [clientField, client] = field('client', {autocomplete: 'off'});
-    const [profileField, profile] = field('profile', {autocomplete: 'off'});
+    const [profileField, profile] = field('profile', {list: 'gateway-profiles', autocomplete: 'off'});
     const args = h('textarea', {id: 'rules-arguments', rows: '4', class: 'mono', spellcheck: 'false', value: '{}'});
     const answer = h('div', {class: 'stack', role: 'status'});
     clear(rules,
@@ -102,7 +113,7 @@ export function gateway(pid, {say}) {
       h('div', {class: 'gateway-fields'}, serverField, toolField, whoField, clientField, profileField),
       h('div', {class: 'field'}, h('label', {for: 'rules-arguments'}, t('gateway.rules.arguments')), args),
       h('div', {class: 'toolbar'}, h('button', {class: 'button-primary'}, t('gateway.rules.try')))),
-      servers, answer);
+      servers, tools, profiles, answer);
   }
 
   function showCalls(some) {
@@ -115,6 +126,7 @@ export function gateway(pid, {say}) {
     };
     const words = (key) => field(key, h('input', {id: `calls-${key}`, type: 'search', autocomplete: 'off', 'data-filter': key === 'tool' || null}));
     const choice = (key, values) => field(key, h('select', {id: `calls-${key}`}, ['', ...values].map((value) => h('option', {value}, value || t('gateway.calls.any')))));
+    const kinds = {'call,decision': 'both', call: 'calls', decision: 'decisions', '': 'all'}; // without more no signatures of the log
     const found = h('div', {class: 'stack'});
     const verdict = h('div', {role: 'status'});
     async function query(event) {
@@ -122,7 +134,8 @@ export function gateway(pid, {say}) {
       const search = new URLSearchParams(Object.entries(wanted).map(([key, input]) => [key, input.value]).filter(([, value]) => value !== ''));
       try {
         const {count, lines} = await get(`${at}/audit?${search}`);
-        clear(found, h('p', {class: 'dim'}, count > lines.length ? t('gateway.calls.last', {n: number(lines.length), all: number(count)}) : plural('gateway.calls.count', count)), table(lines));
+        const kind = t(`gateway.calls.kind.${kinds[search.get('kind') ?? '']}`);
+        clear(found, h('p', {class: 'dim'}, count > lines.length ? t('gateway.calls.last', {n: number(lines.length), all: number(count), kind}) : plural('gateway.calls.count', count, {kind})), table(lines));
       } catch (error) {
         clear(found, h('p', {class: 'notice notice-bad'}, error.message));
       }
@@ -139,7 +152,8 @@ export function gateway(pid, {say}) {
     clear(calls,
       h('h2', {id: 'calls-title'}, t('gateway.calls')),
       h('form', {class: 'stack', onsubmit: query},
-        h('div', {class: 'gateway-fields'}, words('tool'), words('server'), words('principal'), words('client'),
+        h('div', {class: 'gateway-fields'}, field('kind', h('select', {id: 'calls-kind'}, Object.entries(kinds).map(([value, key]) => h('option', {value}, t(`gateway.calls.kind.${key}`))))),
+          words('tool'), words('server'), words('principal'), words('client'),
           choice('outcome', ['ok', 'tool_error', 'input_required', 'cancelled', 'error']), choice('decision', ['allow', 'ask', 'deny']), words('since')),
         h('div', {class: 'toolbar'}, h('button', {class: 'button-primary'}, t('gateway.calls.query')), verify)),
       verdict, found);

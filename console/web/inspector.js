@@ -26,6 +26,7 @@ export function view({go, say}) {
   let shown = null; // {session, section, key, update, …}
   let path = '';
   let closed = false;
+  let opened = false;
   let timer = 0;
 
   const to = (...parts) => go(['inspector', ...parts.map(encodeURIComponent)].join('/'));
@@ -170,7 +171,7 @@ export function view({go, say}) {
     drawNav();
     const unwatch = session.watch(update);
     return {
-      node: h('div', {class: 'stack'}, head, trouble, asked.node, nav, part),
+      node: h('div', {class: 'stack'}, head, trouble, nav, h('div', {class: 'ins-pair'}, part, asked.node)),
       session,
       close: unwatch,
       run: () => current?.run?.(),
@@ -225,7 +226,15 @@ export function view({go, say}) {
   }
 
   look().then(() => { if (!closed && !shown?.session) open(path || before); });
-  return {node, close, open: (rest) => open(rest || before),
+  // visit is what the address asks for. Without more it is where the view was left; whoever presses the view's name while it
+  // is shown wants to begin anew.
+  function visit(rest) {
+    if (rest || opened || !before) open(rest || (opened ? 'new' : ''));
+    else go(`inspector/${before}`);
+    opened = true;
+  }
+
+  return {node, close, open: visit,
     keys: {j: ['inspector.key.next', () => move(1)], k: ['inspector.key.last', () => move(-1)], 'Ctrl+Enter': ['inspector.key.run', () => shown?.run?.()], Escape: ['inspector.key.back', back]}};
 }
 
@@ -263,7 +272,8 @@ function entries(session, kind, {to, say}) {
       failed ? h('button', {type: 'button', onclick: () => session.list(kind)}, t('inspector.reload')) : null,
       rows.map((entry) => h('a', {class: 'ins-entry', href: `#/inspector/${session.id}/${kind}/${encodeURIComponent(entry[key])}`, 'data-row': '', 'aria-current': entry[key] === opened ? 'true' : null},
         h('span', {class: 'ins-name'}, nameOf(entry)), kind === 'tools' ? h('span', {class: 'ins-badges'}, annotations(entry).slice(0, 1)) : null,
-        h('span', {class: 'ins-about'}, String(entry.description ?? (nameOf(entry) === entry[key] ? '' : entry[key])).slice(0, 200)))),
+        nameOf(entry) === entry[key] ? null : h('span', {class: 'ins-about mono'}, entry[key]),
+        entry.description ? h('span', {class: 'ins-about'}, String(entry.description).slice(0, 200)) : null)),
       rows.length > 0 || failed ? null : h('p', {class: 'empty'}, t(word ? 'inspector.filter.none' : !on && state !== 'ready' ? 'inspector.list.unconnected' : state === 'none' ? 'inspector.list.without' : state === 'loading' ? 'inspector.loading' : 'inspector.list.empty')));
   }
   draw();

@@ -77,7 +77,7 @@ export function item(session, kind, key, {go, say}) {
   function start() {
     if (asked && asked.problems().length > 0 && !node.dataset.forced) {
       asked.focus();
-      fault.textContent = t('inspector.anyway');
+      fault.textContent = t('inspector.anyway', {do: t(`inspector.do.${kind}`)});
       node.dataset.forced = 'yes'; // a second time it is sent: servers have to refuse what is wrong, and that is what one may want to see
       return;
     }

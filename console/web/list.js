@@ -10,6 +10,7 @@ const narrowest = 112; // pixels of a lane
 const gutters = {wide: 152, narrow: 58}; // left of the lanes, for the time and the lines of calls
 const block = 200; // rows for which the lines of calls are made at a time
 const long = 1e9; // nanoseconds that are a long wait
+const effects = {allow: 'badge-good', ask: 'badge-warn', deny: 'badge-bad'};
 const columns = ['time', 'call', 'route', 'what', 'took', 'size'];
 
 /** nameOf is what stands over a lane. */
@@ -232,6 +233,8 @@ export class List {
     const place = arrow(this.lanes.of(item), this.width, this.lanes.list.length);
     const text = h('span', {class: place.textLeft ? 'traffic-text' : 'traffic-text is-right'}, what(item), took(item, at.waits));
     const gutter = this.gutter;
+    text.title = [...text.children].map((part) => part.textContent).join(' ');
+    text.style.maxWidth = `${place.lane - 16}px`; // and so over no other lane
     if (place.remark) {
       text.classList.add('is-remark');
       text.classList.remove('is-right');
@@ -243,7 +246,6 @@ export class List {
     line.style.width = `${place.width}px`;
     if (place.textLeft) text.style.left = `${gutter + place.left + 8}px`;
     else text.style.right = `${this.width - place.left - place.width + 8}px`;
-    text.style.maxWidth = `${(place.textLeft ? this.width - place.left : place.left + place.width) - 16}px`;
     return [text, line];
   }
 
@@ -260,7 +262,7 @@ function what(item) {
   const marked = item.error || ['note', 'notification'].includes(item.kind);
   const label = item.error && item.kind === 'response' ? t('traffic.kind.error') : t(`traffic.kind.${item.kind}`);
   return [
-    marked ? h('span', {class: `badge ${item.error ? 'badge-bad' : item.kind === 'note' ? 'badge-accent' : ''}`}, item.note || label) : null,
+    item.effect && effects[item.effect] ? h('span', {class: `badge ${effects[item.effect]}`}, t(`traffic.effect.${item.effect}`)) : marked ? h('span', {class: `badge ${item.error ? 'badge-bad' : item.kind === 'note' ? 'badge-accent' : ''}`}, item.note || label) : null,
     h('bdi', {class: 'traffic-method'}, item.method ?? (item.kind === 'response' ? t('traffic.kind.response') : '')),
     item.name ? h('bdi', {class: 'traffic-name'}, item.name) : null,
   ];

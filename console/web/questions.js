@@ -8,7 +8,7 @@ import {t} from './words.js';
 
 /** questions shows those that are open, each until it is answered, here or by another page. */
 export function questions(session) {
-  const node = h('div', {class: 'stack ins-questions', 'aria-live': 'polite'});
+  const node = h('aside', {class: 'stack ins-questions', 'aria-label': t('inspector.questions'), 'aria-live': 'polite'});
   const shown = new Map();
   function update() {
     for (const [n, one] of shown) {
@@ -55,15 +55,25 @@ function card(session, question) {
     h('button', {type: 'button', onclick: () => send({action: 'decline'})}, t('inspector.question.decline')),
     kind === 'elicitation' ? h('button', {type: 'button', class: 'button-plain', onclick: () => send({action: 'cancel'})}, t('inspector.question.cancel')) : null,
   ].filter(Boolean);
-  return h('section', {class: 'panel stack ins-question', 'aria-labelledby': id, onkeydown: (event) => {
+  const body = h('div', {class: 'stack ins-question-body', id: `${id}-body`, tabindex: '0', role: 'group', 'aria-labelledby': id}, what.node);
+  const last = h('div', {class: 'stack ins-question-end'}, fault, h('div', {class: 'toolbar'}, buttons));
+  const fold = h('button', {type: 'button', class: 'button-plain ins-fold', 'aria-expanded': 'true', 'aria-controls': body.id, 'aria-label': t('inspector.question.fold'), title: t('inspector.question.fold'), onclick: () => {
+    body.hidden = last.hidden = !body.hidden;
+    fold.setAttribute('aria-expanded', String(!body.hidden));
+    fold.textContent = body.hidden ? '▸' : '▾';
+  }}, '▾');
+  const server = session.view.info?.title ?? session.view.info?.name ?? session.view.name;
+  const {method, params: sent} = session.requests.get(question.request) ?? {};
+  const request = [method, sent?.name ?? sent?.uri].filter((word) => typeof word === 'string').join(' ');
+  return h('section', {class: 'panel ins-question', 'aria-labelledby': id, onkeydown: (event) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
       event.preventDefault();
       event.stopPropagation();
       accept();
     }
   }},
-  h('div', {class: 'toolbar'}, h('span', {class: 'badge badge-warn'}, t(`inspector.question.${url ? 'url' : kind}`)), h('h2', {id}, t('inspector.question.from', {server: session.view.info?.title ?? session.view.info?.name ?? session.view.name}))),
-  what.node, fault, h('div', {class: 'toolbar'}, buttons));
+  h('div', {class: 'ins-question-head'}, h('h2', {id}, t(method ? 'inspector.question.for' : 'inspector.question.from', {server, request})), h('span', {class: 'badge badge-warn'}, t(`inspector.question.${url ? 'url' : kind}`)), fold),
+  body, last);
 }
 
 const words = (text) => (text ? h('p', {class: 'ins-text'}, String(text)) : null);

@@ -18,12 +18,15 @@ export function server(pid, name, {say}) {
   const at = `instances/${pid}/servers/${encodeURIComponent(name)}`;
   const state = h('span');
   const facts = h('dl', {class: 'pairs'});
+  const whole = h('pre'); // the error, of which the facts have the reason
+  const unabridged = h('details', null, h('summary', null, t('server.error.whole')), whole);
   const said = h('p', {class: 'notice', role: 'status', hidden: true});
   const approvals = h('section', {class: 'panel stack', hidden: true, 'aria-labelledby': 'approvals-title'});
   const offered = h('section', {class: 'panel stack', 'aria-labelledby': 'offered-title', 'aria-busy': 'true'});
   const log = h('section', {class: 'panel stack', 'aria-labelledby': 'log-title'});
   const restart = h('button', {onclick: () => order(`${at}/restart`, 'server.restarted')}, t('server.restart'));
   let seen = ''; // the server as it was when its definitions were read
+  let drawn = ''; // its facts
   let timer = 0;
   let closed = false;
 
@@ -31,15 +34,16 @@ export function server(pid, name, {say}) {
     restart.disabled = true;
     try {
       await post(path);
-      tell(t(key, {name}));
+      tell(t(key, {name}), 'good');
     } catch (error) {
-      tell(error.message);
+      tell(error.message, 'bad');
     }
     restart.disabled = false;
   }
 
-  function tell(text) {
+  function tell(text, how) {
     said.hidden = false;
+    said.className = `notice notice-${how}`;
     said.textContent = text;
     say(text);
   }
@@ -50,16 +54,22 @@ export function server(pid, name, {say}) {
       clear(state, h('span', {class: 'badge badge-bad'}, t('server.gone')));
       return;
     }
+    const draw = JSON.stringify([it, one.folder]);
+    if (draw === drawn) return; // what one reads or marks stays
+    drawn = draw;
     clear(state, badge(it));
+    const reason = it.error ? reasonOf(it) : '';
+    whole.textContent = it.error ?? '';
     clear(facts, Object.entries({
       'server.note': it.note,
-      'server.error': it.error,
+      'server.error': reason && [h('p', null, reason), reason === it.error ? null : unabridged],
       'server.careful': it.careful,
       'server.remedy': it.remedy,
       'server.offers': offers(it),
       'server.is': it.server,
       'server.revision': it.revision,
-      'server.source': it.source,
+      'server.origin': it.origin && h('code', null, it.origin),
+      'server.source': it.source && place(one.folder, it.source),
       'server.running': it.running > 0 ? number(it.running) : '',
       'servers.lately': it.figures ? lately(it.figures) : '',
       'server.instances': it.maxInstances ? t('server.of', {n: number(it.instances ?? 0), most: number(it.maxInstances)}) : '',
@@ -98,22 +108,24 @@ export function server(pid, name, {say}) {
       button.disabled = true;
       try {
         await post(`${at}/approve?hash=${encodeURIComponent(one.hash)}`);
-        tell(t('server.approved', {name}));
+        tell(t('server.approved', {name}), 'good');
         approvals.hidden = true;
       } catch (error) {
-        tell(error.message);
+        tell(error.message, 'bad');
         read();
       }
     }}, t('server.approve'));
+    const all = one.definitions.map((d) => h('details', {open: one.definitions.length < 4},
+      h('summary', null, h('span', {class: 'mono'}, d.name), ' ', h('span', {class: 'badge'}, t(`server.kind.${d.kind}`)), ' ', h('span', {class: `badge ${d.changed ? 'badge-warn' : 'badge-accent'}`}, t(d.changed ? 'server.changed' : 'server.new')),
+        findings(d.findings)),
+      (d.findings ?? []).map((text) => h('p', {class: 'notice'}, text)),
+      d.fields ? h('dl', {class: 'server-fields'}, d.fields.map(({field, text}) => [h('dt', null, field), h('dd', null, h('pre', null, text))])) : diff(d.diff)));
+    const expand = all.length < 2 ? null : h('button', {onclick: () => all.forEach((details) => { details.open = true; })}, t('server.expand'));
     clear(approvals,
-      h('h2', {id: 'approvals-title'}, t('server.unapproved')),
+      h('div', {class: 'toolbar'}, h('h2', {id: 'approvals-title', class: 'grow'}, t('server.unapproved')), expand),
       h('p', {class: 'dim'}, t('server.unapproved.why')),
-      one.definitions.map((d) => h('details', {open: one.definitions.length < 4},
-        h('summary', null, h('span', {class: 'mono'}, d.name), ' ', h('span', {class: `badge ${d.changed ? 'badge-warn' : 'badge-accent'}`}, t(d.changed ? 'server.changed' : 'server.new')),
-          findings(d.findings)),
-        (d.findings ?? []).map((text) => h('p', {class: 'notice'}, text)),
-        diff(d.diff))),
-      h('div', {class: 'toolbar'}, button, h('span', {class: 'dim mono'}, one.hash)));
+      all,
+      h('div', {class: 'toolbar'}, button, h('span', {class: 'dim'}, t('server.hash')), h('span', {class: 'dim mono'}, one.hash)));
   }
 
   function showOffered(known) {
@@ -178,6 +190,19 @@ export function server(pid, name, {say}) {
   };
 }
 
+// reasonOf is the error in one line, as the list has it.
+function reasonOf({line, state}) {
+  const careful = '; careful: ';
+  if (line.startsWith(`${state}: `)) return line.slice(state.length + 2);
+  return line.includes(careful) ? line.slice(line.indexOf(careful) + careful.length) : line;
+}
+
+// place is a file with its folder, which is that of the process where the file's name says none.
+function place(folder, file) {
+  if (!folder || /^([/\\~]|[A-Za-z]:)/.test(file)) return file;
+  return `${folder}${folder.includes('\\') ? '\\' : '/'}${file}`;
+}
+
 function findings(list) {
   return list?.length ? [' ', h('span', {class: 'badge badge-warn'}, plural('server.findings', list.length))] : null;
 }
@@ -189,7 +214,7 @@ function definition(kind, d) {
   return h('details', {class: 'server-item', open: Boolean(d.faults)},
     h('summary', null,
       h('span', {class: 'mono server-own'}, d.name || d.own),
-      kind === 'tools' && d.name === '' ? [' ', h('span', {class: 'badge'}, t('server.hidden'))] : null,
+      ['tools', 'prompts'].includes(kind) && d.name === '' ? [' ', h('span', {class: 'badge'}, t('server.hidden'))] : null,
       d.state && d.state !== 'same' ? [' ', h('span', {class: 'badge badge-warn'}, t(`server.${d.state}`))] : null,
       hints.map((hint) => [' ', h('span', {class: 'badge'}, hint)]),
       findings(d.findings),

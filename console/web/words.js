@@ -74,13 +74,13 @@ export function clock(time) {
 
 /** bytes is a size. */
 export function bytes(n) {
-  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
+  const units = ['B', 'kB', 'MB', 'GB']; // Intl writes bytes as a word, in English without its plural
   let unit = 0;
   while (n >= 1000 && unit < units.length - 1) {
     n /= 1000;
     unit++;
   }
-  return formatter(Intl.NumberFormat, {style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: n < 10 && unit > 0 ? 1 : 0}).format(n);
+  return `${formatter(Intl.NumberFormat, {maximumFractionDigits: n < 10 && unit > 0 ? 1 : 0}).format(n)} ${units[unit]}`;
 }
 
 /** duration is a time in nanoseconds, with as many digits as say something. */

@@ -167,7 +167,7 @@ const scenarios = {
     await page.keyboard.press('Enter');
     await see('.notice-bad', 'since');
     await page.locator('#calls-since').fill('');
-    await tabTo('Is the log as it was written?');
+    await tabTo('Verify the log');
     await page.keyboard.press('Enter');
     await see('.gateway-whole', 'It is as it was written');
     for (const name of readdirSync(settings.audit)) {
@@ -175,7 +175,7 @@ const scenarios = {
       const path = join(settings.audit, name);
       writeFileSync(path, readFileSync(path, 'utf8').replace('delete_entities', 'create_entities'));
     }
-    await page.locator('button', {hasText: 'Is the log as it was written?'}).click();
+    await page.locator('button', {hasText: 'Verify the log'}).click();
     await see('.notice-bad', 'It was changed');
     await look('gateway-changed');
 

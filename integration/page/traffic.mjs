@@ -69,7 +69,7 @@ if (plan.part === 'nothing') {
     await call('echo');
     await until((n) => Number(document.querySelector('.traffic-status').innerText.match(/(\d+) messages/)?.[1]) >= n, before + 4);
     await page.getByRole('option', {name: /Junction \d+ to every, request tools\/call echo/}).last().waitFor();
-    await page.getByRole('option', {name: /Junction \d+ to junction\/\S+, answer tools\/call every__echo .+ Call \d+$/}).last().waitFor();
+    await page.getByRole('option', {name: /Junction \d+ to junction\/\S+, response tools\/call every__echo .+ Call \d+$/}).last().waitFor();
     assert.ok(await page.locator('.traffic-row').count() < 60, 'only what one sees is in the document');
   });
 
