@@ -72,7 +72,7 @@ func photographConsole(ctx context.Context, home, model, into string) (err error
 		return err
 	}
 	defer func() { err = errors.Join(err, end()) }()
-	link, end2, err := inBackground(ctx, home, printedLink, "console", "--no-browser")
+	link, end2, err := inBackground(ctx, home, printedLink, "console", "--no-browser", "--config", configuration)
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,8 @@ const pictures = [
   {route: 'servers', theme: 'light', file: 'console-servers.png', before: () => seen('tr', 'withheld')},
   {route: 'servers/PID/files', theme: 'light', file: 'console-approval.png', height: 900, before: changed},
   {route: 'servers/PID', theme: 'dark', file: 'console-rules.png', before: decided},
+  {route: 'traffic', theme: 'light', file: 'console-traffic.png', before: flowed},
+  {route: 'inspector', theme: 'light', file: 'console-inspector.png', height: 620, before: inspected},
   {route: 'servers/PID/weather', theme: 'light', file: 'console-fault.png', height: 560, before: () => seen('dd', 'install it')},
   {route: 'conversations', theme: 'dark', file: 'console-conversation.png', before: opened},
 ];
@@ -54,6 +56,23 @@ async function decided() {
   await page.getByRole('button', {name: 'Decide'}).click();
   await seen('[role=status] .badge', 'ask');
   await page.evaluate(() => document.activeElement?.blur());
+}
+
+// flowed has a call be seen on both sides, and opened.
+async function flowed() {
+  execFileSync(junction, ['call', endpoint, 'files__list-folder', '{"path":"trips"}'], {stdio: 'pipe'});
+  await page.locator('[data-seq]', {hasText: 'list-folder'}).last().click();
+  await page.locator('.traffic-panel .tree').first().waitFor();
+}
+
+// inspected connects to a server, and calls a tool.
+async function inspected() {
+  await page.getByText('files (stdio)').first().click();
+  await page.locator('.ins-sections a', {hasText: 'Tools'}).click();
+  await page.locator('.ins-entry', {hasText: 'list-folder'}).click();
+  await page.locator('.ins-ask .form-body :is(input, textarea):visible').first().fill('trips');
+  await page.locator('.ins-actions .button-primary').click();
+  await page.locator('.ins-outcome .badge', {hasText: 'done'}).waitFor();
 }
 
 async function opened() {
