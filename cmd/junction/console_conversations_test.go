@@ -25,7 +25,7 @@ func storedTalk(t *testing.T, entries ...host.Entry) string {
 		t.Fatal(err)
 	}
 	defer stored.Close()
-	c := stored.New(archive.Meta{Model: "scripted", Folder: "/work"})
+	c := stored.New(archive.Meta{Model: "scripted", Folder: "/home/ada"})
 	for _, e := range entries {
 		if err := c.Append(e); err != nil {
 			t.Fatal(err)
