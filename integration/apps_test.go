@@ -22,6 +22,7 @@ func appServer(t testing.TB, name string) string {
 // Each tool has the view of its own server, through junction up, over every revision. Two of the servers have one URI for
 // different views; what is nobody else's comes as the server sent it.
 func TestViewsOfOfficialServers(t *testing.T) {
+	t.Parallel()
 	var servers []realServer
 	for _, name := range []string{"basic-preact", "basic-vanillajs", "system-monitor"} {
 		servers = append(servers, realServer{name: name, argv: func(t testing.TB) []string { return []string{node(t), appServer(t, name), "--stdio"} }})

@@ -91,6 +91,7 @@ func TestTheCasesOfTheDocumentationPassAtEachRevisionOverEachTransport(t *testin
 }
 
 func TestAServerThatChangedFailsExactlyTheCasesThatAreAboutIt(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for change, want := range map[string][]string{
 		"nothing": nil,

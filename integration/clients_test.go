@@ -195,6 +195,7 @@ func useGateway(t *testing.T, client probeClient, target []string, revision stri
 
 // The Inspector's command line, as its users type it.
 func TestInspector(t *testing.T) {
+	t.Parallel()
 	binary := junction(t)
 	inspector := []string{node(t), npm(t, "inspector", "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js"), "--cli"}
 	address := freeAddress(t)
@@ -223,6 +224,7 @@ func TestInspector(t *testing.T) {
 // The Inspector calls tools of two servers behind one junction up, by the names that it lists: at its endpoint, and as a
 // program that the Inspector starts by the entry that people paste.
 func TestInspectorCallsThroughUp(t *testing.T) {
+	t.Parallel()
 	binary := junction(t)
 	inspector := []string{node(t), npm(t, "inspector", "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js"), "--cli"}
 	config := upConfig(t, []realServer{

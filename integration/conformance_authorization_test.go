@@ -12,6 +12,7 @@ import (
 // The authorization server of `junction up --auth local` passes the suite's scenarios for one: its metadata, and a login
 // with a code, in which the suite is a client that registered and a browser fills in the forms.
 func TestConformanceOfTheAuthorizationServer(t *testing.T) {
+	t.Parallel()
 	issuer := localLogins(t, 15*time.Minute)
 	for _, revision := range []string{"2025-03-26", legacyOlder, legacyNewest, modern} {
 		t.Run(revision, func(t *testing.T) {

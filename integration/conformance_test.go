@@ -21,6 +21,7 @@ import (
 // here with at least one SUCCESS, no FAILURE and no WARNING, and nothing SKIPPED but what
 // [mayBeSkipped] names, whatever the suite itself calls passed.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	url := conformanceServer(t) // one process and one URL for every revision
 	for _, revision := range []string{legacyNewest, modern} {
 		t.Run("server at "+revision, func(t *testing.T) {
@@ -41,6 +42,7 @@ func TestConformance(t *testing.T) {
 const legacyOlder = "2025-06-18"
 
 func TestConformanceOneByOne(t *testing.T) {
+	t.Parallel()
 	url := conformanceServer(t)
 	for _, revision := range []string{"2025-03-26", legacyOlder, legacyNewest, modern} {
 		t.Run("server at "+revision, func(t *testing.T) {
@@ -64,6 +66,7 @@ func TestConformanceOneByOne(t *testing.T) {
 // The suite passes through a gateway, too: the names that it knows are the server's own,
 // so the gateway adds no prefix.
 func TestConformanceThroughUp(t *testing.T) {
+	t.Parallel()
 	binary := junction(t)
 	behind := conformanceServer(t)
 	config := upConfig(t, []realServer{{name: "fixtures", url: func(testing.TB) string { return behind }}})
@@ -344,6 +347,7 @@ func skips(check string) string {
 // The suite runs here, and its verdicts are read right: a peer passes what it has the
 // fixtures for, and fails what it has not; a client that does nothing fails.
 func TestPeersConformanceSuiteIsRead(t *testing.T) {
+	t.Parallel()
 	url := listening(t, append(serverNamed(t, "gosdk").argv(t), "--http", "127.0.0.1:0")...)
 	dir := t.TempDir()
 	if _, stderr, err := tryRun(t, nodeEnv(t), suite(t, "server", "--url", url, "--requirements", legacyNewest, "-o", dir)...); err == nil {

@@ -23,6 +23,7 @@ const firstKeys = 12
 // carried on by the other provider, a plan and a sub-agent. The model refuses a
 // history that its provider would not take.
 func TestADayOnTheScreenLeavesAHistoryThatBothProvidersTake(t *testing.T) {
+	t.Parallel()
 	wires := [][]string{{"--model", "recorded"}, {"--model", "anthropic:recorded", "--key-env", "RECORDED_KEY"}}
 	for i, name := range []string{"chat completions", "Anthropic's messages"} {
 		t.Run(name, func(t *testing.T) {

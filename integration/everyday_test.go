@@ -46,6 +46,7 @@ var everydayWays = []everydayWay{
 // Everyday work with servers of other people asks a person seldom. Each task is the first
 // that the person does with these servers, which they approved and did not trust.
 func TestEverydayTasksAskSeldom(t *testing.T) {
+	t.Parallel()
 	w := newEveryday(t)
 	table := make([][]int, len(everydayTasks)) // cards by task and way
 	for _, way := range everydayWays {

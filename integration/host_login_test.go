@@ -45,6 +45,7 @@ var hostLogins = map[string]func(t *testing.T, home, model string, entry object)
 // they run, and again before they are started once more: nobody logs in a second time. They publish documents about themselves on
 // the internet, which there is none of here, so that they have to register.
 func TestRealHostsLogInAtUp(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	npm(t, "hosts")
 	npm(t, "servers")

@@ -212,6 +212,7 @@ func given(arguments any) func([]string) any { return func([]string) any { retur
 // Real hosts, whose model is scripted, call tools of two servers through junction up: the host offers them to the model
 // by the names that Junction gave, the calls reach the servers, and the results come back to the model.
 func TestRealHostsCallToolsThroughUp(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	npm(t, "hosts")
 	npm(t, "servers")
@@ -255,6 +256,7 @@ var namedInResult = regexp.MustCompile(`notes__\w+`)
 
 // With the tools of all servers behind a search, a host's model finds one by what it does, and calls it.
 func TestRealHostsFindAToolBySearching(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	npm(t, "hosts")
 	npm(t, "servers")

@@ -37,6 +37,7 @@ func loginClients(t *testing.T) map[string]func(t *testing.T) []string {
 // The clients of the SDKs register at the authorization server of `junction up --auth local`, log in once, call a tool, and
 // go on when their access token has ended.
 func TestClientsOfTheSDKsLogInAtUp(t *testing.T) {
+	t.Parallel()
 	issuer := localLogins(t, shortTime)
 	for name, client := range loginClients(t) {
 		t.Run(name, func(t *testing.T) {
@@ -52,6 +53,7 @@ func TestClientsOfTheSDKsLogInAtUp(t *testing.T) {
 // openid-client signs who it is (private_key_jwt), and binds its tokens to a key (DPoP), also where the gateway wants nonces in
 // its proofs. It revokes its login, too.
 func TestOpenIDClientLogsInAtUpWithItsKeys(t *testing.T) {
+	t.Parallel()
 	for _, proofs := range []string{"taken", "needed", "nonce"} {
 		t.Run(proofs, func(t *testing.T) {
 			issuer := localLoginsAs(t, object{"proofs": proofs})
@@ -66,6 +68,7 @@ func TestOpenIDClientLogsInAtUpWithItsKeys(t *testing.T) {
 // They log in as well at a Junction server, of package mcp/auth, whose tokens an authorization server of package authserver
 // gives. They ask for what the server says that all needs, and later, for a tool that they do not see, for more.
 func TestClientsOfTheSDKsAskForMoreRights(t *testing.T) {
+	t.Parallel()
 	users, err := authserver.OpenUsers(filepath.Join(t.TempDir(), "users.json"))
 	if err == nil {
 		err = users.Add(t.Context(), "ann", loginPassword, []string{"read", "admin"})
@@ -133,6 +136,7 @@ func logsIn(t *testing.T, argv []string) (got loggedIn) {
 
 // Junction logs in at a gateway of its own, and its commands go on when the access token has ended.
 func TestJunctionLogsInAtUp(t *testing.T) {
+	t.Parallel()
 	at := localLogins(t, shortTime) + "/mcp"
 	env := append(isolated(t), "JUNCTION_BROWSER=true")
 	lines, log := start(t, env, junction(t), "login", at)
@@ -153,6 +157,7 @@ func TestJunctionLogsInAtUp(t *testing.T) {
 
 // Junction's client logs in at servers that are protected as the TypeScript SDK and FastMCP have it, renews its token and logs out.
 func TestJunctionLogsInAtServersOfTheSDKs(t *testing.T) {
+	t.Parallel()
 	for name, server := range map[string]func(t *testing.T) []string{
 		"TypeScript SDK": func(t *testing.T) []string { return nodeScript(t, "ts-v1", "servers/authorized/server.mjs") },
 		"FastMCP": func(t *testing.T) []string {
@@ -192,6 +197,7 @@ func junctionLogsIn(t *testing.T, server []string) {
 
 // The Inspector logs in at up from its command line, where it has a browser opened.
 func TestTheInspectorLogsInAtUp(t *testing.T) {
+	t.Parallel()
 	issuer := localLogins(t, shortTime)
 	program := []string{node(t), npm(t, "inspector", "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")}
 	env := append(isolated(t), "MCP_AUTO_OPEN_ENABLED=true", "BROWSER=true", "MCP_INSPECTOR_SECRET_STORE=memory", "PATH="+filepath.Dir(node(t))+":"+os.Getenv("PATH"))
@@ -209,6 +215,7 @@ func TestTheInspectorLogsInAtUp(t *testing.T) {
 
 // mcp-remote logs in at up for a client that knows only stdio, and goes on when its access token has ended.
 func TestMCPRemoteLogsInAtUp(t *testing.T) {
+	t.Parallel()
 	issuer := localLogins(t, shortTime)
 	script := encode(t, []step{
 		{"op": "list"},

@@ -10,6 +10,7 @@ import (
 // minutes and proves nothing about Junction: it is for finding out what a peer does, when
 // a pin is raised or a cell of the bridge fails. JUNCTION_INTEGRATION_MATRIX=1 runs it.
 func TestPeersMatrix(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("JUNCTION_INTEGRATION_MATRIX") == "" {
 		t.Skip("skip: JUNCTION_INTEGRATION_MATRIX is not set")
 	}

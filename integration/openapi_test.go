@@ -182,6 +182,7 @@ func (w *watched) last() string {
 // Operations spread over a document are called with arguments made of their schemas. The API is made of the document by
 // somebody else's program, which refuses a request that does not fit it.
 func TestOperationsOfADocumentCanBeCalled(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		calls   int
 		secrets map[string]string

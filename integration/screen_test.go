@@ -33,6 +33,7 @@ func talkOnScreen() []replay.Turn {
 // for the session, a form of a server, a run that is cancelled, the end, and the same
 // conversation resumed.
 func TestConversationOnAScreen(t *testing.T) {
+	t.Parallel()
 	slow := &gate{Handler: replay.Handler(talkOnScreen()...), word: "LATER", open: make(chan struct{})}
 	endpoint := httptest.NewServer(slow)
 	t.Cleanup(endpoint.Close)

@@ -233,6 +233,7 @@ func isolated(t testing.TB) []string {
 }
 
 func TestRealServersFromTheCommandLine(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for _, server := range realServers(t) {
 		t.Run(server.name, func(t *testing.T) {

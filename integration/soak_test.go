@@ -39,6 +39,7 @@ const soakClients = 20
 // call of the twelve has its result, each fault is named, and goroutines, files, processes and memory
 // stay as they are.
 func TestFaultsOfServersStayWithThem(t *testing.T) {
+	t.Parallel()
 	lasts := 20 * time.Second
 	if d, err := time.ParseDuration(os.Getenv("SOAK")); err == nil {
 		lasts = d

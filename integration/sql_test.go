@@ -148,6 +148,7 @@ const fiveMost = "SELECT type, COUNT(*) AS count FROM alarm_event GROUP BY type 
 
 // The field's own test case on all three: which alarm types are there, the five most frequent, as CSV.
 func TestSQLAnswersTheAlarmQuestion(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for name, open := range map[string]func(testing.TB) *base{"MariaDB": mariaBase, "PostgreSQL": postgresBase, "SQLite": sqliteBase} {
 		t.Run(name, func(t *testing.T) {

@@ -176,6 +176,7 @@ var postgresTricks = []string{
 
 // What a model could try to write with through a server that only reads fails, and changes nothing.
 func TestSQLThatReadsCannotBeTrickedIntoWriting(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	t.Run("MariaDB", func(t *testing.T) {
 		t.Parallel()

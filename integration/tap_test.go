@@ -12,6 +12,7 @@ import (
 // Real hosts, whose model is scripted, are tapped while they run: they call tools of a real server and of one at an address
 // that wants a header, what they say is recorded, and their configuration is put back.
 func TestTappedHostsAreRecordedAndPutBack(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	npm(t, "hosts")
 	npm(t, "servers")

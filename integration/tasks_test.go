@@ -9,6 +9,7 @@ import (
 // The server everything of npm runs a tool as a task of 2025-11-25, which asks its client while tasks/result is open.
 // junction finishes it, in front of the server and through up, speaking both eras to that.
 func TestATaskOfARealServerIsFinished(t *testing.T) {
+	t.Parallel()
 	binary, server := junction(t), everythingServer(t)
 	env := isolated(t)
 	address := freeAddress(t)
