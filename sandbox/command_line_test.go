@@ -56,11 +56,11 @@ func rulesOf(t *testing.T, argv []string) (rules []string, program []string) {
 func TestMacOSConfinesByRulesThatSayWhatTheProfileSays(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		l    launch
+		l    outsourced
 		want []string // behind those that all have
 		env  []string
 	}{
-		{"nothing is allowed", launch{argv: []string{"/usr/bin/env", "x"}, temp: "/private/tmp/j1"}, []string{
+		{"nothing is allowed", outsourced{argv: []string{"/usr/bin/env", "x"}, temp: "/private/tmp/j1"}, []string{
 			"(allow file-read-metadata (literal /private))",
 			"(allow file-read-metadata (literal /private/tmp))",
 			"(allow file-read-metadata (literal /usr))",
@@ -68,7 +68,7 @@ func TestMacOSConfinesByRulesThatSayWhatTheProfileSays(t *testing.T) {
 			"(allow file-read* (subpath /usr/bin/env))",
 			"(allow file-read* file-write* (subpath /private/tmp/j1))",
 		}, []string{"TMPDIR=/private/tmp/j1"}},
-		{"a folder to read, one to write and a host", launch{argv: []string{"/opt/node", "a.js"}, temp: "/t", pkg: "/c/pkg", proxy: "127.0.0.1:4711",
+		{"a folder to read, one to write and a host", outsourced{argv: []string{"/opt/node", "a.js"}, temp: "/t", pkg: "/c/pkg", proxy: "127.0.0.1:4711",
 			profile: Profile{Read: []string{"/Users/u/notes"}, Write: []string{"/Users/u/out"}, Hosts: []string{"api.example.com"}}}, []string{
 			"(allow file-read-metadata (literal /Users))",
 			"(allow file-read-metadata (literal /Users/u))",
@@ -81,7 +81,7 @@ func TestMacOSConfinesByRulesThatSayWhatTheProfileSays(t *testing.T) {
 			"(allow file-read* file-write* (subpath /Users/u/out))",
 			`(allow network-outbound (remote tcp "localhost:4711"))`,
 		}, []string{"TMPDIR=/t", "HTTP_PROXY=http://127.0.0.1:4711", "HTTPS_PROXY=http://127.0.0.1:4711", "http_proxy=http://127.0.0.1:4711", "https_proxy=http://127.0.0.1:4711", "NODE_USE_ENV_PROXY=1"}},
-		{"a name of a folder is no rule", launch{argv: []string{"/x"}, temp: "/t", profile: Profile{Read: []string{`/a")) (allow default) ((subpath "/b`}}}, []string{
+		{"a name of a folder is no rule", outsourced{argv: []string{"/x"}, temp: "/t", profile: Profile{Read: []string{`/a")) (allow default) ((subpath "/b`}}}, []string{
 			`(allow file-read-metadata (literal /a")) (allow default) ((subpath "))`,
 			"(allow file-read* (subpath /x))",
 			`(allow file-read* (subpath /a")) (allow default) ((subpath "/b))`,
@@ -120,7 +120,7 @@ func TestNoRuleOfMacOSAllowsMoreThanItSays(t *testing.T) {
 
 func TestMacOSReachesOnlyAProxyOfThisMachine(t *testing.T) {
 	for _, proxy := range []string{"10.0.0.1:80", "localhost:80", "127.0.0.1", "127.0.0.1:80\")) (allow default", "127.0.0.1:", ":80"} {
-		if argv, _, err := seatbelt(launch{argv: []string{"/x"}, temp: "/t", proxy: proxy}); err == nil {
+		if argv, _, err := seatbelt(outsourced{argv: []string{"/x"}, temp: "/t", proxy: proxy}); err == nil {
 			t.Errorf("%q: %q", proxy, argv)
 		}
 	}
@@ -131,19 +131,19 @@ func TestAContainerIsStartedWithWhatTheProfileSays(t *testing.T) {
 	limits := []string{"--pids-limit=256", "--memory=1073741824", "--memory-swap=1073741824", "--ulimit=nofile=1024", "--tmpfs=/tmp:rw,nosuid,nodev,size=268435456"}
 	for _, c := range []struct {
 		name      string
-		l         launch
+		l         outsourced
 		by, image string
 		want      []string
 	}{
-		{"nothing is allowed", launch{argv: []string{"node", "/pkg/a.js"}, pkg: "/pkg"}, "docker", "node:22",
+		{"nothing is allowed", outsourced{argv: []string{"node", "/pkg/a.js"}, pkg: "/pkg"}, "docker", "node:22",
 			slices.Concat([]string{"docker"}, always, limits, []string{"--network=none", "--mount=type=bind,source=/pkg,target=/pkg,readonly", "node:22", "node", "/pkg/a.js"})},
-		{"all that a profile can say", launch{argv: []string{"server"}, dir: "/out/sub", profile: Profile{Read: []string{"/in"}, Write: []string{"/out"}, Hosts: []string{"*"},
+		{"all that a profile can say", outsourced{argv: []string{"server"}, dir: "/out/sub", profile: Profile{Read: []string{"/in"}, Write: []string{"/out"}, Hosts: []string{"*"},
 			Env: []string{"TOKEN"}, Processes: 7, Memory: 1 << 20, CPU: 1.5, Files: 9}}, "podman", "img",
 			slices.Concat([]string{"podman"}, always, []string{"--pids-limit=7", "--memory=1048576", "--memory-swap=1048576", "--ulimit=nofile=9", limits[4], "--cpus=1.5",
 				"--mount=type=bind,source=/in,target=/in,readonly", "--mount=type=bind,source=/out,target=/out", "--env=TOKEN", "--workdir=/out/sub", "img", "server"})},
-		{"a folder that is not given is no working folder", launch{argv: []string{"server"}, dir: "/home/u"}, "docker", "img",
+		{"a folder that is not given is no working folder", outsourced{argv: []string{"server"}, dir: "/home/u"}, "docker", "img",
 			slices.Concat([]string{"docker"}, always, limits, []string{"--network=none", "img", "server"})},
-		{"its own container", launch{argv: []string{"/usr/bin/docker", "run", "-i", "--rm", "-e", "A=1", "--env=B", "mcp/time@sha256:00", "--zone", "-e"}}, "", "",
+		{"its own container", outsourced{argv: []string{"/usr/bin/docker", "run", "-i", "--rm", "-e", "A=1", "--env=B", "mcp/time@sha256:00", "--zone", "-e"}}, "", "",
 			slices.Concat([]string{"/usr/bin/docker"}, always, limits, []string{"--network=none", "--env=A=1", "--env=B", "mcp/time@sha256:00", "--zone", "-e"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -160,25 +160,25 @@ func TestAContainerIsStartedWithWhatTheProfileSays(t *testing.T) {
 
 func TestWhatAContainerCannotConfineIsRefused(t *testing.T) {
 	for _, c := range []struct {
-		l    launch
+		l    outsourced
 		want string
 	}{
-		{launch{argv: []string{"node"}}, `a container needs an image that has what node is made for: "image": "node:22-slim" in its sandbox`},
-		{launch{argv: []string{"docker", "run", "-v", "/:/host", "img"}}, "-v is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
-		{launch{argv: []string{"docker", "run", "--privileged", "img"}}, "--privileged is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
-		{launch{argv: []string{"docker", "run", "--network=host", "img"}}, "--network is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
-		{launch{argv: []string{"docker", "run", "-i"}}, "the container has no image"},
-		{launch{argv: []string{"docker", "run", "-i", "-e"}}, "-e has no value"},
-		{launch{argv: []string{"docker", "run", "img"}, profile: Profile{Hosts: []string{"a.example.com"}}},
+		{outsourced{argv: []string{"node"}}, `a container needs an image that has what node is made for: "image": "node:22-slim" in its sandbox`},
+		{outsourced{argv: []string{"docker", "run", "-v", "/:/host", "img"}}, "-v is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
+		{outsourced{argv: []string{"docker", "run", "--privileged", "img"}}, "--privileged is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
+		{outsourced{argv: []string{"docker", "run", "--network=host", "img"}}, "--network is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox"},
+		{outsourced{argv: []string{"docker", "run", "-i"}}, "the container has no image"},
+		{outsourced{argv: []string{"docker", "run", "-i", "-e"}}, "-e has no value"},
+		{outsourced{argv: []string{"docker", "run", "img"}, profile: Profile{Hosts: []string{"a.example.com"}}},
 			`a container reaches no host, or with "*" all: a.example.com cannot be allowed by name there; use the sandbox of the system, or allow "*"`},
-		{launch{argv: []string{"docker", "run", "img"}, profile: Profile{Read: []string{"/a,readonly=false"}}},
+		{outsourced{argv: []string{"docker", "run", "img"}, profile: Profile{Read: []string{"/a,readonly=false"}}},
 			`a container cannot be given "/a,readonly=false": its path is not absolute, or has a comma or a quote in it`},
 	} {
 		if argv, err := container(c.l, "", ""); err == nil || err.Error() != c.want {
 			t.Errorf("%q: got %q, %v", c.l.argv, argv, err)
 		}
 	}
-	if _, err := container(launch{argv: []string{"node"}}, "docker", "--privileged"); err == nil {
+	if _, err := container(outsourced{argv: []string{"node"}}, "docker", "--privileged"); err == nil {
 		t.Error("an option is no image")
 	}
 }

@@ -19,7 +19,7 @@ const (
 
 // container is the command line of docker or podman by which a program runs in a container and may do what its profile says. A
 // program that is started by "docker run" or "podman run" keeps its image; all others need one that has what they are made for, such as Node.
-func container(l launch, by, image string) (argv []string, err error) {
+func container(l outsourced, by, image string) (argv []string, err error) {
 	options := []string{}
 	command := l.argv
 	if own, rest, is := containerCommand(l.argv); is {

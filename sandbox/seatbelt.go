@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// launch is a program that another one is to start and confine: sandbox-exec of macOS, or a container engine.
-type launch struct {
+// outsourced is a program that another one is to start and confine: sandbox-exec of macOS, or a container engine.
+type outsourced struct {
 	argv    []string // the program is absolute but in a container
 	dir     string   // working folder
 	pkg     string   // the folder it was installed into; empty for a program of the system
@@ -47,7 +47,7 @@ const seatbeltSystem = `(version 1)
 
 // seatbelt is the command line by which macOS starts and confines a program. Paths are parameters and no part of the text, so
 // that no name of a file can be a rule. SBPL knows no host names: only the proxy can be reached, which decides by name.
-func seatbelt(l launch) (argv []string, env []string, err error) {
+func seatbelt(l outsourced) (argv []string, env []string, err error) {
 	var text strings.Builder
 	text.WriteString(seatbeltSystem)
 	argv = []string{"/usr/bin/sandbox-exec", "-p", ""}
@@ -86,7 +86,7 @@ func seatbelt(l launch) (argv []string, env []string, err error) {
 }
 
 // environment says where the program's own folder and the proxy are.
-func (l launch) environment() (env []string) {
+func (l outsourced) environment() (env []string) {
 	env = []string{"TMPDIR=" + l.temp}
 	if l.proxy != "" {
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {

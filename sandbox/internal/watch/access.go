@@ -6,14 +6,15 @@ type Kind uint8
 const (
 	Look    Kind = iota // whether a file is there, and what it is
 	Read                // the contents of a file or folder
-	Write               // to make, change, rename or remove a file or folder
+	Write               // to change what a file holds or is
+	Change              // to make, rename or remove a file or folder, which changes the folder that it is in
 	Run                 // to start a program
 	Connect             // to reach an address
 	Listen              // to be reached at an address
 )
 
 func (k Kind) String() string {
-	return [...]string{"look", "read", "write", "run", "connect", "listen"}[k]
+	return [...]string{"look", "read", "write", "change", "run", "connect", "listen"}[k]
 }
 
 // Access is one thing that a program tried.
