@@ -22,6 +22,7 @@ type order struct {
 	Processes uint64
 	Memory    uint64
 	Files     uint64
+	Watch     bool
 }
 
 // A report is what the launcher says.

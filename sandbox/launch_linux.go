@@ -43,6 +43,11 @@ func launch() int {
 	if step, err := o.confine(control); err != nil {
 		return fail(control, step, err)
 	}
+	if o.Watch {
+		if err := sendListener(control); err != nil {
+			return fail(control, "watch", err)
+		}
+	}
 	// Whatever signal the group gets is the program's matter.
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals)

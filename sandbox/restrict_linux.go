@@ -17,7 +17,7 @@ var landlockConfig = landlock.V9.BestEffort()
 func restrictFiles(places []place) error {
 	rules := []landlock.Rule{landlock.PathAccess(llsys.AccessFSReadDir, "/")} // names only, and of the view only
 	for _, p := range places {
-		if p.Kind == link {
+		if p.Kind == link || p.Kind == hidden {
 			continue
 		}
 		info, err := os.Stat(p.Path)

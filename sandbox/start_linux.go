@@ -38,7 +38,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 		control.Close()
 		return nil, fmt.Errorf("%w: this system permits no user namespaces: %w", ErrUnconfined, err)
 	}
-	outside, err := s.attend(control, o)
+	outside, seen, err := s.attend(control, o, cmd)
 	if err != nil {
 		control.Close()
 		cmd.Process.Kill()
@@ -47,6 +47,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	}
 	return func() {
 		control.Close()
+		seen.close()
 		outside.close()
 	}, nil
 }
@@ -77,22 +78,24 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 		}
 	}
 	folders = append(folders, programFolders(path, searched)...)
+	own := slices.Clone(folders)
 	if cmd.Dir != "" && !holdsPerson(cmd.Dir) {
 		folders = append(folders, cmd.Dir)
 	}
 	if len(cmd.Args) > 1 {
 		if script := scriptFolder(cmd.Args[1:], dir); script != "" {
-			folders = append(folders, script)
+			folders, own = append(folders, script), append(own, script)
 		}
 	}
+	s.o.Record.belongs(own)
 	places, err := s.view(folders)
 	if err != nil {
 		return order{}, err
 	}
 	p := s.profile
 	return order{
-		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: parseHosts(p.Hosts).ports(),
-		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)),
+		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.hosts().ports(),
+		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(),
 	}, nil
 }
 
@@ -120,12 +123,13 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // attend gives the launcher its order, and takes over the network, until the program runs.
-func (s *Sandbox) attend(control channel, o order) (*network, error) {
+func (s *Sandbox) attend(control channel, o order, cmd *exec.Cmd) (*network, *watched, error) {
 	control.SetDeadline(time.Now().Add(launchTime))
 	if err := control.sendOrder(o); err != nil {
-		return nil, fmt.Errorf("the launcher does not listen: %w", err)
+		return nil, nil, fmt.Errorf("the launcher does not listen: %w", err)
 	}
 	var outside *network
+	var seen *watched
 	for {
 		r, files, err := control.receive()
 		if err == nil && r.Error != "" {
@@ -133,19 +137,28 @@ func (s *Sandbox) attend(control channel, o order) (*network, error) {
 		}
 		if err != nil {
 			closeAll(files)
+			seen.close()
 			if outside != nil {
 				outside.close()
 			}
-			return nil, err
+			return nil, nil, err
 		}
 		switch r.Step {
 		case "network":
 			if outside, err = s.serveNetwork(files); err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+		case "watch":
+			if len(files) == 1 {
+				seen, err = s.watch(files[0], cmd.Process.Pid, o, outside)
+			}
+			if err != nil {
+				outside.close()
+				return nil, nil, err
 			}
 		case "started":
 			control.SetDeadline(time.Time{})
-			return outside, nil
+			return outside, seen, nil
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network) (*
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
-	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: n.refuse, folders: map[string]int{}}
+	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: n.refuse, folders: map[string]int{}, named: map[string]bool{}}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
@@ -86,7 +86,8 @@ type refusing struct {
 	home    string
 	dir     string // that the program is started in, which is looked at in any case
 	refuse  func(Refusal)
-	folders map[string]int // refusals by kind and folder
+	folders map[string]int  // refusals by verb and folder
+	named   map[string]bool // refusals by verb and path
 }
 
 func (r *refusing) skip(a watch.Access) bool {
@@ -108,7 +109,7 @@ func (r *refusing) see(a watch.Access) {
 	p := r.place(path)
 	switch {
 	case p != nil && p.Kind == temporary && p.Path == r.home:
-		if exists(path) || exists(filepath.Dir(path)) && filepath.Dir(path) != r.home { // else it is likely a cache
+		if !isShared(path, r.home) {
 			r.say(true, "keep what it writes to", a.Path, "its home folder is a temporary one, which ends with it")
 		}
 	case p != nil && p.Kind != shown:
@@ -140,6 +141,11 @@ func (r *refusing) place(path string) (p *place) {
 }
 
 func (r *refusing) say(writes bool, verb, path, reason string) {
+	for dir := path; dir != "/"; dir = filepath.Dir(dir) {
+		if r.named[verb+" "+dir] {
+			return // and so is all that is in it
+		}
+	}
 	key := verb + " " + filepath.Dir(path)
 	if len(r.folders) >= maxRefusals && r.folders[key] == 0 {
 		return
@@ -153,6 +159,7 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	case n > maxRefusedOfFolder:
 		return
 	}
+	r.named[verb+" "+path] = true
 	flag := "--read"
 	if writes {
 		flag = "--write"

@@ -12,8 +12,8 @@ import (
 )
 
 // widest shows a program that is learned from the files of the machine, to be written too, but for those where keys and logins
-// are kept, and the system's settings, which it only reads.
-func (v *view) widest() error {
+// are kept and the profile does not have, and the system's settings, which it only reads.
+func (v *view) widest(allowed []string) error {
 	top, err := os.ReadDir("/")
 	if err != nil {
 		return err
@@ -42,7 +42,7 @@ func (v *view) widest() error {
 	}
 	for _, name := range secretInHome {
 		path, err := filepath.EvalSymlinks(filepath.Join(v.home, name))
-		if v.home != "" && err == nil {
+		if v.home != "" && err == nil && !slices.ContainsFunc(allowed, func(dir string) bool { return within(path, dir) || within(dir, path) }) {
 			v.places[path] = place{Path: path, Kind: hidden}
 		}
 	}
@@ -67,4 +67,12 @@ func (n *network) learn(r *Record, a watch.Access) {
 		host = net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
 	}
 	r.host(host)
+}
+
+// allowed are the files of the profile.
+func (s *Sandbox) allowed() (list []string) {
+	for _, path := range slices.Concat(s.profile.Read, s.profile.Write) {
+		list = append(list, s.absolute(path))
+	}
+	return list
 }

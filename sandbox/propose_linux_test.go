@@ -85,7 +85,8 @@ func TestTheSmallestProfileIsProposed(t *testing.T) {
 			for i, word := range c.l.Words {
 				c.l.Words[i] = strings.ReplaceAll(word, "$", root)
 			}
-			c.l.Dir, c.l.Package = strings.ReplaceAll(c.l.Dir, "$", root), []string{root + "/pkg"}
+			c.l.Dir = strings.ReplaceAll(c.l.Dir, "$", root)
+			r.belongs([]string{root + "/pkg"})
 			got := r.propose(c.l, []string{"/tmp/of-its-own"})
 			for _, list := range [][]string{c.want.Read, c.want.Write} {
 				for i := range list {
