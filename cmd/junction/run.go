@@ -52,6 +52,7 @@ type app struct {
 	ofProject []entry
 
 	secrets keptSecrets
+	locks   locks
 
 	recorder     *recording.Recorder // nil: nothing is recorded
 	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
@@ -77,6 +78,7 @@ type flags struct {
 	logLevel string
 	output   string
 	record   string
+	frozen   bool
 	// logFormat and lowestLog are what standard error has of up and proxy.
 	logFormat, lowestLog string
 }
