@@ -11,15 +11,15 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// npmLock is what is locked of an npm package.
-func npmLock(version string) *LockedServer {
+// echoLock is what is locked of an npm package.
+func echoLock(version string) *LockedServer {
 	l := &Locked{Package: Package{Type: "npm", Name: "@x/echo", Version: version}, Integrity: "sha512-abc", Program: []string{"node", "./index.js"}, Dependencies: json.RawMessage(`{"a":["<b>"]}`)}
 	return &LockedServer{Replaces: CommandLine("echo", l), Package: l, Definitions: map[string]string{"tool say": "sha256:00"}, Sandbox: &sandbox.Profile{Hosts: []string{"api.example.com"}}, Source: "https://example.com/echo"}
 }
 
 func TestALockIsReadAsItWasWrittenAndAlwaysTheSame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), LockName)
-	l := &Lock{Version: 1, Servers: map[string]*LockedServer{"echo": npmLock("1.0.0"), "remote": {Replaces: []string{"https://example.com/mcp"}}, "next": {Next: npmLock("2.0.0")}}}
+	l := &Lock{Version: 1, Servers: map[string]*LockedServer{"echo": echoLock("1.0.0"), "remote": {Replaces: []string{"https://example.com/mcp"}}, "next": {Next: echoLock("2.0.0")}}}
 	l.Servers["next"].Next.Replaces = CommandLine("next", l.Servers["next"].Next.Package)
 	var texts []string
 	for range 5 {
@@ -84,7 +84,7 @@ func TestAHostileOrBrokenLockIsRefused(t *testing.T) {
 }
 
 func TestWhatIsLockedCountsForTheWordsItReplacesOnly(t *testing.T) {
-	one, two := npmLock("1.0.0"), npmLock("2.0.0")
+	one, two := echoLock("1.0.0"), echoLock("2.0.0")
 	changing := *one
 	changing.Next = two
 	for name, c := range map[string]struct {
@@ -116,7 +116,7 @@ func TestWhatIsLockedCountsForTheWordsItReplacesOnly(t *testing.T) {
 
 // A process can be killed between any two writes: what it leaves then is what each write of the change left.
 func TestAChangeThatStopsAnywhereLeavesFilesThatBelongTogether(t *testing.T) {
-	one, two := npmLock("1.0.0"), npmLock("2.0.0")
+	one, two := echoLock("1.0.0"), echoLock("2.0.0")
 	words := func(l *LockedServer) []string {
 		if l == nil {
 			return nil
@@ -178,12 +178,12 @@ func TestAChangeThatFailsChangesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused := errors.New("no")
-	c := Change{Configuration: configuration, Mutex: filepath.Join(dir, "mutex"), Name: "echo", Locked: npmLock("1.0.0"), Edit: func([]byte) ([]byte, error) { return nil, refused }}
+	c := Change{Configuration: configuration, Mutex: filepath.Join(dir, "mutex"), Name: "echo", Locked: echoLock("1.0.0"), Edit: func([]byte) ([]byte, error) { return nil, refused }}
 	if err := c.Apply(t.Context()); !errors.Is(err, refused) {
 		t.Errorf("the error is %v", err)
 	}
 	c.Edit = func(data []byte) ([]byte, error) { return data, nil }
-	broken := npmLock("1.0.0")
+	broken := echoLock("1.0.0")
 	broken.Replaces = []string{"sh"}
 	c.Locked = broken
 	if err := c.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "stand for") {
@@ -195,7 +195,7 @@ func TestAChangeThatFailsChangesNothing(t *testing.T) {
 	if err := os.WriteFile(LockPath(configuration), []byte("no lock"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.Locked = npmLock("1.0.0")
+	c.Locked = echoLock("1.0.0")
 	if err := c.Apply(t.Context()); err == nil || !strings.Contains(err.Error(), "cannot be used") {
 		t.Errorf("the error is %v", err)
 	}

@@ -18,8 +18,8 @@ func (w *addition) lookUp(_ context.Context, word string) error {
 	return usagef("%s: expected npm:, pypi:, cargo:, nuget:, docker: or mcpb: and a package, a URL, or a folder such as ./%s", word, word)
 }
 
-// runners are the programs of which a kind of packages needs one.
-func runners(kind string) []string {
+// packageRunners are the programs of which a kind of packages needs one.
+func packageRunners(kind string) []string {
 	switch kind {
 	case "npm":
 		return []string{"npm"}
@@ -37,7 +37,7 @@ func runners(kind string) []string {
 
 // canRun reports whether a kind of packages can be installed and run here.
 func canRun(kind string) bool {
-	programs := runners(kind)
+	programs := packageRunners(kind)
 	return len(programs) == 0 || slices.ContainsFunc(programs, func(program string) bool {
 		_, err := exec.LookPath(program)
 		return err == nil
@@ -63,7 +63,7 @@ func (w *addition) chooseWay() error {
 			continue
 		}
 		if !canRun(p.RegistryType) {
-			missing = append(missing, p.RegistryType+" (needs "+strings.Join(runners(p.RegistryType), " or ")+")")
+			missing = append(missing, p.RegistryType+" (needs "+strings.Join(packageRunners(p.RegistryType), " or ")+")")
 			continue
 		}
 		w.pkg = &w.server.Packages[i]
@@ -176,7 +176,7 @@ func looksLike(name, known string) string {
 	plain := func(s string) string {
 		return strings.NewReplacer("-", "", "_", "", ".", "", "@", "", "/", "").Replace(strings.ToLower(s))
 	}
-	switch d := edits(strings.ToLower(name), strings.ToLower(known)); {
+	switch d := letters(strings.ToLower(name), strings.ToLower(known)); {
 	case d == 0:
 		return "only its case differs"
 	case plain(name) == plain(known):
@@ -185,14 +185,14 @@ func looksLike(name, known string) string {
 		return "one letter differs"
 	case d == 2 && len(known) > 10:
 		return "two letters differ"
-	case scoped && otherScoped && last == otherLast && edits(owner, otherOwner) <= 3:
+	case scoped && otherScoped && last == otherLast && letters(owner, otherOwner) <= 3:
 		return "its owner has nearly the same name"
 	}
 	return ""
 }
 
-// edits is the number of letters to insert, delete, replace or swap with the next one.
-func edits(a, b string) int {
+// letters is the number of letters to insert, delete, replace or swap with the next one.
+func letters(a, b string) int {
 	if len(a) > 200 || len(b) > 200 {
 		return max(len(a), len(b))
 	}

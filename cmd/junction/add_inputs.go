@@ -46,7 +46,7 @@ func (w *addition) fill(ctx context.Context) error {
 		for _, n := range missing {
 			how = append(how, "--set "+shellWord(n.name+"=…"))
 		}
-		return usagef("%s needs %s (%s): give it with %s", w.name, strings.Join(namesOf(missing), ", "), why, strings.Join(how, " "))
+		return usagef("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
 	}
 	if w.remote != nil {
 		return w.fillRemote(ctx, given)
@@ -170,7 +170,7 @@ func sortedInputs(inputs map[string]registry.Input) []string {
 	return names
 }
 
-func namesOf(needs []need) (names []string) {
+func needNames(needs []need) (names []string) {
 	for _, n := range needs {
 		names = append(names, plaintext.Line(n.name, 100))
 	}
@@ -212,7 +212,7 @@ func (w *addition) refuseUnknown(given map[string]string) error {
 	needs := w.needs()
 	for name := range given {
 		if !slices.ContainsFunc(needs, func(n need) bool { return n.name == name }) {
-			known := strings.Join(namesOf(needs), ", ")
+			known := strings.Join(needNames(needs), ", ")
 			if known == "" {
 				return usagef(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
 			}

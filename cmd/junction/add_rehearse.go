@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
@@ -15,7 +13,6 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/model/offline"
 )
 
@@ -57,7 +54,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	}
 	w.app.screen.Transient("starting " + w.name)
 	defer w.app.screen.Transient("")
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(install.CommandLineOf(w.name, w.locked)), w.secretOf})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.secretOf})
 	if err != nil {
 		return err
 	}
@@ -68,6 +65,14 @@ func (w *addition) rehearse(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// words are those of the entry that the installed program stands for, or its URL.
+func (w *addition) words() []string {
+	if w.locked == nil {
+		return []string{w.written.URL}
+	}
+	return install.CommandLine(w.name, w.locked)
 }
 
 // A rehearsal says what is to be started once.
@@ -138,13 +143,11 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 
 // readDefinitions reads all that a person would be asked to approve of a server, as chat does.
 func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
-	failed := make(chan error, 1)
 	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Servers: []host.Server{{Name: e.name, Handler: d.client, Origin: e.command()}}, Pins: new(guard.Pins)})
 	if err != nil {
 		return err
 	}
 	d.host = h
-	_ = failed
 	if err := h.Settle(ctx); err != nil {
 		return fmt.Errorf("server %q does not list what it has: %w", e.name, err)
 	}
@@ -185,11 +188,6 @@ func reads(t *mcp.Tool) bool {
 	return t.Annotations != nil && t.Annotations.ReadOnlyHint != nil && *t.Annotations.ReadOnlyHint
 }
 
-// errNothing is for what cannot be approved.
-var errNothing = errors.New("nothing is defined")
-
-var _ mcp.Transport = (*command.Command)(nil)
-
 // approveAll approves what was shown, as chat and junction approve do.
 func approveAll(name string, definitions []guard.Definition) error {
 	if len(definitions) == 0 {
@@ -218,5 +216,3 @@ func worst(findings []guard.Finding) (some []guard.Finding) {
 	}
 	return some
 }
-
-func joined(words []string) string { return strings.Join(words, " ") }

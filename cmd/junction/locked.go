@@ -83,6 +83,13 @@ func (l *locks) of(configuration string) (*install.Lock, error) {
 	return lock, nil
 }
 
+// forget has the lock beside a configuration be read again: two changes within one tick of the clock look the same.
+func (l *locks) forget(configuration string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.read, install.LockPath(realPath(configuration)))
+}
+
 // locked is what is locked of a server; nil if nothing is.
 func (a *app) locked(d *config.Definition) (*install.LockedServer, error) {
 	if d == nil || d.Words() == nil {
@@ -169,7 +176,9 @@ func (a *app) isLocked(d *config.Definition) bool {
 }
 
 // definitionKey is a definition in a lock.
-func definitionKey(d guard.Definition) string { return strings.TrimSpace(string(d.Kind) + " " + d.Name) }
+func definitionKey(d guard.Definition) string {
+	return strings.TrimSpace(string(d.Kind) + " " + d.Name)
+}
 
 // lockedDefinitions are the hashes of definitions that are the same wherever the server is started.
 func lockedDefinitions(all []guard.Definition) map[string]string {
