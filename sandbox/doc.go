@@ -1,0 +1,2 @@
+// Package sandbox confines programs: what they may read, write and reach.
+package sandbox
