@@ -74,6 +74,9 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 	for _, d := range set.Servers {
 		entries = append(entries, entry{d.Name, d})
 	}
+	if len(a.flags.config) == 0 {
+		entries = a.withoutConnected(entries)
+	}
 	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
 		for _, name := range defaultNames() {
 			entries = append(entries, entry{name: name})
