@@ -51,10 +51,17 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 			return nil, err
 		}
 	}
+	r.t.given = r.Env
 	if err := r.translate(); err != nil {
 		return nil, err
 	}
+	if e.host.variables == keyring && c.URL != "" {
+		c.Env = nil // they were for its headers
+	}
 	r.place(project)
+	if c.URL != "" && len(c.Env) > 0 { // of a program only
+		c.Env, c.Left = nil, append(c.Left, e.n.env)
+	}
 	if scheme, _, found := strings.Cut(c.URL, ":"); found && !strings.ContainsAny(scheme, "${") && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
 		return nil, fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)
 	}
@@ -142,7 +149,12 @@ func (r *carrier) member(m member) error {
 		}
 	case m.name == "headersHelper" || m.name == "authProviderType":
 		return fmt.Errorf("only the host itself can do what %q says", m.name)
-	case m.name == "name" || m.name == "source" && v.text == "custom":
+	case m.name == "name":
+		if r.e.host.ID == "cherry-studio" && v.kind == text { // whose keys are identifiers
+			r.Name = cmp.Or(v.text, r.Name)
+		}
+	case m.name == "source" && v.text == "custom":
+	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // it says nothing
 	default:
 		return r.limits(m)
 	}
@@ -240,6 +252,11 @@ func (r *carrier) translate() error {
 // place makes paths that are relative to a project's folder absolute: junction's file is not in it.
 func (r *carrier) place(project string) {
 	if project == "" {
+		for _, f := range []field{{"command", &r.Command}, {"cwd", &r.Dir}} {
+			if strings.ContainsAny(*f.text, `/\`) && !filepath.IsAbs(*f.text) && !strings.HasPrefix(*f.text, "$") && !strings.Contains(*f.text, `:\`) && r.e.host.variables != junctions {
+				r.Notes = append(r.Notes, f.name+" is relative to the folder that the host runs in; write the whole path")
+			}
+		}
 		return
 	}
 	if r.Command != "" && r.Dir == "" {

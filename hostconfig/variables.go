@@ -42,6 +42,7 @@ var expressions = sync.OnceValue(func() words {
 type translation struct {
 	from    dialect
 	project string // the folder of the project; empty for a person's own file
+	given   []Variable // what the host's own variables are, for a dialect that keeps them
 	needs   []string
 	notes   []string
 }
@@ -88,6 +89,11 @@ func (t *translation) token(field, token string) (string, error) {
 			return "", fmt.Errorf("%s: only the host itself can replace %s", field, token)
 		}
 	case t.from == keyring && x.name.MatchString(body):
+		for _, v := range t.given {
+			if v.Name == body {
+				return v.Value, nil
+			}
+		}
 		return t.secret(body), nil
 	case t.from == envBraces || t.from == inputBraces:
 		switch id, isInput := strings.CutPrefix(body, "input:"); {
