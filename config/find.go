@@ -35,13 +35,15 @@ func Find(o Options) []string {
 	return found
 }
 
-// OwnFile is Junction's own file of the person, which need not be there; empty where there is no home folder.
-func OwnFile(o Options) string {
-	own, _ := userFolders(o.withDefaults())
-	if !filepath.IsAbs(own) {
+// Own is Junction's own file of the person, which need not exist: what commands write to that write a configuration. It is
+// empty where there is no home folder.
+func Own(o Options) string {
+	o = o.withDefaults()
+	folder, _ := userFolders(o)
+	if !filepath.IsAbs(folder) {
 		return ""
 	}
-	return filepath.Join(own, "junction", "mcp.json")
+	return filepath.Join(folder, "junction", "mcp.json")
 }
 
 // upward lists folder and those above it up to the root of its repository; only folder
@@ -64,7 +66,7 @@ func upward(folder string) []string {
 }
 
 func userFiles(o Options) []string {
-	own, hosts := userFolders(o)
+	_, hosts := userFolders(o)
 	var files []string
 	add := func(folder string, names ...string) {
 		if !filepath.IsAbs(folder) {
@@ -72,7 +74,9 @@ func userFiles(o Options) []string {
 		}
 		files = append(files, filepath.Join(append([]string{folder}, names...)...))
 	}
-	add(own, "junction", "mcp.json")
+	if own := Own(o); own != "" {
+		files = append(files, own)
+	}
 	add(o.HomeDir, ".claude.json")
 	add(hosts, "Claude", "claude_desktop_config.json")
 	add(o.HomeDir, ".cursor", "mcp.json")

@@ -22,9 +22,18 @@ type Document struct {
 	Data    []byte
 	Entries []*Entry // in file order
 
-	syntax syntax
-	names  names
-	root   *node
+	host    Host
+	syntax  syntax
+	names   names
+	root    *node
+	places  []place
+	missing bool // there is no such file yet
+}
+
+// A place is where servers are in a file.
+type place struct {
+	scope, path string
+	in          *node // an object or a list, or a scalar where somebody wrote none
 }
 
 // An Entry is a server of a Document.
@@ -39,6 +48,10 @@ type Entry struct {
 	Problem error
 	// Warning says what is not the same once it is replaced; empty if all is.
 	Warning string
+
+	fault    error // that its members contradict each other
+	host     Host
+	disabled bool // elsewhere in the file
 
 	at   *node // the object with command and args
 	full *node // the entry's own
@@ -60,6 +73,15 @@ func Read(h Host, path string) (*Document, error) {
 	return Parse(h, path, data)
 }
 
+// Missing is the document of a file that is not there yet.
+func Missing(h Host, path string) (*Document, error) {
+	d, err := Parse(h, path, nil)
+	if err == nil {
+		d.missing = true
+	}
+	return d, err
+}
+
 // Parse is Read for bytes that were read already; path tells the syntax. A file without servers has no entries.
 func Parse(h Host, path string, data []byte) (*Document, error) {
 	syntax, _ := syntaxOf(path)
@@ -73,7 +95,7 @@ func Parse(h Host, path string, data []byte) (*Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	d := &Document{Path: path, Data: data, syntax: syntax, root: root, names: h.names}
+	d := &Document{Path: path, Data: data, host: h, syntax: syntax, root: root, names: h.names}
 	if d.names.command == "" {
 		d.names = defaultNames
 	}
@@ -110,6 +132,7 @@ func (d *Document) find(scope string, in *node, path string) error {
 		}
 		in = m.value
 	}
+	d.places = append(d.places, place{scope, path, in})
 	add := func(name string, v *node) {
 		d.Entries = append(d.Entries, d.entry(name, scope, path, v))
 	}
@@ -124,7 +147,8 @@ func (d *Document) find(scope string, in *node, path string) error {
 	if name := in.duplicate(); name != "" {
 		for _, e := range d.Entries {
 			if e.Name == name && e.Scope == scope && e.path == path {
-				e.Problem = errors.New("it is defined twice; remove one")
+				e.fault = errors.New("it is defined twice; remove one")
+				e.Problem = e.fault
 			}
 		}
 	}
@@ -132,12 +156,28 @@ func (d *Document) find(scope string, in *node, path string) error {
 }
 
 func (d *Document) entry(name, scope, path string, v *node) *Entry {
-	e := &Entry{Name: name, Scope: scope, path: path, at: v, full: v, n: d.names}
+	e := &Entry{Name: name, Scope: scope, path: path, at: v, full: v, n: d.names, host: d.host, disabled: d.excludes(name)}
 	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // as older files of Zed
 		e.at, e.n.command = m.value, "path"
 	}
-	e.Problem = e.read()
+	e.fault = e.read()
+	if e.Problem = e.fault; e.Problem == nil && e.URL != "" {
+		e.Problem = e.readURL()
+	}
 	return e
+}
+
+// excludes reports whether a file of Gemini's says elsewhere that a server is not used.
+func (d *Document) excludes(name string) bool {
+	m := d.root.get("mcp")
+	if d.host.ID != "gemini" || m == nil {
+		return false
+	}
+	has := func(list *member) bool {
+		return slices.ContainsFunc(list.value.items, func(i *node) bool { return i.text == name })
+	}
+	allowed, excluded := m.value.get("allowed"), m.value.get("excluded")
+	return excluded != nil && has(excluded) || allowed != nil && allowed.value.kind == list && !has(allowed)
 }
 
 // read reads what the entry starts.
@@ -165,7 +205,7 @@ func (e *Entry) read() error {
 	case e.Command == "" && len(urls) == 0:
 		return fmt.Errorf("the host has it itself: it has neither %s nor %s", e.n.command, strings.Join(e.n.urls, ", "))
 	case len(urls) == 1:
-		return e.readURL()
+		return nil
 	}
 	if m := e.at.get(e.n.args); m != nil {
 		if m.value.kind != list || slices.ContainsFunc(m.value.items, func(i *node) bool { return i.kind == object || i.kind == list }) {

@@ -34,17 +34,26 @@ type editor struct {
 	syntax syntax
 	root   *node
 	edits  []edit
-	now    map[*node][]member // what changed objects hold then
+	now    map[*node]*node // what changed values say then
+}
+
+func newEditor(data []byte, s syntax, root *node) *editor {
+	return &editor{data: data, syntax: s, root: root, now: map[*node]*node{}}
 }
 
 // change makes the file in which everything is as before but for the swaps.
 func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
-	e := &editor{data: data, syntax: s, root: root, now: map[*node][]member{}}
+	e := newEditor(data, s, root)
 	for _, sw := range swaps {
 		if err := e.swap(sw); err != nil {
 			return nil, err
 		}
 	}
+	return e.made()
+}
+
+// made is the file with the edits, if it says what it is to say.
+func (e *editor) made() ([]byte, error) {
 	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.start - b.start })
 	var out bytes.Buffer
 	done, removing := 0, false
@@ -52,13 +61,13 @@ func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
 		if ed.start < done && !(removing && ed.text == "") { // what is removed may meet
 			return nil, errEdit
 		}
-		out.Write(data[done:max(done, ed.start)])
+		out.Write(e.data[done:max(done, ed.start)])
 		out.WriteString(ed.text)
 		done, removing = max(done, ed.end), ed.text == ""
 	}
-	out.Write(data[done:])
-	made, err := parse(out.Bytes(), s)
-	if err != nil || !same(made, replaced(root, e.now)) {
+	out.Write(e.data[done:])
+	made, err := parse(out.Bytes(), e.syntax)
+	if err != nil || !same(made, replaced(e.root, e.now)) {
 		return nil, errEdit
 	}
 	return out.Bytes(), nil
@@ -82,17 +91,13 @@ func (e *editor) swap(sw swap) error {
 		return errEdit
 	}
 	slices.SortFunc(old, func(a, b *member) int { return a.start - b.start })
-	members, changed := e.now[sw.in]
-	if !changed {
-		members = slices.Clone(sw.in.members)
+	e.says(sw.in, old, sw.new)
+	if len(sw.new) == 0 {
+		for _, m := range old {
+			e.remove(sw.in, m, old)
+		}
+		return nil
 	}
-	members = slices.DeleteFunc(members, func(m member) bool {
-		return slices.ContainsFunc(old, func(o *member) bool { return o.name == m.name })
-	})
-	for _, m := range sw.new {
-		members = append(members, member{name: m.name, value: m.value})
-	}
-	e.now[sw.in] = members
 	stays := e.stays(sw.in, old, sw.new)
 	m := old[stays]
 	if i := indexOf(sw.new, m); i >= 0 { // its name stays as it is written, and a comment behind it; others come before it
@@ -108,6 +113,21 @@ func (e *editor) swap(sw swap) error {
 		e.remove(sw.in, m, removed)
 	}
 	return nil
+}
+
+// says notes what an object holds then.
+func (e *editor) says(in *node, old []*member, now []newMember) {
+	members := in.members
+	if before := e.now[in]; before != nil {
+		members = before.members
+	}
+	members = slices.DeleteFunc(slices.Clone(members), func(m member) bool {
+		return slices.ContainsFunc(old, func(o *member) bool { return o.name == m.name })
+	})
+	for _, m := range now {
+		members = append(members, member{name: m.name, value: m.value})
+	}
+	e.now[in] = &node{kind: object, members: members}
 }
 
 // stays says in which one's place the new members come: in that of one of them, or else in the last one's, as a comment may
@@ -230,9 +250,13 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 		return
 	}
 	var before *member // the last in front that stays
-	isLast := true
+	isLast, free := true, in.start+1
 	for i := range in.members {
-		switch o := &in.members[i]; {
+		o := &in.members[i]
+		if o.start < m.start {
+			free = max(free, o.end)
+		}
+		switch {
 		case slices.Contains(removed, o):
 		case o.start > m.start:
 			isLast = false
@@ -241,7 +265,7 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 		}
 	}
 	start, end, comma := m.start, m.end, e.comma(m.end)
-	if before := start - len(e.blankBefore(start)); isLast && !bytes.ContainsAny(e.data[e.lineStart(before):before], "/#") {
+	if before := start - len(e.blankBefore(start)); isLast && !bytes.ContainsAny(e.data[free:max(free, before)], "/#") {
 		start = before // unless a comment may end there
 	}
 	if comma >= 0 {

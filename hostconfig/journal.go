@@ -29,17 +29,30 @@ const (
 )
 
 // A Journal is a folder that says which files are changed, and has what they held before. Only its user can read it.
-type Journal struct{ Folder string }
+type Journal struct {
+	Folder string
+
+	step func() // for tests: called between any two things that are written
+}
+
+func (j Journal) stepped() {
+	if j.step != nil {
+		j.step()
+	}
+}
 
 // A Record is what a Journal says of one file.
 type Record struct {
-	Host    string    `json:"host"`            // its ID; empty where a file was named
-	Path    string    `json:"path"`            // of the file itself, behind symbolic links
-	Named   string    `json:"named,omitempty"` // as it was named, where links led from there to Path
-	Kept    bool      `json:"kept,omitempty"`  // it stays until somebody asks for it to be taken back
-	Began   time.Time `json:"began"`
-	Process int       `json:"process"`
-	Changes []Change  `json:"changes"`
+	Host  string `json:"host"`            // its ID; empty where a file was named
+	Path  string `json:"path"`            // of the file itself, behind symbolic links
+	Named string `json:"named,omitempty"` // as it was named, where links led from there to Path
+	Kept  bool   `json:"kept,omitempty"`  // it stays until somebody asks for it to be taken back
+	// Connected says that Junction stands in the place of servers; else it stands between the host and them.
+	Connected bool      `json:"connected,omitempty"`
+	Created   bool      `json:"created,omitempty"` // there was no such file
+	Began     time.Time `json:"began"`
+	Process   int       `json:"process"`
+	Changes   []Change  `json:"changes"`
 
 	Alive  bool `json:"-"` // the process that is to take it back lives
 	folder string
@@ -74,7 +87,13 @@ func (j Journal) folder(path string) string {
 // Apply writes a changed file in place of the one that was read. Unless r says that it is kept, the process holds it until
 // release, which comes before Restore: another one then knows that it is not to be taken back yet. path is that of the Record.
 func (j Journal) Apply(d *Document, after []byte, r Record) (path string, release func(), err error) {
-	if r.Path, err = realPath(d.Path); err == nil {
+	if r.Created = d.missing; r.Created {
+		err = os.MkdirAll(filepath.Dir(d.Path), 0o700)
+	}
+	if err == nil {
+		r.Path, err = realPath(d.Path)
+	}
+	if err == nil {
 		r.Named, err = filepath.Abs(d.Path)
 	}
 	if err != nil {
@@ -104,21 +123,26 @@ func (j Journal) apply(d *Document, after []byte, r Record) (release func(), err
 	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
 		return nil, err
 	}
+	j.stepped()
 	owner, err := filelock.Try(filepath.Join(folder, ownerFile))
 	if err != nil {
 		return nil, err
 	}
+	j.stepped()
 	release = func() { owner.Close() }
 	r.Began, r.Process = time.Now().UTC(), os.Getpid()
 	line, err := json.MarshalIndent(r, "", "  ")
-	if err == nil {
-		err = errors.Join(filelock.Replace(filepath.Join(folder, beforeFile), d.Data, 0o600), filelock.Replace(filepath.Join(folder, afterFile), after, 0o600))
+	for _, file := range []struct {
+		name string
+		data []byte
+	}{{beforeFile, d.Data}, {afterFile, after}, {recordFile, line}} {
+		if err == nil {
+			err = filelock.Replace(filepath.Join(folder, file.name), file.data, 0o600)
+			j.stepped()
+		}
 	}
 	if err == nil {
-		err = filelock.Replace(filepath.Join(folder, recordFile), line, 0o600)
-	}
-	if err == nil {
-		err = replaceFile(r.Path, d.Data, after)
+		err = j.replaceFile(r.Path, d.Data, after, r.Created)
 	}
 	if err != nil {
 		release()
@@ -185,6 +209,9 @@ func (r *Record) isUndone() bool {
 	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
 	for _, path := range r.paths() {
 		now, nowErr := os.ReadFile(path)
+		if r.Created && errors.Is(nowErr, fs.ErrNotExist) {
+			continue
+		}
 		if err = errors.Join(err, nowErr); err != nil || !bytes.Equal(before, now) {
 			return false
 		}
@@ -214,15 +241,41 @@ func realPath(path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return filepath.EvalSymlinks(full)
+	real, err := filepath.EvalSymlinks(full)
+	if _, missing := os.Lstat(full); errors.Is(missing, fs.ErrNotExist) {
+		real, err = filepath.EvalSymlinks(filepath.Dir(full))
+		real = filepath.Join(real, filepath.Base(full))
+	}
+	return real, err
 }
 
 // errChanged says that somebody else writes the file, too.
 var errChanged = errors.New("somebody else changed the file in this moment; try again")
 
-// replaceFile writes a file as a whole, with the mode and the owner that it has, if it still holds what is expected.
-func replaceFile(path string, expected, data []byte) error {
+// Replace writes a file of a person's anew as a whole, with the mode and the owner that it has, if it still holds what was
+// read. Nothing is kept to undo it.
+func Replace(d *Document, after []byte) error {
+	if d.missing {
+		if err := os.MkdirAll(filepath.Dir(d.Path), 0o700); err != nil {
+			return err
+		}
+	}
+	path, err := realPath(d.Path)
+	if err != nil {
+		return err
+	}
+	return Journal{}.replaceFile(path, d.Data, after, d.missing)
+}
+
+// replaceFile writes a file as a whole, with the mode and the owner that it has, if it still holds what is expected, or is
+// still missing.
+func (j Journal) replaceFile(path string, expected, data []byte, isNew bool) error {
 	info, err := os.Stat(path)
+	if isNew && errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	} else if isNew && err == nil {
+		err = errChanged
+	}
 	if err != nil {
 		return err
 	}
@@ -235,18 +288,29 @@ func replaceFile(path string, expected, data []byte) error {
 		return err
 	}
 	defer os.Remove(temporary) // once renamed, it is not there
+	j.stepped()
 	_, err = f.Write(data)
-	if err := errors.Join(err, f.Chmod(info.Mode().Perm()), ownAs(f, info), f.Sync(), f.Close()); err != nil {
+	j.stepped()
+	if !isNew {
+		err = errors.Join(err, f.Chmod(info.Mode().Perm()), ownAs(f, info))
+	}
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
+	j.stepped()
 	now, err := os.ReadFile(path)
-	if err != nil {
+	switch {
+	case isNew && errors.Is(err, fs.ErrNotExist):
+	case err != nil:
 		return err
-	}
-	if !bytes.Equal(now, expected) {
+	case isNew || !bytes.Equal(now, expected):
 		return errChanged
 	}
-	return os.Rename(temporary, path)
+	if err := os.Rename(temporary, path); err != nil {
+		return err
+	}
+	j.stepped()
+	return nil
 }
 
 // temporaryName is always the same, so that what a process left that was killed is found and removed.

@@ -16,7 +16,7 @@ const cursorFile = `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}
 // applied is a file whose entries are replaced.
 func applied(t *testing.T, path string, r Record) (j Journal, release func()) {
 	t.Helper()
-	j = Journal{filepath.Join(t.TempDir(), "taps")}
+	j = Journal{Folder: filepath.Join(t.TempDir(), "taps")}
 	release, err := apply(j, path, r)
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,7 @@ func TestAFileIsChangedByOneAtATime(t *testing.T) {
 
 func TestAFileThatChangesInTheMomentIsNotReplaced(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "mcp.json"), cursorFile)
-	if err := replaceFile(path, []byte("something else"), []byte("new")); !errors.Is(err, errChanged) {
+	if err := (Journal{}).replaceFile(path, []byte("something else"), []byte("new"), false); !errors.Is(err, errChanged) {
 		t.Errorf("got %v", err)
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*")); content(t, path) != cursorFile || len(left) > 0 {

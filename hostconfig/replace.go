@@ -13,10 +13,19 @@ type Program struct {
 
 // A Change is what was done to an entry, so that it can be undone.
 type Change struct {
+	Name  string  `json:"name,omitempty"` // empty: others were only taken out
+	Scope string  `json:"scope,omitempty"`
+	Path  string  `json:"path,omitempty"`
+	Swaps []Swap  `json:"swaps,omitempty"`
+	Took  []Taken `json:"took,omitempty"`  // in whose place it stands
+	Added bool    `json:"added,omitempty"` // it was not there before
+}
+
+// A Taken is an entry that was taken out.
+type Taken struct {
 	Name  string `json:"name"`
 	Scope string `json:"scope,omitempty"`
 	Path  string `json:"path"`
-	Swaps []Swap `json:"swaps"`
 }
 
 // A Swap names members of an entry that stand in the place of others.
@@ -134,6 +143,9 @@ func (e *Entry) in(s Swap) *node {
 func restored(before, after, now *Document, changes []Change) (data []byte, left []string, err error) {
 	var all []swap
 	for _, c := range changes {
+		if c.Added || len(c.Took) > 0 {
+			return disconnected(before, now, c)
+		}
 		was, ours, is := before.changed(c), after.changed(c), now.changed(c)
 		if is == nil { // somebody removed it, or gave it another name, under which it still starts the program
 			left = append(left, c.Name)

@@ -21,11 +21,13 @@ const ownerTime = time.Second
 type Restored struct {
 	Path string
 	// Whole says that it holds byte for byte what it did before. Else somebody had changed it, and only entries were put back.
-	Whole bool
-	Gone  bool     // there is no such file any more; Original is what it held
-	Left  []string // entries that somebody changed, renamed or removed; they stay as they are
+	Whole   bool
+	Removed bool     // there was no such file before, and there is none now
+	Gone    bool     // there is no such file any more; Original is what it held
+	Left    []string // entries that somebody changed, renamed or removed; they stay as they are
 	// Original is a copy of what the file held before, where something was left, or the file is gone.
-	Original string
+	Original  string
+	Connected bool // as in the Record
 	// Also is what became of a file that now stands where a link led to this one; nil if the link is as it was.
 	Also *Restored
 }
@@ -43,25 +45,27 @@ func (j Journal) Restore(r *Record) (*Restored, error) {
 		return nil, err
 	}
 	if !isThere {
-		return &Restored{Path: r.Path, Whole: true}, nil // somebody took it back meanwhile
+		return &Restored{Path: r.Path, Whole: true, Connected: r.Connected}, nil // somebody took it back meanwhile
 	}
 	paths := r.paths()
-	done, err := r.restore(paths[0])
+	done, err := j.restoreAt(r, paths[0])
 	for _, path := range paths[1:] {
-		also, alsoErr := r.restore(path)
+		also, alsoErr := j.restoreAt(r, path)
 		if err = errors.Join(err, alsoErr); err == nil {
 			done.Also = also
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: junction tap --undo", r.Path, err)
+		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: %s", r.Path, err, r.Remedy())
 	}
 	for _, path := range paths {
 		_ = os.Remove(temporaryName(path)) // of a process that was killed
 	}
+	j.stepped()
 	if err := os.Remove(filepath.Join(r.folder, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	j.stepped()
 	_ = os.RemoveAll(r.folder) // what cannot be removed now is the next time
 	return done, nil
 }
@@ -103,8 +107,21 @@ func (r *Record) paths() []string {
 	return []string{r.Path}
 }
 
-func (r *Record) restore(path string) (*Restored, error) {
-	done := &Restored{Path: path}
+// Remedy is the command that takes the change back.
+func (r *Record) Remedy() string {
+	name := r.Host
+	if name == "" {
+		name = "--file " + r.Path
+	}
+	if r.Connected {
+		return "junction disconnect " + name
+	}
+	return "junction tap --undo"
+}
+
+// restoreAt takes a change back in one file.
+func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
+	done := &Restored{Path: path, Connected: r.Connected}
 	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
 	if err != nil {
 		return nil, err
@@ -115,6 +132,12 @@ func (r *Record) restore(path string) (*Restored, error) {
 	}
 	now, err := os.ReadFile(path)
 	switch {
+	case r.Created && errors.Is(err, fs.ErrNotExist):
+		done.Whole = true
+		return done, nil
+	case r.Created && err == nil && bytes.Equal(now, after):
+		done.Whole, done.Removed = true, true
+		return done, os.Remove(path)
 	case errors.Is(err, fs.ErrNotExist):
 		if _, err := os.Stat(filepath.Dir(path)); err != nil { // such as of a drive that is not mounted
 			return nil, fmt.Errorf("its folder cannot be found: %w; if it is gone for good, remove %s", err, r.folder)
@@ -129,7 +152,7 @@ func (r *Record) restore(path string) (*Restored, error) {
 		return done, nil
 	case bytes.Equal(now, after):
 		done.Whole = true
-		return done, replaceFile(path, now, before)
+		return done, j.replaceFile(path, now, before, false)
 	}
 	h, _, _ := LookupHost(r.Host)
 	var documents [3]*Document
@@ -140,7 +163,7 @@ func (r *Record) restore(path string) (*Restored, error) {
 	}
 	data, left, err := restored(documents[0], documents[1], documents[2], r.Changes)
 	if err == nil && !bytes.Equal(data, now) {
-		err = replaceFile(path, now, data)
+		err = j.replaceFile(path, now, data, false)
 	}
 	if err != nil {
 		return nil, err
@@ -160,4 +183,28 @@ func (r *Record) keepOriginal(before []byte) (path string, err error) {
 	}
 	_, err = f.Write(before)
 	return path, errors.Join(err, f.Sync(), f.Close())
+}
+
+// Look reads a file that is connected, as it is now. ours is the entry of junction in it; nil if somebody removed it.
+func (r *Record) Look() (d *Document, ours *Entry, isChanged bool, err error) {
+	h, _, _ := LookupHost(r.Host)
+	if d, err = Read(h, r.Path); err != nil {
+		return nil, nil, false, err
+	}
+	data, err := os.ReadFile(filepath.Join(r.folder, afterFile))
+	if err != nil {
+		return nil, nil, false, err
+	}
+	after, err := Parse(h, r.Path, data)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	for _, c := range r.Changes {
+		if c.Added {
+			was := after.changed(c)
+			ours = d.changed(c)
+			return d, ours, ours == nil || was == nil || !same(was.full, ours.full), nil
+		}
+	}
+	return d, nil, false, nil // others were only taken out
 }

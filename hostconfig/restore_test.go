@@ -87,7 +87,7 @@ func TestTheOriginalOfAFileThatIsAwayIsKept(t *testing.T) {
 
 func TestTheCopyOfAnOriginalIsNotReplacedByALaterOne(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "mcp.json"), cursorFile)
-	j := Journal{filepath.Join(t.TempDir(), "taps")}
+	j := Journal{Folder: filepath.Join(t.TempDir(), "taps")}
 	var originals []string
 	for _, word := range []string{`"one"`, `"two"`} {
 		release, err := apply(j, path, Record{})

@@ -43,7 +43,7 @@ type node struct {
 	text       string // of text what it says, of a scalar how it is written
 	items      []*node
 	members    []member
-	lines      bool // each member begins a line of its own: no comma is between them
+	lines      bool // each member or item begins a line of its own: no comma is between them
 }
 
 // A member is a name and a value of an object.
@@ -117,8 +117,11 @@ func same(a, b *node) bool {
 	return true
 }
 
-// replaced is n with the members of some objects in it replaced.
-func replaced(n *node, by map[*node][]member) *node {
+// replaced is n with some values in it replaced.
+func replaced(n *node, by map[*node]*node) *node {
+	if now := by[n]; now != nil {
+		n = now
+	}
 	if n == nil || n.kind < list {
 		return n
 	}
@@ -126,11 +129,7 @@ func replaced(n *node, by map[*node][]member) *node {
 	for _, item := range n.items {
 		c.items = append(c.items, replaced(item, by))
 	}
-	members, changed := by[n]
-	if !changed {
-		members = n.members
-	}
-	for _, m := range members {
+	for _, m := range n.members {
 		c.members = append(c.members, member{name: m.name, value: replaced(m.value, by)})
 	}
 	return c

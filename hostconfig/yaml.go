@@ -85,7 +85,7 @@ func (r *yamlReader) value(n *yaml.Node, flow bool) *node {
 			v.end = m.end
 		}
 	case yaml.SequenceNode:
-		v.kind = list
+		v.kind, v.lines = list, !isFlow
 		for _, item := range n.Content {
 			inner := r.value(item, isFlow)
 			v.items = append(v.items, inner)

@@ -163,7 +163,7 @@ func (a *app) addFile(project bool) (string, error) {
 		}
 		return realPath("junction.json"), nil
 	}
-	path := config.OwnFile(config.Options{})
+	path := config.Own(config.Options{})
 	if path == "" {
 		return "", usagef("your home folder is not known; name a file with --config")
 	}

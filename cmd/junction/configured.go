@@ -84,6 +84,9 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 			return s.Of(d.Name).Sandbox, nil
 		}})
 	}
+	if len(a.flags.config) == 0 {
+		entries = a.withoutConnected(entries)
+	}
 	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
 		for _, name := range defaultNames() {
 			entries = append(entries, entry{name: name})

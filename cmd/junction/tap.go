@@ -277,6 +277,8 @@ func (p *tap) wayBack(path string) string {
 	for _, r := range records {
 		switch {
 		case r.Path != realPath(path):
+		case r.Connected:
+			return fmt.Sprintf("its servers are behind junction, and junction traffic shows what goes through already; %s puts them back", r.Remedy())
 		case r.Kept:
 			return fmt.Sprintf("junction tap --undo %s puts it back; junction traffic shows what goes through", r.Host)
 		case r.Alive:

@@ -50,6 +50,9 @@ func (p *tap) restore() error {
 func (p *tap) recover() error {
 	done, err := p.journal.Recover()
 	for _, r := range done {
+		if r.Connected { // and somebody put it back by hand
+			continue
+		}
 		p.screen.Printf("A junction tap was killed before it put back its change.\n")
 		p.sayRestored(r)
 	}
@@ -89,8 +92,8 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 	}
 	undone := 0
 	for _, r := range records {
-		if recovered != nil && !r.Kept && !r.Alive {
-			continue // it was tried just now
+		if r.Connected || recovered != nil && !r.Kept && !r.Alive {
+			continue // that is for junction disconnect, or it was tried just now
 		}
 		if len(hosts) > 0 && !slices.Contains(hosts, r.Host) {
 			continue
@@ -134,6 +137,9 @@ func (p *tap) showHosts() error {
 		for _, r := range records {
 			switch {
 			case r.Path != realPath(path) && r.Named != path:
+				continue
+			case r.Connected:
+				state += "; connected: " + hostconfig.OwnName + " stands there until " + r.Remedy()
 				continue
 			case r.Kept:
 				state += "; tapped until --undo: "

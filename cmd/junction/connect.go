@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/spf13/cobra"
+)
+
+// A connecting is one run of junction connect.
+type connecting struct {
+	importing
+	host    hostconfig.Host
+	journal hostconfig.Journal
+	files   []string
+	profile string
+	url     string // "auto": that of a junction up that runs
+	stdio   bool
+
+	to    hostconfig.Endpoint
+	links []*hostLink
+}
+
+// A hostLink is a file of the host, and what becomes of it.
+type hostLink struct {
+	doc     *hostconfig.Document
+	instead []*hostconfig.Entry
+	stay    []string
+	after   []byte
+	change  hostconfig.Change
+}
+
+const anyURL = "auto"
+
+func (a *app) connectCommand() *cobra.Command {
+	c := &connecting{importing: importing{app: a}}
+	cmd := &cobra.Command{
+		Use:   "connect HOST",
+		Short: "Put junction in place of the servers of Claude, Cursor, VS Code or another host",
+		Long: `Take the servers of a host into junction's own file, as junction import does, and put one entry
+in their place that serves them all: junction up --stdio, or with --url the address of a junction up
+that runs. What cannot be taken stays. It is shown first what is written; everything else in the
+host's file stays as it is, and junction disconnect puts the file back, byte for byte.
+
+HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction tap --list
+knows. Files of projects are not changed, unless --file names one.
+
+Exit codes:
+  0    done
+  2    the command line is wrong
+  3    a file cannot be read or changed, or nobody can be asked`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("expected one HOST: %s", hostIDs())
+			}
+			h, _, ok := hostconfig.LookupHost(args[0])
+			if !ok {
+				return unknownHost(args[0])
+			}
+			c.host = h
+			if c.stdio && c.url != "" {
+				return usagef("--stdio and --url: give one or the other")
+			}
+			folder, err := stateFile("taps")
+			if err != nil {
+				return err
+			}
+			c.journal.Folder = folder
+			if err := c.open(); err != nil {
+				return err
+			}
+			return c.run(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&c.profile, "profile", "", "serve the profile `NAME` of junction's configuration")
+	cmd.Flags().StringVar(&c.url, "url", "", "have the host call the `URL` of junction up; without one, that of the one that runs")
+	cmd.Flags().Lookup("url").NoOptDefVal = anyURL
+	cmd.Flags().BoolVar(&c.stdio, "stdio", false, "have the host start junction (the default)")
+	cmd.Flags().StringArrayVar(&c.files, "file", nil, "change `FILE` only, in place of your own files of the host (repeatable)")
+	cmd.Flags().BoolVar(&c.dry, "dry-run", false, "show what would be written, and write nothing")
+	c.flags(cmd)
+	return cmd
+}
+
+func (c *connecting) run(ctx context.Context) error {
+	if _, err := c.journal.Recover(); err != nil {
+		c.screen.Printf("junction: %v\n", err)
+	}
+	if err := c.readFiles(); err != nil {
+		return &connectError{err}
+	}
+	if err := c.endpoint(ctx); err != nil {
+		return err
+	}
+	own, err := c.plan(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.change(); err != nil {
+		return &connectError{err}
+	}
+	if c.dry {
+		return nil
+	}
+	if err := c.agree(ctx, "Connect "+c.host.Name+"?"); err != nil {
+		return err
+	}
+	if err := c.writeOwn(ctx, own); err != nil {
+		return err
+	}
+	for _, l := range c.links {
+		r := hostconfig.Record{Host: c.host.ID, Kept: true, Connected: true, Changes: []hostconfig.Change{l.change}}
+		if _, _, err := c.journal.Apply(l.doc, l.after, r); err != nil {
+			return &connectError{c.inUse(l.doc.Path, err)}
+		}
+		c.out.Printf("Connected: %s\n", shortened(l.doc.Path))
+	}
+	if c.host.Reload != "" {
+		c.out.Printf("For it to count in %s: %s.\n", c.host.Name, c.host.Reload)
+	}
+	c.out.Printf("To put its own servers back: %s\n", c.wayBack())
+	return nil
+}
+
+// writeOwn writes what was taken into junction's file, which has to be there.
+func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
+	if after != nil {
+		return c.write(ctx, after)
+	}
+	if _, err := os.Stat(c.path); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := hostconfig.Replace(c.own, []byte("{\"mcpServers\": {}}\n")); err != nil {
+		return &connectError{err}
+	}
+	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", shortened(c.path))
+	return nil
+}
+
+func (c *connecting) wayBack() string {
+	if len(c.files) == 0 {
+		return "junction disconnect " + c.host.ID
+	}
+	return "junction disconnect --file " + strings.Join(c.files, " --file ")
+}
+
+// inUse says how a file that is changed already is put back.
+func (c *connecting) inUse(path string, err error) error {
+	if !errors.Is(err, hostconfig.ErrInUse) {
+		return err
+	}
+	records, _ := c.journal.Records()
+	for _, r := range records {
+		switch {
+		case r.Path != realPath(path):
+		case r.Connected:
+			return fmt.Errorf("%s is connected already; %s puts it back", shortened(path), r.Remedy())
+		case r.Kept:
+			return fmt.Errorf("%s is tapped; junction tap --undo %s puts it back", shortened(path), r.Host)
+		case r.Alive:
+			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", shortened(path), r.Process)
+		}
+	}
+	return err
+}
+
+// readFiles reads the files of the host, and finds out what becomes of their entries.
+func (c *connecting) readFiles() error {
+	paths := distinctFiles(c.files)
+	if len(paths) == 0 {
+		for _, f := range hostconfig.Files(c.host, hostconfig.Options{}) {
+			if f.Project == "" {
+				paths = append(paths, f.Path)
+			}
+		}
+	}
+	if len(paths) == 0 {
+		path := hostconfig.Default(c.host, hostconfig.Options{})
+		if path == "" {
+			return errors.New(c.host.Nowhere)
+		}
+		paths = []string{path}
+	}
+	records, _ := c.journal.Records() // what is wrong with them is said when it is written
+	for _, path := range paths {
+		if slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Path == realPath(path) }) {
+			return c.inUse(path, hostconfig.ErrInUse)
+		}
+		d, err := hostconfig.Read(c.host, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			d, err = hostconfig.Missing(c.host, path)
+		}
+		if err != nil {
+			return err
+		}
+		link := &hostLink{doc: d}
+		for _, e := range d.Entries {
+			if e.Scope != "" {
+				link.stay = append(link.stay, e.Name+" (it is only for "+shortened(e.Scope)+")")
+				continue
+			}
+			it := c.consider(c.host, hostconfig.File{Path: path}, e)
+			if it.as == nil && it.same == "" && !it.own {
+				link.stay = append(link.stay, e.Name)
+				continue
+			}
+			link.instead = append(link.instead, e)
+		}
+		c.links = append(c.links, link)
+	}
+	return nil
+}
+
+// endpoint is what the host gets.
+func (c *connecting) endpoint(ctx context.Context) error {
+	if c.url == "" {
+		program, err := ownProgram()
+		if err != nil {
+			return &connectError{err}
+		}
+		c.to = hostconfig.Endpoint{Command: program, Args: []string{"up", "--stdio", "--config", c.path}}
+		if c.profile != "" {
+			c.to.Args = append(c.to.Args, "--profile", c.profile)
+		}
+		return nil
+	}
+	address := c.url
+	if address == anyURL {
+		address = "http://" + defaultAddress + endpointPath
+		all, err := instances(ctx)
+		if err != nil {
+			return &connectError{err}
+		}
+		at := slices.IndexFunc(all, func(i instance) bool { return isURL(i.Endpoint) })
+		if at < 0 {
+			c.screen.Printf("junction: no junction up serves an address now; junction service install -- --http %s has one run\n", defaultAddress)
+		} else {
+			address = all[at].Endpoint
+		}
+	}
+	if !isURL(address) {
+		return usagef("--url: expected a URL such as http://%s%s, got %q", defaultAddress, endpointPath, address)
+	}
+	if c.profile != "" {
+		address = strings.TrimSuffix(address, "/") + "/" + c.profile
+	}
+	c.to = hostconfig.Endpoint{URL: address}
+	return nil
+}
+
+// ownProgram is the path of this program: where PATH finds it, if it is the same there, as that outlives an update.
+func ownProgram() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if found, err := exec.LookPath("junction"); err == nil && filepath.IsAbs(found) && realPath(found) == realPath(self) {
+		return found, nil
+	}
+	return self, nil
+}
+
+// change makes the files of the host as they will be, and shows what is other then.
+func (c *connecting) change() (err error) {
+	for k, l := range c.links {
+		to := &c.to
+		if k > 0 && c.host.ID == "continue" { // which reads all of its files
+			if to = nil; len(l.instead) == 0 {
+				continue
+			}
+		}
+		if l.after, l.change, err = l.doc.Connect(to, l.instead); err != nil {
+			return fmt.Errorf("%s: %w", l.doc.Path, err)
+		}
+		var names []string
+		for _, e := range l.instead {
+			names = append(names, e.Name)
+		}
+		what := "gets an entry for junction"
+		switch {
+		case to == nil:
+			what = "loses " + strings.Join(names, ", ")
+		case len(names) > 0:
+			what += " in place of " + strings.Join(names, ", ")
+		}
+		c.out.Printf("%s %s\n", shortened(l.doc.Path), plaintext.Line(what, maxReason))
+		if len(l.stay) > 0 {
+			c.out.Printf("  These stay in it, past junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), maxReason))
+		}
+	}
+	c.links = slices.DeleteFunc(c.links, func(l *hostLink) bool { return l.after == nil })
+	return nil
+}

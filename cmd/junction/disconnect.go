@@ -1,0 +1,121 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) disconnectCommand() *cobra.Command {
+	var all bool
+	var files []string
+	cmd := &cobra.Command{
+		Use:   "disconnect HOST | --all",
+		Short: "Put the servers of a host back that junction connect took out",
+		Long: `Put a host's file back as it was before junction connect, byte for byte. Where somebody changed
+it meanwhile, only the entry of junction goes, and the servers come back that it stood for. What is
+in junction's own file stays there.
+
+Exit codes:
+  0    done
+  2    the command line is wrong
+  3    a file cannot be put back, or nothing is connected`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !all && len(args) == 0 && len(files) == 0 {
+				return usagef("HOST is missing: %s; --all puts all back", hostIDs())
+			}
+			for _, name := range args {
+				if _, _, ok := hostconfig.LookupHost(name); !ok {
+					return unknownHost(name)
+				}
+			}
+			return a.disconnect(args, files, all)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "put back those of all hosts")
+	cmd.Flags().StringArrayVar(&files, "file", nil, "put `FILE` back only (repeatable)")
+	return cmd
+}
+
+func (a *app) disconnect(hosts, files []string, all bool) error {
+	folder, err := stateFile("taps")
+	if err != nil {
+		return err
+	}
+	journal := hostconfig.Journal{Folder: folder}
+	for k, name := range hosts {
+		h, _, _ := hostconfig.LookupHost(name)
+		hosts[k] = h.ID
+	}
+	for k, path := range files {
+		files[k] = realPath(path)
+	}
+	records, err := journal.Records()
+	faults := []error{err}
+	undone := 0
+	for _, r := range records {
+		if !r.Connected || !all && !slices.Contains(hosts, r.Host) && !slices.Contains(files, r.Path) && !slices.Contains(files, r.Named) {
+			continue
+		}
+		undone++
+		done, err := journal.Restore(r)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		a.sayDisconnected(done)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return &connectError{err}
+	}
+	if undone == 0 && !all {
+		return &connectError{fmt.Errorf("%s is not connected", strings.Join(append(hosts, files...), ", "))}
+	}
+	if undone == 0 {
+		a.screen.Printf("Nothing is connected.\n")
+	}
+	return nil
+}
+
+func (a *app) sayDisconnected(r *hostconfig.Restored) {
+	path := shortened(r.Path)
+	switch {
+	case r.Gone:
+		a.out.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
+	case r.Removed:
+		a.out.Printf("%s is removed: there was none before.\n", path)
+	case r.Whole:
+		a.out.Printf("%s is as it was.\n", path)
+	default:
+		a.out.Printf("%s was changed by somebody else meanwhile: the entry of junction is gone from it, its servers are back, and all else is left as it is now.\n", path)
+	}
+	if len(r.Left) > 0 {
+		a.out.Printf("It has these again already, and they are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), maxReason), r.Original)
+	}
+	if r.Also != nil {
+		a.out.Printf("Its link is a file now, or leads elsewhere, which is put back, too.\n")
+		a.sayDisconnected(r.Also)
+	}
+}
+
+// withoutConnected leaves out entries by which a host starts this configuration.
+func (a *app) withoutConnected(entries []entry) []entry {
+	if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == hostconfig.OwnName }) {
+		return entries
+	}
+	folder, err := stateFile("taps")
+	if err != nil {
+		return entries
+	}
+	records, _ := hostconfig.Journal{Folder: folder}.Records() // an entry of which nothing is known is one like any other
+	return slices.DeleteFunc(entries, func(e entry) bool {
+		return e.name == hostconfig.OwnName && slices.ContainsFunc(records, func(r *hostconfig.Record) bool {
+			return r.Connected && r.Path == realPath(e.definition.Source)
+		})
+	})
+}

@@ -1,0 +1,463 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/state"
+	"github.com/spf13/cobra"
+)
+
+// An importing is one run of junction import, or of what junction connect does of it.
+type importing struct {
+	*app
+	yes, dry, keep bool
+
+	path  string // of junction's own file
+	own   *hostconfig.Document
+	there []*hostconfig.Carried // what is in it already
+	found []*imported
+	plain []*plainSecret
+}
+
+// An imported is an entry of a host, and what becomes of it.
+type imported struct {
+	host  hostconfig.Host
+	file  string
+	entry *hostconfig.Entry
+	as    *hostconfig.Carried // nil: it is not taken
+	same  string              // the entry that is the same, by its name; as is nil then
+	why   string              // it is not taken, or got another name
+	own   bool                // it is junction itself
+}
+
+func (a *app) importCommand() *cobra.Command {
+	i := &importing{app: a}
+	var all bool
+	var files []string
+	cmd := &cobra.Command{
+		Use:   "import HOST... | --all",
+		Short: "Take the servers of Claude, Cursor, VS Code and others into junction's own file",
+		Long: `Take the servers that hosts have in their configuration into junction's own file, which every
+command reads. HOST is claude-desktop, claude-code, cursor, vscode, codex or another that
+junction tap --list knows. The hosts' files are only read.
+
+Variables are written as junction writes them: what a host asks for, or keeps in a keyring of
+its own, becomes ${secret:NAME}, and so does a secret that stands in a file in plain, unless
+you say otherwise. A server that several hosts have is taken once; another one of the same name
+gets a new name. What is written is shown first, and so is what cannot be taken, with the reason.
+
+Exit codes:
+  0    done, or nothing is left to do
+  2    the command line is wrong
+  3    a file cannot be read or written, or nobody can be asked`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			hosts, err := importedHosts(args, all)
+			if err != nil {
+				return err
+			}
+			if len(files) > 0 && len(hosts) != 1 {
+				return usagef("--file needs the one HOST whose file it is")
+			}
+			if err := i.open(); err != nil {
+				return err
+			}
+			for _, h := range hosts {
+				i.readHost(h, files, all)
+			}
+			return i.finish(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "take those of all hosts that are found here")
+	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
+	cmd.Flags().StringArrayVar(&files, "file", nil, "read `FILE` only, in place of the files of the host (repeatable)")
+	i.flags(cmd)
+	return cmd
+}
+
+// flags are those that junction connect has as well.
+func (i *importing) flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&i.keep, "keep-secrets", false, "leave secrets as they stand in the hosts' files")
+	cmd.Flags().StringArrayVar(&i.app.flags.config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
+}
+
+func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error) {
+	if all && len(names) > 0 {
+		return nil, usagef("--all and %q: give one or the other", names[0])
+	}
+	if all {
+		return hostconfig.Hosts(), nil
+	}
+	if len(names) == 0 {
+		return nil, usagef("HOST is missing: %s; --all takes all that are found, and --dry-run only shows", hostIDs())
+	}
+	for _, name := range names {
+		h, _, ok := hostconfig.LookupHost(name)
+		if !ok {
+			return nil, unknownHost(name)
+		}
+		hosts = append(hosts, h)
+	}
+	return hosts, nil
+}
+
+// open reads junction's own file.
+func (i *importing) open() (err error) {
+	switch paths := i.app.flags.config; len(paths) {
+	case 0:
+		if i.path = config.Own(config.Options{}); i.path == "" {
+			return &connectError{errors.New("your home folder is not known; name junction's file with --config")}
+		}
+	case 1:
+		if i.path, err = filepath.Abs(paths[0]); err != nil {
+			return &connectError{err}
+		}
+	default:
+		return usagef("--config: servers are written to one file")
+	}
+	if i.own, err = hostconfig.Read(hostconfig.Host{}, i.path); errors.Is(err, fs.ErrNotExist) {
+		i.own, err = hostconfig.Missing(hostconfig.Host{}, i.path)
+	}
+	if err != nil {
+		return &connectError{err}
+	}
+	for _, e := range i.own.Entries {
+		c, err := e.Carry("")
+		if err != nil { // its name is taken all the same
+			c = &hostconfig.Carried{Name: e.Name}
+		}
+		i.there = append(i.there, c)
+	}
+	return nil
+}
+
+// readHost reads the files of a host.
+func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
+	var files []hostconfig.File
+	for _, path := range distinctFiles(paths) {
+		files = append(files, hostconfig.File{Path: path})
+	}
+	if len(files) == 0 {
+		files = hostconfig.Files(h, hostconfig.Options{})
+	}
+	if len(files) == 0 && !quiet {
+		why := "it has no configuration file here; name one with --file"
+		if h.Nowhere != "" {
+			why = h.Nowhere
+		}
+		i.out.Printf("%s: %s\n", h.Name, why)
+	}
+	for _, f := range files {
+		d, err := hostconfig.Read(h, f.Path)
+		if err != nil {
+			i.out.Printf("%s: %s\n", h.Name, plaintext.Line(err.Error(), maxReason))
+			i.unread = errors.Join(i.unread, err)
+			continue
+		}
+		for _, e := range d.Entries {
+			i.consider(h, f, e)
+		}
+	}
+}
+
+// consider finds out what becomes of an entry.
+func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig.Entry) *imported {
+	it := &imported{host: h, file: f.Path, entry: e}
+	i.found = append(i.found, it)
+	kind := ""
+	if isJunction(e.Command) && len(e.Args) > 0 {
+		kind = e.Args[0]
+	}
+	switch {
+	case kind == "up":
+		it.own, it.why = true, "it is junction itself"
+		return it
+	case kind == "proxy" && slices.Contains(e.Args, "--name"):
+		it.why = "it is tapped; first run: junction tap --undo"
+		return it
+	case e.Scope != "" && !isWithin(e.Scope):
+		it.why = fmt.Sprintf("it is only for %s; run junction import there", shortened(e.Scope))
+		return it
+	}
+	c, err := e.Carry(f.Project)
+	if err != nil {
+		it.why = err.Error()
+		return it
+	}
+	for _, other := range i.there {
+		if other.Is(c) {
+			it.same = other.Name
+			return it
+		}
+	}
+	if i.isTaken(c.Name) {
+		old := c.Name
+		c.Name += "-" + h.ID
+		for n := 2; i.isTaken(c.Name); n++ {
+			c.Name = fmt.Sprintf("%s-%s-%d", old, h.ID, n)
+		}
+		it.why = fmt.Sprintf("another server is called %s already, and starts or calls something else", old)
+	}
+	if err := i.check(c); err != nil {
+		it.why = err.Error()
+		return it
+	}
+	it.as = c
+	i.there = append(i.there, c)
+	i.findPlain(c)
+	return it
+}
+
+func (i *importing) isTaken(name string) bool {
+	return slices.ContainsFunc(i.there, func(c *hostconfig.Carried) bool { return c.Name == name })
+}
+
+// isWithin reports whether the folder worked in is this one, or in it.
+func isWithin(folder string) bool {
+	here, err := os.Getwd()
+	if err != nil {
+		return false
+	}
+	rest, err := filepath.Rel(realPath(folder), realPath(here))
+	return err == nil && filepath.IsLocal(rest)
+}
+
+// check reads an entry as junction will.
+func (i *importing) check(c *hostconfig.Carried) error {
+	alone, err := hostconfig.Missing(hostconfig.Host{}, i.path)
+	if err != nil {
+		return err
+	}
+	data, err := alone.Add([]*hostconfig.Carried{c})
+	if err != nil {
+		return err
+	}
+	_, err = parseOwn(i.path, data, c.Name)
+	return err
+}
+
+// parseOwn reads an entry of junction's own file.
+func parseOwn(path string, data []byte, name string) (*config.Definition, error) {
+	file, err := config.Parse(path, data, config.Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range file.Problems {
+		if p.Server == name || p.Server == "" {
+			return nil, fmt.Errorf("junction cannot use it: %s: %w", p.Field, p.Err)
+		}
+	}
+	d, ok := file.Server(name)
+	if !ok {
+		return nil, fmt.Errorf("junction cannot use the name %q", name)
+	}
+	return d, nil
+}
+
+// carried are the entries that are taken.
+func (i *importing) carried() (list []*hostconfig.Carried) {
+	for _, it := range i.found {
+		if it.as != nil {
+			list = append(list, it.as)
+		}
+	}
+	return list
+}
+
+// finish shows what is written, and writes it.
+func (i *importing) finish(ctx context.Context) error {
+	after, err := i.plan(ctx)
+	if err != nil {
+		return err
+	}
+	if after != nil && !i.dry {
+		if err := i.agree(ctx, "Write this to "+shortened(i.path)+"?"); err != nil {
+			return err
+		}
+		if err := i.write(ctx, after); err != nil {
+			return err
+		}
+	}
+	if i.unread != nil {
+		return &connectError{errors.New("not all files of the hosts could be read")}
+	}
+	return nil
+}
+
+// plan shows what is found, and returns junction's file with it; nil if nothing is new.
+func (i *importing) plan(ctx context.Context) (after []byte, err error) {
+	if len(i.found) == 0 {
+		i.out.Printf("No server is found that could be taken.\n")
+		return nil, nil
+	}
+	if err := i.settleSecrets(ctx); err != nil {
+		return nil, err
+	}
+	list := i.carried()
+	if len(list) > 0 {
+		if after, err = i.own.Add(list); err != nil {
+			return nil, &connectError{fmt.Errorf("%s: %w", i.path, err)}
+		}
+	}
+	i.show(after)
+	if len(list) == 0 {
+		i.out.Printf("Nothing is new for %s.\n", shortened(i.path))
+	}
+	return after, nil
+}
+
+// show says what becomes of each entry.
+func (i *importing) show(after []byte) {
+	file := ""
+	for _, it := range i.found {
+		if file != it.file {
+			file = it.file
+			i.out.Printf("%s, %s\n", it.host.Name, shortened(file))
+		}
+		name := plaintext.Line(it.entry.Name, 80)
+		switch {
+		case it.same != "" && it.same == it.entry.Name:
+			i.out.Printf("  %s: is there already\n", name)
+			continue
+		case it.same != "":
+			i.out.Printf("  %s: is there already as %s\n", name, plaintext.Line(it.same, 80))
+			continue
+		case it.as == nil:
+			i.out.Printf("  %s: is not taken: %s\n", name, plaintext.Line(it.why, maxReason))
+			continue
+		}
+		d, err := parseOwn(i.path, after, it.as.Name)
+		if err != nil { // it was read before
+			i.out.Printf("  %s: %v\n", name, err)
+			continue
+		}
+		i.out.Printf("  %s\n", plaintext.Line(d.String(), maxReason))
+		notes := it.as.Notes
+		if it.why != "" {
+			notes = append([]string{"called " + it.as.Name + ": " + it.why}, notes...)
+		}
+		if it.as.Disabled {
+			notes = append(notes, "it is disabled")
+		}
+		if len(it.as.Left) > 0 {
+			notes = append(notes, "not carried over: "+strings.Join(it.as.Left, ", "))
+		}
+		for _, note := range notes {
+			i.out.Printf("    %s\n", plaintext.Line(note, maxReason))
+		}
+	}
+}
+
+// agree asks whether to go on.
+func (i *importing) agree(ctx context.Context, question string) error {
+	if i.yes {
+		return nil
+	}
+	is, err := i.askYes(ctx, question+" [Y/n] ")
+	if err == nil && !is {
+		err = &connectError{errors.New("nothing is changed")}
+	}
+	return err
+}
+
+// askYes asks a question that Enter agrees to.
+func (a *app) askYes(ctx context.Context, prompt string) (bool, error) {
+	if !a.asks() {
+		return false, &connectError{errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")}
+	}
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	for {
+		line, err := a.person.Line(ctx, prompt)
+		if err != nil {
+			return false, &connectError{err}
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "", "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+	}
+}
+
+// write keeps the secrets, and then writes junction's file.
+func (i *importing) write(ctx context.Context, after []byte) error {
+	for _, p := range i.plain {
+		if err := i.keepSecret(ctx, p.secret, p.value); err != nil {
+			return &connectError{fmt.Errorf("the secret is not kept, and nothing is written: %w", err)}
+		}
+	}
+	if err := hostconfig.Replace(i.own, after); err != nil {
+		return &connectError{fmt.Errorf("%s is not written: %w", i.path, err)}
+	}
+	i.out.Printf("Added to %s: %s\n", shortened(i.path), plaintext.Count(len(i.carried()), "server"))
+	return i.askNeeds(ctx)
+}
+
+// askNeeds asks for the secrets that hosts ask for, or keep themselves.
+func (i *importing) askNeeds(ctx context.Context) error {
+	var needs []string
+	for _, c := range i.carried() {
+		needs = append(needs, c.Needs...)
+	}
+	slices.Sort(needs)
+	for _, name := range slices.Compact(needs) {
+		if kept, err := i.isKept(ctx, name); err != nil || kept {
+			if err != nil {
+				return &connectError{err}
+			}
+			continue
+		}
+		value := ""
+		if !i.yes && i.asks() {
+			var err error
+			if value, err = i.person.Secret(ctx, "Value of "+name+", which is not shown (Enter: later): "); err != nil {
+				return &connectError{err}
+			}
+		}
+		if value == "" {
+			i.out.Printf("To be given before its server can start: junction secret set %s\n", name)
+		} else if err := i.keepSecret(ctx, name, value); err != nil {
+			return &connectError{err}
+		}
+	}
+	return nil
+}
+
+// isKept reports whether there is a secret of this name.
+func (a *app) isKept(ctx context.Context, name string) (bool, error) {
+	store, _, err := a.openSecrets(ctx, false)
+	if err == nil {
+		_, err = store.Get(ctx, secretKeys+name)
+	}
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// keepSecret keeps a secret in place of one of this name.
+func (a *app) keepSecret(ctx context.Context, name, value string) error {
+	if err := checkSecretName(name); err != nil {
+		return err
+	}
+	store, ring, err := a.openSecrets(ctx, true)
+	if err == nil {
+		_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
+	}
+	return err
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/secret"
+)
+
+// A plainSecret stands in a host's file in plain.
+type plainSecret struct {
+	of            *hostconfig.Carried
+	field         string
+	text          *string // it is in there
+	before, after string  // what stands around it
+	value         string
+	secret        string // the name that it is kept under
+}
+
+// findPlain finds what looks like a secret in an entry that is taken.
+func (i *importing) findPlain(c *hostconfig.Carried) {
+	add := func(field string, text *string, shown string) {
+		before, after, hidden := strings.Cut(shown, secret.Hidden)
+		rest, isBefore := strings.CutPrefix(*text, before)
+		value, isAfter := strings.CutSuffix(rest, after)
+		if !hidden || strings.Contains(*text, "${") || strings.Contains(after, secret.Hidden) {
+			if !hidden || strings.Contains(*text, "${") {
+				return
+			}
+			before, after, value, isBefore, isAfter = "", "", *text, true, true
+		}
+		if !isBefore || !isAfter {
+			before, after, value = "", "", *text
+		}
+		if value != "" {
+			i.plain = append(i.plain, &plainSecret{of: c, field: field, text: text, before: before, after: after, value: value})
+		}
+	}
+	for k := range c.Env {
+		v := &c.Env[k]
+		add("env."+v.Name, &v.Value, shownValue(v.Name, v.Value))
+	}
+	for k := range c.Headers {
+		v := &c.Headers[k]
+		add("headers."+v.Name, &v.Value, shownValue(v.Name, v.Value))
+	}
+	for k := range c.OAuth {
+		v := &c.OAuth[k]
+		if v.Name == "clientSecret" {
+			add("oauth."+v.Name, &v.Value, secret.Hidden)
+		}
+	}
+	for k, shown := range secret.Arguments(c.Args) {
+		add(fmt.Sprintf("args[%d]", k), &c.Args[k], shown)
+	}
+	if c.URL != "" {
+		add("url", &c.URL, secret.URL(c.URL))
+	}
+}
+
+// shownValue is a variable's value or a header's with what is secret in it hidden.
+func shownValue(name, value string) string {
+	if !secret.Named(name) && !secret.Looks(value) {
+		return value
+	}
+	if scheme, _, found := strings.Cut(value, " "); found && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic") || strings.EqualFold(scheme, "token")) {
+		return scheme + " " + secret.Hidden
+	}
+	return secret.Hidden
+}
+
+// settleSecrets says what of the secrets becomes, and has the entries name those that are to be kept.
+func (i *importing) settleSecrets(ctx context.Context) error {
+	if len(i.plain) == 0 {
+		return nil
+	}
+	i.out.Printf("These stand in the hosts' files in plain:\n")
+	used := map[string]string{}
+	for _, p := range i.plain {
+		words := strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p.field, "env."), "headers."), "oauth."))
+		base := hostconfig.SecretName(p.of.Name, words)
+		p.secret = base
+		for n := 2; ; n++ {
+			value, taken := used[p.secret]
+			if !taken {
+				kept, err := i.keptAs(ctx, p.secret)
+				if err != nil {
+					return &connectError{err}
+				}
+				if value, taken = kept, kept != ""; !taken {
+					break
+				}
+			}
+			if value == p.value {
+				break
+			}
+			p.secret = fmt.Sprintf("%s-%d", base, n)
+		}
+		used[p.secret] = p.value
+		i.out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
+	}
+	move := !i.keep
+	if move && !i.yes && !i.dry {
+		var err error
+		if move, err = i.askYes(ctx, "Move them to the keyring, so that they do not stand in a file? [Y/n] "); err != nil {
+			return err
+		}
+	}
+	if !move {
+		i.plain = nil
+		return nil
+	}
+	for _, p := range i.plain {
+		*p.text = p.before + "${secret:" + p.secret + "}" + p.after
+	}
+	return nil
+}
+
+// keptAs is the secret of this name; empty if none is kept.
+func (i *importing) keptAs(ctx context.Context, name string) (string, error) {
+	kept, err := i.isKept(ctx, name)
+	if err != nil || !kept {
+		return "", err
+	}
+	return i.secret(ctx, name)
+}

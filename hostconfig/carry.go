@@ -1,0 +1,358 @@
+package hostconfig
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Carried is an entry as a file of Junction's own writes it: with variables of Junction's.
+type Carried struct {
+	Name         string
+	Type         string // sse, http, or empty where it is to be found out
+	Command      string
+	Args         []string
+	Env          []Variable
+	Dir, EnvFile string
+	URL          string
+	Headers      []Variable
+	OAuth        []Variable // clientId, clientSecret
+	Timeout      time.Duration
+	StartTimeout time.Duration
+	Disabled     bool
+
+	Needs []string // names of secrets that the person has to give: the host asks for them, or keeps them itself
+	Left  []string // members that mean nothing to junction, by their names
+	Notes []string // what is not quite the same
+}
+
+// Carry makes an entry one of Junction's own. project is the folder that the file is for, or empty. The error says why it
+// cannot be one.
+func (e *Entry) Carry(project string) (*Carried, error) {
+	if e.fault != nil {
+		return nil, e.fault
+	}
+	if e.Scope != "" {
+		project = e.Scope
+	}
+	c := &Carried{Name: e.Name, Disabled: e.disabled}
+	r := &carrier{Carried: c, e: e, t: translation{from: e.host.variables, project: project}}
+	members := slices.DeleteFunc(slices.Clone(e.full.members), func(m member) bool { return m.value == e.at })
+	if e.at != e.full {
+		members = append(members, e.at.members...)
+	}
+	for _, m := range members {
+		if err := r.member(m); err != nil {
+			return nil, err
+		}
+	}
+	r.t.given = r.Env
+	if err := r.translate(); err != nil {
+		return nil, err
+	}
+	if e.host.variables == keyring && c.URL != "" {
+		c.Env = nil // they were for its headers
+	}
+	r.place(project)
+	if c.URL != "" && len(c.Env) > 0 { // of a program only
+		c.Env, c.Left = nil, append(c.Left, e.n.env)
+	}
+	if scheme, _, found := strings.Cut(c.URL, ":"); found && !strings.ContainsAny(scheme, "${") && !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return nil, fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)
+	}
+	c.Needs, c.Notes = r.t.needs, append(c.Notes, r.t.notes...)
+	slices.Sort(c.Needs)
+	c.Needs = slices.Compact(c.Needs)
+	return c, nil
+}
+
+// A carrier reads the members of an entry.
+type carrier struct {
+	*Carried
+	e *Entry
+	t translation
+	// Variables of the environment and headers that are made here, and not written in the host's file.
+	env, headers []Variable
+}
+
+// A field is a text in which variables may be.
+type field struct {
+	name string
+	text *string
+}
+
+var errNotText = errors.New("is not a text")
+
+func (r *carrier) member(m member) error {
+	n, v := r.e.n, m.value
+	switch {
+	case m.name == n.command && v.kind == text:
+		r.Command = v.text
+	case m.name == n.args && v.kind == list:
+		r.Args = slices.Clone(r.e.Args)
+	case m.name == n.env || m.name == "env":
+		return r.variables(m, &r.Env)
+	case m.name == "env_keys" && v.kind == list: // goose keeps their values
+		for _, i := range v.items {
+			r.env = append(r.env, Variable{i.text, r.t.secret(i.text)})
+		}
+	case m.name == "env_vars": // junction gives servers its environment
+	case m.name == "cwd" && v.kind == text:
+		r.Dir = v.text
+	case m.name == "envFile" && v.kind == text:
+		r.EnvFile = v.text
+	case slices.Contains(n.urls, m.name) && v.kind == text:
+		if r.URL = cmp.Or(v.text, r.URL); m.name == "httpUrl" && v.text != "" {
+			r.Type = cmp.Or(r.Type, "http")
+		} else if r.e.host.ID == "gemini" && v.text != "" {
+			r.Type = cmp.Or(r.Type, "sse")
+		}
+	case m.name == "headers" || m.name == "http_headers":
+		return r.variables(m, &r.Headers)
+	case m.name == "env_http_headers":
+		var from []Variable
+		if err := r.variables(m, &from); err != nil {
+			return err
+		}
+		for _, v := range from {
+			r.headers = append(r.headers, Variable{v.Name, "${" + v.Value + "}"})
+		}
+	case m.name == "bearer_token_env_var" && v.kind == text:
+		r.headers = append(r.headers, Variable{"Authorization", "Bearer ${" + v.text + "}"})
+	case m.name == "requestOptions" && v.kind == object:
+		for _, inner := range v.members {
+			if inner.name != "headers" {
+				r.Left = append(r.Left, m.name+"."+inner.name)
+			} else if err := r.variables(inner, &r.Headers); err != nil {
+				return err
+			}
+		}
+	case m.name == "type" || m.name == "transport":
+		r.Type = kindOf(v.text, r.e.host.ID)
+	case m.name == "disabled" || m.name == "enabled" || m.name == "isActive":
+		r.Disabled = r.Disabled || v.text == map[bool]string{true: "true", false: "false"}[m.name == "disabled"]
+	case (m.name == "oauth" || m.name == "auth") && v.kind == object:
+		for _, inner := range v.members {
+			switch name := strings.ToLower(strings.ReplaceAll(inner.name, "_", "")); {
+			case name == "clientid" && inner.value.kind == text:
+				r.OAuth = append(r.OAuth, Variable{"clientId", inner.value.text})
+			case name == "clientsecret" && inner.value.kind == text:
+				r.OAuth = append(r.OAuth, Variable{"clientSecret", inner.value.text})
+			default:
+				r.Left = append(r.Left, m.name+"."+inner.name)
+			}
+		}
+	case m.name == "headersHelper" || m.name == "authProviderType":
+		return fmt.Errorf("only the host itself can do what %q says", m.name)
+	case m.name == "name":
+		if r.e.host.ID == "cherry-studio" && v.kind == text { // whose keys are identifiers
+			r.Name = cmp.Or(v.text, r.Name)
+		}
+	case m.name == "source" && v.text == "custom":
+	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // it says nothing
+	default:
+		return r.limits(m)
+	}
+	return nil
+}
+
+// limits reads how long the server may take.
+func (r *carrier) limits(m member) error {
+	unit, to := time.Second, &r.Timeout
+	switch m.name {
+	case "timeout":
+		if r.e.host.milliseconds {
+			unit = time.Millisecond
+		}
+	case "tool_timeout_sec":
+	case "startup_timeout_sec":
+		to = &r.StartTimeout
+	case "startup_timeout_ms":
+		unit, to = time.Millisecond, &r.StartTimeout
+	default:
+		r.Left = append(r.Left, m.name)
+		return nil
+	}
+	n, err := strconv.ParseFloat(strings.ReplaceAll(m.value.text, "_", ""), 64)
+	if err != nil || !(n > 0 && n*float64(unit) <= float64(24*time.Hour)) || m.value.kind != scalar {
+		if d, isDuration := time.ParseDuration(m.value.text); isDuration == nil && d > 0 && r.e.host.variables == junctions {
+			*to = d
+			return nil
+		}
+		r.Left = append(r.Left, m.name)
+		return nil
+	}
+	*to = time.Duration(n * float64(unit))
+	return nil
+}
+
+func kindOf(written, host string) string {
+	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(written)) {
+	case "sse":
+		return "sse"
+	case "http", "streamablehttp":
+		if host == "vscode" {
+			return "" // it tries both
+		}
+		return "http"
+	}
+	return ""
+}
+
+func (r *carrier) variables(m member, to *[]Variable) error {
+	if m.value.kind == scalar && m.value.text == "null" {
+		return nil
+	}
+	if m.value.kind != object {
+		return fmt.Errorf("%s is not an object of texts", m.name)
+	}
+	for _, inner := range m.value.members {
+		if inner.value.kind > text {
+			return fmt.Errorf("%s.%s %w", m.name, inner.name, errNotText)
+		}
+		if inner.value.kind == scalar && inner.value.text == "null" {
+			r.Left = append(r.Left, m.name+"."+inner.name)
+			continue
+		}
+		*to = append(*to, Variable{inner.name, inner.value.text})
+	}
+	return nil
+}
+
+// translate replaces the host's variables by junction's.
+func (r *carrier) translate() error {
+	fields := []field{{"command", &r.Command}, {"cwd", &r.Dir}, {"envFile", &r.EnvFile}, {"url", &r.URL}}
+	for i := range r.Args {
+		fields = append(fields, field{fmt.Sprintf("args[%d]", i), &r.Args[i]})
+	}
+	add := func(name string, list []Variable) {
+		for i := range list {
+			fields = append(fields, field{name + "." + list[i].Name, &list[i].Value})
+		}
+	}
+	add("env", r.Env)
+	add("headers", r.Headers)
+	add("oauth", r.OAuth)
+	for _, f := range fields {
+		value, err := r.t.value(f.name, *f.text)
+		if err != nil {
+			return err
+		}
+		*f.text = value
+	}
+	r.Env, r.Headers = append(r.Env, r.env...), append(r.Headers, r.headers...)
+	return nil
+}
+
+// place makes paths that are relative to a project's folder absolute: junction's file is not in it.
+func (r *carrier) place(project string) {
+	if project == "" {
+		for _, f := range []field{{"command", &r.Command}, {"cwd", &r.Dir}} {
+			if strings.ContainsAny(*f.text, `/\`) && !filepath.IsAbs(*f.text) && !strings.HasPrefix(*f.text, "$") && !strings.Contains(*f.text, `:\`) && r.e.host.variables != junctions {
+				r.Notes = append(r.Notes, f.name+" is relative to the folder that the host runs in; write the whole path")
+			}
+		}
+		return
+	}
+	if r.Command != "" && r.Dir == "" {
+		r.Dir = project
+	}
+	for _, path := range []*string{&r.Dir, &r.EnvFile} {
+		if *path != "" && !filepath.IsAbs(*path) && !strings.HasPrefix(*path, "${") {
+			*path = filepath.Join(project, *path)
+		}
+	}
+	if strings.ContainsAny(r.Command, `/\`) && !filepath.IsAbs(r.Command) && !strings.HasPrefix(r.Command, "${") {
+		r.Command = filepath.Join(project, r.Command)
+	}
+}
+
+// entry is how junction's file writes it.
+func (c *Carried) entry() *node {
+	n := &node{kind: object}
+	add := func(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
+	texts := func(name, value string) {
+		if value != "" {
+			add(name, newText(value))
+		}
+	}
+	variables := func(name string, list []Variable) {
+		if len(list) == 0 {
+			return
+		}
+		v := &node{kind: object}
+		for _, each := range list {
+			v.members = append(v.members, member{name: each.Name, value: newText(each.Value)})
+		}
+		add(name, v)
+	}
+	texts("type", c.Type)
+	texts("command", c.Command)
+	if c.Command != "" && len(c.Args) > 0 {
+		add("args", newTexts(c.Args))
+	}
+	variables("env", c.Env)
+	texts("cwd", c.Dir)
+	texts("envFile", c.EnvFile)
+	texts("url", c.URL)
+	variables("headers", c.Headers)
+	variables("oauth", c.OAuth)
+	if c.Disabled {
+		add("disabled", &node{text: "true"})
+	}
+	if c.Timeout > 0 {
+		texts("timeout", c.Timeout.String())
+	}
+	if c.StartTimeout > 0 {
+		texts("startTimeout", c.StartTimeout.String())
+	}
+	return n
+}
+
+// Add makes the file with further entries of Junction's own. Everything else in it is as it was.
+func (d *Document) Add(list []*Carried) (after []byte, err error) {
+	m := move{at: d.home()}
+	for _, c := range list {
+		m.put = append(m.put, piece{name: c.Name, value: c.entry()})
+	}
+	return d.rearranged([]move{m})
+}
+
+// Is reports whether two entries start or call the same, in the same way. A secret that is kept stands for any text.
+func (c *Carried) Is(other *Carried) bool {
+	sameList := func(a, b []Variable) bool {
+		byName := func(x, y Variable) int { return cmp.Compare(x.Name, y.Name) }
+		return slices.EqualFunc(slices.SortedFunc(slices.Values(a), byName), slices.SortedFunc(slices.Values(b), byName),
+			func(x, y Variable) bool { return x.Name == y.Name && sameText(x.Value, y.Value) })
+	}
+	return sameText(c.Command, other.Command) && slices.EqualFunc(c.Args, other.Args, sameText) && sameText(c.URL, other.URL) &&
+		c.Dir == other.Dir && c.EnvFile == other.EnvFile && sameList(c.Env, other.Env) && sameList(c.Headers, other.Headers)
+}
+
+// sameText reports whether two texts are the same, but for secrets that are kept in one of them.
+func sameText(a, b string) bool {
+	if a == b {
+		return true
+	}
+	for range 2 {
+		if parts := expressions().secret.Split(a, -1); len(parts) > 1 && strings.HasPrefix(b, parts[0]) {
+			rest, found := b[len(parts[0]):], true
+			for _, part := range parts[1 : len(parts)-1] {
+				_, rest, found = strings.Cut(rest, part)
+				if !found {
+					break
+				}
+			}
+			if found && strings.HasSuffix(rest, parts[len(parts)-1]) {
+				return true
+			}
+		}
+		a, b = b, a
+	}
+	return false
+}

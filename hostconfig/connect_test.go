@@ -1,0 +1,404 @@
+package hostconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var upStdio = Endpoint{Command: "/opt/junction", Args: []string{"up", "--stdio"}}
+
+// replaceable are the entries that connect takes out: those for all projects that can be carried.
+func replaceable(d *Document) (list []*Entry) {
+	for _, e := range d.Entries {
+		if _, err := e.Carry(""); err == nil && e.Scope == "" {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
+	for _, test := range []struct{ host, path, data, want string }{
+		{"claude-desktop", "claude_desktop_config.json", samples[0].data, `{
+  "globalShortcut": "Ctrl+Space",
+  "mcpServers": {
+    "junction": {
+      "command": "/opt/junction",
+      "args": ["up", "--stdio"]
+    }
+  },
+  "preferences": {"n": 1.50e3, "x": null}
+}
+`},
+		{"claude-code", ".claude.json", samples[1].data, `{"numStartups":3,"mcpServers":{"junction": {"type": "stdio", "command": "/opt/junction", "args": ["up", "--stdio"]}},
+ "projects":{"/home/ada/a":{"mcpServers":{"local":{"type":"stdio","command":"node","args":["s.js"],"env":{}}},"history":["{\"mcpServers\":{}}"]},
+             "/home/ada/b":{"mcpServers":{}}}}`},
+		{"claude-code", ".mcp.json", samples[2].data, crlf(`{
+	"mcpServers": {
+		"helped": {"type": "http", "url": "https://h.example.com", "headersHelper": "./get-headers.sh"},
+		"junction": {
+			"type": "stdio",
+			"command": "/opt/junction",
+			"args": ["up", "--stdio"]
+		}
+	}
+}`)},
+		{"cursor", "mcp.json", samples[3].data, byteOrderMark + `{
+  "mcpServers": {
+    // for the team
+    "junction": {
+      "command": "/opt/junction",
+      "args": ["up", "--stdio"]
+    }, // trailing
+  },
+}
+`},
+		{"vscode", "mcp.json", samples[4].data, `{
+	"inputs": [{"type": "promptString", "id": "key", "description": "Key", "password": true}],
+	"servers": {
+		"junction": {
+			"type": "stdio",
+			"command": "/opt/junction",
+			"args": ["up", "--stdio"]
+		},
+		"pipe": {"type": "http", "url": "unix:///tmp/s.sock"}
+	}
+}`},
+		{"zed", "settings.json", samples[6].data, `// Zed settings
+{
+  "theme": "One Dark",
+  "context_servers": {
+    "junction": {
+      "source": "custom",
+      "command": "/opt/junction",
+      "args": ["up", "--stdio"]
+    },
+    "mcp-server-github": { "settings": { "github_personal_access_token": "x" } },
+  },
+}`},
+		{"continue", "config.yaml", samples[9].data, `name: Local Assistant   # mine
+version: 1.0.0
+schema: v1
+models:
+  - name: Claude
+    provider: anthropic
+    apiKey: ${{ secrets.KEY }}
+mcpServers:
+  # a comment
+  - name: "junction"
+    command: "/opt/junction"
+    args: ["up", "--stdio"]
+  - uses: owner/block
+context:
+- provider: code
+`},
+		{"codex", "config.toml", samples[10].data, `# Codex
+model = "o3"
+
+[profiles.fast]
+model = "mini"
+when = 2026-01-02T03:04:05Z
+
+[mcp_servers.junction]
+command = "/opt/junction"
+args = ["up", "--stdio"]
+`},
+		{"codex", "config.toml", samples[11].data, crlf("[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n")},
+		{"goose", "config.yaml", samples[13].data, crlf(`GOOSE_PROVIDER: anthropic
+extensions:
+  developer:
+    bundled: true
+    enabled: true
+    name: developer
+    type: builtin
+  junction:
+    name: "junction"
+    type: "stdio"
+    enabled: true
+    cmd: "/opt/junction"
+    args: ["up", "--stdio"]
+`)},
+		{"gemini", "settings.json", `{"mcpServers": {"a": {"command": "x"}}, "mcp": {"excluded": ["a"]}}`, `{"mcpServers": {"junction": {"command": "/opt/junction", "args": ["up", "--stdio"]}}, "mcp": {"excluded": ["a"]}}`},
+		{"cherry-studio", "mcp.json", samples[15].data, `{"mcpServers":{"junction": {"type": "stdio", "isActive": true, "command": "/opt/junction", "args": ["up", "--stdio"]},"m":{"name":"@cherry/memory","type":"inMemory","isActive":false}}}`},
+
+		// Files without servers.
+		{"cursor", "mcp.json", "", "{\n  \"mcpServers\": {\n    \"junction\": {\n      \"command\": \"/opt/junction\",\n      \"args\": [\"up\", \"--stdio\"]\n    }\n  }\n}\n"},
+		{"lmstudio", "mcp.json", byteOrderMark + " \r\n", byteOrderMark + crlf("{\n  \"mcpServers\": {\n    \"junction\": {\n      \"command\": \"/opt/junction\",\n      \"args\": [\"up\", \"--stdio\"]\n    }\n  }\n}\n")},
+		{"roo", "mcp.json", "{}", "{\n  \"mcpServers\": {\n    \"junction\": {\n      \"command\": \"/opt/junction\",\n      \"args\": [\"up\", \"--stdio\"]\n    }\n  }\n}"},
+		{"zed", "settings.json", "// mine\n{\n    \"theme\": \"x\" // dark\n    // end\n}\n", "// mine\n{\n    \"theme\": \"x\", // dark\n    \"context_servers\": {\n        \"junction\": {\n            \"source\": \"custom\",\n            \"command\": \"/opt/junction\",\n            \"args\": [\"up\", \"--stdio\"]\n        }\n    }\n    // end\n}\n"},
+		{"vscode", "mcp.json", "{\n\t\"inputs\": [],\n\t\"servers\": {},\n}", "{\n\t\"inputs\": [],\n\t\"servers\": {\n\t\t\"junction\": {\n\t\t\t\"type\": \"stdio\",\n\t\t\t\"command\": \"/opt/junction\",\n\t\t\t\"args\": [\"up\", \"--stdio\"]\n\t\t}\n\t},\n}"},
+		{"gemini", "settings.json", "{\"theme\":\"x\",\"mcpServers\":null}", "{\"theme\":\"x\",\"mcpServers\":{\n  \"junction\": {\n    \"command\": \"/opt/junction\",\n    \"args\": [\"up\", \"--stdio\"]\n  }\n}}"},
+		{"windsurf", "mcp_config.json", "{\n  \"mcpServers\": { /* none */ }\n}\n", "{\n  \"mcpServers\": { /* none */\n    \"junction\": {\n      \"command\": \"/opt/junction\",\n      \"args\": [\"up\", \"--stdio\"]\n    }\n  }\n}\n"},
+		{"codex", "config.toml", "", "[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n"},
+		{"codex", "config.toml", "model = 'x'", "model = 'x'\n\n[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n"},
+		{"codex", "config.toml", "mcp_servers = {}\nmodel = 'x'\n", "mcp_servers = {junction = {command = \"/opt/junction\", args = [\"up\", \"--stdio\"]}}\nmodel = 'x'\n"},
+		{"codex", "config.toml", "[mcp_servers]\n[other]\na = 1\n", "[mcp_servers]\n[other]\na = 1\n\n[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n"},
+		{"goose", "config.yaml", "", "extensions:\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
+		{"goose", "config.yaml", "# mine\nGOOSE_MODEL: x", "# mine\nGOOSE_MODEL: x\nextensions:\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
+		{"goose", "config.yaml", "extensions: {} # none\nA: b\n", "extensions:  # none\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\nA: b\n"},
+		{"continue", "config.yaml", "name: x\nmcpServers:\n", "name: x\nmcpServers:\n  - name: \"junction\"\n    command: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
+		{"continue", "config.yaml", "mcpServers: []\nname: x\n", "mcpServers: \n  - name: \"junction\"\n    command: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\nname: x\n"},
+		{"continue", "config.yaml", "", "name: Junction\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: \"junction\"\n    command: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
+		{"goose", "config.yaml", "    A: b\n    extensions: null\n", "    A: b\n    extensions: \n      junction:\n        name: \"junction\"\n        type: \"stdio\"\n        enabled: true\n        cmd: \"/opt/junction\"\n        args: [\"up\", \"--stdio\"]\n"},
+	} {
+		h, _, _ := LookupHost(test.host)
+		d, err := Parse(h, test.path, []byte(test.data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, change, err := d.Connect(&upStdio, replaceable(d))
+		if err != nil || string(after) != test.want {
+			t.Errorf("%s: got %v\n%s\nwant\n%s\nof\n%s", test.host, err, after, test.want, test.data)
+			continue
+		}
+		now, err := Parse(h, test.path, after)
+		if err != nil {
+			t.Errorf("%s: %v", test.host, err)
+			continue
+		}
+		if e := now.changed(change); e == nil || e.Command != "/opt/junction" || !slices.Equal(e.Args, upStdio.Args) || e.Problem != nil {
+			t.Errorf("%s: the entry is %+v", test.host, e)
+		}
+	}
+}
+
+func TestEveryHostGetsAnAddressAsItWritesThem(t *testing.T) {
+	for _, h := range Hosts() {
+		path := "mcp.json"
+		switch h.ID {
+		case "codex":
+			path = "config.toml"
+		case "goose", "continue":
+			path = "config.yaml"
+		}
+		d, err := Parse(h, path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, change, err := d.Connect(&Endpoint{URL: "http://127.0.0.1:7717/mcp"}, nil)
+		if h.ID == "claude-desktop" {
+			if err == nil || err.Error() != "Claude Desktop only starts programs; connect it without --url" {
+				t.Errorf("got %v", err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", h.ID, err)
+			continue
+		}
+		now, err := Parse(h, path, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := now.changed(change)
+		if e == nil || e.URL != "http://127.0.0.1:7717/mcp" || e.Command != "" || e.Problem != nil {
+			t.Errorf("%s: %+v\n%s", h.ID, e, after)
+			continue
+		}
+		if c, err := e.Carry(""); err != nil || c.URL != e.URL || len(c.Left)+len(c.Notes)+len(c.Needs) > 0 {
+			t.Errorf("%s: %v, %+v", h.ID, err, c)
+		}
+	}
+}
+
+func TestAnotherServerOfJunctionsNameIsNotOverwritten(t *testing.T) {
+	h, _, _ := LookupHost("cursor")
+	d, err := Parse(h, "mcp.json", []byte(`{"mcpServers": {"junction": {"command": "other"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.Connect(&upStdio, nil); err == nil || err.Error() != `mcp.json: it has a server that is called "junction"; give that another name` {
+		t.Errorf("got %v", err)
+	}
+	if after, _, err := d.Connect(&upStdio, d.Entries); err != nil || string(after) != `{"mcpServers": {"junction": {"command": "/opt/junction", "args": ["up", "--stdio"]}}}` {
+		t.Errorf("got %v %s", err, after)
+	}
+}
+
+// Hosts and people change other things, or the entry itself, while junction is connected.
+func TestInAFileThatSomebodyChangedTheServersComeBackInThePlaceOfJunction(t *testing.T) {
+	for _, test := range []struct{ name, host, path, before, old, new, want, left string }{
+		{"another member", "cursor", "mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" /* c */},\n    \"b\": {\"url\": \"https://b.example\"}\n  }\n}\n",
+			"{\n  \"mcp", "{\n  \"z\": 1,\n  \"mcp", "{\n  \"z\": 1,\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" /* c */},\n    \"b\": {\"url\": \"https://b.example\"}\n  }\n}\n", ""},
+		{"the entry was changed", "cline", "c.json", `{"mcpServers": {"a": {"command": "x"}}}`,
+			`"--stdio"]`, `"--stdio"], "disabled": true`, `{"mcpServers": {"a": {"command": "x"}}}`, ""},
+		{"the entry was removed", "cline", "c.json", `{"mcpServers": {"a": {"command": "x"}}}`,
+			`"junction": {"command": "/opt/junction", "args": ["up", "--stdio"]}`, ``, "{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}", ""},
+		{"the servers were removed", "cline", "c.json", `{"y": 1, "mcpServers": {"a": {"command": "x"}}}`,
+			`, "mcpServers": {"junction": {"command": "/opt/junction", "args": ["up", "--stdio"]}}`, ``, `{"y": 1, "mcpServers": {"a": {"command": "x"}}}`, ""},
+		{"a server is there again", "cline", "c.json", `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`,
+			`"junction"`, `"a": {"command": "other"}, "junction"`, `{"mcpServers": {"a": {"command": "other"}, "b": {"command": "y"}}}`, "a"},
+		{"YAML", "goose", "config.yaml", "extensions:\n  a:\n    cmd: x # d\n    args:\n    - b\n    type: stdio\n  # of c\n  c:\n    type: builtin\n",
+			"extensions:", "A: b\nextensions:", "A: b\nextensions:\n  a:\n    cmd: x # d\n    args:\n    - b\n    type: stdio\n  # of c\n  c:\n    type: builtin\n", ""},
+		{"YAML with another indentation", "goose", "config.yaml", "extensions:\n  a:\n    cmd: x # d\n",
+			"extensions:\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n",
+			"extensions:\n    junction: {cmd: J}\n    new: {cmd: y}\n", "extensions:\n    a:\n      cmd: \"x\"\n    new: {cmd: y}\n", ""},
+		{"YAML in a list", "continue", "config.yaml", "mcpServers:\n- command: x # d\n  name: a\n- name: b\n  url: https://b.example\n",
+			"mcpServers:", "name: y\nmcpServers:", "name: y\nmcpServers:\n- command: x # d\n  name: a\n- name: b\n  url: https://b.example\n", ""},
+		{"TOML", "codex", "config.toml", "z = 1\n\n[mcp_servers.a] # a\ncommand = 'x' # d\n[mcp_servers.a.env]\nK = 'v'\n",
+			"z = 1", "z = 2", "z = 2\n\n[mcp_servers.a] # a\ncommand = 'x' # d\n[mcp_servers.a.env]\nK = 'v'\n", ""},
+		{"TOML whose keys have dots", "codex", "config.toml", "mcp_servers.a.command = 'x'\nz = 1\n[t]\ny = 1\n",
+			"z = 1", "z = 2", "z = 2\n[t]\ny = 1\n\n[mcp_servers.a]\ncommand = \"x\"\n", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			h, _, _ := LookupHost(test.host)
+			before, err := Parse(h, test.path, []byte(test.before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			data, change, err := before.Connect(&upStdio, replaceable(before))
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, err := Parse(h, test.path, data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := strings.Replace(string(data), test.old, test.new, 1)
+			if changed == string(data) {
+				t.Fatalf("%q is not in %s", test.old, data)
+			}
+			now, err := Parse(h, test.path, []byte(changed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, left, err := restored(before, after, now, []Change{change})
+			if err != nil || string(got) != test.want || strings.Join(left, " ") != test.left {
+				t.Errorf("got %v %q\n%s\nwant %q\n%s\nfrom\n%s", err, left, got, test.left, test.want, changed)
+			}
+		})
+	}
+}
+
+// connects connects a file with one endpoint, adds an entry of its own to it, and disconnects it as one that somebody changed.
+func connects(h Host, path string, data []byte) error {
+	before, err := Parse(h, path, data)
+	if err != nil {
+		return nil // there is nothing to change
+	}
+	take := slices.DeleteFunc(slices.Clone(before.Entries), func(e *Entry) bool { return e.Scope != "" || e.fault != nil })
+	after, change, err := before.Connect(&upStdio, take)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errRefused, err)
+	}
+	now, err := Parse(h, path, after)
+	if err != nil {
+		return fmt.Errorf("it cannot be read then: %w\n%s", err, after)
+	}
+	if e := now.changed(change); e == nil || e.Command != upStdio.Command || !slices.Equal(e.Args, upStdio.Args) {
+		return fmt.Errorf("junction is not in it: %+v\n%s", e, after)
+	}
+	if len(now.Entries) != len(before.Entries)-len(take)+1 {
+		return fmt.Errorf("it has %d entries\n%s", len(now.Entries), after)
+	}
+	if a, b := rest(before), rest(now); !same(a, b) && len(before.root.members) > 0 { // Continue needs more in a new file
+		return fmt.Errorf("something else is other: %s", after)
+	}
+	for _, word := range [][]byte{[]byte("# at the side"), []byte(byteOrderMark)} {
+		if kept, had := bytes.Count(after, word), bytes.Count(data, word); before.syntax != inJSON && len(take) == 0 && kept != had {
+			return fmt.Errorf("a comment is lost: %s", after)
+		}
+	}
+	back, left, err := restored(before, now, now, []Change{change})
+	if err != nil || len(left) > 0 {
+		return fmt.Errorf("%w: it cannot be put back: %v %q\n%s", errRefused, err, left, after)
+	}
+	again, err := Parse(h, path, back)
+	if err != nil || !same(rest(again), rest(before)) && len(before.root.members) > 0 || !same(servers(again), servers(before)) {
+		return fmt.Errorf("it is not the same then: %v\n%s\nby way of\n%s", err, back, after)
+	}
+	return nil
+}
+
+// rest is all that a file says but for its servers, servers those by their names.
+func rest(d *Document) *node {
+	by := map[*node]*node{}
+	for _, p := range d.places {
+		by[p.in] = &node{kind: scalar}
+	}
+	n := replaced(d.root, by)
+	n.members = slices.DeleteFunc(n.members, func(m member) bool { return m.value.kind == scalar && m.value.text == "" })
+	return n
+}
+
+func servers(d *Document) *node {
+	n := &node{kind: object}
+	for _, e := range d.Entries {
+		n.members = append(n.members, member{name: e.Scope + "/" + e.Name, value: e.full})
+	}
+	return n
+}
+
+func TestGeneratedFilesAreConnectedAndDisconnected(t *testing.T) {
+	const rounds = 1_000
+	refused, all := 0, 0
+	for i := range uint64(rounds) {
+		for _, made := range []struct {
+			host, path string
+			data       func(*writer) string
+		}{
+			{"cursor", "mcp.json", (*writer).json}, {"continue", "config.yaml", (*writer).yaml}, {"codex", "config.toml", (*writer).toml},
+		} {
+			h, _, _ := LookupHost(made.host)
+			data := made.data(&writer{Rand: rand.New(rand.NewPCG(i, 2))})
+			if i%2 == 1 && made.path != "mcp.json" {
+				data = crlf(data)
+			}
+			all++
+			switch err := connects(h, made.path, []byte(data)); {
+			case errors.Is(err, errRefused):
+				refused++
+				t.Logf("round %d of %s: %v\nof\n%s", i, made.path, err, data)
+			case err != nil:
+				t.Fatalf("round %d of %s: %v\nof\n%s", i, made.path, err, data)
+			}
+			if i >= 30 {
+				continue // the disk is slow
+			}
+			path := filepath.Join(t.TempDir(), made.path)
+			if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			j := Journal{Folder: filepath.Join(t.TempDir(), "taps")}
+			if d, err := Read(h, path); err != nil {
+				t.Fatal(err)
+			} else if after, change, err := d.Connect(&upStdio, replaceable(d)); err == nil {
+				if _, _, err := j.Apply(d, after, Record{Host: h.ID, Kept: true, Connected: true, Changes: []Change{change}}); err != nil {
+					t.Fatal(err)
+				}
+				if done := restoreOne(t, j); !done.Whole || content(t, path) != data {
+					t.Fatalf("round %d of %s: %+v\n%s", i, made.path, done, content(t, path))
+				}
+			}
+		}
+	}
+	if refused > 0 {
+		t.Errorf("%d of %d are refused", refused, all)
+	}
+}
+
+func fuzzConnect(f *testing.F, host, path string) {
+	h, _, _ := LookupHost(host)
+	for _, s := range samples {
+		if s.host == host {
+			f.Add([]byte(s.data))
+		}
+	}
+	f.Add([]byte(""))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if err := connects(h, path, data); err != nil && !errors.Is(err, errRefused) {
+			t.Error(err)
+		}
+	})
+}
+
+func FuzzConnectJSON(f *testing.F) { fuzzConnect(f, "cursor", "mcp.json") }
+func FuzzConnectYAML(f *testing.F) { fuzzConnect(f, "continue", "config.yaml") }
+func FuzzConnectTOML(f *testing.F) { fuzzConnect(f, "codex", "config.toml") }

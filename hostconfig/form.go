@@ -1,0 +1,182 @@
+package hostconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// OwnName is what the entry of junction is called in a host's file.
+const OwnName = "junction"
+
+// An Endpoint is a program or an address that a host gets in place of its servers.
+type Endpoint struct {
+	Command string
+	Args    []string
+	URL     string // in place of a command
+}
+
+// entry is how the host writes that.
+func (h Host) entry(to Endpoint) (*node, error) {
+	n := &node{kind: object}
+	add := func(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
+	names, more := h.names, h.form.command
+	if names.command == "" {
+		names = defaultNames
+	}
+	if to.URL != "" {
+		if more = h.form.url; h.form.urlName == "" {
+			return nil, fmt.Errorf("%s only starts programs; connect it without --url", h.Name)
+		}
+	}
+	for _, pair := range more {
+		name, value, _ := strings.Cut(pair, "=")
+		v := newText(value)
+		if value == "true" {
+			v.kind = scalar
+		}
+		add(name, v)
+	}
+	if to.URL != "" {
+		add(h.form.urlName, newText(to.URL))
+		return n, nil
+	}
+	add(names.command, newText(to.Command))
+	add(names.args, newTexts(to.Args))
+	return n, nil
+}
+
+// Connect makes the file in which one entry for an endpoint stands in the place of others, which may be none. Without an
+// endpoint the others are only taken out. Everything else in it is as it was.
+func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Change, err error) {
+	var moves []move
+	at := func(scope, path string) *move {
+		for i := range moves {
+			if moves[i].at.scope == scope && moves[i].at.path == path {
+				return &moves[i]
+			}
+		}
+		moves = append(moves, move{at: d.place(scope, path)})
+		return &moves[len(moves)-1]
+	}
+	if to != nil {
+		home := d.home()
+		c = Change{Name: OwnName, Path: home.path, Added: true}
+		for _, e := range d.Entries {
+			if e.Name == OwnName && e.Scope == "" && e.path == home.path && !slices.Contains(instead, e) {
+				return nil, c, fmt.Errorf("%s: it has a server that is called %q; give that another name", d.Path, OwnName)
+			}
+		}
+		value, err := d.host.entry(*to)
+		if err != nil {
+			return nil, c, err
+		}
+		m := at("", home.path)
+		m.put = append(m.put, piece{name: OwnName, value: value})
+	}
+	for _, e := range instead {
+		m := at(e.Scope, e.path)
+		m.take = append(m.take, e)
+		c.Took = append(c.Took, Taken{e.Name, e.Scope, e.path})
+	}
+	after, err = d.rearranged(moves)
+	return after, c, err
+}
+
+// home is the place where an entry comes that has none yet.
+func (d *Document) home() place {
+	for _, p := range d.places {
+		if p.scope == "" {
+			return p
+		}
+	}
+	root := d.host.root
+	if root == "" {
+		root = "mcpServers"
+	}
+	return place{path: root}
+}
+
+func (d *Document) place(scope, path string) place {
+	for _, p := range d.places {
+		if p.scope == scope && p.path == path {
+			return p
+		}
+	}
+	return place{scope: scope, path: path}
+}
+
+// disconnected is a file that somebody changed since it was connected, with the entries that were taken out, and without ours.
+// left are those that it has again, otherwise.
+func disconnected(before, now *Document, c Change) (data []byte, left []string, err error) {
+	for _, asWritten := range []bool{true, false} {
+		var moves []move
+		left = nil
+		at := func(scope, path string) *move {
+			for i := range moves {
+				if moves[i].at.scope == scope && moves[i].at.path == path {
+					return &moves[i]
+				}
+			}
+			moves = append(moves, move{at: now.place(scope, path)})
+			return &moves[len(moves)-1]
+		}
+		if ours := now.entryAt(Taken{c.Name, c.Scope, c.Path}); c.Added && ours != nil {
+			m := at(c.Scope, c.Path)
+			m.take = append(m.take, ours)
+		}
+		for _, t := range c.Took {
+			was, is := before.entryAt(t), now.entryAt(t)
+			if is != nil && !(c.Added && t == Taken{c.Name, c.Scope, c.Path}) {
+				if was == nil || !same(was.full, is.full) {
+					left = append(left, t.Name)
+				}
+				continue
+			}
+			if was == nil {
+				continue
+			}
+			p := piece{name: t.Name, value: was.full}
+			if asWritten {
+				p.raw = before.written(was)
+			}
+			m := at(t.Scope, t.Path)
+			m.put = append(m.put, p)
+		}
+		if data, err = now.rearranged(moves); err == nil {
+			return data, left, nil
+		}
+	}
+	return nil, nil, err
+}
+
+func (d *Document) entryAt(t Taken) *Entry {
+	return d.changed(Change{Name: t.Name, Scope: t.Scope, Path: t.Path})
+}
+
+// written is how an entry is written; empty where its bytes are not known.
+func (d *Document) written(entry *Entry) string {
+	e := newEditor(d.Data, d.syntax, d.root)
+	in := d.place(entry.Scope, entry.path).in
+	switch {
+	case in == nil:
+		return ""
+	case d.syntax == inTOML && in.lines:
+		var b strings.Builder
+		for _, s := range e.tables(entry.path, entry.Name) {
+			b.WriteString(strings.TrimRight(string(d.Data[s.start:s.end]), "\r\n") + e.newline())
+		}
+		return b.String()
+	case in.lines:
+		children, err := e.children(in)
+		for _, c := range children {
+			if err == nil && c.value == entry.full {
+				return string(d.Data[c.span.start:c.span.end])
+			}
+		}
+		return ""
+	case entry.full.end > entry.full.start && d.syntax == inJSON:
+		return string(d.Data[entry.full.start:entry.full.end])
+	}
+	return ""
+}

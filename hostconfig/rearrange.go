@@ -1,0 +1,255 @@
+package hostconfig
+
+import (
+	"slices"
+	"strings"
+)
+
+// A piece is an entry that is put into a file.
+type piece struct {
+	name  string
+	value *node
+	// raw is how it was written in a file of this syntax: a value of JSON, whole lines of YAML or TOML. Empty: however.
+	raw string
+}
+
+// A move takes entries out of a place, and puts others there.
+type move struct {
+	at   place
+	take []*Entry
+	put  []piece
+}
+
+// rearranged makes the file in which everything is as before but for the moves.
+func (d *Document) rearranged(moves []move) ([]byte, error) {
+	e := newEditor(d.Data, d.syntax, d.root)
+	for _, m := range moves {
+		if err := e.move(m); err != nil {
+			return nil, err
+		}
+	}
+	return e.made()
+}
+
+func (e *editor) move(m move) error {
+	if len(m.take) == 0 && len(m.put) == 0 {
+		return nil
+	}
+	switch in := m.at.in; {
+	case in == nil || in.kind < list || len(in.members)+len(in.items) == 0 && e.syntax == inYAML:
+		if len(m.take) > 0 || len(m.put) == 0 {
+			return errEdit
+		}
+		return e.create(m)
+	case e.syntax == inTOML && in.lines:
+		return e.moveTables(m)
+	case in.lines:
+		return e.moveBlocks(m)
+	case in.kind == list:
+		return errEdit // of YAML between brackets
+	default:
+		return e.moveMembers(m)
+	}
+}
+
+// create makes the place, too.
+func (e *editor) create(m move) error {
+	path := strings.Split(m.at.path, ".")
+	if in := m.at.in; in != nil || e.syntax == inTOML {
+		if e.syntax == inTOML {
+			return e.appendTables(m)
+		}
+	}
+	if len(path) != 1 || m.at.scope != "" {
+		return errEdit
+	}
+	entries := &node{kind: object}
+	for _, p := range m.put {
+		entries.members = append(entries.members, member{name: p.name, value: p.value})
+	}
+	old := e.root.get(path[0])
+	if e.syntax == inYAML && e.root.lines {
+		return e.createBlock(m, old)
+	}
+	new := newMember{name: path[0], value: entries}
+	if old == nil {
+		e.says(e.root, nil, []newMember{new})
+		return e.insert(e.root, []newMember{new})
+	}
+	if old.value.end == 0 {
+		return errEdit
+	}
+	e.says(e.root, []*member{old}, []newMember{new})
+	e.replace(old.value.start, old.value.end, e.pretty(entries, e.indentAt(old.start)))
+	return nil
+}
+
+// moveMembers moves those of an object between braces.
+func (e *editor) moveMembers(m move) error {
+	in := m.at.in
+	var put []newMember
+	indent := e.indentOf(in)
+	for _, p := range m.put {
+		n := newMember{name: p.name, value: p.value, raw: p.raw}
+		if n.raw == "" && e.spread(in) {
+			n.raw = e.pretty(p.value, indent)
+		}
+		put = append(put, n)
+	}
+	if len(m.take) == 0 {
+		e.says(in, nil, put)
+		return e.insert(in, put)
+	}
+	var names []string
+	for _, t := range m.take {
+		names = append(names, t.Name)
+	}
+	if in.duplicate() != "" {
+		return errEdit
+	}
+	return e.swap(swap{in, names, put})
+}
+
+// spread reports whether members of an object between braces, or those that it is to get, are on lines of their own.
+func (e *editor) spread(in *node) bool {
+	if e.syntax != inJSON {
+		return false
+	}
+	if first := firstMember(in); first != nil {
+		return strings.Contains(string(e.blankBefore(first.start)), "\n")
+	}
+	return in == e.root || strings.Contains(string(e.data), "\n")
+}
+
+func firstMember(in *node) *member {
+	var first *member
+	for i := range in.members {
+		if m := &in.members[i]; first == nil || m.start < first.start {
+			first = m
+		}
+	}
+	return first
+}
+
+// insert puts members behind those that an object between braces has.
+func (e *editor) insert(in *node, put []newMember) error {
+	if in.end == 0 && e.syntax != inJSON {
+		return errEdit
+	}
+	var last *member
+	for i := range in.members {
+		if m := &in.members[i]; last == nil || m.start > last.start {
+			last = m
+		}
+	}
+	indent, isSpread := e.indentOf(in), e.spread(in)
+	var parts []string
+	for _, m := range put {
+		raw := m.raw
+		if raw == "" && isSpread {
+			raw = e.pretty(m.value, indent)
+		} else if raw == "" {
+			raw = e.raw(m)
+		}
+		parts = append(parts, encodeMember(m.name, raw, e.syntax))
+	}
+	between, outside := " ", ""
+	if isSpread {
+		between, outside = e.newline()+indent, e.newline()+e.indentAt(in.start)
+	}
+	text := strings.Join(parts, ","+between)
+	switch {
+	case in.end == 0: // a file with nothing in it
+		e.replace(len(e.data)-len(e.trimmedMark()), len(e.data), "{"+between+text+outside+"}"+e.newline())
+	case last == nil:
+		start := in.end - 1 - len(e.blankBefore(in.end-1))
+		if !isSpread {
+			between, outside = "", ""
+		}
+		e.replace(start, in.end-1, between+text+outside)
+	default:
+		if last.end == 0 {
+			return errEdit
+		}
+		at, behind := last.end, ""
+		if comma := e.comma(last.end); comma >= 0 && comma < in.end {
+			at, behind = comma+1, ","
+		} else {
+			e.replace(last.end, last.end, ",")
+		}
+		if isSpread {
+			at = e.behindComment(at)
+		}
+		e.replace(at, at, between+text+behind)
+	}
+	return nil
+}
+
+// trimmedMark is the file without its byte order mark.
+func (e *editor) trimmedMark() []byte {
+	rest, _ := withoutMark(e.data)
+	return rest
+}
+
+// behindComment is the end of a line on which nothing but a comment follows.
+func (e *editor) behindComment(at int) int {
+	line, _, found := strings.Cut(string(e.data[at:]), "\n")
+	line = strings.TrimSuffix(line, "\r")
+	rest := strings.TrimSpace(line)
+	if found && (rest == "" || strings.HasPrefix(rest, "//") || strings.HasPrefix(rest, "/*") && strings.Index(rest, "*/") == len(rest)-2) {
+		return at + len(line)
+	}
+	return at
+}
+
+func (e *editor) newline() string {
+	if strings.Contains(string(e.data), "\r\n") {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// indentAt is the white space that the line of an offset begins with.
+func (e *editor) indentAt(at int) string {
+	if at >= len(e.data) {
+		return ""
+	}
+	line := string(e.data[min(e.lineStart(at), at):at])
+	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// indentOf is that of the members of an object between braces.
+func (e *editor) indentOf(in *node) string {
+	if first := firstMember(in); first != nil {
+		return e.indentAt(first.start)
+	}
+	return e.indentAt(in.start) + e.unit()
+}
+
+// unit is what each level of this file is indented by.
+func (e *editor) unit() string {
+	if first := firstMember(e.root); first != nil && !e.root.lines {
+		if outer, inner := e.indentAt(e.root.start), e.indentAt(first.start); len(inner) > len(outer) && strings.HasPrefix(inner, outer) {
+			return inner[len(outer):]
+		}
+	}
+	return "  "
+}
+
+// pretty writes a value of JSON, objects over several lines.
+func (e *editor) pretty(n *node, indent string) string {
+	if n.kind != object || len(n.members) == 0 || e.syntax != inJSON {
+		return encode(n, e.syntax)
+	}
+	var parts []string
+	inner := indent + e.unit()
+	for _, m := range n.members {
+		parts = append(parts, inner+encodeMember(m.name, e.pretty(m.value, inner), inJSON))
+	}
+	return "{" + e.newline() + strings.Join(parts, ","+e.newline()) + e.newline() + indent + "}"
+}
+
+// taken reports whether an entry is among those that are taken out.
+func (m move) taken(v *node) bool {
+	return slices.ContainsFunc(m.take, func(e *Entry) bool { return e.full == v })
+}

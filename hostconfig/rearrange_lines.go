@@ -1,0 +1,359 @@
+package hostconfig
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+// A span is some bytes of a file.
+type span struct{ start, end int }
+
+// lineEnd is the offset behind the line of an offset.
+func (e *editor) lineEnd(at int) int {
+	if newline := bytes.IndexByte(e.data[at:], '\n'); newline >= 0 {
+		return at + newline + 1
+	}
+	return len(e.data)
+}
+
+// column is where an entry of a block of YAML begins on its line, at its dash or its name; -1 if something stands before it.
+func (e *editor) column(in *node, at int) int {
+	line := e.data[e.lineStart(at):at]
+	if in.kind == list {
+		if trimmed := bytes.TrimRight(line, " \t"); len(trimmed) > 0 && trimmed[len(trimmed)-1] == '-' {
+			line = trimmed[:len(trimmed)-1]
+		} else {
+			return -1
+		}
+	}
+	if len(bytes.Trim(line, " ")) > 0 {
+		return -1
+	}
+	return len(line)
+}
+
+// block is what belongs to an entry that begins in a column: the lines that are indented deeper.
+func (e *editor) block(start, column, known int) span {
+	at := e.lineEnd(max(start, known-1))
+	s := span{e.lineStart(start), at}
+	for at < len(e.data) {
+		next := e.lineEnd(at)
+		line := bytes.TrimRight(e.data[at:next], " \t\r\n")
+		text := bytes.TrimLeft(line, " ")
+		switch deeper := len(line)-len(text) > column; {
+		case len(text) > 0 && deeper:
+			s.end = next
+		case len(text) > 0 && text[0] != '#': // blank lines and comments belong to it if more of it follows
+			return s
+		}
+		at = next
+	}
+	return s
+}
+
+// knownEnd is the last offset that is known to be in a value.
+func knownEnd(n *node) int {
+	end := n.end
+	for _, i := range n.items {
+		end = max(end, knownEnd(i))
+	}
+	for _, m := range n.members {
+		end = max(end, m.end, knownEnd(m.value))
+	}
+	return end
+}
+
+// A child is an entry of a block of YAML.
+type child struct {
+	member
+	span   span
+	column int
+}
+
+func (e *editor) children(in *node) (list []child, err error) {
+	members := in.members
+	for _, i := range in.items {
+		members = append(members, member{start: i.start, value: i})
+	}
+	for _, m := range members {
+		c := child{member: m, column: e.column(in, m.start)}
+		if c.column < 0 || len(list) > 0 && (c.column != list[0].column || m.start < list[len(list)-1].start) {
+			return nil, errEdit
+		}
+		c.span = e.block(m.start, c.column, knownEnd(m.value))
+		list = append(list, c)
+	}
+	return list, nil
+}
+
+// moveBlocks moves entries that have lines of their own.
+func (e *editor) moveBlocks(m move) error {
+	in := m.at.in
+	children, err := e.children(in)
+	if err != nil {
+		return err
+	}
+	at, column := children[len(children)-1].span.end, children[0].column
+	now := &node{kind: in.kind}
+	put := func() {
+		for _, p := range m.put {
+			if in.kind == list {
+				now.items = append(now.items, p.value)
+			} else {
+				now.members = append(now.members, member{name: p.name, value: p.value})
+			}
+		}
+	}
+	isPut := false
+	for _, c := range children {
+		switch {
+		case m.taken(c.value):
+			if !isPut {
+				at, isPut = c.span.start, true
+				put()
+			}
+		case in.kind == list:
+			now.items = append(now.items, c.value)
+		default:
+			now.members = append(now.members, member{name: c.name, value: c.value})
+		}
+	}
+	if !isPut {
+		put()
+	}
+	text := e.blocks(m.put, in.kind, column)
+	if len(now.items)+len(now.members) == 0 {
+		text = strings.Repeat(" ", column+2) + encode(now, inYAML) + e.newline()
+	}
+	if text != "" && at == len(e.data) && e.lineStart(at) < at {
+		text = e.newline() + text
+	}
+	e.replace(at, at, text)
+	for _, c := range children {
+		if m.taken(c.value) {
+			e.replace(c.span.start, c.span.end, "")
+		}
+	}
+	e.now[in] = now
+	return nil
+}
+
+// blocks writes entries on lines of their own.
+func (e *editor) blocks(put []piece, k kind, column int) string {
+	var b strings.Builder
+	pad := strings.Repeat(" ", column)
+	for _, p := range put {
+		if first := len(p.raw) - len(strings.TrimLeft(p.raw, " ")); p.raw != "" && first == column {
+			b.WriteString(strings.TrimRight(p.raw, "\r\n") + e.newline())
+			continue
+		}
+		inner, dash := pad+"  ", pad+"- "
+		if k != list {
+			b.WriteString(pad + encodeMember(p.name, "", inYAML) + e.newline())
+			dash = inner
+		}
+		if p.value.kind != object || len(p.value.members) == 0 {
+			b.WriteString(dash + encode(p.value, inYAML) + e.newline())
+		}
+		for i, m := range p.value.members {
+			if i > 0 {
+				dash = inner
+			}
+			b.WriteString(dash + encodeMember(m.name, encode(m.value, inYAML), inYAML) + e.newline())
+		}
+	}
+	return strings.ReplaceAll(b.String(), ": "+e.newline(), ":"+e.newline())
+}
+
+// createBlock makes a place for entries in a file of YAML; old is what somebody wrote there who has none.
+func (e *editor) createBlock(m move, old *member) error {
+	k, column := object, 0
+	if m.at.path == "mcpServers" {
+		k = list // as Continue has it
+	}
+	if first := firstMember(e.root); first != nil {
+		if column = e.column(e.root, first.start); column < 0 {
+			return errEdit
+		}
+	}
+	if m.at.in != nil && m.at.in.kind == object {
+		k = object
+	}
+	entries := &node{kind: k}
+	for _, p := range m.put {
+		if k == list {
+			entries.items = append(entries.items, p.value)
+		} else {
+			entries.members = append(entries.members, member{name: p.name, value: p.value})
+		}
+	}
+	text := e.blocks(m.put, k, column+2)
+	if old == nil {
+		new := []newMember{{name: m.at.path, value: entries}}
+		text = strings.Repeat(" ", column) + encodeMember(m.at.path, "", inYAML) + text
+		text = strings.Replace(text, ": ", ":"+e.newline(), 1)
+		if k == list && len(e.root.members) == 0 { // which Continue needs in every file
+			for _, pair := range [][2]string{{"schema", "v1"}, {"version", "1.0.0"}, {"name", "Junction"}} {
+				new = append(new, newMember{name: pair[0], value: newText(pair[1])})
+				text = pair[0] + ": " + pair[1] + e.newline() + text
+			}
+		}
+		at := len(e.data)
+		if e.lineStart(at) < at {
+			text = e.newline() + text
+		}
+		e.says(e.root, nil, new)
+		e.replace(at, at, text)
+		return nil
+	}
+	colon := bytes.IndexByte(e.data[old.start:], ':')
+	if colon < 0 || old.value.text != "" && old.value.end == 0 || old.value.kind >= list && old.value.end == 0 {
+		return errEdit
+	}
+	if old.value.end > old.value.start {
+		e.replace(old.value.start, old.value.end, "")
+	}
+	at := e.lineEnd(max(old.start+colon, old.value.end-1))
+	if e.lineStart(at) < at {
+		text = e.newline() + text
+	}
+	e.says(e.root, []*member{old}, []newMember{{name: old.name, value: entries}})
+	e.replace(at, at, text)
+	return nil
+}
+
+// moveTables moves tables of TOML. New ones come at the end of the file.
+func (e *editor) moveTables(m move) error {
+	if strings.Contains(m.at.path, ".") {
+		return errEdit // no host has its tables there
+	}
+	var old []*member
+	for _, t := range m.take {
+		o := m.at.in.get(t.Name)
+		if o == nil {
+			return errEdit
+		}
+		old = append(old, o)
+		for _, s := range e.tables(m.at.path, t.Name) {
+			e.replace(s.start, s.end, "")
+		}
+	}
+	if len(m.put) > 0 {
+		if err := e.appendTables(m); err != nil {
+			return err
+		}
+	}
+	var new []newMember
+	for _, p := range m.put {
+		new = append(new, newMember{name: p.name, value: p.value})
+	}
+	e.says(m.at.in, old, new)
+	if len(e.now[m.at.in].members) == 0 { // a table without a header is not there without tables in it
+		if rest, _ := withoutMark(e.data); !hasHeader(rest, m.at.path) {
+			e.says(e.root, []*member{e.root.get(m.at.path)}, nil)
+		}
+	}
+	return nil
+}
+
+func (e *editor) appendTables(m move) error {
+	var b strings.Builder
+	entries := &node{kind: object}
+	for _, p := range m.put {
+		entries.members = append(entries.members, member{name: p.name, value: p.value})
+		if b.WriteString(e.newline()); p.raw != "" {
+			b.WriteString(strings.TrimRight(p.raw, "\r\n") + e.newline())
+			continue
+		}
+		b.WriteString("[" + m.at.path + "." + strings.TrimSuffix(encodeMember(p.name, "", inTOML), " = ") + "]" + e.newline())
+		for _, inner := range p.value.members {
+			b.WriteString(encodeMember(inner.name, encode(inner.value, inTOML), inTOML) + e.newline())
+		}
+	}
+	text := b.String()
+	stays := e.trimmedMark()
+	removed := slices.SortedFunc(slices.Values(e.edits), func(a, b edit) int { return b.end - a.end })
+	for _, ed := range removed {
+		if ed.end >= len(e.data)-len(e.trimmedMark())+len(stays) && ed.text == "" {
+			stays = e.trimmedMark()[:max(0, ed.start-len(e.data)+len(e.trimmedMark()))]
+		}
+	}
+	switch lines := strings.ReplaceAll(string(stays), "\r", ""); {
+	case len(stays) == 0 || strings.HasSuffix(lines, "\n\n"):
+		text = strings.TrimPrefix(text, e.newline())
+	case lines[len(lines)-1] != '\n':
+		text = e.newline() + text
+	}
+	if m.at.in == nil {
+		e.says(e.root, nil, []newMember{{name: m.at.path, value: entries}})
+	}
+	e.replace(len(e.data), len(e.data), text)
+	return nil
+}
+
+// tables are where a file of TOML says something of an entry, with the comments in between.
+func (e *editor) tables(path, name string) (spans []span) {
+	e.eachKey(func(full []string, start, end int, isHeader, follows bool) {
+		if len(full) < 2 || full[0] != path || full[1] != name {
+			return
+		}
+		s := span{e.lineStart(start), e.lineEnd(max(start, end-1))}
+		if n := len(spans); n > 0 && follows {
+			spans[n-1].end = s.end
+			return
+		}
+		spans = append(spans, s)
+	}, func(full []string) bool { return len(full) >= 2 && full[0] == path && full[1] == name })
+	for i, s := range spans { // of blank lines before and behind it one stays
+		before := bytes.TrimRight(e.data[:s.start], " \t\r")
+		if next := e.lineEnd(s.end); s.end < len(e.data) && len(bytes.TrimSpace(e.data[s.end:next])) == 0 && (len(before) == 0 || bytes.HasSuffix(before, []byte("\n\n")) || bytes.HasSuffix(before, []byte("\r\n\r\n")) || bytes.HasSuffix(before, []byte("\n\r\n"))) {
+			spans[i].end = next
+		}
+	}
+	return spans
+}
+
+// eachKey calls see for each key and header of a file of TOML, with its full name, and whether mine was true of the one before.
+func (e *editor) eachKey(see func(full []string, start, end int, isHeader, follows bool), mine func(full []string) bool) {
+	rest, offset := withoutMark(e.data)
+	var p unstable.Parser
+	p.Reset(rest)
+	var table []string
+	follows := false
+	for p.NextExpression() {
+		n := p.Expression()
+		if n.Kind != unstable.KeyValue && n.Kind != unstable.Table && n.Kind != unstable.ArrayTable {
+			continue
+		}
+		var key []string
+		start, end := -1, 0
+		for names := n.Key(); names.Next(); {
+			k := names.Node()
+			if key = append(key, string(k.Data)); start < 0 {
+				start = int(k.Raw.Offset)
+			}
+			end = int(k.Raw.Offset) + int(k.Raw.Length)
+		}
+		isHeader := n.Kind != unstable.KeyValue
+		if isHeader {
+			table = key
+		} else {
+			key = slices.Concat(table, key)
+			start, end = int(n.Raw.Offset), int(n.Raw.Offset)+int(n.Raw.Length)
+		}
+		see(key, start+offset, end+offset, isHeader, follows)
+		follows = mine(key)
+	}
+}
+
+// hasHeader reports whether a file of TOML has a header for a table of this name itself.
+func hasHeader(data []byte, name string) (found bool) {
+	e := &editor{data: data, syntax: inTOML}
+	e.eachKey(func(full []string, _, _ int, isHeader, _ bool) {
+		found = found || isHeader && len(full) == 1 && full[0] == name
+	}, func([]string) bool { return false })
+	return found
+}
