@@ -85,7 +85,7 @@ func (in *Input) text(names ...string) string {
 
 var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]{1,100}\}`) })
 
-// fill replaces {name} by the value of a variable; what is none stays.
+// fill replaces {name} by the value of a variable; all other text stays.
 func fill(text string, variables map[string]Input) string {
 	return braces().ReplaceAllStringFunc(text, func(found string) string {
 		name := found[1 : len(found)-1]

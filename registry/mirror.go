@@ -156,7 +156,7 @@ type SourceState struct {
 	Source
 	Servers int       // that are not deleted
 	Tried   time.Time // when it was last asked; zero: never
-	Synced  time.Time // when it last told all; zero: never
+	Synced  time.Time // when it last was read whole; zero: never
 	Unread  int       // entries that could not be read, as of the last time
 	Fault   string    // why it could not be read when it was last asked; "" if it could
 }

@@ -16,7 +16,8 @@ const (
 	// maxNamesakes is from how many owners on a name behind the slash is anybody's, such as "mcp-server".
 	maxNamesakes = 4
 	// shortName is the length up to which one letter only may differ, and minName that below which none may.
-	shortName, minName = 9, 5
+	shortName = 9
+	minName   = 5
 )
 
 // A Likeness is a better known name that another one can be taken for.

@@ -64,7 +64,7 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 	return m, nil
 }
 
-// freshMirror is openMirror with what changed since, as the flags say. What cannot be read is told, and what there is used.
+// freshMirror is openMirror with what changed since, as the flags say. What cannot be read is reported, and what there is used.
 func (a *app) freshMirror(ctx context.Context, f registryFlags) (*registry.Mirror, []registry.SourceState, error) {
 	if f.sync && f.offline {
 		return nil, nil, usagef("--sync reads the registries, and --offline does not; give one of them")

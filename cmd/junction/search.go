@@ -120,7 +120,7 @@ func (a *app) printFound(found *registry.Found, states []registry.SourceState) e
 	return err
 }
 
-// entryMembers writes an entry as members of an object: the server.json as it came, and what is known beside it.
+// entryMembers writes an entry as members of an object: the server.json as it came, and what else is known.
 func entryMembers(w *jsonrpc.Writer, e *registry.Entry) {
 	var line bytes.Buffer // files of folders are written for people
 	if err := json.Compact(&line, e.Server.Raw); err == nil {

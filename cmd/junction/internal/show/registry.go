@@ -57,7 +57,7 @@ type Suspicion struct {
 // maxVersions is how many versions of a server are named.
 const maxVersions = 12
 
-// Registered shows all that registries say of a version of a server, and what there is to know beside it.
+// Registered shows all that registries say of a version of a server, and what else there is to know.
 func Registered(e *registry.Entry, licence string, suspicions []Suspicion, width int) string {
 	var out strings.Builder
 	s := e.Server
