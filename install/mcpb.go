@@ -27,6 +27,7 @@ var hexHash = regexp.MustCompile(`^[0-9a-f]{64}$`)
 const (
 	signatureBegin = "MCPB_SIG_V1"
 	signatureEnd   = "MCPB_SIG_END"
+	maxSignature   = 1 << 20 // bytes of a signature that is looked for at the end of a bundle
 )
 
 func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
@@ -128,7 +129,6 @@ func openBundle(path string) (*bundle, error) {
 
 // unsignedSize is the size of an archive without the signature that may follow it: the two marks around a length and a PKCS#7 block.
 func unsignedSize(f *os.File) (int64, error) {
-	const maxSignature = 1 << 20
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
