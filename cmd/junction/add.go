@@ -121,7 +121,7 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	if err := w.find(ctx, word); err != nil {
 		return err
 	}
-	if err := w.chooseName(word); err != nil {
+	if err := w.chooseName(); err != nil {
 		return err
 	}
 	if err := w.chooseWay(); err != nil {
@@ -230,12 +230,12 @@ func (w *addition) ofPackage(kind, word string) {
 			name, version = word[:at], word[at+1:]
 		}
 	}
-	w.server = &registry.Server{Name: word, Packages: []registry.Package{{RegistryType: kind, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
+	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
 }
 
 // chooseName chooses what the server is called in the configuration.
-func (w *addition) chooseName(word string) error {
-	w.name = cmp.Or(w.flags.name, shortName(w.server, word))
+func (w *addition) chooseName() error {
+	w.name = cmp.Or(w.flags.name, shortName(w.server))
 	set, entries, err := w.app.servers()
 	if err != nil && len(w.app.flags.config) == 0 {
 		return err
@@ -258,7 +258,7 @@ func (w *addition) chooseName(word string) error {
 }
 
 // shortName is what people call a server: its last word, without those that all have.
-func shortName(s *registry.Server, word string) string {
+func shortName(s *registry.Server) string {
 	name := s.Name
 	switch {
 	case strings.Contains(name, "://"):
@@ -273,9 +273,8 @@ func shortName(s *registry.Server, word string) string {
 			labels = labels[:len(labels)-1]
 		}
 		name = strings.Join(labels, "-")
-	case len(s.Packages) == 1 && word == name:
-		name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(s.Packages[0].Identifier)), ".mcpb")
 	default:
+		name = strings.TrimSuffix(filepath.ToSlash(name), ".mcpb")
 		name = name[strings.LastIndexByte(name, '/')+1:]
 	}
 	for _, common := range []string{"mcp-server-", "server-", "mcp-"} {

@@ -258,7 +258,7 @@ func (w *addition) agreed(ctx context.Context, prompt string) (bool, error) {
 	case w.flags.yes:
 		return true, nil
 	case !w.app.asks():
-		return false, usagef("nobody can be asked here; --yes adds what is shown")
+		return false, usagef("nobody can be asked here; --yes agrees to what is shown")
 	}
 	agreed, err := w.app.confirm(ctx, prompt)
 	if err == nil && !agreed {

@@ -19,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
@@ -132,7 +133,7 @@ func (v *served) print(e entry) string {
 	own, _ := json.Marshal(now.settings.Of(e.name)) // texts and numbers always encode
 	text := fmt.Sprintf("%s %t %t %t %s", own, now.settings.Names == "map", len(now.books) > 0, now.options.shadow, now.options.review)
 	if d := e.definition; d != nil {
-		text += fmt.Sprintf(" %s %s %s %q %v %v %v", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout)
+		text += fmt.Sprintf(" %s %s %s %q %v %v %v %s", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout, v.app.lockPrint(d))
 	}
 	return text
 }
@@ -200,7 +201,7 @@ func (v *served) reloaded(ctx context.Context, then map[string]string, was func(
 func (v *served) stamp() map[string]string {
 	paths := v.app.files(config.Options{})
 	for _, path := range slices.Clone(paths) {
-		paths = append(paths, filepath.Join(filepath.Dir(path), "junction.json"))
+		paths = append(paths, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(realPath(path)))
 	}
 	paths = append(paths, filepath.FromSlash(projectPolicy))
 	for _, book := range v.layers.now.Load().books {

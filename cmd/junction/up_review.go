@@ -18,6 +18,13 @@ import (
 // instance has a reviewer of its own, as what it lists may be for its user only.
 func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	o := review.Options{Server: e.name, Mode: review.Mode(y.now.Load().options.review), Pins: y.pins.Load, Remedy: "run junction approve " + shellWord(e.name) + ", as junction status shows it"}
+	o.Locked = func() map[string]string {
+		locked, err := a.locked(e.definition)
+		if err != nil || locked == nil {
+			return nil // where it is refused, nothing is listed
+		}
+		return locked.Definitions
+	}
 	o.OnAdded = func(added []guard.Definition) {
 		y.added.note(e.name, added)
 		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, addedNames(added))

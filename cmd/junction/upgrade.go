@@ -356,5 +356,9 @@ func (w *addition) showDefinitions(approved []guard.Definition) {
 	for _, key := range slices.Sorted(maps.Keys(old)) {
 		out.Printf("  gone     %s\n", plaintext.Line(key, 200))
 	}
-	out.Printf("  %s as it was approved\n", count(same, "definition"))
+	if same == 1 {
+		out.Printf("  1 definition is as it was approved\n")
+	} else {
+		out.Printf("  %d definitions are as they were approved\n", same)
+	}
 }

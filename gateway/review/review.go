@@ -35,6 +35,10 @@ type Options struct {
 	Pins func() *guard.Pins
 	// Mode is Changes by default.
 	Mode Mode
+	// Locked, if not nil, returns the hashes that definitions have by a lock, as "tool NAME" and "prompt NAME"; nil where nothing of the
+	// server is locked. What is locked counts as approved, and all else is withheld unless somebody approved it since. It is called
+	// for each list, and must be safe for concurrent use.
+	Locked func() map[string]string
 	// Remedy is what whoever runs the gateway has to do, for errors, such as "run junction approve files".
 	Remedy string
 	// OnWithheld, if not nil, is called after a list was read in which something is withheld that was not
@@ -51,11 +55,15 @@ type Withheld struct {
 	Verdict    guard.Verdict
 	// Findings are why a new one is withheld in the mode Changes.
 	Findings []guard.Finding
+	// Unlocked says that it is withheld because it is not the one that was locked for this version of the server.
+	Unlocked bool
 }
 
 // Why says in a few words why it is withheld.
 func (w *Withheld) Why() string {
 	switch {
+	case w.Unlocked:
+		return "not what junction.lock has for this version of the server"
 	case w.Verdict.State == guard.Changed:
 		return "changed since it was approved"
 	case len(w.Findings) > 0:
@@ -234,6 +242,10 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		member = "prompts"
 	}
 	pins := r.options.Pins()
+	var locked map[string]string
+	if r.options.Locked != nil {
+		locked = r.options.Locked()
+	}
 	var fresh []guard.Definition
 	var withheld []Withheld
 	var passed []string
@@ -247,11 +259,11 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		if !ok {
 			return true // what cannot be read cannot be approved
 		}
-		if held := r.options.Mode.Judge(pins, d, more); held != nil {
+		if held := r.judge(pins, locked, d, more); held != nil {
 			withheld = append(withheld, *held)
 			return true
 		}
-		if pins.Check(d).State == guard.New {
+		if pins.Check(d).State != guard.Same {
 			fresh = append(fresh, d)
 		}
 		passed = append(passed, d.Name)
@@ -272,11 +284,23 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		if err := pins.Save(); err != nil {
 			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
 		}
-		if more && r.options.OnAdded != nil {
+		if more && locked == nil && r.options.OnAdded != nil {
 			r.options.OnAdded(fresh)
 		}
 	}
 	return result.WithJSON(w.Bytes()), nil
+}
+
+// judge is [Mode.Judge] with what is locked.
+func (r *Reviewer) judge(pins *guard.Pins, locked map[string]string, d guard.Definition, more bool) *Withheld {
+	if locked == nil {
+		return r.options.Mode.Judge(pins, d, more)
+	}
+	verdict := pins.Check(d)
+	if verdict.State == guard.Same || locked[string(d.Kind)+" "+d.Name] == verdict.Hash {
+		return nil
+	}
+	return &Withheld{Definition: d, Verdict: verdict, Unlocked: true}
 }
 
 // more reports whether a list is compared with what the server offered before. A further page is as its first one was.
