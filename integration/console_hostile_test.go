@@ -36,7 +36,7 @@ func TestNothingThatWasWrittenRunsInTheTraffic(t *testing.T) {
 	t.Logf("%s", stdout)
 }
 
-// attack adds the eight messages of a call in which every text is a payload.
+// attack adds the nine messages of a call in which every text is a payload.
 func attack(t *testing.T, ring *live.Ring, call uint64, payload string) {
 	t.Helper()
 	quoted := json.RawMessage(encode(t, payload))
@@ -50,6 +50,7 @@ func attack(t *testing.T, ring *live.Ring, call uint64, payload string) {
 		{Kind: traffic.Note, Hop: traffic.Client, Note: "http", Message: json.RawMessage(encode(t, object{"method": payload, "url": payload, "headers": object{payload: []string{payload}}}))},
 		{Kind: traffic.Note, Hop: traffic.Client, Note: "policy", Message: json.RawMessage(encode(t, object{"server": payload, "effect": "deny", "said": payload, "rule": payload, "reason": payload, payload: payload}))},
 		{Kind: traffic.Note, Hop: traffic.Client, Note: payload, Message: json.RawMessage(encode(t, inner))},
+		{Kind: traffic.Note, Hop: traffic.Client, Note: "labels", Message: json.RawMessage(encode(t, object{"of": "result", "labels": payload, "sources": []any{payload, inner}, "more": payload}))},
 		{Kind: traffic.Request, Hop: traffic.Server, Server: payload, ToServer: true, Message: message("params", object{"name": payload + "\n"})},
 		{Kind: traffic.Failure, Hop: traffic.Server, Server: payload, Took: 4 * time.Millisecond, Fault: payload},
 		{Kind: traffic.Error, Hop: traffic.Client, Took: 6 * time.Millisecond, Message: message("error", object{"code": 1, "message": payload, "data": inner})},
