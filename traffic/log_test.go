@@ -156,11 +156,11 @@ func TestEveryMessageOfACallIsSeenOnBothSides(t *testing.T) {
 		atClient       []string
 		atServer       []string
 	}{
-		{legacy, legacy, false, session, []string{level, levelSet, "1 server-> " + call, "0 server<- " + progress, "0 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
+		{legacy, legacy, false, session, []string{level, levelSet, "1 server-> " + call, "1 server<- " + progress, "0 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
 		{legacy, legacy, true, session, []string{level, levelSet, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
 		{modern, modern, true, rounds, []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer}},
 		{modern, legacy, true, slices.Delete(slices.Clone(rounds), 4, 5), []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
-		{legacy, modern, false, session, []string{"1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer}},
+		{legacy, modern, false, session, []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer}},
 	} {
 		t.Run(fmt.Sprintf("client %s, server %s, HTTP %v", test.client, test.server, test.http), func(t *testing.T) {
 			var l Log
