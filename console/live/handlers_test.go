@@ -148,7 +148,8 @@ func TestAListIsWithoutPings(t *testing.T) {
 	for _, method := range []string{"tools/list", "ping", "ping", "ping/other"} {
 		r.Add(7, &traffic.Event{Kind: traffic.Request, Hop: traffic.Client, Method: method})
 	}
-	for query, want := range map[string][]uint64{"after=0&ping=false": {1, 4}, "after=0&ping=true": {1, 2, 3, 4}} {
+	r.Add(7, &traffic.Event{Kind: traffic.Failure, Hop: traffic.Client, Method: "ping", Fault: "it ended"})
+	for query, want := range map[string][]uint64{"after=0&ping=false": {1, 4, 5}, "after=0&ping=true": {1, 2, 3, 4, 5}, "afterRow=1&ping=false": {4, 5}} {
 		if got := numbers(read[page](t, r, "/traffic?"+query).Items); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}

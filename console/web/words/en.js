@@ -48,7 +48,7 @@ export default {
   'traffic.export.svg': 'Picture (SVG)',
   'traffic.export.mermaid': 'Mermaid',
   'traffic.errors': 'Errors only',
-  'traffic.noping': 'Without ping',
+  'traffic.ping': 'With ping',
   'traffic.filter': 'Filter',
   'traffic.filter.text': 'Text in messages',
   'traffic.filter.client': 'Client',

@@ -48,7 +48,7 @@ export default {
   'traffic.export.svg': '图片（SVG）',
   'traffic.export.mermaid': 'Mermaid',
   'traffic.errors': '仅错误',
-  'traffic.noping': '不显示 ping',
+  'traffic.ping': '显示 ping',
   'traffic.filter': '筛选',
   'traffic.filter.text': '消息中的文本',
   'traffic.filter.client': '客户端',
