@@ -117,6 +117,7 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if refusal := s.unapprovedSkill(in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
+	ctx = hearing(ctx, r.noter(s, "resources/read", in.URI))
 	if refusal := r.mayRead(ctx, call, s, in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
@@ -132,15 +133,15 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	}
 	contents, err := s.client.ReadResource(ctx, in.URI)
 	if err != nil {
-		return r.unread(s, in.URI, err)
+		return r.unread(ctx, s, in.URI, err)
 	}
-	return r.contents(s, in.URI, contents, in.Offset, in.Find)
+	return r.contents(ctx, s, in.URI, contents, in.Offset, in.Find)
 }
 
 // unread says why a resource cannot be read. An error's text is the server's text.
-func (r *run) unread(s *server, uri string, err error) outcome {
+func (r *run) unread(ctx context.Context, s *server, uri string, err error) outcome {
 	text := clipped(readable(err.Error()), maxErrorText)
-	r.readText(s, uri, text, guard.InResult)
+	r.readText(ctx, s, uri, text, guard.InResult)
 	return complained("%s of server %q cannot be read: %s", uri, s.Name, text)
 }
 
@@ -166,7 +167,7 @@ func (r *run) readKept(uri string, offset int, find string) outcome {
 }
 
 // contents is what the model gets of a resource.
-func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, offset int, find string) outcome {
+func (r *run) contents(ctx context.Context, s *server, uri string, result *mcp.ReadResourceResult, offset int, find string) outcome {
 	var got outcome
 	var text strings.Builder
 	for i := range result.Contents {
@@ -174,7 +175,7 @@ func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, of
 	}
 	whole := readable(text.String())
 	got.bytes += len(whole)
-	r.readText(s, uri, whole, guard.InResource)
+	r.readText(ctx, s, uri, whole, guard.InResource)
 	if offset > 0 || find != "" {
 		p, err := pageOf(whole, offset, r.page(), find)
 		if err != nil {

@@ -54,19 +54,20 @@ func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri stri
 // permit has a call decided about, and the person asked where that needs a yes.
 func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent.Judgement {
 	call.Said, call.Definitions = r.said, r.strangers
+	r.noteFlow(ctx)
 	j := r.c.decider.Consider(ctx, call, func(j *consent.Judgement) string { return r.askPerson(ctx, j, card) })
 	if !j.Asked {
 		by := byPolicy
 		if j.Ended {
 			by = byHost
 		}
-		r.consented(j, &card, Consented{By: by, Reason: j.Rules.Reason, Allowed: j.Refusal == ""})
+		r.consented(ctx, j, &card, Consented{By: by, Reason: j.Rules.Reason, Allowed: j.Refusal == ""})
 	}
 	return j
 }
 
 // consented tells what was decided about a call.
-func (r *run) consented(j *consent.Judgement, card *Card, event Consented) {
+func (r *run) consented(ctx context.Context, j *consent.Judgement, card *Card, event Consented) {
 	event.CallID, event.Server, event.Tool, event.Rule = card.CallID, card.Server, card.Tool, j.Rules.Rule.Name
 	if card.Resource != "" {
 		event.Tool = card.Resource
@@ -79,6 +80,7 @@ func (r *run) consented(j *consent.Judgement, card *Card, event Consented) {
 		event.By = byQuestion
 	}
 	r.tell(Event{Consent: &event})
+	noteDecision(ctx, j.Rules, &event)
 }
 
 // Who decides about a call, as [Consented] names it.
@@ -113,7 +115,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 	default:
 		r.account.use(Totals{Asked: 1})
 	}
-	r.consented(j, &card, event)
+	r.consented(ctx, j, &card, event)
 	if err == nil && verdict.Rule != nil {
 		if err := r.hold(verdict); err != nil {
 			r.notice(NoticeServer, "%v", err)
@@ -184,15 +186,19 @@ func hints(a mcp.ToolAnnotations) guard.Annotations {
 
 // read notes that the model has read what a tool returned, and tells what is
 // suspicious about it.
-func (r *run) read(t *tool, text string) {
+func (r *run) read(ctx context.Context, t *tool, text string) {
 	r.suspect(t.ref.Server, t.ref.Tool, text, guard.InResult)
-	r.c.decider.Read(t.source(), guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
+	from, labels := t.source(), guard.LabelsOf(t.server.trust(), hints(t.annotations()))
+	r.c.decider.Read(from, labels, text)
+	noteResult(ctx, from, labels)
 }
 
 // readText notes that the model has read a resource or a prompt.
-func (r *run) readText(s *server, uri, text string, part guard.Part) {
+func (r *run) readText(ctx context.Context, s *server, uri, text string, part guard.Part) {
 	r.suspect(s.Name, uri, text, part)
-	r.c.decider.Read(s.source(uri), guard.LabelsOf(s.trust(), hints(s.reading())), text)
+	from, labels := s.source(uri), guard.LabelsOf(s.trust(), hints(s.reading()))
+	r.c.decider.Read(from, labels, text)
+	noteResult(ctx, from, labels)
 }
 
 // suspect tells what is suspicious about a text. It does not decide anything: the

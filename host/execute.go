@@ -24,6 +24,7 @@ type job struct {
 	tool      *tool
 	builtin   *builtin
 	judgement *consent.Judgement // of a call of a tool of a server
+	noter     mcp.Noter          // hears of it; nil: nobody does
 	result    *model.Result      // set where there is one already: the call was not allowed, or makes no sense
 	refused   bool               // it was not allowed
 }
@@ -96,11 +97,12 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 	case j.builtin == nil && j.tool == nil:
 		j.result = failure(call, r.unknown(call.Name))
 	case j.builtin == nil:
+		j.noter = r.noter(j.tool.server, "tools/call", j.tool.Name)
 		if err := j.tool.check(call.Arguments); err != nil {
 			j.result = failure(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
 			break
 		}
-		if refusal := r.mayCall(ctx, j); refusal != "" {
+		if refusal := r.mayCall(hearing(ctx, j.noter), j); refusal != "" {
 			j.refused, j.result = true, failure(call, refusal)
 		}
 	}
@@ -139,6 +141,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
 	}
 	r.tell(Event{Called: &called})
+	ctx = hearing(ctx, j.noter)
 	began := time.Now()
 	var got outcome
 	if j.builtin != nil {
@@ -157,7 +160,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 func (r *run) callTool(ctx context.Context, j *job) outcome {
 	t := j.tool
 	if why := t.withdrawn(ctx); why != "" {
-		r.read(t, why) // it may quote the server
+		r.read(ctx, t, why) // it may quote the server
 		return complained("%s", why)
 	}
 	for at := r; at != nil; at = at.parent() {
@@ -186,7 +189,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 	if calling.labelled.Load() {
 		r.suspect(t.ref.Server, t.ref.Tool, got.whole, guard.InResult)
 	} else {
-		r.read(t, got.whole)
+		r.read(ctx, t, got.whole)
 	}
 	if !got.isError {
 		r.remember(t)
@@ -206,7 +209,7 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 		text = fmt.Sprintf("%s did not answer in time: %v. It is not known whether it was carried out.", t.sent.Name, err)
 	}
 	got := outcome{parts: []model.Part{{Text: clipped(readable(text), maxErrorText)}}, isError: true, bytes: len(text)}
-	r.read(t, got.parts[0].Text) // an error's text is the server's text
+	r.read(ctx, t, got.parts[0].Text) // an error's text is the server's text
 	return got
 }
 

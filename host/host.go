@@ -69,6 +69,9 @@ type Options struct {
 	OnEvent func(Event)
 	// Trace fills the parts of events that are only for a trace.
 	Trace bool
+	// Noter, if not nil, is asked at each call of a tool and reading of a resource who hears what its messages do not say: what
+	// was decided, as "policy", and the labels of what the conversation had read and of what it brought, as "labels". Nil: nobody.
+	Noter func(server, method, name string) mcp.Noter
 	// Middleware goes around the connection of each server.
 	Middleware func(server string) mcp.Middleware
 	// Logger gets what goes wrong with servers; default slog.Default().

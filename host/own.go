@@ -59,6 +59,7 @@ func Read(ctx context.Context, from guard.Source, labels guard.Labels, text stri
 	if labels != 0 {
 		c.run.c.decider.Read(from, labels, text)
 	}
+	noteResult(ctx, from, labels)
 	return nil
 }
 

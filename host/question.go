@@ -72,11 +72,12 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 	if !r.h.accepted(s) {
 		return nil, fmt.Errorf("@%s:%s: %s", a.Server, a.URI, s.notAccepted())
 	}
+	ctx = hearing(ctx, r.noter(s, "resources/read", a.URI))
 	result, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: "attachment", server: s}), a.URI)
 	if err != nil {
 		return nil, fmt.Errorf("@%s:%s: %w", a.Server, a.URI, err)
 	}
-	got := r.contents(s, a.URI, result, 0, "")
+	got := r.contents(ctx, s, a.URI, result, 0, "")
 	got.parts[0].Text = fmt.Sprintf("[attached: %s of server %s]\n%s\n[end of %s]", a.URI, s.Name, got.parts[0].Text, a.URI)
 	return got.parts, nil
 }
@@ -127,6 +128,7 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 	if !r.h.approvedPrompt(s, p.Name) {
 		return nil, fmt.Errorf("/%s:%s: there is no such prompt, or it is not approved", p.Server, p.Name)
 	}
+	ctx = hearing(ctx, r.noter(s, "prompts/get", p.Name))
 	result, err := s.client.GetPrompt(withCall(ctx, &calling{run: r, id: "prompt", server: s}), p.Name, p.Arguments)
 	if err != nil {
 		return nil, fmt.Errorf("/%s:%s: %w", p.Server, p.Name, err)
@@ -138,7 +140,7 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 		var text strings.Builder
 		got.take(&text, &result.Messages[i].Content)
 		whole := readable(text.String())
-		r.readText(s, p.Name, whole, guard.InPrompt)
+		r.readText(ctx, s, p.Name, whole, guard.InPrompt)
 		m := model.Message{Role: model.RoleUser}
 		if result.Messages[i].Role == mcp.RoleAssistant {
 			m.Role = model.RoleAssistant // no other role is a server's to speak in

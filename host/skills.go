@@ -136,7 +136,7 @@ func (r *run) readSkill(ctx context.Context, s *server, uri string, offset int, 
 	if skill == nil {
 		var err error
 		if skill, err = skills.Get(ctx, s.client, uri); err != nil {
-			return r.unread(s, uri, err)
+			return r.unread(ctx, s, uri, err)
 		}
 		if !s.takes(skill) {
 			return complained("the skill %s of server %q is made when it is read, so nobody can approve it; only a trusted server may have such", uri, s.Name)
@@ -155,9 +155,9 @@ func (r *run) readSkill(ctx context.Context, s *server, uri string, offset int, 
 		}
 	}
 	if err != nil {
-		return r.unread(s, uri, err)
+		return r.unread(ctx, s, uri, err)
 	}
-	got := r.contents(s, uri, &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, offset, find)
+	got := r.contents(ctx, s, uri, &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, offset, find)
 	if uri == skill.URI && !got.isError {
 		got.parts[0].Text = introduced(s.Name, skill) + "\n\n" + got.parts[0].Text
 	}

@@ -258,7 +258,7 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 // was approved, nothing that it says of itself counts.
 func (r *run) readTask(t *pendingTask, s *server, text string) {
 	if found := r.c.toolOfTask(t); found != nil {
-		r.read(found, text)
+		r.read(context.Background(), found, text) // its call is over
 		return
 	}
 	from, trust := guard.Source{Server: t.Tool.Server, Origin: t.Origin, Tool: t.Tool.Tool}, guard.Trust{}

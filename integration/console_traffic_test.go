@@ -29,9 +29,10 @@ func TestTheConsoleShowsTraffic(t *testing.T) {
 		return append([]string{bin, "call", "http://" + address + "/mcp"}, args...)
 	}
 	plan := object{"browser": browser, "state": filepath.Join(dir, "state.json"), "link": consoleOf(t, env, "console", "--no-browser"), "part": "nothing", "shots": os.Getenv("CONSOLE_SHOTS"),
-		"calls": object{
+		"calls": map[string][]string{
 			"echo":    call("every__echo", "message=hello"),
 			"numbers": call("every__numbers", "--args", `{"big":12345678901234567890,"exact":1.50}`),
+			"chat":    {bin, "chat", "everything", "--no-save", "-p", "add 2 and 40"},
 			"hostile": call("every__<img src=x onerror=alert(1)>", `message=<img src=x onerror=alert(1)>`),
 		}}
 	run(t, env, append(script, encode(t, plan))...)

@@ -156,11 +156,11 @@ func TestEveryMessageOfACallIsSeenOnBothSides(t *testing.T) {
 		atClient       []string
 		atServer       []string
 	}{
-		{legacy, legacy, false, session, []string{level, levelSet, "1 server-> " + call, "0 server<- " + progress, "0 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
+		{legacy, legacy, false, session, []string{level, levelSet, "1 server-> " + call, "1 server<- " + progress, "0 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
 		{legacy, legacy, true, session, []string{level, levelSet, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
 		{modern, modern, true, rounds, []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer}},
 		{modern, legacy, true, slices.Delete(slices.Clone(rounds), 4, 5), []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
-		{legacy, modern, false, session, []string{"1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer}},
+		{legacy, modern, false, session, []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer}},
 	} {
 		t.Run(fmt.Sprintf("client %s, server %s, HTTP %v", test.client, test.server, test.http), func(t *testing.T) {
 			var l Log
@@ -503,5 +503,38 @@ func TestRoundsAreForgotten(t *testing.T) {
 	}
 	if len(r.calls) != maxRounds {
 		t.Errorf("%d calls are remembered", len(r.calls))
+	}
+}
+
+// What this process calls of its own accord has a number, too, which its notes share; nobody who watches, no number.
+func TestTheCallsOfTheProcessItselfHaveANumber(t *testing.T) {
+	var l Log
+	if n := l.Calling("chat", "far", "tools/call", "greet"); n != nil {
+		t.Errorf("while nobody watches it is %v", n)
+	}
+	c, err := mcp.DialWith(t.Context(), stream.PipeWith(server(t), mcp.ServeOptions{}), mcp.ClientOptions{Wire: l.Server("far")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	n := watch(t, &l)
+	calling := l.Calling("chat", "far", "tools/call", "fail")
+	calling.Note("labels", map[string]string{"of": "call"})
+	if r, err := c.CallTool(mcp.WithNoter(t.Context(), calling), "fail", nil); err != nil || !r.IsError {
+		t.Fatal(r, err)
+	}
+	calling.Note("labels", map[string]string{"of": "result"})
+	if _, got := n.upTo("1 server<- response tools/call fail", 1); !slices.Equal(got, []string{"1 server-> request tools/call fail", "1 server<- response tools/call fail"}) {
+		t.Errorf("got %q", got)
+	}
+	n.mu.Lock()
+	for len(n.notes) < 2 {
+		n.more.Wait()
+	}
+	n.mu.Unlock()
+	for i, e := range n.notes {
+		if want := []string{`{"of":"call"}`, `{"of":"result"}`}[i]; e.Note != "labels" || string(e.Message) != want || e.Call != 1 || e.Hop != Client || e.Client != "chat" || e.Server != "far" || e.Method != "tools/call" || e.Name != "fail" || len(e.ID) > 0 {
+			t.Errorf("note %d: %+v", i, e)
+		}
 	}
 }

@@ -5,7 +5,17 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 )
+
+// Calling begins a call that this process makes of its own accord, of which client is the name: what goes to servers with a
+// context that has the Noter, see [mcp.WithNoter], has the same number as its notes. It is nil while nobody watches.
+func (l *Log) Calling(client, server, method, name string) mcp.Noter {
+	if l.watching.Load() == 0 {
+		return nil
+	}
+	return &request{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, method: method, name: name, client: client, began: time.Now()}
+}
 
 // Note implements [mcp.Noter]: it shows what is said of a request, as an event that belongs to the same call.
 func (r *request) Note(kind string, note any) {

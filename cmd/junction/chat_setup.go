@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/host/trace"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
 	"github.com/spf13/cobra"
@@ -87,6 +88,11 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.logger()}
+	if a.traffic != nil {
+		t.options.Noter = func(server, method, name string) mcp.Noter {
+			return a.traffic.Calling(chatClient, server, method, name)
+		}
+	}
 	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
 	t.options.RememberTrust = func(name string) error { return a.rememberTrust(ctx, f.policy, name) }
 	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
@@ -113,6 +119,9 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	t.warnUnknown("--approve", f.approve)
 	return nil
 }
+
+// chatClient is whose calls those of a conversation are, to those who watch the traffic.
+const chatClient = "junction chat"
 
 // warnUnknown says which names of a flag are of no server here.
 func (t *chatSetup) warnUnknown(flag string, names []string) {

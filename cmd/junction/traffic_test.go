@@ -262,3 +262,34 @@ func TestOneTooManyThatWatchesHearsSo(t *testing.T) {
 		t.Errorf("%d: %s", code, stderr.String())
 	}
 }
+
+// What a conversation calls has a number, under which is also what was decided and how the text that flows is labelled.
+func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
+	alone(t)
+	seen, ended := watching(t, "--json", "--notes", "--method", "tools/call", "--count", "5")
+	if got := runs(t, "", "chat", "everything", "-p", "add 2 and 40"); got.code != exitOK || got.stdout != "42\n" {
+		t.Fatalf("%+v", got)
+	}
+	if code := <-ended; code != exitOK {
+		t.Errorf("it ends with %d", code)
+	}
+	var got []string
+	for line := range strings.Lines(seen.String()) {
+		var e traffic.Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		if e.Call == 0 || e.Server != "everything" || e.Name != "add" || e.Kind == traffic.Note && e.Client != chatClient {
+			t.Errorf("%s", line)
+		}
+		text := e.Kind
+		if e.Note == "labels" {
+			text = string(e.Message)
+		}
+		got = append(got, strings.TrimSpace(e.Note+" "+text))
+	}
+	want := []string{`labels {"of":"call","labels":"none"}`, "policy note", "request", "response", `labels {"of":"result","labels":"private","sources":["everything/add"]}`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}

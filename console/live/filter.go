@@ -11,6 +11,9 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
+// pingMethod is that of messages that say nothing but that a peer is there.
+const pingMethod = "ping"
+
 const maxFilterText = 1_000 // bytes of a text that is looked for
 
 // A filter says which messages are shown.
@@ -112,7 +115,7 @@ func (r *Ring) choose(f *filter) chosen {
 		c.noServer = c.server == 0
 	}
 	if f.noPing {
-		c.ping = r.table.numbers["ping"]
+		c.ping = r.table.numbers[pingMethod]
 	}
 	if f.method != "" {
 		c.method = r.table.numbers[f.method]
@@ -124,7 +127,7 @@ func (r *Ring) choose(f *filter) chosen {
 // shows reports whether a message is shown as far as the index tells; r.mu is held.
 func (r *Ring) shows(c *chosen, e *entry) bool {
 	switch {
-	case c.pid != 0 && e.pid != c.pid, c.call != 0 && e.call != c.call, c.kind != 0 && e.kind != c.kind, c.noHeaders && e.headers, c.ping != 0 && e.method == c.ping:
+	case c.pid != 0 && e.pid != c.pid, c.call != 0 && e.call != c.call, c.kind != 0 && e.kind != c.kind, c.noHeaders && e.headers, c.ping != 0 && e.method == c.ping && !e.failed:
 		return false
 	case kinds[e.kind] == traffic.Dropped:
 		return true // what is missing may be what is looked for

@@ -148,7 +148,8 @@ func TestAListIsWithoutPings(t *testing.T) {
 	for _, method := range []string{"tools/list", "ping", "ping", "ping/other"} {
 		r.Add(7, &traffic.Event{Kind: traffic.Request, Hop: traffic.Client, Method: method})
 	}
-	for query, want := range map[string][]uint64{"after=0&ping=false": {1, 4}, "after=0&ping=true": {1, 2, 3, 4}} {
+	r.Add(7, &traffic.Event{Kind: traffic.Failure, Hop: traffic.Client, Method: "ping", Fault: "it ended"})
+	for query, want := range map[string][]uint64{"after=0&ping=false": {1, 4, 5}, "after=0&ping=true": {1, 2, 3, 4, 5}, "afterRow=1&ping=false": {4, 5}} {
 		if got := numbers(read[page](t, r, "/traffic?"+query).Items); !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
@@ -320,35 +321,6 @@ func TestNoTextEndsALineOfMermaid(t *testing.T) {
 		if !line.MatchString(one) {
 			t.Errorf("%q", one)
 		}
-	}
-}
-
-func TestNoTextEndsAnArchive(t *testing.T) {
-	type archive struct {
-		Log struct {
-			Version string
-			Entries []struct {
-				Time     float64
-				Request  struct{ Method, URL string }
-				Response struct{ Status int }
-				Fault    string `json:"_error"`
-			}
-		}
-	}
-	a := read[archive](t, hostileRing(t), "/traffic/export?format=har")
-	if a.Log.Version != "1.2" || len(a.Log.Entries) != 2*len(hostile) {
-		t.Fatalf("%d entries", len(a.Log.Entries))
-	}
-	if e := a.Log.Entries[1]; e.Time != 1000 || e.Response.Status != 0 || e.Fault != hostile[0] || e.Request.Method != "POST" {
-		t.Errorf("%+v", e)
-	}
-	r := opened(t, Options{})
-	if a := read[archive](t, r, "/traffic/export?format=har"); len(a.Log.Entries) != 0 {
-		t.Errorf("%+v", a)
-	}
-	conversation(r)
-	if a := read[archive](t, r, "/traffic/export?format=har&server=files"); len(a.Log.Entries) != 2 || a.Log.Entries[0].Time != 4 || a.Log.Entries[0].Response.Status != 200 || a.Log.Entries[0].Request.URL != "mcp://client/tools/call?name=files__read" {
-		t.Errorf("%+v", a)
 	}
 }
 

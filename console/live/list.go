@@ -37,7 +37,7 @@ type summary struct {
 	Size   int           `json:"size,omitempty"`
 	Count  int           `json:"count,omitempty"`
 	Error  bool          `json:"error,omitempty"`
-	// Row is its place among the messages that are no notes of headers; these have none.
+	// Row is its place among the messages that are neither notes of headers nor pings; these have none.
 	Row uint64 `json:"row,omitempty"`
 }
 
@@ -69,7 +69,7 @@ func (r *Ring) summarize(n uint64, e *entry) summary {
 	s := summary{Seq: n, Time: time.Unix(0, e.time).UTC(), PID: int(e.pid), Kind: kinds[e.kind], Hop: hops[e.hop], ToServer: !e.toClient && e.hop > 0,
 		Server: r.table.text(e.server), Client: r.table.text(e.client), Method: r.table.text(e.method), Name: r.table.text(e.name), Note: r.table.text(e.note), Effect: effects[e.effect],
 		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed}
-	if !e.headers {
+	if !e.unlisted {
 		s.Row = e.row
 	}
 	return s
@@ -140,7 +140,7 @@ func (r *Ring) firstRow() uint64 {
 	switch e := r.of(r.first); {
 	case r.first == r.next:
 		return r.rows + 1
-	case e.headers:
+	case e.unlisted:
 		return e.row + 1
 	default:
 		return e.row

@@ -56,7 +56,7 @@ type Ring struct {
 	calls   map[callOf]*call
 	changed chan struct{} // closed when there is more to see; nil while nobody waits
 	streams int
-	rows    uint64 // messages so far that are no headers
+	rows    uint64 // messages so far that are listed
 }
 
 // An entry is what the index has of one message.
@@ -69,7 +69,8 @@ type entry struct {
 	client, server, method, name, note textID
 	kind                               kind
 	toClient, failed, headers          bool
-	row                                uint64 // its place among those that are no headers; of headers that of the one before
+	unlisted                           bool   // headers, or a ping that did not fail: in no list unless asked for
+	row                                uint64 // its place among those that are listed; of others that of the one before
 	hop                                int8   // 0: none, 1: of the client, 2: of the server
 	effect                             int8   // of a decision, a place in effects
 }
@@ -253,7 +254,7 @@ func (r *Ring) append(one *entry, e *traffic.Event) {
 	if e.Call > 0 {
 		r.join(one)
 	}
-	if !one.headers {
+	if one.unlisted = one.headers || r.table.text(one.method) == pingMethod && !one.failed; !one.unlisted {
 		r.rows++
 	}
 	one.row = r.rows

@@ -37,6 +37,16 @@ func TestMessagesAreFoundByTheirRow(t *testing.T) {
 	if p := read[page](t, r, "/traffic?kind=note"); len(p.Items) != 25 || p.Items[0].Row != 0 {
 		t.Errorf("%d notes, the newest has row %d", len(p.Items), p.Items[0].Row)
 	}
+	for range 3 { // pings have no row, either
+		r.Add(7, &traffic.Event{Time: began, Kind: traffic.Request, Hop: traffic.Server, Method: "ping", ToServer: true})
+		r.Add(7, &traffic.Event{Time: began, Kind: traffic.Response, Hop: traffic.Server, Method: "ping", Took: 1})
+	}
+	if p := read[page](t, r, "/traffic?ping=true&afterRow=38"); p.LastRow != 40 || len(p.Items) != 10 || p.Items[9].Row != 0 || p.Items[2].Row != 40 {
+		t.Errorf("with pings: %+v", p)
+	}
+	if p := read[page](t, r, "/traffic?ping=false&headers=false&afterRow=38"); p.FirstRow != 19 || p.LastRow != 40 || len(p.Items) != 2 || p.Items[1].Row != 40 {
+		t.Errorf("without pings: %+v", p)
+	}
 	r.Add(7, message(41, 10)) // the oldest one now is a note
 	r.Clear()
 	if p := read[page](t, r, "/traffic?headers=false"); p.FirstRow != 42 || p.LastRow != 41 {

@@ -28,7 +28,7 @@ export class Controls {
       this.#chosen[field] = h('select', {'aria-label': t(`traffic.filter.${field}`), onchange: () => on.filter(field, this.#chosen[field].value)});
     }
     this.errors = h('button', {class: 'traffic-errors', 'aria-pressed': 'false', onclick: () => on.filter('errors', this.errors.getAttribute('aria-pressed') === 'true' ? '' : 'true')}, t('traffic.errors'));
-    this.noPing = h('button', {class: 'traffic-noping', 'aria-pressed': 'false', onclick: () => on.filter('noPing', this.noPing.getAttribute('aria-pressed') === 'true' ? '' : 'true')}, t('traffic.noping'));
+    this.ping = h('button', {class: 'traffic-ping', 'aria-pressed': 'false', onclick: () => on.filter('ping', this.ping.getAttribute('aria-pressed') === 'true' ? '' : 'true')}, t('traffic.ping'));
     this.forms = [false, true].map((list) => h('button', {onclick: () => on.form(list)}, t(list ? 'traffic.list' : 'traffic.diagram')));
     this.pause = h('button', {onclick: on.pause});
     this.links = formats.map((format) => h('a', {download: ''}, t(`traffic.export.${format}`)));
@@ -38,7 +38,7 @@ export class Controls {
     this.call = h('button', {class: 'badge badge-accent traffic-call-chip', onclick: () => on.filter('call', ''), title: t('traffic.filter.reset')});
     this.fields = h('div', {class: 'traffic-fields', id: 'traffic-fields'}, choices.map((field) => this.#chosen[field]), text('name'));
     this.more = h('button', {class: 'traffic-more', 'aria-expanded': 'false', 'aria-controls': 'traffic-fields', onclick: () => this.#toggle()}, t('traffic.filter'));
-    this.filters = h('div', {class: 'traffic-filter', role: 'search'}, text('text', {'data-filter': ''}), this.more, this.fields, this.call, this.errors, this.noPing, this.reset);
+    this.filters = h('div', {class: 'traffic-filter', role: 'search'}, text('text', {'data-filter': ''}), this.more, this.fields, this.call, this.errors, this.ping, this.reset);
     this.actions = h('div', {class: 'traffic-actions'}, h('div', {class: 'segments', role: 'group', 'aria-label': t('traffic.form')}, this.forms), this.pause,
       h('button', {onclick: on.clear}, t('traffic.clear')), this.menu);
     this.see({});
@@ -72,7 +72,7 @@ export class Controls {
     for (const [field, input] of Object.entries(this.#texts)) if (document.activeElement !== input) input.value = filter[field] ?? '';
     this.see(known);
     this.errors.setAttribute('aria-pressed', String(Boolean(filter.errors)));
-    this.noPing.setAttribute('aria-pressed', String(Boolean(filter.noPing)));
+    this.ping.setAttribute('aria-pressed', String(Boolean(filter.ping)));
     this.forms.forEach((button, n) => button.setAttribute('aria-pressed', String(list === (n === 1))));
     this.pause.textContent = t(paused ? 'traffic.go.on' : 'traffic.pause');
     this.pause.classList.toggle('button-primary', paused);

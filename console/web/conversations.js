@@ -1,6 +1,7 @@
 // The stored conversations of junction chat, to be read: #/conversations is the list, and #/conversations/ID one of them.
 import {clear, h} from './dom.js';
 import {get} from './api.js';
+import {labels} from './labels.js';
 import {bytes, locale, number, plural, t} from './words.js';
 
 const usual = 50; // conversations in the list at first; Show more doubles them
@@ -141,8 +142,8 @@ function conversation(id) {
     clear(flow, h('h2', {id: 'flow-title'}, t('conversations.flow')), h('p', {class: 'dim'}, t('conversations.flow.what')),
       h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'flow-title'}, h('table', {class: 'table'},
         h('thead', null, h('tr', null, ['source', 'labels', 'reads', 'alarms'].map((key) => h('th', {scope: 'col'}, t(`conversations.${key}`))))),
-        h('tbody', null, [...sources].map(([name, source]) => h('tr', null, h('td', {class: 'mono'}, name), h('td', null, labels(source)), h('td', null, number(source.reads ?? 0)), h('td', null, source.alarms ? number(source.alarms) : '')))))));
-    return fresh.map(([name, source]) => item('flow', entry.at, t('conversations.read', {name}), ' ', labels(source),
+        h('tbody', null, [...sources].map(([name, source]) => h('tr', null, h('td', {class: 'mono'}, name), h('td', null, labels(source.labels)), h('td', null, number(source.reads ?? 0)), h('td', null, source.alarms ? number(source.alarms) : '')))))));
+    return fresh.map(([name, source]) => item('flow', entry.at, t('conversations.read', {name}), ' ', labels(source.labels),
       source.alarms ? [' ', h('span', {class: 'badge badge-bad'}, plural('conversations.orders', source.alarms))] : null));
   }
 
@@ -151,10 +152,6 @@ function conversation(id) {
     node: h('div', {class: 'stack'}, h('p', null, h('a', {href: '#/conversations'}, t('conversations.back'))), head, flow, h('div', {class: 'panel'}, entries, more)),
     close() { closed = true; },
   };
-}
-
-function labels(source) {
-  return String(source.labels ?? '').split(/[\s,|+]+/).filter(Boolean).map((label) => [h('span', {class: `badge ${label === 'untrusted' ? 'badge-warn' : label === 'private' ? 'badge-accent' : ''}`}, label), ' ']);
 }
 
 function item(kind, at, ...children) {

@@ -16,7 +16,7 @@ export function readAddress(rest) {
     if (value && (!['pid', 'call'].includes(field) || /^\d{1,18}$/.test(value))) filter[field] = value;
   }
   if (['true', '1'].includes(given.get('errors'))) filter.errors = 'true';
-  if (given.get('ping') === 'false') filter.noPing = 'true';
+  if (given.get('ping') === 'true') filter.ping = 'true';
   return {
     seq: /^\d{1,15}$/.test(path) ? Number(path) : 0,
     list: given.get('view') === 'list',
@@ -26,7 +26,8 @@ export function readAddress(rest) {
 
 /** writeAddress is what readAddress reads. */
 export function writeAddress({seq, list, filter}) {
-  const query = queryOf(filter);
+  const query = fieldsOf(filter);
+  if (filter.ping) query.set('ping', 'true');
   if (list) query.set('view', 'list');
   const text = query.toString();
   return (seq || '') + (text && '?' + text);
@@ -39,12 +40,17 @@ export function streamQuery(filter) {
   return query;
 }
 
-/** queryOf is a filter as the API takes it. */
+/** queryOf is a filter as the API takes it. Pings are there only for those who ask for them. */
 export function queryOf(filter) {
+  const query = fieldsOf(filter);
+  if (!filter.ping && filter.method !== 'ping') query.set('ping', 'false');
+  return query;
+}
+
+function fieldsOf(filter) {
   const query = new URLSearchParams();
   for (const field of fields) if (filter[field]) query.set(field, filter[field]);
   if (filter.errors) query.set('errors', 'true');
-  if (filter.noPing) query.set('ping', 'false');
   return query;
 }
 

@@ -1,12 +1,12 @@
 // A filter stands in the page's address and can be read from it again.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import {isEmpty, isWhole, queryOf, readAddress, withField, writeAddress} from './filter.js';
+import {isEmpty, isWhole, queryOf, readAddress, streamQuery, withField, writeAddress} from './filter.js';
 
 test('what is written into the address is read from it', () => {
   for (const state of [
     {seq: 0, list: false, filter: {}},
-    {seq: 812, list: true, filter: {errors: 'true', noPing: 'true'}},
+    {seq: 812, list: true, filter: {errors: 'true', ping: 'true'}},
     {seq: 0, list: false, filter: {text: 'a&b=c #?/ 天気', client: 'me/1', server: 'x y', method: 'tools/call', name: 'add', pid: '12', call: '3', kind: 'error'}},
   ]) assert.deepEqual(readAddress(writeAddress(state)), state);
 });
@@ -31,7 +31,14 @@ test('one field changes and the others stay', () => {
   assert.deepEqual(withField(filter, 'server', 'b'), {server: 'b', errors: 'true'});
   assert.deepEqual(filter, {server: 'a', errors: 'true'});
   assert.equal(isEmpty(withField({text: 'x'}, 'text', '')), true);
-  assert.equal(queryOf({text: 'a b', errors: 'true'}).toString(), 'text=a+b&errors=true');
+  assert.equal(queryOf({text: 'a b', errors: 'true'}).toString(), 'text=a+b&errors=true&ping=false');
+});
+
+test('pings are there only where somebody asks for them', () => {
+  assert.equal(streamQuery({}).toString(), 'ping=false&headers=false');
+  assert.equal(streamQuery({ping: 'true'}).toString(), 'headers=false');
+  assert.equal(streamQuery({method: 'ping'}).toString(), 'method=ping&headers=false');
+  assert.equal(writeAddress({seq: 0, list: false, filter: {ping: 'true'}}), '?ping=true');
 });
 
 test('some filters show requests without their answers', () => {

@@ -31,24 +31,45 @@ export function view({go, say}) {
 
   const to = (...parts) => go(['inspector', ...parts.map(encodeURIComponent)].join('/'));
 
+  // look reads which connections there are, and reports whether it could.
   async function look() {
     clearTimeout(timer);
+    const known = [...sessions.keys()]; // those that begin meanwhile are not in the answer
+    let read = false;
     try {
       const {connections} = await get('connections');
-      if (closed) return;
+      if (closed) return false;
+      read = true;
       for (const one of connections) {
         if (!sessions.has(one.id)) sessions.set(one.id, new Session(one));
         else if (sessions.get(one.id) !== shown?.session) sessions.get(one.id).view = one;
       }
-      for (const [id, session] of sessions) {
-        if (connections.some((one) => one.id === id)) continue;
+      for (const id of known) {
+        const session = sessions.get(id);
+        if (!session || connections.some((one) => one.id === id)) continue;
         sessions.delete(id);
         session.view = {...session.view, state: 'closed'};
         session.tell('state');
       }
     } catch { /* the stream of the connection that is shown says that the console is gone */ }
+    if (closed) return false;
     drawTabs();
+    clearTimeout(timer);
     timer = setTimeout(look, pause);
+    return read;
+  }
+
+  // find opens a connection that is not known yet, as another page may have made it.
+  async function find(rest) {
+    leave();
+    clear(body, h('p', {class: 'empty', role: 'status'}, t('inspector.loading')));
+    drawTabs();
+    while (!await look()) {
+      if (closed || path !== rest) return;
+      clear(body, h('p', {class: 'notice notice-bad', role: 'alert'}, t('app.unreachable')));
+      await new Promise((done) => setTimeout(done, pause));
+    }
+    if (!closed && path === rest) open(rest, true);
   }
 
   let drawnTabs = '';
@@ -76,7 +97,7 @@ export function view({go, say}) {
     await del(session.path).catch(() => {}); // it ended by itself
   }
 
-  function open(rest) {
+  function open(rest, looked = false) {
     path = rest;
     before = rest;
     if (rest === '' || rest === '/') {
@@ -89,6 +110,10 @@ export function view({go, say}) {
     const [id, section = 'overview', ...key] = rest.split('/').map(unescaped);
     const session = sessions.get(id);
     if (!session) {
+      if (id && id !== 'new' && !rest.startsWith('?') && !looked) {
+        find(rest);
+        return;
+      }
       leave();
       const given = rest.startsWith('?') ? new URLSearchParams(rest).get('server') ?? new URLSearchParams(rest).get('url') ?? '' : '';
       const one = connect((begun) => {
@@ -225,7 +250,7 @@ export function view({go, say}) {
     current?.focus();
   }
 
-  look().then(() => { if (!closed && !shown?.session) open(path || before); });
+  look().then(() => { if (!closed && !path && !shown?.session) open(before); });
   // visit is what the address asks for. Without more it is where the view was left; whoever presses the view's name while it
   // is shown wants to begin anew.
   function visit(rest) {

@@ -2,6 +2,7 @@
 import {clear, h} from './dom.js';
 import {getExact} from './api.js';
 import {counterpart, ends, headersOf} from './diagram.js';
+import {flowNote} from './labels.js';
 import {nameOf} from './list.js';
 import {changes} from './changes.js';
 import {tree} from './tree.js';
@@ -84,7 +85,7 @@ export class Panel {
       other ? section('other', t('traffic.section.other', {name: nameOf(ends(other)[other.toServer ? 1 : 0], false)}),
         this.#difference(message, other), h('details', {class: 'stack'}, h('summary', null, t('traffic.other.whole')), this.#body(other))) : null,
       notes.length > 0 ? section('notes', t('traffic.section.notes'), notes.map((note) => h('div', {class: 'traffic-note'},
-        h('span', {class: 'badge badge-accent'}, note.note ?? ''), note.message === undefined ? null : tree(note.message)))) : null,
+        h('span', {class: 'badge badge-accent'}, note.note ?? ''), note.message === undefined ? null : isFlow(note) ? flowNote(note.message) : tree(note.message)))) : null,
     ];
   }
 
@@ -108,6 +109,7 @@ export class Panel {
     }
     const text = JSON.stringify(message.message, null, 2);
     const shown = h('div');
+    const flow = isFlow(message) ? flowNote(message.message) : null;
     const copied = h('button', {class: 'button-small', onclick: async () => {
       try {
         await navigator.clipboard.writeText(text);
@@ -122,9 +124,11 @@ export class Panel {
       clear(shown, this.#raw ? h('pre', {class: 'code', tabindex: '0'}, text) : tree(message.message));
     };
     choose();
-    return h('div', {class: 'stack'}, h('div', {class: 'toolbar'}, h('div', {class: 'segments', role: 'group', 'aria-label': t('traffic.as')}, choices), copied), shown);
+    return h('div', {class: 'stack'}, flow, h('div', {class: 'toolbar'}, h('div', {class: 'segments', role: 'group', 'aria-label': t('traffic.as')}, choices), copied), shown);
   }
 }
+
+const isFlow = ({note, message}) => note === 'labels' && typeof message?.of === 'string';
 
 function section(name, title, ...children) {
   return h('section', {class: `stack traffic-section-${name}`, 'aria-labelledby': `traffic-${name}`}, h('h3', {id: `traffic-${name}`}, title), children);

@@ -275,6 +275,45 @@ const scenarios = {
     saw('history');
   },
 
+  // Connections that another page, or a program, makes and closes.
+  async elsewhere() {
+    await page.evaluate(() => { location.hash = '#/inspector/new'; });
+    await page.getByLabel('URL or command').waitFor();
+    await page.evaluate(() => {
+      window.said = [];
+      new MutationObserver(() => { if (/not there any more/.test(document.querySelector('main').innerText)) window.said.push(location.hash); }).observe(document.querySelector('main'), {childList: true, subtree: true, characterData: true});
+    });
+    const made = () => page.evaluate(async (command) => (await (await fetch('api/v1/connections', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(command)})).json()).id, settings.server);
+    for (let n = 0; n < 3; n++) {
+      const id = await made();
+      await page.evaluate((hash) => { location.hash = hash; }, `#/inspector/${id}/tools/add`);
+      await has(page.locator('.ins-head'), 'connected');
+      await has(page.locator('.ins-detail'), 'add');
+    }
+    assert.deepEqual(await page.evaluate(() => window.said), []);
+    saw('each at once, and never that it is not there');
+    const id = await made();
+    const other = await context.newPage();
+    await other.goto(`${page.url().split('#')[0]}#/inspector/${id}`);
+    await has(other.locator('.ins-head'), 'connected');
+    await other.close();
+    saw('it in a page of its own');
+    const last = connection();
+    await page.evaluate((which) => fetch(`api/v1/connections/${which}`, {method: 'DELETE'}), last);
+    await has(page.locator('main'), 'not there any more');
+    await page.evaluate(() => { location.hash = '#/inspector/neverthere'; });
+    await has(page.locator('main .notice'), 'not there any more');
+    await page.getByLabel('URL or command').waitFor();
+    saw('that one is not there');
+    await page.route('**/api/v1/connections', (route) => route.abort());
+    await page.evaluate(() => { location.hash = '#/inspector/another'; });
+    await has(page.locator('main [role=alert]'), 'The console does not answer');
+    await page.unroute('**/api/v1/connections');
+    await has(page.locator('main .notice'), 'not there any more');
+    saw('that the console does not answer, and comes back');
+    faults.splice(0, faults.length, ...faults.filter((one) => !/ERR_FAILED/.test(one)));
+  },
+
   // What does not connect says why, and what to do.
   async failing() {
     for (const [typed, ...words] of settings.faults) {

@@ -146,6 +146,16 @@ if (plan.part === 'nothing') {
     await page.getByRole('button', {name: 'Show all'}).click();
   });
 
+  await step('what a conversation calls, with its labels', async () => {
+    await call('chat');
+    await page.getByRole('option', {name: /Junction \d+ to everything, request tools\/call add/}).first().click();
+    await panel.getByText('What the conversation had read before this call:').waitFor();
+    assert.match(await panel.locator('.traffic-note', {hasText: 'What this brought:'}).innerText(), /private[^]*everything\/add/);
+    assert.match(await panel.locator('.traffic-note', {hasText: 'policy'}).innerText(), /"allow"[^]*"policy"/);
+    await page.keyboard.press('Escape');
+    await page.getByText('labels').first().waitFor();
+  });
+
   await step('keys', async () => {
     await rows.first().waitFor();
     await page.locator('main').focus();

@@ -1,0 +1,229 @@
+package live
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/traffic"
+)
+
+// A harEntry is an entry of an HTTP Archive 1.2, as far as a message of MCP is one.
+type harEntry struct {
+	Started  time.Time   `json:"startedDateTime"`
+	Time     float64     `json:"time"` // milliseconds
+	Request  harRequest  `json:"request"`
+	Response harResponse `json:"response"`
+	Cache    struct{}    `json:"cache"`
+	Timings  harTimings  `json:"timings"`
+	Client   string      `json:"_client,omitempty"`
+	Server   string      `json:"_server,omitempty"`
+	Hop      string      `json:"_hop"`
+	Call     uint64      `json:"_call,omitempty"`
+	PID      int         `json:"_pid"`
+	Seq      uint64      `json:"_seq"`
+	Fault    string      `json:"_error,omitempty"`
+}
+
+type harRequest struct {
+	Method   string    `json:"method"`
+	URL      string    `json:"url"`
+	Version  string    `json:"httpVersion"`
+	Cookies  []harPair `json:"cookies"`
+	Headers  []harPair `json:"headers"`
+	Query    []harPair `json:"queryString"`
+	Post     harBody   `json:"postData"`
+	HeadSize int       `json:"headersSize"`
+	BodySize int       `json:"bodySize"`
+}
+
+type harResponse struct {
+	Status   int       `json:"status"`
+	Text     string    `json:"statusText"`
+	Version  string    `json:"httpVersion"`
+	Cookies  []harPair `json:"cookies"`
+	Headers  []harPair `json:"headers"`
+	Content  harBody   `json:"content"`
+	Redirect string    `json:"redirectURL"`
+	HeadSize int       `json:"headersSize"`
+	BodySize int       `json:"bodySize"`
+}
+
+type harPair struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// pairs are the pairs of names with several values each, in the order of the names.
+func pairs(of map[string][]string) []harPair {
+	all := []harPair{}
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		for _, value := range of[name] {
+			all = append(all, harPair{name, value})
+		}
+	}
+	return all
+}
+
+type harBody struct {
+	Size int    `json:"size"`
+	Type string `json:"mimeType"`
+	Text string `json:"text"`
+}
+
+type harTimings struct {
+	Send    float64 `json:"send"`
+	Wait    float64 `json:"wait"`
+	Receive float64 `json:"receive"`
+}
+
+// exportHAR writes an entry for each request and notification.
+func (r *Ring) exportHAR(w http.ResponseWriter, f *filter) error {
+	if _, err := fmt.Fprint(w, `{"log":{"version":"1.2","creator":{"name":"junction","version":"1"},"entries":[`); err != nil {
+		return err
+	}
+	comma := ""
+	err := r.each(w, f, func(s *summary) error {
+		if s.Kind != traffic.Request && s.Kind != traffic.Notification {
+			return nil
+		}
+		d, known := r.wholeOf(s.Seq)
+		if !known {
+			return nil
+		}
+		entry, err := json.Marshal(r.harEntry(&d))
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s\n%s", comma, entry)
+		}
+		comma = ","
+		return err
+	})
+	if err == nil {
+		_, err = fmt.Fprintln(w, "\n]}}")
+	}
+	return err
+}
+
+func (r *Ring) harEntry(d *detail) *harEntry {
+	const mcp, http1, jsonType = "MCP", "HTTP/1.1", "application/json"
+	at := url.URL{Scheme: "mcp", Host: "client", Path: "/" + d.Method}
+	if d.Hop == traffic.Server {
+		at.Host = url.PathEscape(d.Server)
+	}
+	if d.Name != "" {
+		at.RawQuery = url.Values{"name": {d.Name}}.Encode()
+	}
+	none := []harPair{}
+	e := &harEntry{Started: d.Time, Client: d.Client, Server: d.Server, Hop: d.Hop, Call: d.Call, PID: d.PID, Seq: d.Seq,
+		Request:  harRequest{Method: "POST", URL: at.String(), Version: mcp, Cookies: none, Headers: none, Query: pairs(at.Query()), HeadSize: -1, BodySize: d.Size, Post: harBody{d.Size, jsonType, string(d.Message)}},
+		Response: harResponse{Version: mcp, Cookies: none, Headers: none, HeadSize: -1, BodySize: -1, Content: harBody{Type: jsonType}}}
+	if a, known := r.answerTo(&d.summary); known {
+		e.Time = float64(a.Took) / float64(time.Millisecond)
+		e.Timings.Wait, e.Fault = e.Time, a.Fault
+		e.Response.BodySize, e.Response.Content.Size, e.Response.Content.Text = a.Size, a.Size, string(a.Message)
+		if e.Response.Status, e.Response.Text = http.StatusOK, a.Kind; a.Kind == traffic.Failure {
+			e.Response.Status = 0
+		}
+	}
+	asked, answered := r.carried(d)
+	if asked != nil {
+		e.Request.Version, e.Request.Method, e.Request.URL, e.Request.Headers = http1, asked.Method, asked.URL, pairs(asked.Headers)
+		if u, err := url.Parse(asked.URL); err == nil {
+			e.Request.Query = pairs(u.Query())
+		}
+	}
+	if answered != nil {
+		e.Response.Version, e.Response.Status, e.Response.Text, e.Response.Headers = http1, answered.Status, http.StatusText(answered.Status), pairs(answered.Headers)
+	}
+	return e
+}
+
+// A carriage is what a note of HTTP headers says: of a request its method and URL, of what answers it the status.
+type carriage struct {
+	Method, URL string
+	Status      int
+	Headers     map[string][]string
+}
+
+// carried finds with which headers a message went, and which ones came back; nil where that is not known.
+func (r *Ring) carried(d *detail) (asked, answered *carriage) {
+	for _, one := range r.headersAfter(&d.summary) {
+		s, kept, err := r.read(one.Seq, &one.entry)
+		if err != nil || !kept || !bytes.Equal(s.ID, d.ID) {
+			continue
+		}
+		var c carriage
+		switch {
+		case json.Unmarshal(s.Message, &c) != nil:
+		case c.Method != "" && asked == nil:
+			asked = &c
+		case c.Status != 0 && answered == nil:
+			answered = &c
+		}
+		if asked != nil && answered != nil {
+			break
+		}
+	}
+	return asked, answered
+}
+
+// headersAfter are the notes of headers that follow a message in its call, on the same hop.
+func (r *Ring) headersAfter(s *summary) (notes []found) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.calls[callOf{int32(s.PID), s.Call}]
+	if s.Call == 0 || c == nil {
+		return nil
+	}
+	away := 0
+	for _, n := range c.messages {
+		if n <= s.Seq {
+			continue
+		}
+		if away++; away > maxAnswerAway {
+			break
+		}
+		if e := r.of(n); e.headers && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server {
+			notes = append(notes, found{summary: summary{Seq: n}, entry: *e})
+		}
+	}
+	return notes
+}
+
+// answerTo finds what answers a request.
+func (r *Ring) answerTo(s *summary) (d detail, known bool) {
+	r.mu.Lock()
+	n := uint64(0)
+	if c := r.calls[callOf{int32(s.PID), s.Call}]; s.Kind == traffic.Request && s.Call > 0 && c != nil {
+		n = r.answerIn(c, s)
+	}
+	r.mu.Unlock()
+	if n == 0 {
+		return d, false
+	}
+	return r.wholeOf(n)
+}
+
+// answerIn finds the number of what answers a request in its call; 0 for none. r.mu is held.
+func (r *Ring) answerIn(c *call, s *summary) uint64 {
+	away := 0
+	for _, n := range c.messages {
+		if n <= s.Seq {
+			continue
+		}
+		switch e := r.of(n); {
+		case away == maxAnswerAway:
+			return 0
+		case e.took > 0 && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server && r.table.text(e.method) == s.Method &&
+			time.Duration(e.time-e.took-s.Time.UnixNano()).Abs() <= clockSlack && kinds[e.kind] != traffic.Note:
+			return n
+		}
+		away++
+	}
+	return 0
+}
