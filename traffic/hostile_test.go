@@ -25,7 +25,7 @@ func TestSecretsAreHiddenBehindASpace(t *testing.T) {
 		var l Log
 		n := watchIn(t, &l)
 		message(&l, ` {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{"password":"`+mark+`"}}}`)
-		synctest.Wait()
+		shown()
 		if len(n.all) != 1 || strings.Contains(string(n.all[0].Message), mark) {
 			t.Errorf("shown: %s", n.all[0].Message)
 		}
@@ -40,7 +40,7 @@ func TestSecretsOfURIsAreHidden(t *testing.T) {
 		uri := "https://me:" + mark + "@h/p?token=" + mark
 		l.Server("far").Passes(context.Background(), mcp.WireMessage{ToServer: true,
 			Message: []byte(`{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"` + uri + `"}}`)})
-		synctest.Wait()
+		shown()
 		line, _ := json.Marshal(n.all[0])
 		if strings.Contains(string(line), mark) {
 			t.Errorf("shown: %s", line)
@@ -54,7 +54,7 @@ func TestSecretsInMethodsIdsAndNamesAreHidden(t *testing.T) {
 		var l Log
 		n := watchIn(t, &l)
 		message(&l, `{"jsonrpc":"2.0","id":"sk-`+mark+`","method":"sk-`+mark+`","params":{"clientInfo":{"name":"sk-`+mark+`","version":"1"}}}`)
-		synctest.Wait()
+		shown()
 		line, _ := json.Marshal(n.all[0])
 		if strings.Contains(string(line), mark) {
 			t.Errorf("shown: %s", line)
@@ -68,7 +68,7 @@ func TestAnEventHasALimit(t *testing.T) {
 		var l Log
 		n := watchIn(t, &l)
 		message(&l, `{"jsonrpc":"2.0","id":1,"method":"`+strings.Repeat("x", 3<<20)+`"}`)
-		synctest.Wait()
+		shown()
 		line, _ := json.Marshal(n.all[0])
 		if len(line) > 2<<20 {
 			t.Errorf("junction traffic reads lines of up to %d bytes, this one has %d", 2<<20, len(line))

@@ -3,7 +3,6 @@ package traffic
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,12 +11,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
-)
-
-// The limits of what waits for one who watches. What is more is missed.
-const (
-	maxWaiting      = 4_096    // messages
-	maxWaitingBytes = 32 << 20 // of them
 )
 
 // A Log shows messages to everybody who watches. The zero value is ready to use, and its methods are safe for concurrent
@@ -32,76 +25,11 @@ type Log struct {
 	watchers []*watcher
 }
 
-// A watcher is one who watches.
-type watcher struct {
-	events chan *Event
-	bytes  atomic.Int64 // of those that wait
-	missed atomic.Int64
-}
-
 // Clients is the wire of what serves clients: [mcp.ServeOptions].
 func (l *Log) Clients() mcp.Wire { return &hop{log: l, name: Client} }
 
 // Server is the wire of a client of the server with that name: [mcp.ClientOptions].
 func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, server: name} }
-
-// Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
-// shown, or show returns an error, which Watch returns. An event belongs to show.
-func (l *Log) Watch(ctx context.Context, show func(*Event) error) error { return l.Join()(ctx, show) }
-
-// Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once.
-func (l *Log) Join() (watch func(ctx context.Context, show func(*Event) error) error) {
-	w := &watcher{events: make(chan *Event, maxWaiting)}
-	l.mu.Lock()
-	l.watchers = append(l.watchers, w)
-	l.mu.Unlock()
-	l.watching.Add(1)
-	return func(ctx context.Context, show func(*Event) error) error {
-		defer l.leave(w)
-		return w.show(ctx, show)
-	}
-}
-
-func (w *watcher) show(ctx context.Context, show func(*Event) error) error {
-	for {
-		select {
-		case e := <-w.events:
-			if err := w.showOne(e, show); err != nil {
-				return err
-			}
-		case <-ctx.Done():
-			for { // what came before the end
-				select {
-				case e := <-w.events:
-					if err := w.showOne(e, show); err != nil {
-						return err
-					}
-				default:
-					return context.Cause(ctx)
-				}
-			}
-		}
-	}
-}
-
-func (w *watcher) showOne(e *Event, show func(*Event) error) error {
-	w.bytes.Add(-e.weight())
-	if missed := w.missed.Swap(0); missed > 0 {
-		if err := show(&Event{Time: e.Time, Kind: Dropped, Count: int(missed)}); err != nil {
-			return err
-		}
-	}
-	shown := *e // others see it, too
-	shown.hide()
-	return show(&shown)
-}
-
-func (l *Log) leave(w *watcher) {
-	l.watching.Add(-1)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.watchers = slices.DeleteFunc(slices.Clone(l.watchers), func(one *watcher) bool { return one == w })
-}
 
 // add gives an event to all who watch, and waits for none of them.
 func (l *Log) add(e *Event) {
@@ -109,21 +37,6 @@ func (l *Log) add(e *Event) {
 	defer l.mu.RUnlock()
 	for _, w := range l.watchers {
 		w.add(e)
-	}
-}
-
-func (w *watcher) add(e *Event) {
-	size := e.weight()
-	if w.bytes.Add(size) > maxWaitingBytes {
-		w.bytes.Add(-size)
-		w.missed.Add(1)
-		return
-	}
-	select {
-	case w.events <- e:
-	default:
-		w.bytes.Add(-size)
-		w.missed.Add(1)
 	}
 }
 

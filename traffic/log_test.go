@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -41,6 +43,17 @@ func (n *notes) show(e *Event) error {
 	}
 	n.lines = append(n.lines, strings.TrimSpace(fmt.Sprintf("%d %s%s %s %s %s", e.Call, e.Hop, arrow, e.Kind, e.Method, e.Name)))
 	n.all = append(n.all, *e)
+	return nil
+}
+
+func (n *notes) showAll(events []*Event) error {
+	for _, e := range events {
+		one := *e
+		one.Message = slices.Clone(e.Message)
+		if err := n.show(&one); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -255,7 +268,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		message(&l, `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"https://me:`+mark+`@h/p"}}`)
 		message(&l, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"Bearer `+mark+`"}}`)
 		l.Server("far").Passes(context.Background(), mcp.WireMessage{Err: errors.New("dial https://me:" + mark + "@h/: refused")})
-		synctest.Wait()
+		shown()
 		if len(n.all) != 4 || strings.Contains(fmt.Sprintf("%+v %s %s", n.all, n.all[0].Message, n.all[1].Message), mark) {
 			t.Errorf("%d: %+v %s", len(n.all), n.all, n.all[0].Message)
 		}
@@ -274,6 +287,12 @@ func watchIn(t *testing.T, l *Log) *notes {
 	return n
 }
 
+// shown waits, in a bubble, until what waits was shown.
+func shown() {
+	time.Sleep(2 * watchPause)
+	synctest.Wait()
+}
+
 func TestAMessageThatIsTooLargeIsNotShownButCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var l Log
@@ -282,7 +301,7 @@ func TestAMessageThatIsTooLargeIsNotShownButCounted(t *testing.T) {
 		message(&l, long)
 		message(&l, `{"jsonrpc":"2.0","method":"n","params":{"texts":[`+strings.Repeat(`"`+strings.Repeat("x", maxShownText)+`",`, 20)+`""]}}`)
 		message(&l, `no JSON`)
-		synctest.Wait()
+		shown()
 		if e := n.all[0]; e.Size != len(long) || len(e.Message) > maxShownText+100 || !strings.Contains(string(e.Message), "…") {
 			t.Errorf("%d bytes become %d", e.Size, len(e.Message))
 		}
@@ -301,8 +320,8 @@ func TestWhoWatchesSlowlyDelaysNobodyAndHearsWhatWasMissed(t *testing.T) {
 		sent       int
 		seen       int
 	}{
-		{"many", `{"jsonrpc":"2.0","method":"n"}`, maxWaiting + 100, maxWaiting + 1},
-		{"large", `{"jsonrpc":"2.0","method":"n","params":{"text":"` + strings.Repeat("x", 1<<20) + `"}}`, 100, 32},
+		{"many", `{"jsonrpc":"2.0","method":"n"}`, maxWaiting + 100, maxWaiting},
+		{"large", `{"jsonrpc":"2.0","method":"n","params":{"text":"` + strings.Repeat("x", 1<<20) + `"}}`, 100, 31},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -318,13 +337,13 @@ func TestWhoWatchesSlowlyDelaysNobodyAndHearsWhatWasMissed(t *testing.T) {
 				for i := range test.sent { // nobody is waited for
 					message(&l, test.text)
 					if i%10 == 0 {
-						synctest.Wait() // the quick one keeps up
+						shown() // the quick one keeps up
 					}
 				}
 				close(hold)
-				synctest.Wait()
+				shown()
 				message(&l, test.text)
-				synctest.Wait()
+				shown()
 				missed := 0
 				for _, e := range n.all {
 					missed += e.Count
@@ -401,7 +420,7 @@ func TestWhatCameBeforeTheEndIsShown(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := watch(ctx, n.show); !errors.Is(err, context.Canceled) || len(n.all) != 3 {
+		if err := watch(ctx, n.showAll); !errors.Is(err, context.Canceled) || len(n.all) != 3 {
 			t.Fatalf("%v after %d messages", err, len(n.all))
 		}
 	}
@@ -462,7 +481,7 @@ func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
 		ctx := l.Clients().Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)})
 		mcp.NoterOf(ctx).Note("odd", func() {})
 		mcp.NoterOf(ctx).Note("secret", map[string]string{"password": mark, "text": "sk-" + mark})
-		synctest.Wait()
+		shown()
 		if odd := n.noted("odd", Client); len(odd) != 1 || odd[0] != `"json: unsupported type: func()"` {
 			t.Error(odd)
 		}
@@ -535,6 +554,26 @@ func TestTheCallsOfTheProcessItselfHaveANumber(t *testing.T) {
 	for i, e := range n.notes {
 		if want := []string{`{"of":"call"}`, `{"of":"result"}`}[i]; e.Note != "labels" || string(e.Message) != want || e.Call != 1 || e.Hop != Client || e.Client != "chat" || e.Server != "far" || e.Method != "tools/call" || e.Name != "fail" || len(e.ID) > 0 {
 			t.Errorf("note %d: %+v", i, e)
+		}
+	}
+}
+
+// What is written without reflection is what encoding/json reads, and writes.
+func TestAnEventIsWrittenAsEncodingJSONDoes(t *testing.T) {
+	full := Event{Time: time.Date(2026, 11, 26, 1, 2, 3, 4_500, time.FixedZone("", 3600)), Kind: Response, Hop: Server, ToServer: true, Server: "s\"1", Client: "c/1", Revision: modern, Call: 1<<64 - 1, ID: json.RawMessage(`"a"`),
+		Method: "m\n", Name: "é", Took: 17, Size: 3, Message: json.RawMessage(`{"a":[1]}`), Fault: "f", Note: "n", Transport: "http", Count: 2}
+	for field, value := range reflect.ValueOf(full).Fields() {
+		if value.IsZero() {
+			t.Errorf("%s is not tested", field.Name)
+		}
+	}
+	for _, e := range []Event{full, {}, {Time: full.Time, Kind: Dropped, Count: -1}} {
+		want, err := json.Marshal(&e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := e.AppendJSON([]byte("x ")); string(got) != "x "+string(want) {
+			t.Errorf("got  %s\nwant   %s", got, want)
 		}
 	}
 }

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"os"
 	"sync"
 
 	"github.com/junction-mcp/junction/console/live"
+	"github.com/junction-mcp/junction/traffic"
 )
 
 // keepTraffic keeps in a ring what all processes of this user say from now on. The function that it returns ends that, and
@@ -13,8 +15,20 @@ func (a *app) keepTraffic(ctx context.Context) (ring *live.Ring, end func() erro
 	ring = live.Open(live.Options{})
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
+	own := 0
+	if a.traffic != nil { // without a socket in between, and without JSON
+		own = os.Getpid()
+		watch := a.traffic.Join()
+		following.Go(func() {
+			_ = watch(ctx, func(events []*traffic.Event) error {
+				ring.Add(own, events...)
+				return nil
+			})
+		})
+	}
 	following.Go(func() {
 		err := followTraffic(ctx, nil, trafficFollower{
+			not: own,
 			busy: func(pid int) {
 				a.screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, maxWatchers)
 			},

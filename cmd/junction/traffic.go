@@ -126,6 +126,7 @@ var errEnough = errors.New("enough was shown")
 
 // A trafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
 type trafficFollower struct {
+	not   int                                    // a process that is not watched in this way; 0: none
 	began func(processes int)                    // once, with the number of those that run
 	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
 	event func(e shownEvent, several bool) error // for each message; several says that there is more than one process
@@ -146,6 +147,9 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
 	defer markWatching()()
+	if f.not > 0 {
+		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+trafficEnd)] = true
+	}
 	w.join(trafficSockets(dir, pids, w.seen))
 	if f.began != nil {
 		f.began(len(w.seen))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"os"
@@ -20,6 +19,7 @@ const (
 	trafficTime = 10 * time.Second // how long one who watches may take to read a message
 	lastTime    = time.Second      // the same where the process ends
 	maxWatchers = 8                // of one process at a time
+	maxLines    = 64 << 10         // bytes of messages that are written to one who watches together, but for a larger one
 	// firstTime is how long a process that begins waits for those that want to see its first messages.
 	firstTime = 2 * time.Second
 )
@@ -139,15 +139,28 @@ func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan
 	case came <- struct{}{}:
 	default:
 	}
-	lines := json.NewEncoder(conn)
-	lines.SetEscapeHTML(false)
-	_ = watch(ctx, func(e *traffic.Event) error {
+	var lines []byte
+	write := func() error {
 		within := trafficTime
 		if ctx.Err() != nil {
 			within = lastTime
 		}
 		_ = conn.SetWriteDeadline(time.Now().Add(within))
-		return lines.Encode(e)
+		_, err := conn.Write(lines)
+		lines = lines[:0]
+		return err
+	}
+	_ = watch(ctx, func(events []*traffic.Event) error {
+		for _, e := range events {
+			lines = append(e.AppendJSON(lines), '\n')
+			if len(lines) < maxLines {
+				continue
+			}
+			if err := write(); err != nil {
+				return err
+			}
+		}
+		return write()
 	})
 	conn.Close()
 	<-gone

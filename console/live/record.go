@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,19 +15,16 @@ type stored struct {
 	traffic.Event
 }
 
-// encode makes the record of a message: a line of JSON, so many bytes, and the message as it is.
-func encode(pid int, e *traffic.Event) (record []byte, head int, err error) {
-	s := stored{pid, *e}
-	s.Message = nil
-	var b bytes.Buffer
-	lines := json.NewEncoder(&b)
-	lines.SetEscapeHTML(false)
-	if err := lines.Encode(&s); err != nil {
-		return nil, 0, err
-	}
-	head = b.Len()
-	b.Write(e.Message)
-	return b.Bytes(), head, nil
+// appendRecord appends the record of a message: a line of JSON, so many bytes, and the message as it is.
+func appendRecord(dst []byte, pid int, e *traffic.Event) (_ []byte, head int) {
+	begin := len(dst)
+	about := *e
+	about.Message = nil
+	w := jsonrpc.NewObject(dst)
+	w.Int("pid", int64(pid))
+	_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return about.AppendJSON(dst), nil })
+	dst = append(w.Bytes(), '\n')
+	return append(dst, e.Message...), len(dst) - begin
 }
 
 // errOther says that a record is not the one that was looked for.

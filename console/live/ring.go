@@ -7,11 +7,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -42,7 +40,10 @@ type Ring struct {
 	file    *os.File // nil where there can be none
 	remove  func()
 
-	adding sync.Mutex // one message after the other; who reads never has it
+	adding  sync.Mutex // one after the other; who reads never has it
+	records []byte     // what is being added
+	pending []added    // the same
+	unkept  error      // why not all of it is kept
 
 	mu      sync.Mutex // never held while a file is read or written
 	index   []entry    // of message n at n modulo its length
@@ -170,54 +171,8 @@ func (r *Ring) Clear() {
 	r.wake()
 }
 
-// Add keeps a message of a process. It waits for nobody who reads.
-func (r *Ring) Add(pid int, e *traffic.Event) {
-	event := *e
-	for _, text := range [...]*string{&event.Client, &event.Server, &event.Method, &event.Name, &event.Note} {
-		*text = beginning(*text) // a few long ones would remove the messages of all others
-	}
-	e = &event
-	r.adding.Lock()
-	defer r.adding.Unlock()
-	record, head, err := encode(pid, e)
-	if err == nil && int64(len(record)) > r.options.Bytes {
-		err = fmt.Errorf("it has %d bytes", len(record))
-	}
-	at := int64(-1)
-	if err == nil && r.file != nil {
-		at = r.reserve(int64(len(record)))
-		_, err = r.file.WriteAt(record, at)
-	}
-	if err != nil {
-		at = -1
-	}
-	one := entry{at: at, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: int32(pid), head: int32(head), body: int32(len(record) - head),
-		size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind), toClient: !e.ToServer, failed: failed(e),
-		headers: e.Kind == traffic.Note && e.Note == "http"}
-	for i, hop := range hops {
-		if hop == e.Hop {
-			one.hop = int8(i)
-		}
-	}
-	if e.Kind == traffic.Note && e.Note == "policy" {
-		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
-		one.effect = int8(max(0, slices.Index(effects[:], effect)))
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.file != nil {
-		if r.fault = nil; err != nil {
-			r.fault = fmt.Errorf("messages are not kept: %w", err)
-		}
-	}
-	r.append(&one, e)
-	r.wake()
-}
-
-// reserve returns where a record of so many bytes goes, and forgets what is there.
+// reserve returns where a record of so many bytes goes, and forgets what is there; r.mu is held.
 func (r *Ring) reserve(size int64) (at int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if r.head+size > r.options.Bytes {
 		for e := r.oldest(); e != nil && e.at >= r.head; e = r.oldest() { // what is behind the head is older than what is at the beginning
 			r.evict()
@@ -245,13 +200,14 @@ func (r *Ring) oldest() *entry {
 func (r *Ring) of(n uint64) *entry { return &r.index[n%uint64(len(r.index))] }
 
 // append puts a message into the index.
-func (r *Ring) append(one *entry, e *traffic.Event) {
+func (r *Ring) append(one *entry, words *[5]string) {
 	if r.next-r.first == uint64(len(r.index)) {
 		r.evict()
 	}
-	one.client, one.server, one.method = r.table.add(e.Client), r.table.add(e.Server), r.table.add(e.Method)
-	one.name, one.note = r.table.add(e.Name), r.table.add(e.Note)
-	if e.Call > 0 {
+	for i, id := range [...]*textID{&one.client, &one.server, &one.method, &one.name, &one.note} {
+		*id = r.table.add(words[i])
+	}
+	if one.call > 0 {
 		r.join(one)
 	}
 	if one.unlisted = one.headers || r.table.text(one.method) == pingMethod && !one.failed; !one.unlisted {
@@ -296,6 +252,9 @@ func (r *Ring) more() <-chan struct{} {
 
 // beginning is as much of a text as the index has.
 func beginning(text string) string {
+	if len(text) <= maxWord {
+		return text
+	}
 	n := 0
 	for at := range text {
 		if n++; n > maxWord {

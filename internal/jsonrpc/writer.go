@@ -135,6 +135,14 @@ func (w *Writer) Encoded(name string, encode func(dst []byte) ([]byte, error)) e
 	return w.encoded(length, more, encode)
 }
 
+// EncodedQuoted is [Writer.Encoded] with a name that has its quotes and escapes already.
+func (w *Writer) EncodedQuoted(quoted []byte, encode func(dst []byte) ([]byte, error)) error {
+	length, more := len(w.buf), w.more
+	w.comma()
+	w.buf = append(append(w.buf, quoted...), ':')
+	return w.encoded(length, more, encode)
+}
+
 // EncodedElement is [Writer.Encoded] for an element of an array.
 func (w *Writer) EncodedElement(encode func(dst []byte) ([]byte, error)) error {
 	length, more := len(w.buf), w.more

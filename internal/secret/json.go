@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,52 +27,123 @@ const Cut = "…"
 // names that are secrets by their looks or hold such a word, and what [URL] hides of URLs. It is not whole where it would
 // have more bytes than the limits say.
 func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
-	if data = data[jsonrpc.SkipSpace(data, 0):]; len(data) == 0 {
+	if len(data) == 0 {
 		return nil, true
 	}
-	dst := l.append(make([]byte, 0, min(len(data)+64, l.Bytes)), data, 0)
-	return dst, len(dst) <= l.Bytes
+	return AppendJSON(make([]byte, 0, min(len(data)+64, l.Bytes)), data, l)
 }
 
-func (l *Limits) append(dst []byte, data json.RawMessage, depth int) []byte {
-	switch {
-	case len(dst) > l.Bytes:
-		return append(dst, "null"...) // it is left out as a whole
-	case depth > l.Depth:
-		return jsonrpc.AppendString(dst, Cut)
-	case data[0] == '{':
-		w := jsonrpc.NewObject(dst)
-		hidden := 0
-		jsonrpc.EachMember(data, func(quoted, value []byte) bool {
-			name, _ := jsonrpc.Unquote(quoted)
-			if ordinary(name) {
-				_ = w.Encoded(name, func(dst []byte) ([]byte, error) { return l.append(dst, value, depth+1), nil })
-				return true
-			}
-			if shown := Text(name, l.Text); shown != name {
-				hidden++
-				name = fmt.Sprintf("%s (%d)", shown, hidden) // no two are the same
-			}
-			if l.hides(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' {
-				w.String(name, Hidden)
-				return true
-			}
-			_ = w.Encoded(name, func(dst []byte) ([]byte, error) { return l.append(dst, value, depth+1), nil })
-			return true
-		})
-		return w.Bytes()
-	case data[0] == '[':
-		w := jsonrpc.NewArray(dst)
-		jsonrpc.EachElement(data, func(value []byte) bool {
-			_ = w.EncodedElement(func(dst []byte) ([]byte, error) { return l.append(dst, value, depth+1), nil })
-			return true
-		})
-		return w.Bytes()
-	case data[0] == '"':
-		text, _ := jsonrpc.Unquote(data)
-		return jsonrpc.AppendString(dst, Text(text, l.Text))
+// AppendJSON is [JSON], appended to dst.
+func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole bool) {
+	i := jsonrpc.SkipSpace(data, 0)
+	if i == len(data) {
+		return dst, true
 	}
-	return append(dst, data...)
+	w := walk{Limits: &l, data: data, end: len(dst) + l.Bytes}
+	dst, _, _ = w.value(dst, i, 0)
+	return dst, len(dst) <= w.end
+}
+
+// A walk goes through JSON once.
+type walk struct {
+	*Limits
+	data []byte
+	end  int // of what is written
+}
+
+// value appends the value at i, which is inside of so many objects and arrays, and returns where it ends. It is not ok where
+// there is none.
+func (w *walk) value(dst []byte, i, depth int) (_ []byte, end int, ok bool) {
+	data := w.data
+	if i >= len(data) {
+		return dst, i, false
+	}
+	if c := data[i]; len(dst) <= w.end && depth <= w.Depth && (c == '{' || c == '[') {
+		if c == '{' {
+			return w.object(dst, i, depth)
+		}
+		return w.array(dst, i, depth)
+	}
+	if end, ok = jsonrpc.SkipValue(data, i); !ok {
+		return dst, end, false
+	}
+	switch {
+	case len(dst) > w.end:
+		return append(dst, "null"...), end, true // it is left out as a whole
+	case depth > w.Depth:
+		return jsonrpc.AppendString(dst, Cut), end, true
+	case data[i] == '"' && !w.keeps(data[i+1:end-1]):
+		text, _ := jsonrpc.Unquote(data[i:end])
+		return jsonrpc.AppendString(dst, Text(text, w.Text)), end, true
+	}
+	return append(dst, data[i:end]...), end, true
+}
+
+func (w *walk) object(dst []byte, i, depth int) (_ []byte, end int, ok bool) {
+	out := jsonrpc.NewObject(dst)
+	hidden := 0
+	for i = jsonrpc.SkipSpace(w.data, i+1); i < len(w.data) && w.data[i] == '"'; i = jsonrpc.SkipSpace(w.data, i+1) {
+		nameEnd, _ := jsonrpc.SkipValue(w.data, i)
+		value := jsonrpc.SkipSpace(w.data, jsonrpc.SkipSpace(w.data, nameEnd)+1) // behind the colon
+		if value >= len(w.data) {
+			return out.Bytes(), value, true // it is not valid
+		}
+		name, hides := w.name(w.data[i:nameEnd], &hidden)
+		err := out.EncodedQuoted(name, func(dst []byte) ([]byte, error) {
+			if hides && w.data[value] != 't' && w.data[value] != 'f' && w.data[value] != 'n' {
+				dst = jsonrpc.AppendString(dst, Hidden)
+				i, ok = jsonrpc.SkipValue(w.data, value)
+			} else {
+				dst, i, ok = w.value(dst, value, depth+1)
+			}
+			return dst, orNone(ok)
+		})
+		if i = jsonrpc.SkipSpace(w.data, i); err != nil || i >= len(w.data) || w.data[i] != ',' {
+			break
+		}
+	}
+	return out.Bytes(), min(i+1, len(w.data)), true
+}
+
+// errNone says that there is no value where one should be.
+var errNone = errors.New("expected a value")
+
+func orNone(ok bool) error {
+	if ok {
+		return nil
+	}
+	return errNone
+}
+
+// name is what is shown of the name of a member, in quotes, and whether its value is hidden.
+func (w *walk) name(quoted []byte, hidden *int) (shown []byte, hides bool) {
+	plain := quoted[1 : len(quoted)-1]
+	if ordinary(plain) {
+		return quoted, false
+	}
+	if is, sure := named(plain); sure && !is && w.Hidden == nil && w.keeps(plain) {
+		return quoted, false
+	}
+	name, _ := jsonrpc.Unquote(quoted)
+	if shown := Text(name, w.Text); shown != name {
+		*hidden++
+		name = fmt.Sprintf("%s (%d)", shown, *hidden) // no two are the same
+	}
+	return jsonrpc.AppendString(nil, name), w.hides(name)
+}
+
+func (w *walk) array(dst []byte, i, depth int) (_ []byte, end int, ok bool) {
+	out := jsonrpc.NewArray(dst)
+	for i = jsonrpc.SkipSpace(w.data, i+1); i < len(w.data) && w.data[i] != ']'; i = jsonrpc.SkipSpace(w.data, i+1) {
+		err := out.EncodedElement(func(dst []byte) ([]byte, error) {
+			dst, i, ok = w.value(dst, i, depth+1)
+			return dst, orNone(ok)
+		})
+		if i = jsonrpc.SkipSpace(w.data, i); err != nil || i >= len(w.data) || w.data[i] != ',' {
+			break
+		}
+	}
+	return out.Bytes(), min(i+1, len(w.data)), true
 }
 
 // hides reports whether the value of a member is a secret by its name.
@@ -83,10 +155,11 @@ func (l *Limits) hides(name string) bool {
 }
 
 // ordinary reports whether a name is one that most messages have, so that there is nothing to find out of it.
-func ordinary(name string) bool {
-	switch name {
+func ordinary[T string | []byte](name T) bool {
+	switch string(name) {
 	case "jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
-		"description", "inputSchema", "properties", "title", "uri":
+		"description", "inputSchema", "properties", "title", "uri",
+		"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities":
 		return true
 	}
 	return false
@@ -101,6 +174,9 @@ func Text(text string, most int) string {
 				break
 			}
 		}
+	}
+	if scan(text, false)&suspect == 0 {
+		return text
 	}
 	if Looks(text) {
 		return Hidden

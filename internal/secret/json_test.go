@@ -40,7 +40,8 @@ func TestNothingIsNothing(t *testing.T) {
 // Names that are not looked at must have nothing to be found.
 func TestOrdinaryNamesAreNoSecrets(t *testing.T) {
 	for _, name := range []string{"jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
-		"description", "inputSchema", "properties", "title", "uri"} {
+		"description", "inputSchema", "properties", "title", "uri",
+		"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"} {
 		if !ordinary(name) || Named(name) || Text(name, 100) != name {
 			t.Errorf("%s is not ordinary", name)
 		}

@@ -16,6 +16,9 @@ var separators = strings.NewReplacer("-", "", "_", "", ".", "") // each new one 
 // Named reports whether what a flag, variable, header or setting of this name
 // holds is a secret. Case, hyphens, underscores and dots do not matter.
 func Named(name string) bool {
+	if is, sure := named(name); sure {
+		return is
+	}
 	letters := strings.ToLower(name)
 	if strings.ContainsAny(letters, "-_.") {
 		letters = separators.Replace(letters)
@@ -39,6 +42,9 @@ var prefixes = [...]string{
 	"AGE-SECRET-KEY-",
 }
 
+// privateKey ends the first line of a private key.
+const privateKey = "PRIVATE KEY-----"
+
 // Looks reports whether a value is a secret by its looks: a token that begins
 // as those of a well-known service do, or a private key.
 func Looks(value string) bool {
@@ -60,6 +66,5 @@ func Looks(value string) bool {
 			return true
 		}
 	}
-	const key = "PRIVATE KEY-----"
-	return len(value) >= len(key) && strings.Contains(value, key)
+	return len(value) >= len(privateKey) && strings.Contains(value, privateKey)
 }

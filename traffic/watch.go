@@ -1,0 +1,201 @@
+package traffic
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// The limits of what waits for one who watches. What is more is missed.
+const (
+	maxWaiting      = 4_096    // messages
+	maxWaitingBytes = 32 << 20 // of them
+)
+
+const (
+	// watchPause is how long a message waits for others that are shown with it: to wake who watches costs far more than a
+	// message does.
+	watchPause    = 20 * time.Millisecond
+	maxBatch      = 256       // messages that are shown together
+	maxBatchBytes = 256 << 10 // of them, but for a larger one
+)
+
+// Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
+// shown, or show returns an error, which Watch returns. An event belongs to show.
+func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
+	return l.Join()(ctx, func(events []*Event) error {
+		for _, e := range events {
+			one := *e
+			one.Message = bytes.Clone(e.Message)
+			if err := show(&one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once. Messages that come close
+// to each other are shown together; they are valid until show returns.
+func (l *Log) Join() (watch func(ctx context.Context, show func([]*Event) error) error) {
+	w := &watcher{ready: make(chan struct{}, 1), full: make(chan struct{}, 1), events: make([]*Event, maxWaiting)}
+	l.mu.Lock()
+	l.watchers = append(l.watchers, w)
+	l.mu.Unlock()
+	l.watching.Add(1)
+	return func(ctx context.Context, show func([]*Event) error) error {
+		defer l.leave(w)
+		return w.show(ctx, show)
+	}
+}
+
+func (l *Log) leave(w *watcher) {
+	l.watching.Add(-1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watchers = slices.DeleteFunc(slices.Clone(l.watchers), func(one *watcher) bool { return one == w })
+}
+
+// A watcher is one who watches.
+type watcher struct {
+	ready chan struct{} // there is a first message
+	full  chan struct{} // there are so many that the pause ends
+
+	mu     sync.Mutex
+	events []*Event // those that wait are a ring
+	first  int      // the oldest one
+	count  int
+	bytes  int64
+	missed int // since the newest one
+
+	batch []*Event // being shown
+	shown []Event  // what batch has
+	text  []byte   // what their messages are in
+}
+
+// add gives a message to one who watches, and waits for nothing.
+func (w *watcher) add(e *Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	places, size := 1, e.weight()
+	if w.missed > 0 {
+		places = 2
+	}
+	if w.count+places > maxWaiting || w.bytes+size > maxWaitingBytes {
+		w.missed++
+		return
+	}
+	if w.missed > 0 {
+		w.push(w.dropped(e.Time), 0)
+	}
+	w.push(e, size)
+	if w.count == places {
+		signal(w.ready)
+	}
+	if w.count > maxWaiting/2 || w.bytes > maxWaitingBytes/2 {
+		signal(w.full)
+	}
+}
+
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// push adds a message; mu is held.
+func (w *watcher) push(e *Event, size int64) {
+	w.events[(w.first+w.count)%len(w.events)] = e
+	w.count++
+	w.bytes += size
+}
+
+// dropped says how many messages were missed; mu is held.
+func (w *watcher) dropped(at time.Time) *Event {
+	e := &Event{Time: at, Kind: Dropped, Count: w.missed}
+	w.missed = 0
+	return e
+}
+
+// show shows what comes until ctx is done.
+func (w *watcher) show(ctx context.Context, show func([]*Event) error) error {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-w.ready:
+			pause.Reset(watchPause)
+			select {
+			case <-pause.C:
+			case <-w.full:
+			case <-ctx.Done():
+			}
+		case <-ctx.Done():
+		}
+		ends := ctx.Err() != nil
+		for left := w.waiting(); left > 0; left -= len(w.batch) {
+			w.take()
+			if err := show(w.batch); err != nil {
+				return err
+			}
+			w.release()
+		}
+		if ends {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// waiting is how many messages wait.
+func (w *watcher) waiting() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.count == 0 && w.missed > 0 {
+		w.push(w.dropped(time.Now()), 0)
+	}
+	return w.count
+}
+
+// take makes a batch of the oldest messages that wait. They count until they are released.
+func (w *watcher) take() {
+	w.mu.Lock()
+	w.batch = w.batch[:0]
+	for size := int64(0); len(w.batch) < min(w.count, maxBatch) && size < maxBatchBytes; {
+		e := w.events[(w.first+len(w.batch))%len(w.events)]
+		w.batch = append(w.batch, e)
+		size += e.weight()
+	}
+	w.mu.Unlock()
+	if w.shown, w.text = w.shown[:0], w.text[:0]; cap(w.text) > 2*maxBatchBytes {
+		w.text = nil // of a large message
+	}
+	for i, e := range w.batch {
+		w.shown = append(w.shown, *e) // others see it, too
+		w.batch[i] = nil
+	}
+	for i := range w.shown {
+		w.text = w.shown[i].hide(w.text)
+		w.batch[i] = &w.shown[i]
+	}
+}
+
+// release forgets the messages of the batch, which were shown.
+func (w *watcher) release() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for range w.batch {
+		if e := w.events[w.first]; e.Kind != Dropped {
+			w.bytes -= e.weight()
+		}
+		w.events[w.first] = nil
+		w.first = (w.first + 1) % len(w.events)
+		w.count--
+	}
+	if w.count+w.missed > 0 {
+		signal(w.ready)
+	}
+	clear(w.shown)
+}
