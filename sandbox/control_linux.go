@@ -21,6 +21,7 @@ type order struct {
 	Ports     []uint16
 	Processes uint64
 	Memory    uint64
+	Counted   bool // memory is limited by a control group, that of all processes together
 	Files     uint64
 	Watch     bool
 }

@@ -138,10 +138,14 @@ func (o *order) confine(control channel) (step string, err error) {
 
 // limit sets what each process may use.
 func (o *order) limit() error {
+	data := o.Memory
+	if o.Counted {
+		data = unix.RLIM_INFINITY // it would count what was reserved and never used
+	}
 	for _, l := range []struct {
 		resource int
 		most     uint64
-	}{{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_NPROC, o.Processes}, {unix.RLIMIT_DATA, o.Memory}, {unix.RLIMIT_FSIZE, maxFile}, {unix.RLIMIT_NOFILE, o.Files},
+	}{{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_NPROC, o.Processes}, {unix.RLIMIT_DATA, data}, {unix.RLIMIT_FSIZE, maxFile}, {unix.RLIMIT_NOFILE, o.Files},
 		{unix.RLIMIT_MEMLOCK, 8 << 20}, {unix.RLIMIT_MSGQUEUE, 0}} {
 		var now syscall.Rlimit
 		if err := syscall.Getrlimit(l.resource, &now); err != nil {

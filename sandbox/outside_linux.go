@@ -33,9 +33,8 @@ type network struct {
 const connectTime = 20 * time.Second
 
 // serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
-func (s *Sandbox) serveNetwork(files []*os.File) (*network, error) {
+func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
 	allowed := s.hosts()
-	refuse := s.refusals()
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &network{
 		names: newNames(allowed, refuse), allowed: allowed, refuse: refuse, ctx: ctx, cancel: cancel,

@@ -23,6 +23,17 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	refuse := s.refusals()
+	g, lacking := newGroup(o, s.profile.CPU)
+	defer func() {
+		if err != nil {
+			g.close(o, func(Refusal) {})
+		}
+	}()
+	if err := s.checkLimits(lacking); err != nil {
+		return nil, err
+	}
+	o.Counted = g.folders["memory"] != ""
 	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -38,7 +49,11 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 		control.Close()
 		return nil, fmt.Errorf("%w: this system permits no user namespaces: %w", ErrUnconfined, err)
 	}
-	outside, seen, err := s.attend(control, o, cmd)
+	var outside *network
+	var seen *watched
+	if err = g.add(cmd.Process.Pid); err == nil {
+		outside, seen, err = s.attend(control, o, cmd.Process.Pid, refuse)
+	}
 	if err != nil {
 		control.Close()
 		cmd.Process.Kill()
@@ -49,7 +64,21 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 		control.Close()
 		seen.close()
 		outside.close()
+		g.close(o, refuse)
 	}, nil
+}
+
+// checkLimits says which limits of the profile cannot be kept without a control group.
+func (s *Sandbox) checkLimits(lacking map[string]string) error {
+	p := s.profile
+	switch {
+	case s.o.Weaker:
+	case p.CPU > 0 && lacking["cpu"] != "":
+		return fmt.Errorf("%w: cpu %v: %s", ErrUnconfined, p.CPU, lacking["cpu"])
+	case p.Processes > 0 && lacking["pids"] != "" && os.Getuid() == 0: // the kernel counts those of others
+		return fmt.Errorf("%w: processes %d: root needs a control group for it: %s", ErrUnconfined, p.Processes, lacking["pids"])
+	}
+	return nil
 }
 
 // order says what the launcher is to do for cmd.
@@ -123,7 +152,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // attend gives the launcher its order, and takes over the network, until the program runs.
-func (s *Sandbox) attend(control channel, o order, cmd *exec.Cmd) (*network, *watched, error) {
+func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Refusal)) (*network, *watched, error) {
 	control.SetDeadline(time.Now().Add(launchTime))
 	if err := control.sendOrder(o); err != nil {
 		return nil, nil, fmt.Errorf("the launcher does not listen: %w", err)
@@ -145,12 +174,12 @@ func (s *Sandbox) attend(control channel, o order, cmd *exec.Cmd) (*network, *wa
 		}
 		switch r.Step {
 		case "network":
-			if outside, err = s.serveNetwork(files); err != nil {
+			if outside, err = s.serveNetwork(files, refuse); err != nil {
 				return nil, nil, err
 			}
 		case "watch":
 			if len(files) == 1 {
-				seen, err = s.watch(files[0], cmd.Process.Pid, o, outside)
+				seen, err = s.watch(files[0], launcher, o, outside)
 			}
 			if err != nil {
 				outside.close()

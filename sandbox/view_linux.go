@@ -111,7 +111,7 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		v.places[path] = place{Path: path, Kind: device}
 	}
 	made := map[string]string{"/etc/hosts": hostsFile, "/etc/resolv.conf": "nameserver 127.0.0.1\noptions timeout:10 attempts:1\n",
-		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n", "/etc/passwd": passwd(v.home), "/etc/group": group(), "/etc/hostname": hostname + "\n"}
+		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n", "/etc/passwd": passwd(v.home), "/etc/group": groups(), "/etc/hostname": hostname + "\n"}
 	for path, text := range made {
 		v.places[path] = place{Path: path, Kind: file, Text: text}
 	}
@@ -214,7 +214,7 @@ func passwd(home string) string {
 	return text + fmt.Sprintf("user:x:%d:%d:user:%s:/bin/sh\n", os.Getuid(), os.Getgid(), home)
 }
 
-func group() string {
+func groups() string {
 	text := "nogroup:x:65534:\n"
 	if os.Getgid() != 0 {
 		text += "root:x:0:\n"
