@@ -51,7 +51,7 @@ func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
 		{"what is allowed", `cat ~/notes/a.md; echo >~/notes/new; ls ~/notes; mv ~/notes/new ~/notes/newer; rm ~/notes/newer`, Profile{Write: []string{"~/notes"}}, nil},
 		{"a file that is looked at", `test -f ~/todo.txt`, Profile{}, []string{"read $/home/todo.txt; --read $/home/todo.txt"}},
 		{"a file that may only be read", `cat ~/todo.txt; echo >>~/todo.txt`, Profile{Read: []string{"~/todo.txt"}}, []string{"write $/home/todo.txt; --write $/home/todo.txt"}},
-		{"a folder in which a file is made", `mkdir $/data/one/new`, Profile{Read: []string{"$/data"}}, []string{"write $/data/one/new; --write $/data/one/new"}},
+		{"a folder in which a file is made", `mkdir $/data/one/new`, Profile{Read: []string{"$/data"}}, []string{"write $/data/one/new; --write $/data/one"}},
 		{"what is lost when it ends", `mkdir -p ~/.config/app; echo >~/.config/app/settings.json`, Profile{},
 			[]string{"keep what it writes to $/home/.config/app; --write $/home/.config/app"}},
 		{"many files of one folder are their folder", `cd ~; for i in a b c d deep/e; do cat notes/%i.md; done`, Profile{},

@@ -100,7 +100,10 @@ func (p *proposing) use(path string, u uses) {
 	}
 	switch {
 	case p.isOfPackage(path):
-		if writes && exists(path) {
+		switch {
+		case u.has(watch.Change):
+			p.omit(path, true, "it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables")
+		case writes && exists(path):
 			p.add(path, true) // and no folder: a program is not to change itself
 		}
 		return

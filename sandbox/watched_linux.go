@@ -164,5 +164,9 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	if writes {
 		flag = "--write"
 	}
-	r.refuse(Refusal{What: verb + " " + path, Reason: reason, Allow: []string{flag, path}})
+	allow := path
+	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
+		allow = dir // in which a file is to be made, often under a name for a moment
+	}
+	r.refuse(Refusal{What: verb + " " + path, Reason: reason, Allow: []string{flag, allow}})
 }
