@@ -23,7 +23,7 @@ type watched struct {
 func (s *Sandbox) isWatched() bool { return s.o.Refused != nil || s.o.Record != nil }
 
 // watch answers at the listener that a launcher made, until all that it started has ended.
-func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network) (*watched, error) {
+func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) (*watched, error) {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", launcher), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		listener.Close()
@@ -31,7 +31,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network) (*
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
-	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: n.refuse, folders: map[string]int{}, named: map[string]bool{}}
+	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
@@ -85,6 +85,7 @@ type refusing struct {
 	places  []place // those above others first
 	home    string
 	dir     string // that the program is started in, which is looked at in any case
+	isBare  bool   // it sees all files, and may open few of them
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
@@ -97,6 +98,9 @@ func (r *refusing) skip(a watch.Access) bool {
 // see is called when an access may have been tried already.
 func (r *refusing) see(a watch.Access) {
 	if a.Kind != watch.Write && a.Kind != watch.Change {
+		if r.isBare && a.Kind == watch.Look {
+			return
+		}
 		if r.isHidden(a.Path) {
 			r.say(a.Kind == watch.Connect, "read", a.Path, "it is not in its profile")
 		}
@@ -108,11 +112,11 @@ func (r *refusing) see(a watch.Access) {
 	}
 	p := r.place(path)
 	switch {
-	case p != nil && p.Kind == temporary && p.Path == r.home:
+	case p != nil && p.Kind == temporary && p.Path == r.home && !r.isBare:
 		if !isShared(path, r.home) {
 			r.say(true, "keep what it writes to", a.Path, "its home folder is a temporary one, which ends with it")
 		}
-	case p != nil && p.Kind != shown:
+	case p != nil && p.Kind != shown && (!r.isBare || p.Kind != temporary):
 	case exists(filepath.Dir(path)):
 		r.say(true, "write", a.Path, "it is not in its profile")
 	}
@@ -120,6 +124,11 @@ func (r *refusing) see(a watch.Access) {
 
 // isHidden reports whether there is a file that the program does not see.
 func (r *refusing) isHidden(path string) bool {
+	if r.isBare {
+		real, err := filepath.EvalSymlinks(path)
+		p := r.place(real)
+		return err == nil && (p == nil || p.Kind == temporary)
+	}
 	if _, err := os.Lstat(path); err != nil {
 		return false
 	}
