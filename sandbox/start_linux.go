@@ -208,13 +208,7 @@ func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Ref
 			}
 		case "watch":
 			if len(files) == 1 {
-				seen, err = s.watch(files[0], launcher, o, outside, refuse)
-			}
-			if err != nil {
-				if outside != nil {
-					outside.close()
-				}
-				return nil, nil, err
+				seen = s.watch(files[0], launcher, o, outside, refuse)
 			}
 		case "started":
 			control.SetDeadline(time.Time{})

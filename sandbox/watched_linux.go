@@ -23,11 +23,10 @@ type watched struct {
 func (s *Sandbox) isWatched() bool { return s.o.Refused != nil || s.o.Record != nil }
 
 // watch answers at the listener that a launcher made, until all that it started has ended.
-func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) (*watched, error) {
+func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) *watched {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", launcher), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		listener.Close()
-		return nil, fmt.Errorf("file system of the sandbox: %w", err)
+		root = -1 // then what is hidden is not named; without namespaces nothing is
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
@@ -44,7 +43,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 		defer close(w.done)
 		watcher.Run(ctx) // its end is that of the program; what goes wrong costs only that refusals are not named
 	}()
-	return w, nil
+	return w
 }
 
 // sendListener has the parent see what the program accesses, where this system can.
@@ -63,7 +62,9 @@ func (w *watched) close() {
 	}
 	w.cancel()
 	<-w.done
-	unix.Close(w.root)
+	if w.root >= 0 {
+		unix.Close(w.root)
+	}
 }
 
 // isGivenAnyway reports whether a path is none that a profile has to name; it is asked for each call.
