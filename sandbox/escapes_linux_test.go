@@ -62,7 +62,7 @@ func TestNoEscapeOfAnOrdinaryUserSucceeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(program, "-test.run=^TestNoEscapeSucceeds", "-test.v")
-	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", "HOME=/nonexistent"}
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", "HOME=/nonexistent", "GORACE=atexit_sleep_ms=0"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "\n--- PASS: TestNoEscapeSucceeds") != 2 {
@@ -111,7 +111,7 @@ func escapesFail(t *testing.T, bare bool) {
 				t.Fatal(err)
 			}
 			cmd.Stdout, cmd.Stderr = out, out
-			cmd.Env = append(p.Environ(os.Environ()), hostile+"="+e.name, "WORLD="+string(about))
+			cmd.Env = append(p.Environ(os.Environ()), hostile+"="+e.name, "WORLD="+string(about), "GORACE=atexit_sleep_ms=0")
 			start := s.Start
 			if bare {
 				start = s.startBare
