@@ -26,6 +26,7 @@ type order struct {
 	Counted   bool // memory is limited by a control group, that of all processes together
 	Files     uint64
 	Watch     bool
+	Learn     bool // watches what is only looked at, too
 }
 
 // A report is what the launcher says.

@@ -49,7 +49,7 @@ func launch() int {
 		return 0
 	}
 	if o.Watch {
-		if err := sendListener(control); err != nil {
+		if err := o.sendListener(control); err != nil {
 			return fail(control, "watch", err)
 		}
 	}

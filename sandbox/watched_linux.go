@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -38,6 +39,9 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 			n.learn(record, a)
 		}}
 	}
+	if s.o.Record == nil {
+		r.nameWords(o)
+	}
 	watcher := watch.New(listener, options)
 	go func() {
 		defer close(w.done)
@@ -47,8 +51,8 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 }
 
 // sendListener has the parent see what the program accesses, where this system can.
-func sendListener(control channel) error {
-	listener, err := watch.Install()
+func (o *order) sendListener(control channel) error {
+	listener, err := watch.Install(o.Learn)
 	if err != nil { // another one watches this process already, or the system cannot: refusals are not named then
 		return control.send(report{Step: "watch"}, nil)
 	}
@@ -94,6 +98,27 @@ type refusing struct {
 
 func (r *refusing) skip(a watch.Access) bool {
 	return a.Path == "" || a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+}
+
+// nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
+// whether a folder is there, and gives up, opens nothing.
+func (r *refusing) nameWords(o order) {
+	l := Learned{Dir: o.Dir}
+	if len(o.Argv) > 1 {
+		l.Words = slices.Clone(o.Argv[1:])
+	}
+	inherited := os.Environ()
+	for _, pair := range o.Env {
+		if name, value, _ := strings.Cut(pair, "="); !slices.Contains(harmless, name) && name != "TMPDIR" && name != "PWD" && !slices.Contains(inherited, pair) {
+			l.Words = append(l.Words, value)
+		}
+	}
+	for _, path := range (&proposing{home: r.home}).inWords(l) {
+		real, err := filepath.EvalSymlinks(path)
+		if p := r.place(real); err == nil && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
+			r.say(false, "read", path, "its command line or environment names it")
+		}
+	}
 }
 
 // see is called when an access may have been tried already.

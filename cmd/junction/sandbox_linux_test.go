@@ -12,7 +12,7 @@ func notes(t *testing.T, settings string) {
 	t.Helper()
 	alone(t)
 	write(t, map[string]string{"notes/a.md": "hello\n", "secret.txt": "sesame\n", "work/.git/HEAD": "",
-		"mcp.json": `{"mcpServers": {"notes": {"command": ` + quoteJSON(self(t)[0]) + `, "args": ["serve", "filesystem", "--root", "notes"], "env": {"` + asProgram + `": "1"}},
+		"mcp.json": `{"mcpServers": {"notes": {"command": ` + quoteJSON(self(t)[0]) + `, "args": ["serve", "filesystem", "--root", "./notes"], "env": {"` + asProgram + `": "1"}},
   "far": {"url": "https://example.com/mcp"}}` + settings + "}\n"})
 }
 
