@@ -13,17 +13,20 @@ import (
 
 // An order is what the launcher is to do.
 type order struct {
-	Path      string // of the program
+	Path      string // of the program; empty only tries whether it can be confined
+	Bare      bool   // without namespaces
 	Argv      []string
 	Env       []string
 	Dir       string
 	Places    []place
 	Ports     []uint16
+	Offline   bool // of a bare one: no network at all
 	Processes uint64
 	Memory    uint64
 	Counted   bool // memory is limited by a control group, that of all processes together
 	Files     uint64
 	Watch     bool
+	Learn     bool // watches what is only looked at, too
 }
 
 // A report is what the launcher says.

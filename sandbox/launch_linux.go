@@ -19,13 +19,10 @@ const controlFile = 3
 // Main must be called first thing in the main function of a program that calls [Sandbox.Start]: that starts the same
 // program again, and Main then confines it, starts the server in it, and does not return. Otherwise it returns at once.
 func Main() {
-	if len(os.Args) == 1 && os.Args[0] == launcherName && os.Getpid() == firstProcess {
+	if len(os.Args) == 1 && os.Args[0] == launcherName {
 		os.Exit(launch())
 	}
 }
-
-// firstProcess is the number of the first process of a namespace, which all others end with.
-const firstProcess = 1
 
 // launch is the first process of a sandbox. What it gives up, it gives up on the one thread that then starts the program, so that
 // the program can neither signal nor look into the others, which wait for its end and for that of the parent.
@@ -40,11 +37,19 @@ func launch() int {
 	if err != nil {
 		return fail(control, "order", err)
 	}
-	if step, err := o.confine(control); err != nil {
+	confine := o.confine
+	if o.Bare {
+		confine = o.confineBare
+	}
+	if step, err := confine(control); err != nil {
 		return fail(control, step, err)
 	}
+	if o.Path == "" {
+		control.send(report{Step: "started"}, nil)
+		return 0
+	}
 	if o.Watch {
-		if err := sendListener(control); err != nil {
+		if err := o.sendListener(control); err != nil {
 			return fail(control, "watch", err)
 		}
 	}
@@ -66,9 +71,16 @@ func launch() int {
 	}
 	go func() {
 		control.receive() // the parent says nothing more: it is gone
+		if o.Bare {
+			endChildren()
+		}
 		os.Exit(125)
 	}()
-	return reap(child.Pid)
+	code := reap(child.Pid)
+	if o.Bare {
+		endChildren()
+	}
+	return code
 }
 
 // fail reports an error to the parent.
@@ -114,6 +126,11 @@ func (o *order) confine(control channel) (step string, err error) {
 	if info, err := os.Stat(o.Dir); err != nil || !info.IsDir() {
 		o.Dir = "/tmp"
 	}
+	return o.giveUp(func() error { return restrictCalls(false, false) })
+}
+
+// giveUp gives up all but files, which are what the file system shows by then.
+func (o *order) giveUp(calls func() error) (step string, err error) {
 	// Nothing that this process inherited goes on to the program.
 	if err := unix.CloseRange(controlFile+1, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return "open files", err
@@ -127,10 +144,10 @@ func (o *order) confine(control channel) (step string, err error) {
 	if err := dropCapabilities(); err != nil {
 		return "capabilities", err
 	}
-	if err := restrictFiles(o.Places); err != nil {
+	if err := o.restrict(); err != nil {
 		return "files", err
 	}
-	if err := restrictCalls(false); err != nil {
+	if err := calls(); err != nil {
 		return "system calls", err
 	}
 	return "", nil
@@ -142,10 +159,14 @@ func (o *order) limit() error {
 	if o.Counted {
 		data = unix.RLIM_INFINITY // it would count what was reserved and never used
 	}
+	processes := o.Processes
+	if o.Bare {
+		processes = unix.RLIM_INFINITY // it would count those of the person
+	}
 	for _, l := range []struct {
 		resource int
 		most     uint64
-	}{{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_NPROC, o.Processes}, {unix.RLIMIT_DATA, data}, {unix.RLIMIT_FSIZE, maxFile}, {unix.RLIMIT_NOFILE, o.Files},
+	}{{unix.RLIMIT_NPROC, processes}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_DATA, data}, {unix.RLIMIT_FSIZE, maxFile}, {unix.RLIMIT_NOFILE, o.Files},
 		{unix.RLIMIT_MEMLOCK, 8 << 20}, {unix.RLIMIT_MSGQUEUE, 0}} {
 		var now syscall.Rlimit
 		if err := syscall.Getrlimit(l.resource, &now); err != nil {

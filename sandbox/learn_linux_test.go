@@ -49,15 +49,14 @@ func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
 		{"only once", `for i in 1 2 3; do cat $/data/one/x; done`, Profile{}, []string{"read $/data/one/x; --read $/data/one/x"}},
 		{"one that is not there", `cat $/data/one/nothing; cat ~/nothing`, Profile{}, nil},
 		{"what is allowed", `cat ~/notes/a.md; echo >~/notes/new; ls ~/notes; mv ~/notes/new ~/notes/newer; rm ~/notes/newer`, Profile{Write: []string{"~/notes"}}, nil},
-		{"a file that is looked at", `test -f ~/todo.txt`, Profile{}, []string{"read $/home/todo.txt; --read $/home/todo.txt"}},
+		{"a file that is only looked at", `test -f ~/todo.txt`, Profile{}, nil},
 		{"a file that may only be read", `cat ~/todo.txt; echo >>~/todo.txt`, Profile{Read: []string{"~/todo.txt"}}, []string{"write $/home/todo.txt; --write $/home/todo.txt"}},
-		{"a folder in which a file is made", `mkdir $/data/one/new`, Profile{Read: []string{"$/data"}}, []string{"write $/data/one/new; --write $/data/one/new"}},
+		{"a folder in which a file is made", `mkdir $/data/one/new`, Profile{Read: []string{"$/data"}}, []string{"write $/data/one/new; --write $/data/one"}},
 		{"what is lost when it ends", `mkdir -p ~/.config/app; echo >~/.config/app/settings.json`, Profile{},
 			[]string{"keep what it writes to $/home/.config/app; --write $/home/.config/app"}},
 		{"many files of one folder are their folder", `cd ~; for i in a b c d deep/e; do cat notes/%i.md; done`, Profile{},
 			[]string{"read $/home/notes/a.md; --read $/home/notes/a.md", "read $/home/notes/b.md; --read $/home/notes/b.md", "read $/home/notes/c.md; --read $/home/notes/c.md",
 				"read $/home/notes; --read $/home/notes"}},
-		{"a folder and what is in it", `ls ~/notes; cat ~/notes/a.md`, Profile{}, []string{"read $/home/notes; --read $/home/notes"}},
 		{"a host", `getent hosts blocked.example.com`, Profile{}, []string{"look up blocked.example.com; --host blocked.example.com"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -73,6 +72,27 @@ func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
 				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})
+	}
+}
+
+func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
+	root := machine(t)
+	var refused []string
+	s, err := New(Profile{Read: []string{"~/todo.txt"}}, Options{Refused: func(r Refusal) { refused = append(refused, r.What+"; "+strings.Join(r.Allow, " ")) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("true", "--dir="+root+"/home/notes", "./data/one", root+"/home/todo.txt", root+"/nothing", "/usr/bin")
+	cmd.Dir, cmd.Env = root, []string{"DATA=" + root + "/data/two/x", "HOME=" + root + "/home"}
+	ended, err := s.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	ended()
+	// The folder that it is started in is its own.
+	if want := []string{"read " + root + "/home/notes; --read " + root + "/home/notes"}; !slices.Equal(refused, want) {
+		t.Errorf("got %q, want %q", refused, want)
 	}
 }
 

@@ -52,7 +52,17 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 }
 
 // named are the paths that the words name, and the folder that the program is started in.
-func (p *proposing) named(l Learned) (list []string) {
+func (p *proposing) named(l Learned) []string {
+	list := p.inWords(l)
+	if l.Dir != "" && !isShared(l.Dir, p.home) && !p.isGiven(l.Dir) && !p.isTemporary(l.Dir) {
+		list = append(list, l.Dir)
+	}
+	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return list
+}
+
+// inWords are the paths that the words name, and that are there.
+func (p *proposing) inWords(l Learned) (list []string) {
 	for _, word := range l.Words {
 		if _, value, isOption := strings.Cut(word, "="); isOption && !filepath.IsAbs(word) {
 			word = value
@@ -67,10 +77,6 @@ func (p *proposing) named(l Learned) (list []string) {
 			list = append(list, path)
 		}
 	}
-	if l.Dir != "" && !isShared(l.Dir, p.home) && !p.isGiven(l.Dir) && !p.isTemporary(l.Dir) {
-		list = append(list, l.Dir)
-	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return list
 }
 
@@ -100,7 +106,10 @@ func (p *proposing) use(path string, u uses) {
 	}
 	switch {
 	case p.isOfPackage(path):
-		if writes && exists(path) {
+		switch {
+		case u.has(watch.Change):
+			p.omit(path, true, "it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables")
+		case writes && exists(path):
 			p.add(path, true) // and no folder: a program is not to change itself
 		}
 		return

@@ -12,12 +12,22 @@ import (
 // landlockConfig is the newest revision of Landlock that is known here, or what the kernel has of it.
 var landlockConfig = landlock.V9.BestEffort()
 
-// restrictFiles gives up, on this thread and for what it starts, all files that the places do not have, and
-// signals and abstract sockets of all others.
-func restrictFiles(places []place) error {
-	rules := []landlock.Rule{landlock.PathAccess(llsys.AccessFSReadDir, "/")} // names only, and of the view only
-	for _, p := range places {
-		if p.Kind == link || p.Kind == hidden {
+// restrict gives up, on this thread and for what it starts, all files that the places do not have, and signals and
+// abstract sockets of all others.
+func (o *order) restrict() error {
+	var rules []landlock.Rule
+	config := landlockConfig
+	switch {
+	case !o.Bare:
+		config.HandledAccessNet = 0                                            // the network namespace has nothing else
+		rules = append(rules, landlock.PathAccess(llsys.AccessFSReadDir, "/")) // names only, and of the view only
+	default:
+		for _, port := range o.Ports {
+			rules = append(rules, landlock.ConnectTCP(port))
+		}
+	}
+	for _, p := range o.Places {
+		if p.Kind == link || p.Kind == hidden || o.Bare && p.Kind == temporary {
 			continue
 		}
 		info, err := os.Stat(p.Path)
@@ -41,9 +51,6 @@ func restrictFiles(places []place) error {
 		}
 		rules = append(rules, rule)
 	}
-	// TCP is left to the network namespace.
-	config := landlockConfig
-	config.HandledAccessNet = 0
 	fd, flags, err := config.NewRulesetFD(rules...)
 	if err != nil {
 		return fmt.Errorf("landlock: %w", err)

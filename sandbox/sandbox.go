@@ -36,8 +36,10 @@ type Options struct {
 	// Refused, if set, is called with each thing that the program was refused, as far as that is known, and once for each
 	// thing. It must return.
 	Refused func(Refusal)
-	// Weaker allows a start with less than the profile asks for, where the system cannot do it.
-	Weaker bool
+	// Weaker allows a start with less than the profile asks for, where the system cannot do it. Unconfined, if set, is
+	// then called with what is missing.
+	Weaker     bool
+	Unconfined func(missing []string)
 }
 
 // A Refusal is something that a confined program tried and may not.
@@ -47,6 +49,7 @@ type Refusal struct {
 	Allow  []string // what junction sandbox allow takes to allow it, such as --host example.com; empty where nothing does
 }
 
+// String returns a sentence for people.
 func (r Refusal) String() string {
 	return "was refused to " + r.What + ": " + r.Reason
 }
@@ -100,19 +103,40 @@ var certificates = harmless[len(harmless)-5:]
 // State says what of a program is confined on this system.
 type State struct {
 	Confined   []string          // such as "files"
-	Unconfined map[string]string // what is not, with the reason
+	Unconfined map[string]string // what is not, or not wholly, with the reason
 }
 
-// parts are what can be confined, in the order in which they are shown.
-var parts = []string{"files", "network", "processes", "system calls", "memory", "number of processes", "processor time"}
+// The parts of a State.
+const (
+	partFiles     = "files"
+	partHosts     = "network by host names"
+	partNetwork   = "network"
+	partProcesses = "other processes"
+	partCalls     = "system calls"
+	partMemory    = "memory"
+	partNumber    = "number of processes"
+	partCPU       = "processor time"
+)
 
+func (s *State) set(part, missing string) {
+	if missing == "" {
+		s.Confined = append(s.Confined, part)
+		return
+	}
+	if s.Unconfined == nil {
+		s.Unconfined = map[string]string{}
+	}
+	s.Unconfined[part] = missing
+}
+
+// String returns a line for people.
 func (s State) String() string {
 	text := "confined: " + strings.Join(s.Confined, ", ")
 	if len(s.Confined) == 0 {
 		text = "not confined"
 	}
 	for _, part := range slices.Sorted(maps.Keys(s.Unconfined)) {
-		text += fmt.Sprintf("; not %s: %s", part, s.Unconfined[part])
+		text += fmt.Sprintf("; not wholly %s: %s", part, s.Unconfined[part])
 	}
 	return text
 }

@@ -12,6 +12,10 @@ import (
 
 func TestMain(m *testing.M) {
 	Main()
+	if mark := os.Getenv(asParent); mark != "" {
+		playParent(mark)
+		return
+	}
 	if os.Getenv(hostile) != "" {
 		play()
 		return

@@ -15,6 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// errNoNamespaces says that this system lets this user have none, or that they cannot be furnished.
+var errNoNamespaces = errors.New("this system permits no user namespaces")
+
 // launchTime is how long a launcher may take.
 const launchTime = 20 * time.Second
 
@@ -23,6 +26,30 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	ended, err = s.launch(cmd, o, s.namespaces())
+	if err == nil || !errors.Is(err, errNoNamespaces) {
+		return ended, err
+	}
+	bare, temporary, err := s.bare(o, err)
+	if err != nil {
+		return nil, err
+	}
+	// What was started is spent.
+	again := &exec.Cmd{Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
+	ended, err = s.launch(again, bare, &syscall.SysProcAttr{Setsid: true})
+	if err != nil {
+		os.RemoveAll(temporary)
+		return nil, err
+	}
+	*cmd = *again
+	return func() {
+		ended()
+		os.RemoveAll(temporary)
+	}, nil
+}
+
+// launch starts the launcher and has it follow the order.
+func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr) (ended func(), err error) {
 	refuse := s.refusals()
 	g, lacking := newGroup(o, s.profile.CPU)
 	defer func() {
@@ -30,7 +57,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 			g.close(o, func(Refusal) {})
 		}
 	}()
-	if err := s.checkLimits(lacking); err != nil {
+	if err := s.checkLimits(o, lacking); err != nil {
 		return nil, err
 	}
 	o.Counted = g.folders["memory"] != ""
@@ -44,15 +71,15 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 		return nil, err
 	}
 	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = "/proc/self/exe", []string{launcherName}, []string{}, "/", []*os.File{theirs}
-	cmd.SysProcAttr = namespaces()
+	cmd.SysProcAttr = attributes
 	if err := cmd.Start(); err != nil {
 		control.Close()
-		return nil, fmt.Errorf("%w: this system permits no user namespaces: %w", ErrUnconfined, err)
+		return nil, fmt.Errorf("%w: %w", errNoNamespaces, err)
 	}
 	var outside *network
 	var seen *watched
 	if err = g.add(cmd.Process.Pid); err == nil {
-		outside, seen, err = s.attend(control, o, cmd, refuse)
+		outside, seen, err = s.attend(control, o, cmd.Process.Pid, refuse)
 	}
 	if err != nil {
 		control.Close()
@@ -63,20 +90,22 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	return func() {
 		control.Close()
 		seen.close()
-		outside.close()
+		if outside != nil {
+			outside.close()
+		}
 		g.close(o, refuse)
 	}, nil
 }
 
 // checkLimits says which limits of the profile cannot be kept without a control group.
-func (s *Sandbox) checkLimits(lacking map[string]string) error {
+func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 	p := s.profile
 	switch {
 	case s.o.Weaker:
 	case p.CPU > 0 && lacking["cpu"] != "":
 		return fmt.Errorf("%w: cpu %v: %s", ErrUnconfined, p.CPU, lacking["cpu"])
-	case p.Processes > 0 && lacking["pids"] != "" && os.Getuid() == 0: // the kernel counts those of others
-		return fmt.Errorf("%w: processes %d: root needs a control group for it: %s", ErrUnconfined, p.Processes, lacking["pids"])
+	case p.Processes > 0 && lacking["pids"] != "" && (o.Bare || os.Getuid() == 0):
+		return fmt.Errorf("%w: processes %d: %s", ErrUnconfined, p.Processes, lacking["pids"])
 	}
 	return nil
 }
@@ -124,13 +153,13 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 	p := s.profile
 	return order{
 		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.hosts().ports(),
-		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(),
+		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(), Learn: s.o.Record != nil,
 	}, nil
 }
 
 // namespaces are the kernel's: the process gets users, files, processes, a network and more of its own, and the
 // rights to furnish them, which it gives up before the program starts.
-func namespaces() *syscall.SysProcAttr {
+func (s *Sandbox) namespaces() *syscall.SysProcAttr {
 	uid, gid := os.Getuid(), os.Getgid()
 	return &syscall.SysProcAttr{
 		// A session of its own has no terminal, and is a process group, too.
@@ -152,7 +181,7 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // attend gives the launcher its order, and takes over the network, until the program runs.
-func (s *Sandbox) attend(control channel, o order, cmd *exec.Cmd, refuse func(Refusal)) (*network, *watched, error) {
+func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Refusal)) (*network, *watched, error) {
 	control.SetDeadline(time.Now().Add(launchTime))
 	if err := control.sendOrder(o); err != nil {
 		return nil, nil, fmt.Errorf("the launcher does not listen: %w", err)
@@ -179,11 +208,7 @@ func (s *Sandbox) attend(control channel, o order, cmd *exec.Cmd, refuse func(Re
 			}
 		case "watch":
 			if len(files) == 1 {
-				seen, err = s.watch(files[0], cmd.Process.Pid, o, outside)
-			}
-			if err != nil {
-				outside.close()
-				return nil, nil, err
+				seen = s.watch(files[0], launcher, o, outside, refuse)
 			}
 		case "started":
 			control.SetDeadline(time.Time{})
@@ -198,7 +223,7 @@ func (r report) failure() error {
 		return r.Errno
 	}
 	if errors.Is(r.Errno, unix.EPERM) || errors.Is(r.Errno, unix.EACCES) || errors.Is(r.Errno, unix.ENOSYS) {
-		return fmt.Errorf("%w: %s: %s", ErrUnconfined, r.Step, r.Error)
+		return fmt.Errorf("%w: %s: %s", errNoNamespaces, r.Step, r.Error)
 	}
 	return fmt.Errorf("confine %s: %s", r.Step, r.Error)
 }

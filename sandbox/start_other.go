@@ -17,3 +17,12 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	}
 	return func() {}, cmd.Start()
 }
+
+// Available says what is confined on this system.
+func Available() State {
+	var state State
+	for _, part := range []string{partFiles, partNetwork, partHosts, partProcesses, partCalls, partMemory, partNumber, partCPU} {
+		state.set(part, "junction has no sandbox for "+runtime.GOOS)
+	}
+	return state
+}

@@ -40,9 +40,24 @@ const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUT
 // Kinds of sockets, without their flags.
 const socketKind = 0xf
 
-// filter refuses the denied calls and those with denied arguments. noInternet refuses sockets of IPv4 and IPv6, too: it is for
-// where there is no network namespace.
-func filter(noInternet bool) ([]bpf.RawInstruction, error) {
+// deniedBare are calls that only namespaces would confine: those for memory that others share, and for what Landlock does not look
+// at, which are owners, modes, times and attributes of files.
+var deniedBare = []int{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN,
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt, setFileAttr,
+}
+
+// Calls that are newer than package unix.
+const (
+	setXattrAt    = 463
+	removeXattrAt = 466
+	setFileAttr   = 469
+)
+
+// filter refuses the denied calls and those with denied arguments. Where there are no namespaces, bare refuses sockets with
+// names in the file system, which no Landlock before Linux 7 does, and shared memory; offline those of IPv4 and IPv6.
+func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	const (
 		refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 		unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // so that libraries do it in another way
@@ -69,14 +84,18 @@ func filter(noInternet bool) ([]bpf.RawInstruction, error) {
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: 3},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: tioclinux, SkipTrue: 2},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSETD, SkipTrue: 1}, allow, no)
+	named, also := allow, []int(nil)
+	if bare {
+		named, also = no, slices.Concat(deniedBare, deniedBareHere)
+	}
 	socket := []bpf.Instruction{
 		arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_PACKET, SkipFalse: 1}, no, bpf.TAX{},
-		arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipFalse: 1}, allow,
+		arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipFalse: 1}, named,
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipFalse: 4},
 		arg(2), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.NETLINK_ROUTE, SkipFalse: 1}, allow, no,
 	}
-	if !noInternet {
+	if !offline {
 		socket = append(socket,
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 1},
 			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipFalse: 3},
@@ -84,15 +103,15 @@ func filter(noInternet bool) ([]bpf.RawInstruction, error) {
 	}
 	on(unix.SYS_SOCKET, append(socket, no)...)
 	on(unix.SYS_SOCKETPAIR, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipFalse: 1}, allow, no)
-	for _, number := range slices.Concat(denied, deniedHere) {
+	for _, number := range slices.Concat(denied, deniedHere, also) {
 		on(number, no)
 	}
 	return bpf.Assemble(append(f, allow))
 }
 
 // restrictCalls gives up the denied calls, on this thread and for what it starts. It must have given up privileges before.
-func restrictCalls(noInternet bool) error {
-	raw, err := filter(noInternet)
+func restrictCalls(bare, offline bool) error {
+	raw, err := filter(bare, offline)
 	if err != nil {
 		return err
 	}

@@ -10,3 +10,5 @@ const (
 
 // deniedHere are denied calls of this architecture.
 var deniedHere = []int{unix.SYS_NFSSERVCTL}
+
+var deniedBareHere []int

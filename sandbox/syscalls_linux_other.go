@@ -4,6 +4,6 @@ package sandbox
 
 import "errors"
 
-func restrictCalls(bool) error {
+func restrictCalls(bare, offline bool) error {
 	return errors.New("system calls are filtered on amd64 and arm64 only")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -23,15 +24,14 @@ type watched struct {
 func (s *Sandbox) isWatched() bool { return s.o.Refused != nil || s.o.Record != nil }
 
 // watch answers at the listener that a launcher made, until all that it started has ended.
-func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network) (*watched, error) {
+func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) *watched {
 	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", launcher), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		listener.Close()
-		return nil, fmt.Errorf("file system of the sandbox: %w", err)
+		root = -1 // then what is hidden is not named; without namespaces nothing is
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
-	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: n.refuse, folders: map[string]int{}, named: map[string]bool{}}
+	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
@@ -39,17 +39,20 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network) (*
 			n.learn(record, a)
 		}}
 	}
+	if s.o.Record == nil {
+		r.nameWords(o)
+	}
 	watcher := watch.New(listener, options)
 	go func() {
 		defer close(w.done)
 		watcher.Run(ctx) // its end is that of the program; what goes wrong costs only that refusals are not named
 	}()
-	return w, nil
+	return w
 }
 
 // sendListener has the parent see what the program accesses, where this system can.
-func sendListener(control channel) error {
-	listener, err := watch.Install()
+func (o *order) sendListener(control channel) error {
+	listener, err := watch.Install(o.Learn)
 	if err != nil { // another one watches this process already, or the system cannot: refusals are not named then
 		return control.send(report{Step: "watch"}, nil)
 	}
@@ -63,7 +66,9 @@ func (w *watched) close() {
 	}
 	w.cancel()
 	<-w.done
-	unix.Close(w.root)
+	if w.root >= 0 {
+		unix.Close(w.root)
+	}
 }
 
 // isGivenAnyway reports whether a path is none that a profile has to name; it is asked for each call.
@@ -85,6 +90,7 @@ type refusing struct {
 	places  []place // those above others first
 	home    string
 	dir     string // that the program is started in, which is looked at in any case
+	isBare  bool   // it sees all files, and may open few of them
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
@@ -94,9 +100,33 @@ func (r *refusing) skip(a watch.Access) bool {
 	return a.Path == "" || a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
 }
 
+// nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
+// whether a folder is there, and gives up, opens nothing.
+func (r *refusing) nameWords(o order) {
+	l := Learned{Dir: o.Dir}
+	if len(o.Argv) > 1 {
+		l.Words = slices.Clone(o.Argv[1:])
+	}
+	inherited := os.Environ()
+	for _, pair := range o.Env {
+		if name, value, _ := strings.Cut(pair, "="); !slices.Contains(harmless, name) && name != "TMPDIR" && name != "PWD" && !slices.Contains(inherited, pair) {
+			l.Words = append(l.Words, value)
+		}
+	}
+	for _, path := range (&proposing{home: r.home}).inWords(l) {
+		real, err := filepath.EvalSymlinks(path)
+		if p := r.place(real); err == nil && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
+			r.say(false, "read", path, "its command line or environment names it")
+		}
+	}
+}
+
 // see is called when an access may have been tried already.
 func (r *refusing) see(a watch.Access) {
 	if a.Kind != watch.Write && a.Kind != watch.Change {
+		if r.isBare && a.Kind == watch.Look {
+			return
+		}
 		if r.isHidden(a.Path) {
 			r.say(a.Kind == watch.Connect, "read", a.Path, "it is not in its profile")
 		}
@@ -108,11 +138,11 @@ func (r *refusing) see(a watch.Access) {
 	}
 	p := r.place(path)
 	switch {
-	case p != nil && p.Kind == temporary && p.Path == r.home:
+	case p != nil && p.Kind == temporary && p.Path == r.home && !r.isBare:
 		if !isShared(path, r.home) {
 			r.say(true, "keep what it writes to", a.Path, "its home folder is a temporary one, which ends with it")
 		}
-	case p != nil && p.Kind != shown:
+	case p != nil && p.Kind != shown && (!r.isBare || p.Kind != temporary):
 	case exists(filepath.Dir(path)):
 		r.say(true, "write", a.Path, "it is not in its profile")
 	}
@@ -120,6 +150,11 @@ func (r *refusing) see(a watch.Access) {
 
 // isHidden reports whether there is a file that the program does not see.
 func (r *refusing) isHidden(path string) bool {
+	if r.isBare {
+		real, err := filepath.EvalSymlinks(path)
+		p := r.place(real)
+		return err == nil && (p == nil || p.Kind == temporary)
+	}
 	if _, err := os.Lstat(path); err != nil {
 		return false
 	}
@@ -164,5 +199,9 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	if writes {
 		flag = "--write"
 	}
-	r.refuse(Refusal{What: verb + " " + path, Reason: reason, Allow: []string{flag, path}})
+	allow := path
+	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
+		allow = dir // in which a file is to be made, often under a name for a moment
+	}
+	r.refuse(Refusal{What: verb + " " + path, Reason: reason, Allow: []string{flag, allow}})
 }

@@ -4,6 +4,7 @@ package watch
 
 import (
 	"fmt"
+	"maps"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -17,11 +18,17 @@ const (
 	dataArgs   = 16
 )
 
-// filter asks the listener about the calls of the table, and allows all others.
+// filter asks the listener about the calls of the table, or about those that do more than to look, and allows all others.
 // Those of another architecture, such as 32-bit programs, are not seen.
-func filter() ([]bpf.RawInstruction, error) {
-	length := 3 + len(table()) + 2
-	for _, c := range table() {
+func filter(looks bool) ([]bpf.RawInstruction, error) {
+	asked := table()
+	if !looks {
+		maps.DeleteFunc(asked, func(_ int, c call) bool {
+			return c.names[0].kind == Look || c.address
+		})
+	}
+	length := 3 + len(asked) + 2
+	for _, c := range asked {
 		if c.flags != 0 {
 			length += 2
 		}
@@ -32,7 +39,7 @@ func filter() ([]bpf.RawInstruction, error) {
 	f = append(f, bpf.LoadAbsolute{Off: dataArch, Size: 4})
 	f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: auditArch, SkipTrue: allow()})
 	f = append(f, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
-	for number, c := range table() {
+	for number, c := range asked {
 		if c.flags == 0 {
 			f = append(f, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: ask()})
 			continue
@@ -48,10 +55,11 @@ func filter() ([]bpf.RawInstruction, error) {
 // Install makes the kernel ask at the returned listener before each call of the
 // calling thread, and of what it starts, that names a file or an address. The
 // thread must be locked and must not be able to gain privileges (PR_SET_NO_NEW_PRIVS).
+// Without looks it asks only where a file is opened, run or changed: a program looks at files far more often.
 // From then on such calls wait until a Watcher runs at the listener, and fail
 // with ENOSYS when the last copy of it is closed.
-func Install() (listener int, err error) {
-	raw, err := filter()
+func Install(looks bool) (listener int, err error) {
+	raw, err := filter(looks)
 	if err != nil {
 		return -1, err
 	}

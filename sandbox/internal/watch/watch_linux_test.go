@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -56,7 +57,7 @@ func launch() {
 	fail(err)
 	fail(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 	unix.CloseOnExec(3)
-	listener, err := Install()
+	listener, err := Install(os.Getenv(childEnv+"_NO_LOOKS") == "")
 	fail(err)
 	fail(unix.Sendmsg(3, []byte{0}, unix.UnixRights(listener), nil, 0))
 	unix.Close(listener)
@@ -256,6 +257,21 @@ func TestEachCallThatNamesAFileOrAnAddressIsSeen(t *testing.T) {
 	}
 }
 
+func TestWhatIsOnlyLookedAtNeedNotBeAsked(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv(childEnv+"_NO_LOOKS", "1")
+	_, accesses := run(t, Options{}, "uses everything", os.Args[0], dir)
+	kinds := map[Kind]int{}
+	for _, a := range accesses {
+		if strings.HasPrefix(a.Path, dir+"/") || a.Address != "" {
+			kinds[a.Kind]++
+		}
+	}
+	if want := map[Kind]int{Look: 1, Read: 2, Write: 6, Change: 6, Run: 1}; !maps.Equal(kinds, want) { // an open may be a look, too
+		t.Errorf("got %v, want %v", kinds, want)
+	}
+}
+
 func TestAProgramOfManyThreadsIsSeenWhole(t *testing.T) {
 	dir := t.TempDir()
 	_, accesses := run(t, Options{}, "has threads", os.Args[0], dir)
@@ -355,7 +371,7 @@ func TestRunEndsWhenWhoeverAskedWasKilled(t *testing.T) {
 }
 
 func TestTheFilterAllowsWhatNamesNothing(t *testing.T) {
-	raw, err := filter()
+	raw, err := filter(true)
 	if err != nil {
 		t.Fatal(err)
 	}
