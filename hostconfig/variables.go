@@ -41,7 +41,7 @@ var expressions = sync.OnceValue(func() words {
 // A translation carries values from a host's variables to Junction's.
 type translation struct {
 	from    dialect
-	project string // the folder of the project; empty for a person's own file
+	project string     // the folder of the project; empty for a person's own file
 	given   []Variable // what the host's own variables are, for a dialect that keeps them
 	needs   []string
 	notes   []string
