@@ -254,6 +254,9 @@ func ownProgram() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if path := filepath.ToSlash(self); strings.Contains(path, "/go-build") && strings.Contains(path, "/exe/") {
+		return "", errors.New("this program is one of go run, which is gone when it ends: install it with go install, and run that")
+	}
 	if found, err := exec.LookPath("junction"); err == nil && filepath.IsAbs(found) && realPath(found) == realPath(self) {
 		return found, nil
 	}
