@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// maxTimeout is the longest timeout that is carried over: the longest that a file of Junction's can have.
+const maxTimeout = 24 * time.Hour
+
 // A Carried is an entry as a file of Junction's own writes it: with variables of Junction's.
 type Carried struct {
 	Name         string
@@ -189,7 +192,7 @@ func (r *carrier) limits(m member) {
 		return
 	}
 	n, err := strconv.ParseFloat(strings.ReplaceAll(m.value.text, "_", ""), 64)
-	if err != nil || !(n > 0 && n*float64(unit) <= float64(24*time.Hour)) || m.value.kind != scalar {
+	if err != nil || !(n > 0 && n*float64(unit) <= float64(maxTimeout)) || m.value.kind != scalar {
 		if d, isDuration := time.ParseDuration(m.value.text); isDuration == nil && d > 0 && r.e.host.variables == junctions {
 			*to = d
 			return
@@ -329,7 +332,7 @@ func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	for _, c := range list {
 		m.put = append(m.put, piece{name: c.Name, value: c.entry()})
 	}
-	return d.rearranged([]move{m})
+	return d.rearranged(moves{&m})
 }
 
 // Is reports whether two entries start or call the same, in the same way. A secret that is kept stands for any text.
@@ -364,4 +367,21 @@ func sameText(a, b string) bool {
 		a, b = b, a
 	}
 	return false
+}
+
+// Variables are those of the environment that the entry cannot do without, each once.
+func (c *Carried) Variables() (names []string) {
+	written := append([]string{c.Command, c.Dir, c.EnvFile, c.URL}, c.Args...)
+	for _, v := range slices.Concat(c.Env, c.Headers, c.OAuth) {
+		written = append(written, v.Value)
+	}
+	for _, text := range written {
+		for _, found := range expressions().env.FindAllStringSubmatch(text, -1) {
+			names = append(names, found[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { // of folders
+		return expressions().folder.MatchString(name)
+	})
 }

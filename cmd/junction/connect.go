@@ -205,6 +205,9 @@ func (c *connecting) readFiles() error {
 				continue
 			}
 			link.instead = append(link.instead, e)
+			if it.read != nil {
+				c.to.Pass = append(c.to.Pass, it.read.Variables()...)
+			}
 		}
 		c.links = append(c.links, link)
 	}
@@ -218,7 +221,8 @@ func (c *connecting) endpoint(ctx context.Context) error {
 		if err != nil {
 			return &connectError{err}
 		}
-		c.to = hostconfig.Endpoint{Command: program, Args: []string{"up", "--stdio", "--config", c.path}}
+		slices.Sort(c.to.Pass)
+		c.to = hostconfig.Endpoint{Command: program, Args: []string{"up", "--stdio", "--config", c.path}, Pass: slices.Compact(c.to.Pass)}
 		if c.profile != "" {
 			c.to.Args = append(c.to.Args, "--profile", c.profile)
 		}

@@ -65,8 +65,8 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 		t.Fatal("junction tap took the connection back")
 	}
 	runs(t, "", "import", "cursor", "--yes").expect(t, exitOK, "junction: is not taken: it is junction itself\nNothing is new", "")
-	if got := runs(t, "", "list", "--names"); strings.Contains(got.stdout, "junction") { // it would start itself
-		t.Errorf("junction lists itself: %s", got.stdout)
+	if got := runs(t, "", "list"); got.code != exitOK || !strings.HasPrefix(got.stdout, "calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\njunction  (defined") { // it would start itself
+		t.Errorf("it lists %s", got.stdout)
 	}
 
 	runs(t, "", "disconnect", "cursor").expect(t, exitOK, "~/.cursor/mcp.json is as it was.\n", "")
@@ -149,6 +149,15 @@ func TestWhatCannotBeTakenStaysInTheHost(t *testing.T) {
 	}
 	runs(t, "", "disconnect", "claude-code").expect(t, exitOK, "is as it was", "")
 	if now := readTap(t, path); now != before {
+		t.Errorf("it is %s", now)
+	}
+}
+
+// Hosts give what they start less than their own environment.
+func TestVariablesThatTheServersNeedGoThroughTheHost(t *testing.T) {
+	home := hostFiles(t)
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "in place of github, web, gateway\n", "")
+	if now := readTap(t, filepath.Join(home, ".cursor", "mcp.json")); !strings.Contains(now, "\"env\": {\r\n        \"LOG\": \"${env:LOG}\"\r\n      }\r\n") {
 		t.Errorf("it is %s", now)
 	}
 }

@@ -19,6 +19,7 @@ import (
 type importing struct {
 	*app
 	yes, dry, keep bool
+	named          bool // the person named the files
 
 	journal hostconfig.Journal
 	records []*hostconfig.Record // of files that junction connect or tap changed
@@ -35,6 +36,7 @@ type imported struct {
 	host  hostconfig.Host
 	file  string
 	entry *hostconfig.Entry
+	read  *hostconfig.Carried // nil: junction cannot use it
 	as    *hostconfig.Carried // nil: it is not taken
 	same  string              // the entry that is the same, by its name; as is nil then
 	why   string              // it is not taken, or got another name
@@ -153,12 +155,17 @@ func (i *importing) open() (err error) {
 
 // readHost reads the files of a host.
 func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
-	var files []hostconfig.File
-	for _, path := range distinctFiles(paths) {
-		files = append(files, hostconfig.File{Path: path})
-	}
-	if len(files) == 0 {
-		files = hostconfig.Files(h, hostconfig.Options{})
+	files := hostconfig.Files(h, hostconfig.Options{})
+	if len(paths) > 0 {
+		var named []hostconfig.File
+		for _, path := range distinctFiles(paths) {
+			f := hostconfig.File{Path: path}
+			if k := slices.IndexFunc(files, func(f hostconfig.File) bool { return realPath(f.Path) == realPath(path) }); k >= 0 {
+				f.Project = files[k].Project
+			}
+			named = append(named, f)
+		}
+		files, i.named = named, true
 	}
 	if len(files) == 0 && !quiet {
 		why := "it has no configuration file here; name one with --file"
@@ -199,11 +206,16 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		it.why = fmt.Sprintf("it is only for %s; run junction import there", shortened(e.Scope))
 		return it
 	}
+	if f.Project != "" && i.yes && !i.named { // of a repository that anybody may have written
+		it.why = "it is of a project's file, which need not be yours: run junction import without --yes, or name the file with --file"
+		return it
+	}
 	c, err := e.Carry(f.Project)
 	if err != nil {
 		it.why = err.Error()
 		return it
 	}
+	it.read = c
 	for _, other := range i.there {
 		if other.Is(c) {
 			it.same = other.Name

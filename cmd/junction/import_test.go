@@ -151,6 +151,30 @@ func TestAnImportKeepsWhatIsInTheFileAlready(t *testing.T) {
 	runs(t, "", "import", "cherry-studio").expect(t, exitOK, "Cherry Studio keeps its servers in a database of its own", "")
 }
 
+// Whoever wrote a repository must not get their servers into a person's own file unseen.
+func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
+	alone(t)
+	home, _ := os.Getwd()
+	project := filepath.Join(home, "p")
+	path := filepath.Join(project, ".cursor", "mcp.json")
+	writeTap(t, filepath.Join(project, ".git", "HEAD"), "")
+	writeTap(t, path, `{"mcpServers": {"team": {"command": "./serve", "args": ["${workspaceFolder}/data"]}}}`)
+	t.Chdir(project)
+	own := filepath.Join(home, "junction", "mcp.json")
+	runs(t, "", "import", "--all", "--yes").expect(t, exitOK, "team: is not taken: it is of a project's file, which need not be yours", "")
+	if _, err := os.Stat(own); err == nil {
+		t.Fatalf("it is %s", readTap(t, own))
+	}
+	if err, said := asked(t, "no\n", "cursor"); err == nil || !strings.Contains(said, "team (stdio): "+filepath.Join(project, "serve")) {
+		t.Errorf("got %v, %s", err, said)
+	}
+	runs(t, "", "import", "cursor", "--yes", "--file", path).expect(t, exitOK, "Added", "")
+	want := "{\n  \"mcpServers\": {\n    \"team\": {\n      \"command\": " + quoteJSON(filepath.Join(project, "serve")) + ",\n      \"args\": [" + quoteJSON(project+"/data") + "],\n      \"cwd\": " + quoteJSON(project) + "\n    }\n  }\n}\n"
+	if now := readTap(t, own); now != want {
+		t.Errorf("it is\n%s\nwant\n%s", now, want)
+	}
+}
+
 // asked runs an import at which a person types.
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
