@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// maxTimeout is the longest timeout that is carried over: the longest that a file of Junction's can have.
+const maxTimeout = 24 * time.Hour
+
 // A Carried is an entry as a file of Junction's own writes it: with variables of Junction's.
 type Carried struct {
 	Name         string
@@ -112,6 +115,26 @@ func (r *carrier) member(m member) error {
 		} else if r.e.host.ID == "gemini" && v.text != "" {
 			r.Type = cmp.Or(r.Type, "sse")
 		}
+	case m.name == "type" || m.name == "transport":
+		r.Type = kindOf(v.text, r.e.host.ID)
+	case m.name == "disabled" || m.name == "enabled" || m.name == "isActive":
+		r.Disabled = r.Disabled || v.text == map[bool]string{true: "true", false: "false"}[m.name == "disabled"]
+	case m.name == "name":
+		if r.e.host.ID == "cherry-studio" && v.kind == text { // whose keys are identifiers
+			r.Name = cmp.Or(v.text, r.Name)
+		}
+	case m.name == "source" && v.text == "custom":
+	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // it says nothing
+	default:
+		return r.remote(m)
+	}
+	return nil
+}
+
+// remote reads what an entry with an address has.
+func (r *carrier) remote(m member) error {
+	v := m.value
+	switch {
 	case m.name == "headers" || m.name == "http_headers":
 		return r.variables(m, &r.Headers)
 	case m.name == "env_http_headers":
@@ -132,10 +155,6 @@ func (r *carrier) member(m member) error {
 				return err
 			}
 		}
-	case m.name == "type" || m.name == "transport":
-		r.Type = kindOf(v.text, r.e.host.ID)
-	case m.name == "disabled" || m.name == "enabled" || m.name == "isActive":
-		r.Disabled = r.Disabled || v.text == map[bool]string{true: "true", false: "false"}[m.name == "disabled"]
 	case (m.name == "oauth" || m.name == "auth") && v.kind == object:
 		for _, inner := range v.members {
 			switch name := strings.ToLower(strings.ReplaceAll(inner.name, "_", "")); {
@@ -149,20 +168,14 @@ func (r *carrier) member(m member) error {
 		}
 	case m.name == "headersHelper" || m.name == "authProviderType":
 		return fmt.Errorf("only the host itself can do what %q says", m.name)
-	case m.name == "name":
-		if r.e.host.ID == "cherry-studio" && v.kind == text { // whose keys are identifiers
-			r.Name = cmp.Or(v.text, r.Name)
-		}
-	case m.name == "source" && v.text == "custom":
-	case len(v.items)+len(v.members) == 0 && v.kind >= list, v.kind == scalar && (v.text == "null" || v.text == "false"): // it says nothing
 	default:
-		return r.limits(m)
+		r.limits(m)
 	}
 	return nil
 }
 
 // limits reads how long the server may take.
-func (r *carrier) limits(m member) error {
+func (r *carrier) limits(m member) {
 	unit, to := time.Second, &r.Timeout
 	switch m.name {
 	case "timeout":
@@ -176,19 +189,18 @@ func (r *carrier) limits(m member) error {
 		unit, to = time.Millisecond, &r.StartTimeout
 	default:
 		r.Left = append(r.Left, m.name)
-		return nil
+		return
 	}
 	n, err := strconv.ParseFloat(strings.ReplaceAll(m.value.text, "_", ""), 64)
-	if err != nil || !(n > 0 && n*float64(unit) <= float64(24*time.Hour)) || m.value.kind != scalar {
+	if err != nil || !(n > 0 && n*float64(unit) <= float64(maxTimeout)) || m.value.kind != scalar {
 		if d, isDuration := time.ParseDuration(m.value.text); isDuration == nil && d > 0 && r.e.host.variables == junctions {
 			*to = d
-			return nil
+			return
 		}
 		r.Left = append(r.Left, m.name)
-		return nil
+		return
 	}
 	*to = time.Duration(n * float64(unit))
-	return nil
 }
 
 func kindOf(written, host string) string {
@@ -320,7 +332,7 @@ func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	for _, c := range list {
 		m.put = append(m.put, piece{name: c.Name, value: c.entry()})
 	}
-	return d.rearranged([]move{m})
+	return d.rearranged(moves{&m})
 }
 
 // Is reports whether two entries start or call the same, in the same way. A secret that is kept stands for any text.
@@ -355,4 +367,21 @@ func sameText(a, b string) bool {
 		a, b = b, a
 	}
 	return false
+}
+
+// Variables are those of the environment that the entry cannot do without, each once.
+func (c *Carried) Variables() (names []string) {
+	written := append([]string{c.Command, c.Dir, c.EnvFile, c.URL}, c.Args...)
+	for _, v := range slices.Concat(c.Env, c.Headers, c.OAuth) {
+		written = append(written, v.Value)
+	}
+	for _, text := range written {
+		for _, found := range expressions().env.FindAllStringSubmatch(text, -1) {
+			names = append(names, found[1])
+		}
+	}
+	slices.Sort(names)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { // of folders
+		return expressions().folder.MatchString(name)
+	})
 }

@@ -120,6 +120,7 @@ extensions:
     type: builtin
   junction:
     name: "junction"
+    description: "Junction"
     type: "stdio"
     enabled: true
     cmd: "/opt/junction"
@@ -140,13 +141,13 @@ extensions:
 		{"codex", "config.toml", "model = 'x'", "model = 'x'\n\n[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n"},
 		{"codex", "config.toml", "mcp_servers = {}\nmodel = 'x'\n", "mcp_servers = {junction = {command = \"/opt/junction\", args = [\"up\", \"--stdio\"]}}\nmodel = 'x'\n"},
 		{"codex", "config.toml", "[mcp_servers]\n[other]\na = 1\n", "[mcp_servers]\n[other]\na = 1\n\n[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n"},
-		{"goose", "config.yaml", "", "extensions:\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
-		{"goose", "config.yaml", "# mine\nGOOSE_MODEL: x", "# mine\nGOOSE_MODEL: x\nextensions:\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
-		{"goose", "config.yaml", "extensions: {} # none\nA: b\n", "extensions:  # none\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\nA: b\n"},
+		{"goose", "config.yaml", "", "extensions:\n  junction:\n    name: \"junction\"\n    description: \"Junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
+		{"goose", "config.yaml", "# mine\nGOOSE_MODEL: x", "# mine\nGOOSE_MODEL: x\nextensions:\n  junction:\n    name: \"junction\"\n    description: \"Junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
+		{"goose", "config.yaml", "extensions: {} # none\nA: b\n", "extensions:  # none\n  junction:\n    name: \"junction\"\n    description: \"Junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\nA: b\n"},
 		{"continue", "config.yaml", "name: x\nmcpServers:\n", "name: x\nmcpServers:\n  - name: \"junction\"\n    command: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
 		{"continue", "config.yaml", "mcpServers: []\nname: x\n", "mcpServers: \n  - name: \"junction\"\n    command: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\nname: x\n"},
 		{"continue", "config.yaml", "", "name: Junction\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: \"junction\"\n    command: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n"},
-		{"goose", "config.yaml", "    A: b\n    extensions: null\n", "    A: b\n    extensions: \n      junction:\n        name: \"junction\"\n        type: \"stdio\"\n        enabled: true\n        cmd: \"/opt/junction\"\n        args: [\"up\", \"--stdio\"]\n"},
+		{"goose", "config.yaml", "    A: b\n    extensions: null\n", "    A: b\n    extensions: \n      junction:\n        name: \"junction\"\n        description: \"Junction\"\n        type: \"stdio\"\n        enabled: true\n        cmd: \"/opt/junction\"\n        args: [\"up\", \"--stdio\"]\n"},
 	} {
 		h, _, _ := LookupHost(test.host)
 		d, err := Parse(h, test.path, []byte(test.data))
@@ -202,8 +203,43 @@ func TestEveryHostGetsAnAddressAsItWritesThem(t *testing.T) {
 			t.Errorf("%s: %+v\n%s", h.ID, e, after)
 			continue
 		}
-		if c, err := e.Carry(""); err != nil || c.URL != e.URL || len(c.Left)+len(c.Notes)+len(c.Needs) > 0 {
+		if c, err := e.Carry(""); err != nil || c.URL != e.URL || len(c.Notes)+len(c.Needs) > 0 {
 			t.Errorf("%s: %v, %+v", h.ID, err, c)
+		}
+	}
+}
+
+func TestVariablesGoThroughAHostAsItWritesThem(t *testing.T) {
+	to := upStdio
+	to.Pass = []string{"A", "B"}
+	for _, test := range []struct{ host, path, want string }{
+		{"claude-code", "a.json", `"env": {"A": "${A}", "B": "${B}"}`},
+		{"cursor", "a.json", `"env": {"A": "${env:A}", "B": "${env:B}"}`},
+		{"vscode", "a.json", `"env": {"A": "${env:A}", "B": "${env:B}"}`},
+		{"gemini", "a.json", `"env": {"A": "$A", "B": "$B"}`},
+		{"codex", "a.toml", `env_vars = ["A", "B"]`},
+		{"zed", "a.json", ""},
+	} {
+		h, _, _ := LookupHost(test.host)
+		value, err := h.entry(to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		syntax, _ := syntaxOf(test.path)
+		last := value.members[len(value.members)-1]
+		if got := encodeMember(last.name, encode(last.value, syntax), syntax); last.name == "args" && test.want != "" || last.name != "args" && strings.Trim(got, `"`) != strings.Trim(test.want, `"`) {
+			t.Errorf("%s: got %s", test.host, got)
+		}
+	}
+	for _, test := range []struct {
+		c    Carried
+		want string
+	}{
+		{Carried{Command: "${B}", Args: []string{"${A:-x}", "${secret:C}", "${workspaceFolder}", "a ${env:D} ${B}"}, Env: []Variable{{"X", "${E}"}}, Headers: []Variable{{"Y", "Bearer ${F}"}}}, "B D E F"},
+		{Carried{URL: "https://${H}/"}, "H"},
+	} {
+		if got := strings.Join(test.c.Variables(), " "); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}
 }
@@ -238,7 +274,7 @@ func TestInAFileThatSomebodyChangedTheServersComeBackInThePlaceOfJunction(t *tes
 		{"YAML", "goose", "config.yaml", "extensions:\n  a:\n    cmd: x # d\n    args:\n    - b\n    type: stdio\n  # of c\n  c:\n    type: builtin\n",
 			"extensions:", "A: b\nextensions:", "A: b\nextensions:\n  a:\n    cmd: x # d\n    args:\n    - b\n    type: stdio\n  # of c\n  c:\n    type: builtin\n", ""},
 		{"YAML with another indentation", "goose", "config.yaml", "extensions:\n  a:\n    cmd: x # d\n",
-			"extensions:\n  junction:\n    name: \"junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n",
+			"extensions:\n  junction:\n    name: \"junction\"\n    description: \"Junction\"\n    type: \"stdio\"\n    enabled: true\n    cmd: \"/opt/junction\"\n    args: [\"up\", \"--stdio\"]\n",
 			"extensions:\n    junction: {cmd: J}\n    new: {cmd: y}\n", "extensions:\n    a:\n      cmd: \"x\"\n    new: {cmd: y}\n", ""},
 		{"YAML in a list", "continue", "config.yaml", "mcpServers:\n- command: x # d\n  name: a\n- name: b\n  url: https://b.example\n",
 			"mcpServers:", "name: y\nmcpServers:", "name: y\nmcpServers:\n- command: x # d\n  name: a\n- name: b\n  url: https://b.example\n", ""},

@@ -14,6 +14,8 @@ type Endpoint struct {
 	Command string
 	Args    []string
 	URL     string // in place of a command
+	// Pass are variables of the host's environment that the program needs: many hosts keep theirs to themselves.
+	Pass []string
 }
 
 // entry is how the host writes that.
@@ -43,22 +45,28 @@ func (h Host) entry(to Endpoint) (*node, error) {
 	}
 	add(names.command, newText(to.Command))
 	add(names.args, newTexts(to.Args))
+	if len(to.Pass) == 0 {
+		return n, nil
+	}
+	if h.ID == "codex" {
+		add("env_vars", newTexts(to.Pass))
+		return n, nil
+	}
+	pattern := map[dialect]string{bareBraces: "${%s}", envBraces: "${env:%s}", inputBraces: "${env:%s}", dollars: "$%s"}[h.variables]
+	env := &node{kind: object}
+	for _, name := range to.Pass {
+		env.members = append(env.members, member{name: name, value: newText(fmt.Sprintf(pattern, name))})
+	}
+	if pattern != "" { // without variables no entry of the host can have needed one
+		add(names.env, env)
+	}
 	return n, nil
 }
 
 // Connect makes the file in which one entry for an endpoint stands in the place of others, which may be none. Without an
 // endpoint the others are only taken out. Everything else in it is as it was.
 func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Change, err error) {
-	var moves []move
-	at := func(scope, path string) *move {
-		for i := range moves {
-			if moves[i].at.scope == scope && moves[i].at.path == path {
-				return &moves[i]
-			}
-		}
-		moves = append(moves, move{at: d.place(scope, path)})
-		return &moves[len(moves)-1]
-	}
+	var all moves
 	if to != nil {
 		home := d.home()
 		c = Change{Name: OwnName, Path: home.path, Added: true}
@@ -71,15 +79,15 @@ func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Chan
 		if err != nil {
 			return nil, c, err
 		}
-		m := at("", home.path)
+		m := all.at(home)
 		m.put = append(m.put, piece{name: OwnName, value: value})
 	}
 	for _, e := range instead {
-		m := at(e.Scope, e.path)
+		m := all.at(d.place(e.Scope, e.path))
 		m.take = append(m.take, e)
 		c.Took = append(c.Took, Taken{e.Name, e.Scope, e.path})
 	}
-	after, err = d.rearranged(moves)
+	after, err = d.rearranged(all)
 	return after, c, err
 }
 
@@ -110,19 +118,10 @@ func (d *Document) place(scope, path string) place {
 // left are those that it has again, otherwise.
 func disconnected(before, now *Document, c Change) (data []byte, left []string, err error) {
 	for _, asWritten := range []bool{true, false} {
-		var moves []move
+		var all moves
 		left = nil
-		at := func(scope, path string) *move {
-			for i := range moves {
-				if moves[i].at.scope == scope && moves[i].at.path == path {
-					return &moves[i]
-				}
-			}
-			moves = append(moves, move{at: now.place(scope, path)})
-			return &moves[len(moves)-1]
-		}
 		if ours := now.entryAt(Taken{c.Name, c.Scope, c.Path}); c.Added && ours != nil {
-			m := at(c.Scope, c.Path)
+			m := all.at(now.place(c.Scope, c.Path))
 			m.take = append(m.take, ours)
 		}
 		for _, t := range c.Took {
@@ -140,10 +139,10 @@ func disconnected(before, now *Document, c Change) (data []byte, left []string, 
 			if asWritten {
 				p.raw = before.written(was)
 			}
-			m := at(t.Scope, t.Path)
+			m := all.at(now.place(t.Scope, t.Path))
 			m.put = append(m.put, p)
 		}
-		if data, err = now.rearranged(moves); err == nil {
+		if data, err = now.rearranged(all); err == nil {
 			return data, left, nil
 		}
 	}

@@ -90,7 +90,7 @@ func Hosts() []Host {
 		{ID: "goose", Name: "Goose", Programs: []string{"goose"}, Reload: "start a new session",
 			user:  []string{"<goose>/config.yaml"},
 			paths: []string{"extensions"}, root: "extensions", names: names{"cmd", "args", "envs", []string{"uri"}, []string{"headers"}},
-			form: form{[]string{"name=junction", "type=stdio", "enabled=true"}, []string{"name=junction", "type=streamable_http", "enabled=true"}, "uri"}, variables: keyring},
+			form: form{[]string{"name=junction", "description=Junction", "type=stdio", "enabled=true"}, []string{"name=junction", "description=Junction", "type=streamable_http", "enabled=true"}, "uri"}, variables: keyring},
 		{ID: "lmstudio", Name: "LM Studio", Programs: []string{"lms"}, Reload: bySelf,
 			user: []string{"<home>/.lmstudio/mcp.json", "<home>/.cache/lm-studio/mcp.json"},
 			form: form{urlName: "url"}, variables: plainText, milliseconds: true},

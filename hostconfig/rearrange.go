@@ -20,11 +20,25 @@ type move struct {
 	put  []piece
 }
 
+// moves are those of several places.
+type moves []*move
+
+// at is what moves in a place of a file.
+func (all *moves) at(p place) *move {
+	for _, m := range *all {
+		if m.at.scope == p.scope && m.at.path == p.path {
+			return m
+		}
+	}
+	*all = append(*all, &move{at: p})
+	return (*all)[len(*all)-1]
+}
+
 // rearranged makes the file in which everything is as before but for the moves.
-func (d *Document) rearranged(moves []move) ([]byte, error) {
+func (d *Document) rearranged(all moves) ([]byte, error) {
 	e := newEditor(d.Data, d.syntax, d.root)
-	for _, m := range moves {
-		if err := e.move(m); err != nil {
+	for _, m := range all {
+		if err := e.move(*m); err != nil {
 			return nil, err
 		}
 	}

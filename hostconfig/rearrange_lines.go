@@ -252,7 +252,7 @@ func (e *editor) moveTables(m move) error {
 	}
 	e.says(m.at.in, old, new)
 	if len(e.now[m.at.in].members) == 0 { // a table without a header is not there without tables in it
-		if rest, _ := withoutMark(e.data); !hasHeader(rest, m.at.path) {
+		if !slices.ContainsFunc(e.keys(), func(k key) bool { return k.isHeader && len(k.full) == 1 && k.full[0] == m.at.path }) {
 			e.says(e.root, []*member{e.root.get(m.at.path)}, nil)
 		}
 	}
@@ -296,64 +296,61 @@ func (e *editor) appendTables(m move) error {
 
 // tables are where a file of TOML says something of an entry, with the comments in between.
 func (e *editor) tables(path, name string) (spans []span) {
-	e.eachKey(func(full []string, start, end int, isHeader, follows bool) {
-		if len(full) < 2 || full[0] != path || full[1] != name {
-			return
+	follows := false
+	for _, k := range e.keys() {
+		if len(k.full) < 2 || k.full[0] != path || k.full[1] != name {
+			follows = false
+			continue
 		}
-		s := span{e.lineStart(start), e.lineEnd(max(start, end-1))}
-		if n := len(spans); n > 0 && follows {
+		s := span{e.lineStart(k.start), e.lineEnd(max(k.start, k.end-1))}
+		if n := len(spans); follows {
 			spans[n-1].end = s.end
-			return
+		} else {
+			spans = append(spans, s)
 		}
-		spans = append(spans, s)
-	}, func(full []string) bool { return len(full) >= 2 && full[0] == path && full[1] == name })
+		follows = true
+	}
 	for i, s := range spans { // of blank lines before and behind it one stays
-		before := bytes.TrimRight(e.data[:s.start], " \t\r")
-		if next := e.lineEnd(s.end); s.end < len(e.data) && len(bytes.TrimSpace(e.data[s.end:next])) == 0 && (len(before) == 0 || bytes.HasSuffix(before, []byte("\n\n")) || bytes.HasSuffix(before, []byte("\r\n\r\n")) || bytes.HasSuffix(before, []byte("\n\r\n"))) {
+		before := strings.ReplaceAll(string(e.trimmedMark()[:max(0, s.start-len(e.data)+len(e.trimmedMark()))]), "\r", "")
+		if next := e.lineEnd(s.end); s.end < len(e.data) && len(bytes.TrimSpace(e.data[s.end:next])) == 0 && (before == "" || strings.HasSuffix(before, "\n\n")) {
 			spans[i].end = next
 		}
 	}
 	return spans
 }
 
-// eachKey calls see for each key and header of a file of TOML, with its full name, and whether mine was true of the one before.
-func (e *editor) eachKey(see func(full []string, start, end int, isHeader, follows bool), mine func(full []string) bool) {
+// A key is one of a file of TOML, or a header.
+type key struct {
+	full       []string
+	start, end int
+	isHeader   bool
+}
+
+func (e *editor) keys() (list []key) {
 	rest, offset := withoutMark(e.data)
 	var p unstable.Parser
 	p.Reset(rest)
 	var table []string
-	follows := false
 	for p.NextExpression() {
 		n := p.Expression()
 		if n.Kind != unstable.KeyValue && n.Kind != unstable.Table && n.Kind != unstable.ArrayTable {
 			continue
 		}
-		var key []string
-		start, end := -1, 0
+		k := key{start: -1, isHeader: n.Kind != unstable.KeyValue}
 		for names := n.Key(); names.Next(); {
-			k := names.Node()
-			if key = append(key, string(k.Data)); start < 0 {
-				start = int(k.Raw.Offset)
+			name := names.Node()
+			if k.full = append(k.full, string(name.Data)); k.start < 0 {
+				k.start = int(name.Raw.Offset) + offset
 			}
-			end = int(k.Raw.Offset) + int(k.Raw.Length)
+			k.end = int(name.Raw.Offset) + int(name.Raw.Length) + offset
 		}
-		isHeader := n.Kind != unstable.KeyValue
-		if isHeader {
-			table = key
+		if k.isHeader {
+			table = k.full
 		} else {
-			key = slices.Concat(table, key)
-			start, end = int(n.Raw.Offset), int(n.Raw.Offset)+int(n.Raw.Length)
+			k.full = slices.Concat(table, k.full)
+			k.start, k.end = int(n.Raw.Offset)+offset, int(n.Raw.Offset)+int(n.Raw.Length)+offset
 		}
-		see(key, start+offset, end+offset, isHeader, follows)
-		follows = mine(key)
+		list = append(list, k)
 	}
-}
-
-// hasHeader reports whether a file of TOML has a header for a table of this name itself.
-func hasHeader(data []byte, name string) (found bool) {
-	e := &editor{data: data, syntax: inTOML}
-	e.eachKey(func(full []string, _, _ int, isHeader, _ bool) {
-		found = found || isHeader && len(full) == 1 && full[0] == name
-	}, func([]string) bool { return false })
-	return found
+	return list
 }

@@ -8,6 +8,9 @@ import (
 	"sync"
 )
 
+// maxSecretName bounds the name that a secret of a host's file gets, in bytes.
+const maxSecretName = 80
+
 // A dialect is how a host writes variables in an entry. What another host would replace is plain text for it.
 type dialect int
 
@@ -23,12 +26,13 @@ const (
 )
 
 // words are the expressions of variables.
-type words struct{ variable, secret, dollar, percent, template, name, bare, folder *regexp.Regexp }
+type words struct{ variable, secret, env, dollar, percent, template, name, bare, folder *regexp.Regexp }
 
 var expressions = sync.OnceValue(func() words {
 	return words{
 		variable: regexp.MustCompile(`\$\{[^{}]*\}`),
 		secret:   regexp.MustCompile(`\$\{secret:[^{}]*\}`),
+		env:      regexp.MustCompile(`\$\{(?:env:)?([a-zA-Z_]\w*)\}`),
 		dollar:   regexp.MustCompile(`\$(\w+|\{[^{}]*\})`),
 		percent:  regexp.MustCompile(`\$(\w+|\{[^{}]*\})|%\w+%`),
 		template: regexp.MustCompile(`\$\{\{[^{}]*\}\}|\$\{[^{}]*\}`),
@@ -41,7 +45,7 @@ var expressions = sync.OnceValue(func() words {
 // A translation carries values from a host's variables to Junction's.
 type translation struct {
 	from    dialect
-	project string // the folder of the project; empty for a person's own file
+	project string     // the folder of the project; empty for a person's own file
 	given   []Variable // what the host's own variables are, for a dialect that keeps them
 	needs   []string
 	notes   []string
@@ -142,5 +146,5 @@ func SecretName(words ...string) string {
 		}
 		return '_'
 	}, strings.Join(words, "-"))
-	return name[:min(len(name), 80)]
+	return name[:min(len(name), maxSecretName)]
 }

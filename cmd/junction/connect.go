@@ -20,7 +20,6 @@ import (
 type connecting struct {
 	importing
 	host    hostconfig.Host
-	journal hostconfig.Journal
 	files   []string
 	profile string
 	url     string // "auto": that of a junction up that runs
@@ -70,11 +69,6 @@ Exit codes:
 			if c.stdio && c.url != "" {
 				return usagef("--stdio and --url: give one or the other")
 			}
-			folder, err := stateFile("taps")
-			if err != nil {
-				return err
-			}
-			c.journal.Folder = folder
 			if err := c.open(); err != nil {
 				return err
 			}
@@ -92,22 +86,20 @@ Exit codes:
 }
 
 func (c *connecting) run(ctx context.Context) error {
-	if _, err := c.journal.Recover(); err != nil {
-		c.screen.Printf("junction: %v\n", err)
-	}
 	if err := c.readFiles(); err != nil {
 		return &connectError{err}
 	}
 	if err := c.endpoint(ctx); err != nil {
 		return err
 	}
+	if err := c.change(); err != nil {
+		return &connectError{err}
+	}
 	own, err := c.plan(ctx)
 	if err != nil {
 		return err
 	}
-	if err := c.change(); err != nil {
-		return &connectError{err}
-	}
+	c.showLinks()
 	if c.dry {
 		return nil
 	}
@@ -190,9 +182,8 @@ func (c *connecting) readFiles() error {
 		}
 		paths = []string{path}
 	}
-	records, _ := c.journal.Records() // what is wrong with them is said when it is written
 	for _, path := range paths {
-		if slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Path == realPath(path) }) {
+		if slices.ContainsFunc(c.records, func(r *hostconfig.Record) bool { return r.Path == realPath(path) }) {
 			return c.inUse(path, hostconfig.ErrInUse)
 		}
 		d, err := hostconfig.Read(c.host, path)
@@ -214,6 +205,9 @@ func (c *connecting) readFiles() error {
 				continue
 			}
 			link.instead = append(link.instead, e)
+			if it.read != nil {
+				c.to.Pass = append(c.to.Pass, it.read.Variables()...)
+			}
 		}
 		c.links = append(c.links, link)
 	}
@@ -227,7 +221,8 @@ func (c *connecting) endpoint(ctx context.Context) error {
 		if err != nil {
 			return &connectError{err}
 		}
-		c.to = hostconfig.Endpoint{Command: program, Args: []string{"up", "--stdio", "--config", c.path}}
+		slices.Sort(c.to.Pass)
+		c.to = hostconfig.Endpoint{Command: program, Args: []string{"up", "--stdio", "--config", c.path}, Pass: slices.Compact(c.to.Pass)}
 		if c.profile != "" {
 			c.to.Args = append(c.to.Args, "--profile", c.profile)
 		}
@@ -263,13 +258,16 @@ func ownProgram() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if path := filepath.ToSlash(self); strings.Contains(path, "/go-build") && strings.Contains(path, "/exe/") {
+		return "", errors.New("this program is one of go run, which is gone when it ends: install it with go install, and run that")
+	}
 	if found, err := exec.LookPath("junction"); err == nil && filepath.IsAbs(found) && realPath(found) == realPath(self) {
 		return found, nil
 	}
 	return self, nil
 }
 
-// change makes the files of the host as they will be, and shows what is other then.
+// change makes the files of the host as they will be.
 func (c *connecting) change() (err error) {
 	for k, l := range c.links {
 		to := &c.to
@@ -281,13 +279,21 @@ func (c *connecting) change() (err error) {
 		if l.after, l.change, err = l.doc.Connect(to, l.instead); err != nil {
 			return fmt.Errorf("%s: %w", l.doc.Path, err)
 		}
+	}
+	c.links = slices.DeleteFunc(c.links, func(l *hostLink) bool { return l.after == nil })
+	return nil
+}
+
+// showLinks says what is other in the files of the host then.
+func (c *connecting) showLinks() {
+	for _, l := range c.links {
 		var names []string
 		for _, e := range l.instead {
 			names = append(names, e.Name)
 		}
 		what := "gets an entry for junction"
 		switch {
-		case to == nil:
+		case !l.change.Added:
 			what = "loses " + strings.Join(names, ", ")
 		case len(names) > 0:
 			what += " in place of " + strings.Join(names, ", ")
@@ -297,6 +303,4 @@ func (c *connecting) change() (err error) {
 			c.out.Printf("  These stay in it, past junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), maxReason))
 		}
 	}
-	c.links = slices.DeleteFunc(c.links, func(l *hostLink) bool { return l.after == nil })
-	return nil
 }

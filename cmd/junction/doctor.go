@@ -38,6 +38,9 @@ asked as, the revision, the list of tools, a ping, and a call. Of a link that is
 what mends it. What is called is one tool of which the server says that it only reads and
 reaches no other system, and that needs no arguments; where there is none, nothing is.
 
+Without SERVER it looks at each host that junction connect connected, too: whether what the host
+starts or calls is there, whether somebody changed the entry, and which servers go past junction.
+
 Exit codes:
   0    every link of every server holds
   1    one is broken
@@ -65,6 +68,7 @@ type link struct {
 // A patient is a server with its links, up to the first that is broken.
 type patient struct {
 	Server string `json:"server"`
+	Host   bool   `json:"host,omitempty"` // it is a host that junction connect connected, and no server
 	Source string `json:"source,omitempty"`
 	Links  []link `json:"links"`
 }
@@ -128,6 +132,14 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 			a.showPatient(p)
 		}
 	}
+	if len(names) == 0 && len(a.flags.config) == 0 {
+		for _, p := range a.examineHosts(ctx) {
+			all = append(all, p)
+			if !a.flags.json {
+				a.showPatient(p)
+			}
+		}
+	}
 	return a.diagnosed(all)
 }
 
@@ -142,8 +154,11 @@ func (a *app) diagnosed(all []*patient) error {
 			return err
 		}
 	}
-	sick := 0
+	sick, hosts := 0, 0
 	for _, p := range all {
+		if p.Host {
+			hosts++
+		}
 		if slices.ContainsFunc(p.Links, func(l link) bool { return !l.OK }) {
 			sick++
 			if !a.flags.json && len(p.Links) == 1 && p.Links[0].Name == "entry" {
@@ -152,7 +167,11 @@ func (a *app) diagnosed(all []*patient) error {
 		}
 	}
 	if !a.flags.json {
-		a.out.Printf("%s, %d with a broken link.\n", count(len(all), "server"), sick)
+		what := count(len(all)-hosts, "server")
+		if hosts > 0 {
+			what += ", " + count(hosts, "host")
+		}
+		a.out.Printf("%s, %d with a broken link.\n", what, sick)
 	}
 	if sick > 0 {
 		return errToolFailed
@@ -161,7 +180,11 @@ func (a *app) diagnosed(all []*patient) error {
 }
 
 func (a *app) showPatient(p *patient) {
-	a.out.Printf("%s\n", plaintext.Line(p.Server, 200))
+	kind := ""
+	if p.Host {
+		kind = "host "
+	}
+	a.out.Printf("%s%s\n", kind, plaintext.Line(p.Server, 200))
 	for _, l := range p.Links {
 		switch {
 		case l.Careful:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
 )
 
@@ -21,6 +19,10 @@ import (
 type importing struct {
 	*app
 	yes, dry, keep bool
+	named          bool // the person named the files
+
+	journal hostconfig.Journal
+	records []*hostconfig.Record // of files that junction connect or tap changed
 
 	path  string // of junction's own file
 	own   *hostconfig.Document
@@ -34,6 +36,7 @@ type imported struct {
 	host  hostconfig.Host
 	file  string
 	entry *hostconfig.Entry
+	read  *hostconfig.Carried // nil: junction cannot use it
 	as    *hostconfig.Carried // nil: it is not taken
 	same  string              // the entry that is the same, by its name; as is nil then
 	why   string              // it is not taken, or got another name
@@ -113,6 +116,15 @@ func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error
 
 // open reads junction's own file.
 func (i *importing) open() (err error) {
+	folder, err := stateFile("taps")
+	if err != nil {
+		return err
+	}
+	i.journal.Folder = folder
+	if err := (&tap{app: i.app, journal: i.journal}).recover(); err != nil {
+		i.screen.Printf("junction: %v\n", err)
+	}
+	i.records, _ = i.journal.Records() // what is wrong with them is said just now
 	switch paths := i.app.flags.config; len(paths) {
 	case 0:
 		if i.path = config.Own(config.Options{}); i.path == "" {
@@ -143,12 +155,17 @@ func (i *importing) open() (err error) {
 
 // readHost reads the files of a host.
 func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
-	var files []hostconfig.File
-	for _, path := range distinctFiles(paths) {
-		files = append(files, hostconfig.File{Path: path})
-	}
-	if len(files) == 0 {
-		files = hostconfig.Files(h, hostconfig.Options{})
+	files := hostconfig.Files(h, hostconfig.Options{})
+	if len(paths) > 0 {
+		var named []hostconfig.File
+		for _, path := range distinctFiles(paths) {
+			f := hostconfig.File{Path: path}
+			if k := slices.IndexFunc(files, func(f hostconfig.File) bool { return realPath(f.Path) == realPath(path) }); k >= 0 {
+				f.Project = files[k].Project
+			}
+			named = append(named, f)
+		}
+		files, i.named = named, true
 	}
 	if len(files) == 0 && !quiet {
 		why := "it has no configuration file here; name one with --file"
@@ -179,7 +196,7 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		kind = e.Args[0]
 	}
 	switch {
-	case kind == "up":
+	case kind == "up" || e.Name == hostconfig.OwnName && i.isConnected(f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+endpointPath+"/"):
 		it.own, it.why = true, "it is junction itself"
 		return it
 	case kind == "proxy" && slices.Contains(e.Args, "--name"):
@@ -189,11 +206,16 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		it.why = fmt.Sprintf("it is only for %s; run junction import there", shortened(e.Scope))
 		return it
 	}
+	if f.Project != "" && i.yes && !i.named { // of a repository that anybody may have written
+		it.why = "it is of a project's file, which need not be yours: run junction import without --yes, or name the file with --file"
+		return it
+	}
 	c, err := e.Carry(f.Project)
 	if err != nil {
 		it.why = err.Error()
 		return it
 	}
+	it.read = c
 	for _, other := range i.there {
 		if other.Is(c) {
 			it.same = other.Name
@@ -216,6 +238,11 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 	i.there = append(i.there, c)
 	i.findPlain(c)
 	return it
+}
+
+// isConnected reports whether junction connect changed a file.
+func (i *importing) isConnected(path string) bool {
+	return slices.ContainsFunc(i.records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == realPath(path) })
 }
 
 func (i *importing) isTaken(name string) bool {
@@ -262,202 +289,4 @@ func parseOwn(path string, data []byte, name string) (*config.Definition, error)
 		return nil, fmt.Errorf("junction cannot use the name %q", name)
 	}
 	return d, nil
-}
-
-// carried are the entries that are taken.
-func (i *importing) carried() (list []*hostconfig.Carried) {
-	for _, it := range i.found {
-		if it.as != nil {
-			list = append(list, it.as)
-		}
-	}
-	return list
-}
-
-// finish shows what is written, and writes it.
-func (i *importing) finish(ctx context.Context) error {
-	after, err := i.plan(ctx)
-	if err != nil {
-		return err
-	}
-	if after != nil && !i.dry {
-		if err := i.agree(ctx, "Write this to "+shortened(i.path)+"?"); err != nil {
-			return err
-		}
-		if err := i.write(ctx, after); err != nil {
-			return err
-		}
-	}
-	if i.unread != nil {
-		return &connectError{errors.New("not all files of the hosts could be read")}
-	}
-	return nil
-}
-
-// plan shows what is found, and returns junction's file with it; nil if nothing is new.
-func (i *importing) plan(ctx context.Context) (after []byte, err error) {
-	if len(i.found) == 0 {
-		i.out.Printf("No server is found that could be taken.\n")
-		return nil, nil
-	}
-	if err := i.settleSecrets(ctx); err != nil {
-		return nil, err
-	}
-	list := i.carried()
-	if len(list) > 0 {
-		if after, err = i.own.Add(list); err != nil {
-			return nil, &connectError{fmt.Errorf("%s: %w", i.path, err)}
-		}
-	}
-	i.show(after)
-	if len(list) == 0 {
-		i.out.Printf("Nothing is new for %s.\n", shortened(i.path))
-	}
-	return after, nil
-}
-
-// show says what becomes of each entry.
-func (i *importing) show(after []byte) {
-	file := ""
-	for _, it := range i.found {
-		if file != it.file {
-			file = it.file
-			i.out.Printf("%s, %s\n", it.host.Name, shortened(file))
-		}
-		name := plaintext.Line(it.entry.Name, 80)
-		switch {
-		case it.same != "" && it.same == it.entry.Name:
-			i.out.Printf("  %s: is there already\n", name)
-			continue
-		case it.same != "":
-			i.out.Printf("  %s: is there already as %s\n", name, plaintext.Line(it.same, 80))
-			continue
-		case it.as == nil:
-			i.out.Printf("  %s: is not taken: %s\n", name, plaintext.Line(it.why, maxReason))
-			continue
-		}
-		d, err := parseOwn(i.path, after, it.as.Name)
-		if err != nil { // it was read before
-			i.out.Printf("  %s: %v\n", name, err)
-			continue
-		}
-		i.out.Printf("  %s\n", plaintext.Line(d.String(), maxReason))
-		notes := it.as.Notes
-		if it.why != "" {
-			notes = append([]string{"called " + it.as.Name + ": " + it.why}, notes...)
-		}
-		if it.as.Disabled {
-			notes = append(notes, "it is disabled")
-		}
-		if len(it.as.Left) > 0 {
-			notes = append(notes, "not carried over: "+strings.Join(it.as.Left, ", "))
-		}
-		for _, note := range notes {
-			i.out.Printf("    %s\n", plaintext.Line(note, maxReason))
-		}
-	}
-}
-
-// agree asks whether to go on.
-func (i *importing) agree(ctx context.Context, question string) error {
-	if i.yes {
-		return nil
-	}
-	is, err := i.askYes(ctx, question+" [Y/n] ")
-	if err == nil && !is {
-		err = &connectError{errors.New("nothing is changed")}
-	}
-	return err
-}
-
-// askYes asks a question that Enter agrees to.
-func (a *app) askYes(ctx context.Context, prompt string) (bool, error) {
-	if !a.asks() {
-		return false, &connectError{errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")}
-	}
-	end, err := a.person.Begin(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer end()
-	for {
-		line, err := a.person.Line(ctx, prompt)
-		if err != nil {
-			return false, &connectError{err}
-		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "", "y", "yes":
-			return true, nil
-		case "n", "no":
-			return false, nil
-		}
-	}
-}
-
-// write keeps the secrets, and then writes junction's file.
-func (i *importing) write(ctx context.Context, after []byte) error {
-	for _, p := range i.plain {
-		if err := i.keepSecret(ctx, p.secret, p.value); err != nil {
-			return &connectError{fmt.Errorf("the secret is not kept, and nothing is written: %w", err)}
-		}
-	}
-	if err := hostconfig.Replace(i.own, after); err != nil {
-		return &connectError{fmt.Errorf("%s is not written: %w", i.path, err)}
-	}
-	i.out.Printf("Added to %s: %s\n", shortened(i.path), plaintext.Count(len(i.carried()), "server"))
-	return i.askNeeds(ctx)
-}
-
-// askNeeds asks for the secrets that hosts ask for, or keep themselves.
-func (i *importing) askNeeds(ctx context.Context) error {
-	var needs []string
-	for _, c := range i.carried() {
-		needs = append(needs, c.Needs...)
-	}
-	slices.Sort(needs)
-	for _, name := range slices.Compact(needs) {
-		if kept, err := i.isKept(ctx, name); err != nil || kept {
-			if err != nil {
-				return &connectError{err}
-			}
-			continue
-		}
-		value := ""
-		if !i.yes && i.asks() {
-			var err error
-			if value, err = i.person.Secret(ctx, "Value of "+name+", which is not shown (Enter: later): "); err != nil {
-				return &connectError{err}
-			}
-		}
-		if value == "" {
-			i.out.Printf("To be given before its server can start: junction secret set %s\n", name)
-		} else if err := i.keepSecret(ctx, name, value); err != nil {
-			return &connectError{err}
-		}
-	}
-	return nil
-}
-
-// isKept reports whether there is a secret of this name.
-func (a *app) isKept(ctx context.Context, name string) (bool, error) {
-	store, _, err := a.openSecrets(ctx, false)
-	if err == nil {
-		_, err = store.Get(ctx, secretKeys+name)
-	}
-	if errors.Is(err, state.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// keepSecret keeps a secret in place of one of this name.
-func (a *app) keepSecret(ctx context.Context, name, value string) error {
-	if err := checkSecretName(name); err != nil {
-		return err
-	}
-	store, ring, err := a.openSecrets(ctx, true)
-	if err == nil {
-		_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
-	}
-	return err
 }

@@ -46,7 +46,7 @@ func (a *app) introduce(l net.Listener, f front, args []string) {
 	}
 	a.screen.Printf("junction serves at %s\n\n", url)
 	if args != nil {
-		a.screen.Printf("For a desktop client, paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
+		a.screen.Printf("For a desktop client run junction connect, or paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
 	} else {
 		a.screen.Printf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}

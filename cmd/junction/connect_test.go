@@ -1,0 +1,216 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+)
+
+// ownEntry is what a host's file of JSON starts or calls for junction.
+func ownEntry(t *testing.T, path string) (program string, args []string, url string) {
+	t.Helper()
+	var file struct {
+		McpServers map[string]struct {
+			Command string
+			Args    []string
+			URL     string
+		}
+	}
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(readTap(t, path), "\ufeff")), &file); err != nil {
+		t.Fatal(err)
+	}
+	e, ok := file.McpServers["junction"]
+	if !ok || len(file.McpServers) != 1 {
+		t.Fatalf("its servers are %v", file.McpServers)
+	}
+	return e.Command, e.Args, e.URL
+}
+
+func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.T) {
+	path, before := tapHome(t)
+	home := filepath.Dir(filepath.Dir(path))
+	dry := runs(t, "", "connect", "cursor", "--dry-run")
+	dry.expect(t, exitOK, "~/.cursor/mcp.json gets an entry for junction in place of calc\n", "")
+	runs(t, "", "connect", "cursor").expect(t, exitConnection, "in place of calc", "nobody can be asked here")
+	if readTap(t, path) != before {
+		t.Fatalf("it was changed: %s", readTap(t, path))
+	}
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Added to ~/junction/mcp.json: 1 server\nConnected: ~/.cursor/mcp.json\nFor it to count in Cursor: switch the server off and on in its settings, or restart it.\nTo put its own servers back: junction disconnect cursor\n", "")
+	own := filepath.Join(home, "junction", "mcp.json")
+	want := "\ufeff{ // mine\r\n  \"mcpServers\": {\r\n    \"junction\": {\r\n      \"command\": " + quoteJSON(self(t)[0]) + ",\r\n      \"args\": [\"up\", \"--stdio\", \"--config\", " + quoteJSON(own) + "]\r\n    },\r\n  },\r\n}\r\n"
+	if now := readTap(t, path); now != want {
+		t.Fatalf("it is\n%q\nwant\n%q", now, want)
+	}
+
+	// What a host does.
+	client, err := mcp.Dial(t.Context(), command.New(self(t)[0], "up", "--stdio", "--config", own))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := client.CallTool(t.Context(), "calc__add", map[string]int{"a": 1, "b": 2}); err != nil || r.IsError {
+		t.Errorf("got %v, %v", r, err)
+	}
+	client.Close()
+
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitConnection, "", "~/.cursor/mcp.json is connected already; junction disconnect cursor puts it back")
+	runs(t, "", "tap", "cursor", "--keep").expect(t, exitConnection, "", "its servers are behind junction, and junction traffic shows what goes through already; junction disconnect cursor puts them back")
+	runs(t, "", "tap", "--list").expect(t, exitOK, "connected: junction stands there until junction disconnect cursor", "")
+	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "Nothing is tapped.")
+	if readTap(t, path) != want {
+		t.Fatal("junction tap took the connection back")
+	}
+	runs(t, "", "import", "cursor", "--yes").expect(t, exitOK, "junction: is not taken: it is junction itself\nNothing is new", "")
+	if got := runs(t, "", "list"); got.code != exitOK || !strings.HasPrefix(got.stdout, "calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\njunction  (defined") { // it would start itself
+		t.Errorf("it lists %s", got.stdout)
+	}
+
+	runs(t, "", "disconnect", "cursor").expect(t, exitOK, "~/.cursor/mcp.json is as it was.\n", "")
+	if now := readTap(t, path); now != before {
+		t.Errorf("it is %q", now)
+	}
+	runs(t, "", "disconnect", "cursor").expect(t, exitConnection, "", "cursor is not connected")
+	runs(t, "", "disconnect", "--all").expect(t, exitOK, "", "Nothing is connected.")
+
+	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "Tapped")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitConnection, "", "~/.cursor/mcp.json is tapped; junction tap --undo cursor puts it back")
+	runs(t, "", "disconnect", "--all").expect(t, exitOK, "", "Nothing is connected.")
+	runs(t, "", "tap", "--undo", "cursor").expect(t, exitOK, "", "is as it was")
+	if now := readTap(t, path); now != before {
+		t.Errorf("it is %q", now)
+	}
+}
+
+func TestAFileThatSomebodyChangedIsDisconnectedByItsEntryOnly(t *testing.T) {
+	path, _ := tapHome(t)
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Connected", "")
+	writeTap(t, path, strings.Replace(readTap(t, path), "// mine", "// ours", 1))
+	runs(t, "", "disconnect", "cursor").expect(t, exitOK, "~/.cursor/mcp.json was changed by somebody else meanwhile: the entry of junction is gone from it, its servers are back, and all else is left as it is now.\n", "")
+	if now := readTap(t, path); !strings.HasPrefix(now, "\ufeff{ // ours\r\n  \"mcpServers\": {\r\n    \"calc\": {\"command\": ") || strings.Contains(now, "junction\":") {
+		t.Errorf("it is %s", now)
+	}
+}
+
+func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
+	alone(t)
+	home, _ := os.Getwd()
+	path := filepath.Join(home, ".lmstudio", "mcp.json")
+	runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work").expect(t, exitOK, "~/junction/mcp.json has no servers yet: junction import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
+	program, args, _ := ownEntry(t, path)
+	if program != self(t)[0] || strings.Join(args, " ") != "up --stdio --config "+filepath.Join(home, "junction", "mcp.json")+" --profile work" {
+		t.Errorf("it starts %s %q", program, args)
+	}
+	if now := readTap(t, args[3]); now != "{\"mcpServers\": {}}\n" {
+		t.Errorf("junction's file is %s", now)
+	}
+	runs(t, "", "disconnect", "lmstudio").expect(t, exitOK, "~/.lmstudio/mcp.json is removed: there was none before.\n", "")
+	if _, err := os.Stat(path); err == nil {
+		t.Error("it is still there")
+	}
+
+	runs(t, "", "connect", "lmstudio", "--yes", "--url", "--profile", "work").expect(t, exitOK, "Connected", "no junction up serves an address now; junction service install -- --http 127.0.0.1:7717 has one run")
+	if _, _, url := ownEntry(t, path); url != "http://127.0.0.1:7717/mcp/work" {
+		t.Errorf("it calls %s", url)
+	}
+	runs(t, "", "disconnect", "--file", path).expect(t, exitOK, "is removed", "")
+	runs(t, "", "connect", "lmstudio", "--yes", "--url=http://127.0.0.1:9/mcp").expect(t, exitOK, "Connected", "")
+	if _, _, url := ownEntry(t, path); url != "http://127.0.0.1:9/mcp" {
+		t.Errorf("it calls %s", url)
+	}
+	runs(t, "", "connect", "claude-desktop", "--yes", "--url").expect(t, exitConnection, "", "Claude Desktop only starts programs; connect it without --url")
+	runs(t, "", "connect", "cherry-studio", "--yes").expect(t, exitConnection, "", "database of its own")
+	for _, test := range []struct{ args, want string }{
+		{"", "expected one HOST"}, {"vim", `no host is called "vim"`}, {"cursor --stdio --url", "give one or the other"}, {"cursor --url=here", `expected a URL`},
+	} {
+		runs(t, "", append([]string{"connect", "--yes"}, strings.Fields(test.args)...)...).expect(t, exitUsage, "", test.want)
+	}
+	runs(t, "", "disconnect").expect(t, exitUsage, "", "HOST is missing")
+	runs(t, "", "disconnect", "vim").expect(t, exitUsage, "", `no host is called "vim"`)
+}
+
+func TestWhatCannotBeTakenStaysInTheHost(t *testing.T) {
+	alone(t)
+	home, _ := os.Getwd()
+	path := filepath.Join(home, ".claude.json")
+	before := `{"mcpServers": {"a": {"command": "x"}, "h": {"type": "http", "url": "https://x.example", "headersHelper": "y"}}, "projects": {` + quoteJSON(home) + `: {"mcpServers": {"local": {"command": "z"}}}}}`
+	writeTap(t, path, before)
+	writeTap(t, filepath.Join(home, ".mcp.json"), `{"mcpServers": {"team": {"command": "t"}}}`)
+	got := runs(t, "", "connect", "claude", "--yes")
+	got.expect(t, exitOK, "  These stay in it, past junction: h, local (it is only for "+home+")\n", "")
+	if now := readTap(t, path); strings.Contains(now, `"a"`) || !strings.Contains(now, `"h": {"type"`) || !strings.Contains(now, `"local": {"command": "z"}`) || !strings.Contains(now, `"junction": {"type": "stdio"`) {
+		t.Errorf("it is %s", now)
+	}
+	if now := readTap(t, filepath.Join(home, ".mcp.json")); now != `{"mcpServers": {"team": {"command": "t"}}}` {
+		t.Errorf("the project's file is changed: %s", now)
+	}
+	runs(t, "", "disconnect", "claude-code").expect(t, exitOK, "is as it was", "")
+	if now := readTap(t, path); now != before {
+		t.Errorf("it is %s", now)
+	}
+}
+
+// Hosts give what they start less than their own environment.
+func TestVariablesThatTheServersNeedGoThroughTheHost(t *testing.T) {
+	home := hostFiles(t)
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "in place of github, web, gateway\n", "")
+	if now := readTap(t, filepath.Join(home, ".cursor", "mcp.json")); !strings.Contains(now, "\"env\": {\r\n        \"LOG\": \"${env:LOG}\"\r\n      }\r\n") {
+		t.Errorf("it is %s", now)
+	}
+}
+
+func TestOneOfSeveralFilesThatAHostReadsTogetherHasJunction(t *testing.T) {
+	alone(t)
+	home, _ := os.Getwd()
+	first, second := filepath.Join(home, ".continue", "config.yaml"), filepath.Join(home, ".continue", "mcpServers", "more.yaml")
+	writeTap(t, first, "name: x # mine\nmcpServers:\n  - name: a\n    command: y\n")
+	const more = "name: more\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: b\n    command: z\n"
+	writeTap(t, second, more)
+	runs(t, "", "connect", "continue", "--yes").expect(t, exitOK, "~/.continue/mcpServers/more.yaml loses b\n", "")
+	if now := readTap(t, second); now != "name: more\nversion: 1.0.0\nschema: v1\nmcpServers:\n    []\n" {
+		t.Errorf("it is %s", now)
+	}
+	if now := readTap(t, first); !strings.Contains(now, "name: x # mine\nmcpServers:\n  - name: \"junction\"\n") || strings.Contains(now, "name: a") {
+		t.Errorf("it is %s", now)
+	}
+	runs(t, "", "disconnect", "continue").expect(t, exitOK, "is as it was", "")
+	if now := readTap(t, second); now != more {
+		t.Errorf("it is %s", now)
+	}
+}
+
+func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
+	path, _ := tapHome(t)
+	home := filepath.Dir(filepath.Dir(path))
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Connected", "")
+	connected := readTap(t, path)
+	const broken = exitToolFailed
+	got := runs(t, "", "doctor")
+	got.expect(t, exitOK, "host cursor\n  ok      file: ~/.cursor/mcp.json\n  ok      entry: as junction connect wrote it\n  ok      program: ", "")
+	if !strings.Contains(got.stdout, "  ok      configuration: ~/junction/mcp.json\n1 server, 1 host, 0 with a broken link.\n") {
+		t.Errorf("it says %s", got.stdout)
+	}
+
+	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"past": {"command": "x"}, "junction": { "disabled": true,`, 1))
+	writeTap(t, filepath.Join(home, "p", ".git", "HEAD"), "")
+	writeTap(t, filepath.Join(home, "p", ".cursor", "mcp.json"), `{"mcpServers": {"team": {"command": "t"}}}`)
+	t.Chdir(filepath.Join(home, "p"))
+	runs(t, "", "doctor").expect(t, broken, "  CAREFUL entry: somebody changed it since it was written\n", "")
+	runs(t, "", "doctor").expect(t, broken, "  CAREFUL servers: the host starts or calls these past junction: past, team (in ~/p/.cursor/mcp.json)\n", "")
+	t.Chdir(home)
+
+	writeTap(t, path, strings.Replace(connected, quoteJSON(self(t)[0]), `"/nowhere/junction"`, 1))
+	runs(t, "", "doctor").expect(t, broken, "to mend it: put junction back there, or junction disconnect cursor, then junction connect cursor\n", "")
+	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"other": {`, 1))
+	runs(t, "", "doctor").expect(t, broken, "  BROKEN  entry: somebody removed junction from it\n", "")
+	writeTap(t, path, "{")
+	runs(t, "", "doctor").expect(t, broken, "to mend it: mend the file, or junction disconnect cursor\n", "")
+	writeTap(t, path, connected)
+	if err := os.Remove(filepath.Join(home, "junction", "mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "doctor").expect(t, broken, "  BROKEN  configuration: ~/junction/mcp.json is not there\n", "")
+}

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/hostconfig"
+)
+
+// examineHosts tries the links between hosts and junction, of those that junction connect made.
+func (a *app) examineHosts(ctx context.Context) (all []*patient) {
+	folder, err := stateFile("taps")
+	if err != nil {
+		return nil
+	}
+	records, err := hostconfig.Journal{Folder: folder}.Records()
+	if err != nil {
+		p := &patient{Server: "hosts", Host: true}
+		p.broken("journal", err.Error(), "remove that folder; what the host's file held is in it as \"before\"")
+		all = append(all, p)
+	}
+	for _, r := range records {
+		if !r.Connected || ctx.Err() != nil {
+			continue
+		}
+		h, _, _ := hostconfig.LookupHost(r.Host)
+		p := &patient{Server: h.ID, Host: true, Source: r.Path}
+		a.examineHost(ctx, h, r, p)
+		all = append(all, p)
+	}
+	return all
+}
+
+func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.Record, p *patient) {
+	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
+	d, ours, isChanged, err := r.Look()
+	if err != nil {
+		p.broken("file", err.Error(), "mend the file, or "+r.Remedy())
+		return
+	}
+	p.ok("file", "%s", shortened(r.Path))
+	adds := slices.ContainsFunc(r.Changes, func(c hostconfig.Change) bool { return c.Added })
+	switch {
+	case ours == nil && adds:
+		p.broken("entry", "somebody removed junction from it", again)
+		return
+	case isChanged:
+		p.careful("entry", "somebody changed it since it was written")
+	case adds:
+		p.ok("entry", "as junction connect wrote it")
+	}
+	if ours != nil && !a.examineEntry(ctx, ours, p, again) {
+		return
+	}
+	var past []string
+	files := slices.DeleteFunc(hostconfig.Files(h, hostconfig.Options{}), func(f hostconfig.File) bool { return f.Project == "" || realPath(f.Path) == r.Path })
+	for _, f := range append([]hostconfig.File{{Path: r.Path}}, files...) {
+		other := d
+		if f.Path != r.Path {
+			if other, err = hostconfig.Read(h, f.Path); err != nil {
+				continue // what cannot be read is nothing that the host starts
+			}
+		}
+		for _, e := range other.Entries {
+			if e == ours || e.Scope != "" && !isWithin(e.Scope) || e.Command == "" && e.URL == "" {
+				continue
+			}
+			where := ""
+			if f.Path != r.Path {
+				where = " (in " + shortened(f.Path) + ")"
+			} else if e.Scope != "" {
+				where = " (for " + shortened(e.Scope) + ")"
+			}
+			past = append(past, e.Name+where)
+		}
+	}
+	if len(past) > 0 {
+		p.careful("servers", "the host starts or calls these past junction: %s", strings.Join(past, ", "))
+	}
+}
+
+// examineEntry tries what the host starts or calls.
+func (a *app) examineEntry(ctx context.Context, ours *hostconfig.Entry, p *patient, again string) bool {
+	if ours.URL != "" {
+		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
+	}
+	if _, err := exec.LookPath(ours.Command); err != nil {
+		return p.broken("program", err.Error(), "put junction back there, or "+again)
+	}
+	p.ok("program", "%s", shortened(ours.Command))
+	for k, arg := range ours.Args {
+		if arg != "--config" || k+1 == len(ours.Args) {
+			continue
+		}
+		if _, err := os.Stat(ours.Args[k+1]); err != nil {
+			reason := err
+			if errors.Is(err, os.ErrNotExist) {
+				reason = fmt.Errorf("%s is not there", shortened(ours.Args[k+1]))
+			}
+			return p.broken("configuration", reason.Error(), "junction import writes it, or "+again)
+		}
+		p.ok("configuration", "%s", shortened(ours.Args[k+1]))
+	}
+	return true
+}

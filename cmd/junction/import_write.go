@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/state"
+)
+
+// carried are the entries that are taken.
+func (i *importing) carried() (list []*hostconfig.Carried) {
+	for _, it := range i.found {
+		if it.as != nil {
+			list = append(list, it.as)
+		}
+	}
+	return list
+}
+
+// finish shows what is written, and writes it.
+func (i *importing) finish(ctx context.Context) error {
+	after, err := i.plan(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(i.found) == 0:
+		i.out.Printf("No server is found that could be taken.\n")
+	case after == nil:
+		i.out.Printf("Nothing is new for %s.\n", shortened(i.path))
+	}
+	if after != nil && !i.dry {
+		if err := i.agree(ctx, "Write this to "+shortened(i.path)+"?"); err != nil {
+			return err
+		}
+		if err := i.write(ctx, after); err != nil {
+			return err
+		}
+	}
+	if i.unread != nil {
+		return &connectError{errors.New("not all files of the hosts could be read")}
+	}
+	return nil
+}
+
+// plan shows what is found, and returns junction's file with it; nil if nothing is new.
+func (i *importing) plan(ctx context.Context) (after []byte, err error) {
+	if err := i.settleSecrets(ctx); err != nil {
+		return nil, err
+	}
+	list := i.carried()
+	if len(list) > 0 {
+		if after, err = i.own.Add(list); err != nil {
+			return nil, &connectError{fmt.Errorf("%s: %w", i.path, err)}
+		}
+	}
+	i.show(after)
+	return after, nil
+}
+
+// show says what becomes of each entry.
+func (i *importing) show(after []byte) {
+	file := ""
+	for _, it := range i.found {
+		if file != it.file {
+			file = it.file
+			i.out.Printf("%s, %s\n", it.host.Name, shortened(file))
+		}
+		name := plaintext.Line(it.entry.Name, 80)
+		switch {
+		case it.same != "" && it.same == it.entry.Name:
+			i.out.Printf("  %s: is there already\n", name)
+			continue
+		case it.same != "":
+			i.out.Printf("  %s: is there already as %s\n", name, plaintext.Line(it.same, 80))
+			continue
+		case it.as == nil:
+			i.out.Printf("  %s: is not taken: %s\n", name, plaintext.Line(it.why, maxReason))
+			continue
+		}
+		d, err := parseOwn(i.path, after, it.as.Name)
+		if err != nil { // it was read before
+			i.out.Printf("  %s: %v\n", name, err)
+			continue
+		}
+		i.out.Printf("  %s\n", plaintext.Line(d.String(), maxReason))
+		notes := it.as.Notes
+		if it.why != "" {
+			notes = append([]string{"called " + it.as.Name + ": " + it.why}, notes...)
+		}
+		if it.as.Disabled {
+			notes = append(notes, "it is disabled")
+		}
+		if len(it.as.Left) > 0 {
+			notes = append(notes, "not carried over: "+strings.Join(it.as.Left, ", "))
+		}
+		for _, note := range notes {
+			i.out.Printf("    %s\n", plaintext.Line(note, maxReason))
+		}
+	}
+}
+
+// agree asks whether to go on.
+func (i *importing) agree(ctx context.Context, question string) error {
+	if i.yes {
+		return nil
+	}
+	is, err := i.askYes(ctx, question+" [Y/n] ")
+	if err == nil && !is {
+		err = &connectError{errors.New("nothing is changed")}
+	}
+	return err
+}
+
+// askYes asks a question that Enter agrees to.
+func (a *app) askYes(ctx context.Context, prompt string) (bool, error) {
+	if !a.asks() {
+		return false, &connectError{errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")}
+	}
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	for {
+		line, err := a.person.Line(ctx, prompt)
+		if err != nil {
+			return false, &connectError{err}
+		}
+		switch strings.ToLower(strings.TrimSpace(line)) {
+		case "", "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+	}
+}
+
+// write keeps the secrets, and then writes junction's file.
+func (i *importing) write(ctx context.Context, after []byte) error {
+	for _, p := range i.plain {
+		if err := i.keepSecret(ctx, p.secret, p.value); err != nil {
+			return &connectError{fmt.Errorf("the secret is not kept, and nothing is written: %w", err)}
+		}
+	}
+	if err := hostconfig.Replace(i.own, after); err != nil {
+		return &connectError{fmt.Errorf("%s is not written: %w", i.path, err)}
+	}
+	i.out.Printf("Added to %s: %s\n", shortened(i.path), plaintext.Count(len(i.carried()), "server"))
+	return i.askNeeds(ctx)
+}
+
+// askNeeds asks for the secrets that hosts ask for, or keep themselves.
+func (i *importing) askNeeds(ctx context.Context) error {
+	var needs []string
+	for _, c := range i.carried() {
+		needs = append(needs, c.Needs...)
+	}
+	slices.Sort(needs)
+	for _, name := range slices.Compact(needs) {
+		if kept, err := i.isKept(ctx, name); err != nil || kept {
+			if err != nil {
+				return &connectError{err}
+			}
+			continue
+		}
+		value := ""
+		if !i.yes && i.asks() {
+			var err error
+			if value, err = i.person.Secret(ctx, "Value of "+name+", which is not shown (Enter: later): "); err != nil {
+				return &connectError{err}
+			}
+		}
+		if value == "" {
+			i.out.Printf("To be given before its server can start: junction secret set %s\n", name)
+		} else if err := i.keepSecret(ctx, name, value); err != nil {
+			return &connectError{err}
+		}
+	}
+	return nil
+}
+
+// isKept reports whether there is a secret of this name.
+func (a *app) isKept(ctx context.Context, name string) (bool, error) {
+	store, _, err := a.openSecrets(ctx, false)
+	if err == nil {
+		_, err = store.Get(ctx, secretKeys+name)
+	}
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// keepSecret keeps a secret in place of one of this name.
+func (a *app) keepSecret(ctx context.Context, name, value string) error {
+	if err := checkSecretName(name); err != nil {
+		return err
+	}
+	store, ring, err := a.openSecrets(ctx, true)
+	if err == nil {
+		_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
+	}
+	return err
+}
