@@ -138,9 +138,9 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 	}
 	for _, e := range p.Entries {
 		s.bytes += int64(len(e.Server.Raw) + len(e.Meta))
-		if at := nanoseconds(e.Updated); at < s.began.Add(time.Hour).UnixNano() { // one from the future would hide all changes until then
-			s.newest = max(s.newest, at)
-		}
+		// What is published while the list is read may stand on a page that was read before, and a time of the future would hide all
+		// changes until then: so nothing is seen that is newer than the beginning.
+		s.newest = max(s.newest, min(nanoseconds(e.Updated), s.began.UnixNano()))
 	}
 	if s.got > maxServers || s.bytes > maxSourceBytes {
 		return fmt.Errorf("it lists more than %d versions of servers or %d MiB; name a smaller registry", maxServers, maxSourceBytes>>20)
