@@ -485,3 +485,104 @@ func TestAPrivateRegistryWantsItsToken(t *testing.T) {
 		}
 	}
 }
+
+// What Server.Check finds is what the registry's own validator finds, by the schema and by its rules.
+func TestARealRegistryRefusesWhatCheckRefuses(t *testing.T) {
+	r := newRegistry(t, nil)
+	const hash = "fe333e598595000ae021bd27117db32ec69af6987f507ba7a63c90638ff633ce"
+	pack := func(more string) string {
+		text := `"packages":[{` + more
+		for _, m := range []string{`"registryType":"npm"`, `"identifier":"yy"`, `"version":"1.0.0"`, `"transport":{"type":"stdio"}`} {
+			if name, _, _ := strings.Cut(m, ":"); !strings.Contains(more, name+":") {
+				text += "," + m
+			}
+		}
+		return text + "}]"
+	}
+	for _, member := range []string{
+		`"title":"Y"`, `"title":"  "`, `"title":"` + strings.Repeat("x", 101) + `"`, `"name":"yy"`, `"name":"io.github.x/yy_"`, `"name":"io.github.x/y"`, `"name":"a/yy"`, `"name":"io.github.x/a/b"`,
+		`"description":""`, `"description":"` + strings.Repeat("ü", 101) + `"`, `"description":"` + strings.Repeat("ü", 100) + `"`,
+		`"version":"^1.2.3"`, `"version":"latest"`, `"version":"1.x"`, `"version":"1.2.*"`, `"version":">=1.0.0"`, `"version":"1.0.0 || 2.0.0"`, `"version":"1.0.0 - 2.0.0"`, `"version":"2025.11.25-x"`, `"version":"1.0.0-next.1"`, `"version":"1.0.0-rc.1"`, `"version":"1.0"`, `"version":"v1"`,
+		`"repository":{"url":"https://github.com/x","source":"github"}`, `"repository":{"url":"https://github.com/x/y"}`, `"repository":{"url":"https://github.com/x/y","source":"github","subfolder":"../z"}`,
+		`"repository":{"url":"https://github.com/x/y","source":"github","subfolder":"cmd/z"}`, `"repository":{"url":"https://gitlab.com/a/b/c","source":"gitlab"}`, `"repository":{"url":"https://gitlab.com/a/-/b","source":"gitlab"}`,
+		`"websiteUrl":"http://x.example"`, `"websiteUrl":"https://x.example/a"`, `"websiteUrl":"https://x.example/a b"`,
+		`"remotes":[{"type":"stdio"}]`, `"remotes":[{"type":"sse","url":"http://x.example/sse"}]`, `"remotes":[{"type":"sse","url":"https://localhost/sse"}]`, `"remotes":[{"type":"sse","url":"https://{x}.example/sse"}]`,
+		`"remotes":[{"type":"sse","url":"https://{tenant}.x.example/sse","variables":{"tenant":{"description":"whose"}}}]`, `"remotes":[{"type":"streamable-http","url":"https://x.example/mcp","headers":[{"name":"X","isSecret":true}]}]`,
+		pack(`"identifier":"a b"`), pack(`"version":"1.*"`), pack(`"fileSha256":"ABC"`), pack(`"fileSha256":"` + hash + `"`), pack(`"transport":{"type":"stdio","url":"http://x"}`), pack(`"transport":{"type":"pigeon","url":"http://x.example"}`),
+		pack(`"transport":{"type":"sse","url":"http://localhost:{port}"}`), pack(`"transport":{"type":"streamable-http","url":"http://localhost:{--port}/mcp"},"packageArguments":[{"type":"named","name":"--port"}]`),
+		pack(`"packageArguments":[{"type":"named","name":"--port 8080"}]`), pack(`"packageArguments":[{"type":"named","name":"--port","value":"--port=1"}]`), pack(`"packageArguments":[{"type":"positional"}]`), pack(`"packageArguments":[{"type":"positional","valueHint":"x"}]`),
+		pack(`"environmentVariables":[{"name":"X","format":"date"}]`), pack(`"environmentVariables":[{"name":"X","format":"number","isRequired":true}]`),
+		pack(`"registryType":"oci","identifier":"ghcr.io/x/y:1.0.0","version":""`), pack(`"registryType":"mcpb","identifier":"https://x.example/y.mcpb","fileSha256":"` + hash + `"`),
+	} {
+		text := `{"$schema":"` + registry.SchemaURL + `",` + member
+		for _, m := range []string{`"name":"io.github.x/server"`, `"description":"A server"`, `"version":"1.0.0"`, pack(`"registryType":"npm"`)} {
+			if name, _, _ := strings.Cut(m, ":"); !strings.HasPrefix(member, name+":") {
+				text += "," + m
+			}
+		}
+		text += "}"
+		s, err := registry.Parse([]byte(text))
+		if err != nil {
+			s = &registry.Server{} // which is wrong in every way
+		}
+		encoded := json.RawMessage(text)
+		if err == nil {
+			if encoded, err = s.Encode(nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		response, err := http.Post(r.direct+"/v0.1/validate", "application/json", bytes.NewReader(encoded))
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		response.Body.Close()
+		var said struct {
+			Valid bool `json:"valid"`
+		}
+		if err != nil || response.StatusCode == http.StatusOK && json.Unmarshal(body, &said) != nil {
+			t.Fatalf("%s: %v: %s", text, err, body)
+		}
+		if faults := s.Check(); (len(faults) == 0) != said.Valid {
+			t.Errorf("%s:\nCheck finds %v\nthe registry says %.1000s", member, faults, body)
+		}
+	}
+}
+
+func TestAServerIsPublishedInARealRegistryAndFound(t *testing.T) {
+	r, u := newRegistry(t, nil), newRegistryUser(t)
+	file := filepath.Join(t.TempDir(), "server.json")
+	program := []string{"--", u.program, "serve", "memory", "--file", filepath.Join(t.TempDir(), "memory.db")}
+	publish := func(more ...string) (string, error) {
+		_, stderr, err := tryRun(t, u.env, slices.Concat([]string{u.program, "publish", "--file", file, "--name", own + "notes", "--description", "Remembers 斑马"}, more, program)...)
+		return stderr, err
+	}
+	if said, err := publish("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/notes:1.0.0", "--write"); err != nil {
+		t.Fatal(said)
+	}
+	u.env = append(u.env, "REGISTRY_TOKEN="+r.anonymous(t), "WRONG=abc")
+	if said, err := publish("--server-version", "1.0.0", "--to", r.direct, "--token", "${WRONG}"); err == nil || !strings.Contains(said, "wants a token that lets you in; it answers 401 Unauthorized") {
+		t.Errorf("with a wrong token: %v: %s", err, said)
+	}
+	if said, err := publish("--name", "io.github.somebody/notes", "--server-version", "1.0.0", "--to", r.direct, "--token", "${REGISTRY_TOKEN}"); err == nil || !strings.Contains(said, "You have permission to publish: "+own) {
+		t.Errorf("with somebody else's name: %v: %s", err, said)
+	}
+	for _, version := range []string{"1.0.0", "1.1.0"} {
+		if said, err := publish("--server-version", version, "--write", "--to", r.direct, "--token", "${REGISTRY_TOKEN}"); err != nil || !strings.Contains(said, own+"notes "+version+" is published") {
+			t.Fatalf("%s: %v: %s", version, err, said)
+		}
+	}
+	if said, err := publish("--server-version", "1.1.0", "--to", r.direct, "--token", "${REGISTRY_TOKEN}"); err == nil || !strings.Contains(said, "not published") {
+		t.Errorf("a version twice: %v: %s", err, said)
+	}
+	found, _ := u.search("斑马", "--registry", r.proxy.URL)
+	if len(found.Servers) != 1 || found.Servers[0].Server.Version != "1.1.0" {
+		t.Errorf("found %+v", found.Servers)
+	}
+	info := run(t, u.env, u.program, "info", own+"notes", "--registry", r.proxy.URL, "--offline")
+	for _, want := range []string{"1.1.0 (latest), 1.0.0", "runs docker run -i --rm ghcr.io/x/notes:1.1.0"} {
+		if !strings.Contains(info, want) {
+			t.Errorf("info shows no %q:\n%s", want, info)
+		}
+	}
+}

@@ -38,13 +38,14 @@ func (c *check) fail(where, format string, args ...any) {
 	c.faults = append(c.faults, Fault{where, fmt.Sprintf(format, args...)})
 }
 
-type patterns struct{ namespace, own, version, github, gitlab, folder, braces, port, hash, image *regexp.Regexp }
+type patterns struct{ namespace, own, version, dotted, github, gitlab, folder, braces, port, hash, image *regexp.Regexp }
 
 var rules = sync.OnceValue(func() *patterns {
 	return &patterns{
 		namespace: regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])$`),
 		own:       regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])$`),
-		version:   regexp.MustCompile(`^\s*[~^<>=]|\|\||\s-\s|^\s*(v?\d+|[xX*])(\.(\d+|[xX*]))*\.[xX*]|^\s*[xX*]\.`),
+		version:   regexp.MustCompile(`^\s*[~^<>=]|\|\||\s-\s`),
+		dotted:    regexp.MustCompile(`^\s*(v?\d+|[xX*])(\.(\d+|[xX*])){1,2}(-[0-9A-Za-z.-]+)?\s*$`),
 		github:    regexp.MustCompile(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`),
 		gitlab:    regexp.MustCompile(`^https?://(www\.)?gitlab\.com(/[\w.-]+){2,}/?$`),
 		folder:    regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`),
@@ -102,8 +103,8 @@ func (c *check) version(where, version string, needed bool) {
 	case version == "" && !needed:
 	case version == "" || len(version) > maxVersion:
 		c.fail(where, "expected a version in up to %d characters, got %q", maxVersion, version)
-	case version == "latest" || rules().version.MatchString(version):
-		c.fail(where, "expected one version, got the range %q", version)
+	case version == "latest" || rules().version.MatchString(version), rules().dotted.MatchString(version) && strings.ContainsAny(version, "xX*"):
+		c.fail(where, "expected one version, got the range %q (the registry takes an x for a wildcard, even that of 1.0.0-next)", version)
 	}
 }
 
