@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// day is a time some days after the first one.
-func day(n int) time.Time { return time.Now().UTC().Truncate(time.Second).AddDate(0, 0, n-100) }
+var firstDay = sync.OnceValue(func() time.Time { return time.Now().UTC().Truncate(time.Second).AddDate(0, 0, -100) })
+
+// day is a time some days after the first one, which is a while ago.
+func day(n int) time.Time { return firstDay().AddDate(0, 0, n) }
 
 func mirrorOf(t *testing.T, path string, sources ...Source) *Mirror {
 	t.Helper()
