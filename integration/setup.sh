@@ -52,6 +52,22 @@ module_step() {
 	fi
 }
 
+# registry_step builds the registry server, as registry/go.mod says.
+registry_step() {
+	local from=$here/registry to=$cache/registry log=$cache/log/registry.log
+	if cmp -s "$from/go.sum" "$to/.installed"; then
+		say "registry is there"
+		return
+	fi
+	mkdir -p "$to" && cp "$from/go.mod" "$from/go.sum" "$to/"
+	if (cd "$to" && GOFLAGS=-mod=mod go build -o registry github.com/modelcontextprotocol/registry/cmd/registry) >"$log" 2>&1; then
+		cp "$from/go.sum" "$to/.installed"
+		say "registry built"
+	else
+		miss "registry: go build failed, see $log"
+	fi
+}
+
 # python_step makes a virtual environment with the pinned requirements.
 python_step() {
 	local from=$here/python/requirements.txt to=$cache/python log=$cache/log/python.log
@@ -162,6 +178,7 @@ done
 # Of the documents only one is read; the others take 380 MB.
 find "$cache/npm/openapi/node_modules/@octokit/openapi" \( -name '*.deref.json' -o -name 'ghe*' \) -delete 2>/dev/null
 module_step github.com/DataDog/datadog-api-client-go/v2@v2.67.0
+registry_step
 python_step
 keycloak_step 26.7.3
 

@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-// day is a time some days after the first one.
-func day(n int) time.Time { return time.Now().UTC().Truncate(time.Second).AddDate(0, 0, n-100) }
+var firstDay = sync.OnceValue(func() time.Time { return time.Now().UTC().Truncate(time.Second).AddDate(0, 0, -100) })
+
+// day is a time some days after the first one, which is a while ago.
+func day(n int) time.Time { return firstDay().AddDate(0, 0, n) }
 
 func mirrorOf(t *testing.T, path string, sources ...Source) *Mirror {
 	t.Helper()
@@ -124,6 +127,38 @@ func TestADeletedLatestVersionGivesWayToTheOneBefore(t *testing.T) {
 	}
 	wantNames(t, m, "old", "org.example/tool")
 	wantNames(t, m, "new")
+}
+
+func TestAChangeOfTheFutureHidesNoOther(t *testing.T) {
+	f := newFake(t)
+	f.publish(time.Now().AddDate(50, 0, 0), serverJSON("org.example/z", "1.0.0", "from the future", ""))
+	m := newMirror(t, Source{Name: "fake", URL: f.URL})
+	syncAll(t, m)
+	f.publish(time.Now(), serverJSON("org.example/a", "1.0.0", "of today", ""))
+	syncAll(t, m)
+	wantNames(t, m, "today", "org.example/a")
+}
+
+// What is published while the list is read stands on a page that was read before.
+func TestAServerThatAppearsDuringASyncIsReadByTheNext(t *testing.T) {
+	f := newFake(t)
+	for i := range 7 {
+		f.publish(day(i), serverJSON(fmt.Sprintf("org.example/tool%d", i), "1.0.0", "A tool", ""))
+	}
+	pages := 0
+	f.answer = func(http.ResponseWriter, *http.Request) bool {
+		if pages++; pages == 2 {
+			now := time.Now()
+			f.rows = append([]fakeRow{{name: "org.example/early", version: "1.0.0", server: serverJSON("org.example/early", "1.0.0", "Early", ""), status: Active, latest: true, published: now, updated: now}}, f.rows...)
+			f.rows[len(f.rows)-1].updated = now.Add(time.Hour) // by a clock that is ahead, or after a long time
+		}
+		return false
+	}
+	m := newMirror(t, Source{Name: "fake", URL: f.URL})
+	syncAll(t, m)
+	wantNames(t, m, "early")
+	syncAll(t, m)
+	wantNames(t, m, "early", "org.example/early")
 }
 
 func TestASourceThatFailsChangesNothing(t *testing.T) {

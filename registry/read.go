@@ -115,7 +115,7 @@ func (c *Client) once(ctx context.Context, method, path string, q url.Values, se
 		return nil, &passingError{err: err}
 	}
 	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
+	if response.StatusCode/100 != 2 {
 		return nil, c.refusal(response)
 	}
 	body, err := io.ReadAll(io.LimitReader(response.Body, maxPage+1))

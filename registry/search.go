@@ -34,7 +34,7 @@ type Search struct {
 // Found is what a search found.
 type Found struct {
 	Entries []Entry // the best first, without Versions
-	Total   int     // that fit, with those beyond the limit
+	Total   int     // that fit, with those beyond the limit; 2,000 at most
 }
 
 // Search finds servers by words, by what the sources listed when they were last read. They are ranked by where they have the

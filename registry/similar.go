@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -203,13 +204,17 @@ func differing(a, b string) int {
 	return maxCompared
 }
 
+var lookalikes = sync.OnceValue(func() *strings.Replacer {
+	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "rn", "m", "vv", "w")
+})
+
 // plainName is a name as an eye takes it in a hurry.
-func plainName(name string) string {
-	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "rn", "m", "vv", "w").Replace(name)
-}
+func plainName(name string) string { return lookalikes().Replace(name) }
 
 // core is that without the words that tell no names apart.
-func core(plain string) string { return strings.NewReplacer("server", "", "mcp", "").Replace(plain) }
+func core(plain string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(plain, "server", ""), "mcp", "")
+}
 
 // letters is how many letters of b are other, missing, too many or swapped with the next; most+1 where it is more than most.
 func letters(a, b string, most int) int {

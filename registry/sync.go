@@ -25,6 +25,8 @@ const (
 	againPause = 5 * time.Minute
 	// forgetTime is how long the mirror keeps what it has of a source that nobody names any more.
 	forgetTime = 60 * 24 * time.Hour
+	// syncTime is how long one source may take in one sync; what was read until then stays.
+	syncTime = 30 * time.Minute
 	// maxFaultText is how much of the reason is kept why a source cannot be read, in bytes.
 	maxFaultText = 1_000
 )
@@ -42,7 +44,7 @@ func (m *Mirror) Sync(ctx context.Context, olderThan time.Duration) error {
 			continue
 		}
 		run := syncing{mirror: m, source: s, id: m.ids[i], began: time.Now()}
-		err := run.sync(ctx)
+		err := run.within(ctx, syncTime)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -76,6 +78,17 @@ type syncing struct {
 	newest int64 // change that was seen
 	unread int
 	fault  error // of one that could not be read
+}
+
+// within is sync that is given up after a time.
+func (s *syncing) within(ctx context.Context, most time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	err := s.sync(ctx)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%s was not read whole within %v, but %d versions: %w", s.source.Name, most, s.got, err)
+	}
+	return err
 }
 
 func (s *syncing) sync(ctx context.Context) error {
@@ -138,9 +151,9 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 	}
 	for _, e := range p.Entries {
 		s.bytes += int64(len(e.Server.Raw) + len(e.Meta))
-		if at := nanoseconds(e.Updated); at < s.began.Add(time.Hour).UnixNano() { // one from the future would hide all changes until then
-			s.newest = max(s.newest, at)
-		}
+		// What is published while the list is read may stand on a page that was read before, and a time of the future would hide all
+		// changes until then: so nothing is seen that is newer than the beginning.
+		s.newest = max(s.newest, min(nanoseconds(e.Updated), s.began.UnixNano()))
 	}
 	if s.got > maxServers || s.bytes > maxSourceBytes {
 		return fmt.Errorf("it lists more than %d versions of servers or %d MiB; name a smaller registry", maxServers, maxSourceBytes>>20)

@@ -28,7 +28,7 @@ func Found(entries []registry.Entry, sources bool, width int) string {
 			details = append(details, "of "+e.Source)
 		}
 		heading(&out, e.Server.Name, details...)
-		paragraph(&out, e.Server.Description, width)
+		paragraph(&out, plaintext.Line(e.Server.Description, maxText), width)
 	}
 	return out.String()
 }
@@ -54,15 +54,19 @@ type Suspicion struct {
 	Why      string
 }
 
-// maxVersions is how many versions of a server are named.
-const maxVersions = 12
+const (
+	// maxVersions is how many versions of a server are named.
+	maxVersions = 12
+	// maxText is how much of a description is shown, in runes; the schema allows 100.
+	maxText = 1_000
+)
 
 // Registered shows all that registries say of a version of a server, and what else there is to know.
 func Registered(e *registry.Entry, licence string, suspicions []Suspicion, width int) string {
 	var out strings.Builder
 	s := e.Server
 	heading(&out, s.Name, s.Title, s.Version)
-	paragraph(&out, s.Description, width)
+	paragraph(&out, plaintext.Line(s.Description, maxText), width)
 	out.WriteByte('\n')
 	rows := [][]string{{"Registry", plaintext.Line(e.Source, maxName)}}
 	if len(e.Also) > 0 {

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/registry"
+	"github.com/spf13/cobra"
+)
+
+// maxServerFile is how many bytes a server.json that is published may have.
+const maxServerFile = 256 << 10
+
+// A publishing is what the command line of publish says.
+type publishing struct {
+	file, name, title, description, version string
+
+	packages, remotes []string
+
+	write         bool
+	to            string
+	token, github string
+}
+
+func (a *app) publishCommand() *cobra.Command {
+	var p publishing
+	cmd := &cobra.Command{
+		Use:   "publish [-- COMMAND…]",
+		Short: "Make the server.json of a Go server, check it, and publish it in a registry",
+		Long: `Print the server.json of a server, checked against the schema and the rules of the official
+registry. With COMMAND, the program of a Go server, it is made: its name and repository are
+those of the module that the program was built from, its version that of the module, or the
+one that the server tells when it is started, like its title, description and tools. What
+stands in server.json already, such as variables of packages, stays; packages that had the
+version before get the new one.
+
+  junction publish --package oci:ghcr.io/owner/weather:1.2.0 -- ./weather
+  junction publish --remote https://weather.example.com/mcp --write -- ./weather
+  junction publish --to https://registry.modelcontextprotocol.io --github-token '${GITHUB_TOKEN}'
+
+Nothing is published without --to. A registry wants a token: --token refers to one of its
+own, and --github-token to one of GitHub that it is exchanged for: ${secret:NAME}, ${VARIABLE}
+or ${file:PATH}, never the token itself, which others would see on the command line.
+
+` + exitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
+				return usagef(`%s: unexpected %q; the server's command stands after "--"`, cmd.CommandPath(), args[0])
+			}
+			return a.publishServer(cmd.Context(), cmd, args, &p)
+		},
+	}
+	f := cmd.Flags()
+	a.connectionFlags(f)
+	f.StringVar(&p.file, "file", "server.json", "read and write this `FILE`")
+	f.StringVar(&p.name, "name", "", "call the server `NAME`, such as io.github.owner/weather")
+	f.StringVar(&p.title, "title", "", "its title for people")
+	f.StringVar(&p.description, "description", "", "what it does, in up to 100 characters")
+	f.StringVar(&p.version, "server-version", "", "publish this `VERSION`")
+	f.StringArrayVar(&p.packages, "package", nil, "offer a package: npm:`NAME@VERSION`, pypi:NAME==VERSION, cargo:NAME@VERSION, nuget:NAME@VERSION, oci:IMAGE:TAG, or mcpb:URL#FILE, whose hash is that of FILE (repeatable, in place of those in the file)")
+	f.StringArrayVar(&p.remotes, "remote", nil, "offer it at a `URL` (repeatable, in place of those in the file)")
+	f.BoolVar(&p.write, "write", false, "write the file")
+	f.StringVar(&p.to, "to", "", "publish it in this `REGISTRY`: a URL, or a name of the configuration")
+	f.StringVar(&p.token, "token", "", "`REFERENCE` to a token of the registry")
+	f.StringVar(&p.github, "github-token", "", "`REFERENCE` to a token of GitHub, which the registry exchanges for one of its own")
+	return cmd
+}
+
+func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []string, p *publishing) error {
+	if p.to == "" && p.token+p.github != "" || p.token != "" && p.github != "" {
+		return usagef("--token or --github-token, one of them, goes with --to")
+	}
+	old, err := readServerFile(p.file)
+	if err != nil {
+		return err
+	}
+	s, rest := &registry.Server{}, json.RawMessage(nil)
+	if old != nil {
+		rest = old.Raw
+		*s = *old
+	}
+	if len(args) > 0 {
+		made, err := a.examineProgram(ctx, cmd, args)
+		if err != nil {
+			return err
+		}
+		if rest, err = made.into(s, rest); err != nil {
+			return err
+		}
+	} else if old == nil {
+		return usagef(`%s is not there; name the program of the server after "--", such as %s -- ./server`, p.file, cmd.CommandPath())
+	}
+	if err := p.into(s, old); err != nil {
+		return err
+	}
+	if faults := s.Check(); len(faults) > 0 {
+		for _, f := range faults {
+			a.screen.Printf("junction: %s\n", plaintext.Line(f.String(), 500))
+		}
+		return usagef("%s of server.json is wrong; flags of this command and %s say what it is", count(len(faults), "member"), p.file)
+	}
+	text, err := s.Encode(rest)
+	if err != nil {
+		return err
+	}
+	var shown bytes.Buffer
+	if err := json.Indent(&shown, text, "", "  "); err != nil {
+		return err
+	}
+	shown.WriteByte('\n')
+	if p.write {
+		if err := filelock.Replace(p.file, shown.Bytes(), 0o644); err != nil {
+			return &connectError{err}
+		}
+		a.screen.Printf("junction: %s is written\n", p.file)
+	}
+	if p.to != "" {
+		return a.publishTo(ctx, p, text)
+	}
+	if !p.write {
+		if _, err := a.stdout.Write(shown.Bytes()); err != nil {
+			return err
+		}
+		a.screen.Printf("junction: nothing is published; --to REGISTRY does that, and --write writes %s\n", p.file)
+	}
+	return nil
+}
+
+// into has the command line say what stands in the server.json. Packages follow the version, unless it says which they are.
+func (p *publishing) into(s, old *registry.Server) error {
+	s.Schema = registry.SchemaURL
+	s.Name, s.Title, s.Description, s.Version = cmp.Or(p.name, s.Name), cmp.Or(p.title, s.Title), cmp.Or(p.description, s.Description), cmp.Or(p.version, s.Version)
+	if old != nil && old.Version != s.Version {
+		for i := range s.Packages {
+			followVersion(&s.Packages[i], old.Version, s.Version)
+		}
+	}
+	if len(p.packages) > 0 {
+		s.Packages = nil
+	}
+	for _, word := range p.packages {
+		made, err := packageFrom(word)
+		if err != nil {
+			return err
+		}
+		if old != nil { // what people wrote of the same package
+			for _, before := range old.Packages {
+				if before.RegistryType == made.RegistryType && bareName(&before) == bareName(made) {
+					before.Identifier, before.Version, before.FileSHA256 = made.Identifier, made.Version, made.FileSHA256
+					made = &before
+				}
+			}
+		}
+		s.Packages = append(s.Packages, *made)
+	}
+	if len(p.remotes) > 0 {
+		s.Remotes = nil
+	}
+	for _, address := range p.remotes {
+		r := registry.Remote{Type: "streamable-http", URL: address}
+		if strings.HasSuffix(address, "/sse") {
+			r.Type = "sse"
+		}
+		s.Remotes = append(s.Remotes, r)
+	}
+	return nil
+}
+
+// readServerFile reads a server.json; nil where there is none.
+func readServerFile(path string) (*registry.Server, error) {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxServerFile+1))
+	if err == nil && len(text) > maxServerFile {
+		err = fmt.Errorf("it has more than %d bytes", maxServerFile)
+	}
+	if err != nil {
+		return nil, &connectError{fmt.Errorf("%s: %w", path, err)}
+	}
+	s, err := registry.Parse(text)
+	if err != nil {
+		return nil, usagef("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// publishTo publishes a server.json.
+func (a *app) publishTo(ctx context.Context, p *publishing, text json.RawMessage) error {
+	set, _, err := a.servers()
+	if err != nil {
+		return err
+	}
+	s, from, err := a.settings(set)
+	if err != nil {
+		return err
+	}
+	sources, err := a.registrySources(s.Registries, from, []string{p.to})
+	if err != nil {
+		return err
+	}
+	if sources[0].Folder != "" {
+		return usagef("--to %s: in a folder, --write writes the file", p.to)
+	}
+	token := sources[0].Token
+	given, err := a.tokenReference("--token", p.token)
+	if err != nil {
+		return err
+	}
+	github, err := a.tokenReference("--github-token", p.github)
+	if err != nil {
+		return err
+	}
+	switch {
+	case given != nil:
+		token = given
+	case github != nil:
+		token = func(ctx context.Context) (string, error) {
+			c, err := registry.NewClient(sources[0].URL, registry.ClientOptions{})
+			if err != nil {
+				return "", err
+			}
+			t, err := github(ctx)
+			if err != nil {
+				return "", err
+			}
+			return c.LoginGitHub(ctx, t)
+		}
+	case token == nil:
+		return usagef("--to %s: a registry wants to know who publishes: --token or --github-token refers to a token", p.to)
+	}
+	c, err := registry.NewClient(sources[0].URL, registry.ClientOptions{Token: token})
+	if err != nil {
+		return &connectError{err}
+	}
+	e, err := c.Publish(ctx, text)
+	if err != nil {
+		return &connectError{fmt.Errorf("not published: %w", err)}
+	}
+	a.screen.Printf("junction: %s %s is published in %s\n", e.Server.Name, e.Server.Version, c)
+	return nil
+}
+
+// tokenReference reads a token that a flag refers to; nil where it is not given.
+func (a *app) tokenReference(flag, reference string) (func(context.Context) (string, error), error) {
+	if reference == "" {
+		return nil, nil
+	}
+	kind, name := (&settings.Registry{Token: reference}).TokenIn()
+	if kind == "" {
+		return nil, usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
+	}
+	return func(ctx context.Context) (string, error) {
+		token, err := a.registryToken(ctx, kind, name, "")
+		if err == nil {
+			a.hide(token)
+		}
+		return token, err
+	}, nil
+}

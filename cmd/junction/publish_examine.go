@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"debug/buildinfo"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/registry"
+	"github.com/spf13/cobra"
+)
+
+const (
+	// maxToolsPublished is how many names of tools stand in a server.json at most.
+	maxToolsPublished = 100
+	// maxBundle is how many bytes an mcpb file may have that is hashed.
+	maxBundle = 1 << 30
+	// ownMeta is the key of what a publisher adds, in _meta.
+	ownMeta = "io.modelcontextprotocol.registry/publisher-provided"
+)
+
+// An examined program is a Go server of which the module and the server itself were asked.
+type examined struct {
+	module, main      string // paths
+	version, revision string // of the module; empty where it was built of changed or unversioned source
+	server            mcp.Implementation
+	tools             []string
+}
+
+// examineProgram reads what a program was built of, and starts it to ask what it is.
+func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []string) (*examined, error) {
+	x := &examined{}
+	file, err := exec.LookPath(args[0])
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	switch info, err := buildinfo.ReadFile(file); {
+	case err != nil:
+		a.screen.Printf("junction: %s is no program of Go, so its module is not known: give --name\n", args[0])
+	default:
+		x.module, x.main = info.Main.Path, info.Path
+		if v := info.Main.Version; v != "(devel)" && !strings.Contains(v, "+dirty") && !isPseudo(v) {
+			x.version = strings.TrimPrefix(v, "v")
+		}
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				x.revision = s.Value
+			}
+		}
+	}
+	t, _, err := a.target(ctx, cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	client, err := a.connect(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	if s := client.Server(); s != nil {
+		x.server = *s
+	}
+	for tool, err := range client.Tools(ctx) {
+		if err != nil || len(x.tools) == maxToolsPublished {
+			break // as far as they can be read
+		}
+		x.tools = append(x.tools, tool.Name)
+	}
+	return x, nil
+}
+
+var pseudo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{14}-[0-9a-f]{12}$`) })
+
+// isPseudo reports whether a version is made of a commit that has no tag.
+func isPseudo(version string) bool { return version == "" || pseudo().MatchString(version) }
+
+// into writes what was found into a server.json. The program says what version it is; of all else, what people wrote stays.
+func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessage, error) {
+	s.Name = cmp.Or(s.Name, nameOf(cmp.Or(x.main, x.module)))
+	s.Version = cmp.Or(x.version, strings.TrimPrefix(x.server.Version, "v"), s.Version)
+	s.Title = cmp.Or(s.Title, x.server.Title)
+	s.Description = cmp.Or(s.Description, x.server.Description)
+	s.WebsiteURL = cmp.Or(s.WebsiteURL, x.server.WebsiteURL)
+	if s.Repository == nil {
+		s.Repository = repositoryOf(x.module, x.main)
+	}
+	w := jsonrpc.NewObject(nil)
+	w.String("tool", "junction")
+	if x.main != "" {
+		w.String("package", x.main)
+	}
+	if x.revision != "" {
+		w.String("revision", x.revision)
+	}
+	if len(x.tools) > 0 {
+		w.Array("tools")
+		for _, name := range x.tools {
+			w.StringElement(name)
+		}
+		w.End()
+	}
+	meta := jsonrpc.Get(rest, "_meta")
+	own := w.Bytes()
+	if len(own) > registry.MaxPublished {
+		own = jsonrpc.Without(own, "tools")
+	}
+	return jsonrpc.With(rest, "_meta", jsonrpc.With(meta, ownMeta, own)), nil
+}
+
+// nameOf is the name of a server in the namespace of whoever has the module: io.github.owner/server for those on GitHub.
+func nameOf(module string) string {
+	parts := strings.Split(module, "/")
+	if isMajor(parts[len(parts)-1]) {
+		parts = parts[:len(parts)-1]
+	}
+	if len(parts) < 2 {
+		return ""
+	}
+	last := strings.Trim(strings.ReplaceAll(parts[len(parts)-1], "~", "-"), "._-") // what else a module's path has, a name may have
+	domain := strings.Split(parts[0], ".")
+	slices.Reverse(domain)
+	switch parts[0] {
+	case "github.com":
+		return "io.github." + parts[1] + "/" + last
+	case "gitlab.com", "bitbucket.org", "codeberg.org", "gopkg.in": // of many owners, who cannot show that the domain is theirs
+		return ""
+	}
+	return strings.Join(domain, ".") + "/" + last
+}
+
+// repositoryOf is where the source of a module is, where its path says it.
+func repositoryOf(module, main string) *registry.Repository {
+	parts := strings.Split(module, "/")
+	for _, forge := range []string{"github", "gitlab"} {
+		if len(parts) >= 3 && parts[0] == forge+".com" {
+			root := strings.Join(parts[:3], "/")
+			r := &registry.Repository{URL: "https://" + root, Source: forge}
+			if below, inside := strings.CutPrefix(main, module+"/"); inside {
+				r.Subfolder = path.Join(append(slices.DeleteFunc(parts[3:], isMajor), below)...)
+			}
+			return r
+		}
+	}
+	return nil
+}
+
+// isMajor reports whether a part of a module's path is its major version, which is no folder as a rule.
+func isMajor(part string) bool {
+	return len(part) > 1 && part[0] == 'v' && strings.Trim(part[1:], "0123456789") == ""
+}
+
+// followVersion has a package that had the version of the server before have the one that it has now. The hash of a file is that of the old one.
+func followVersion(p *registry.Package, before, now string) {
+	if p.Version == before {
+		p.Version, p.FileSHA256 = now, ""
+	}
+	if p.RegistryType == "oci" && strings.HasSuffix(p.Identifier, ":"+before) {
+		p.Identifier = strings.TrimSuffix(p.Identifier, before) + now
+	}
+}
+
+// packageFrom reads a package of the command line.
+func packageFrom(word string) (*registry.Package, error) {
+	kind, rest, _ := strings.Cut(word, ":")
+	p := &registry.Package{RegistryType: kind, Identifier: rest, Transport: registry.Remote{Type: "stdio"}}
+	sign := "@"
+	switch kind {
+	case "pypi":
+		sign = "=="
+	case "npm", "nuget", "cargo":
+	case "oci":
+		return p, nil
+	case "mcpb":
+		address, file, found := strings.Cut(rest, "#")
+		if !found {
+			return nil, usagef("--package %s: expected mcpb:URL#FILE; the hash of FILE is published", word)
+		}
+		hash, err := hashOf(file)
+		if err != nil {
+			return nil, &connectError{fmt.Errorf("--package %s: %w", word, err)}
+		}
+		p.Identifier, p.FileSHA256 = address, hash
+		return p, nil
+	default:
+		return nil, usagef("--package %s: expected npm, pypi, cargo, nuget, oci or mcpb in front of the colon", word)
+	}
+	at := strings.LastIndex(rest, sign)
+	if at < 1 {
+		return nil, usagef("--package %s: expected %s:NAME%sVERSION", word, kind, sign)
+	}
+	p.Identifier, p.Version = rest[:at], rest[at+len(sign):]
+	return p, nil
+}
+
+// bareName is the identifier of a package without what changes with its version.
+func bareName(p *registry.Package) string {
+	if p.RegistryType != "oci" {
+		return p.Identifier
+	}
+	name, _, _ := strings.Cut(p.Identifier, "@")
+	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
+		name = name[:colon]
+	}
+	return name
+}
+
+// hashOf is the SHA-256 of a file.
+func hashOf(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, io.LimitReader(file, maxBundle+1))
+	if err == nil && n > maxBundle {
+		err = errors.New("it has more than 1 GiB")
+	}
+	return hex.EncodeToString(h.Sum(nil)), err
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/registry"
+)
+
+func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
+	alone(t)
+	program := append([]string{"--"}, self(t, "serve", "everything")...)
+	publish := func(words ...string) outcome { return runs(t, "", append([]string{"publish"}, words...)...) }
+	made := func(more ...string) outcome { return publish(append(more, program...)...) }
+
+	publish().expect(t, exitUsage, "", `server.json is not there; name the program of the server after "--"`)
+	publish("server").expect(t, exitUsage, "", `unexpected "server"`)
+	made().expect(t, exitUsage, "", "packages: expected a package or a remote: nobody could use the server")
+	made("--package", "npm:x").expect(t, exitUsage, "", "--package npm:x: expected npm:NAME@VERSION")
+	made("--package", "go:x@1").expect(t, exitUsage, "", "expected npm, pypi, cargo, nuget, oci or mcpb in front of the colon")
+	made("--package", "mcpb:https://x.example/x.mcpb").expect(t, exitUsage, "", "expected mcpb:URL#FILE")
+	made("--package", "mcpb:https://x.example/x.mcpb#nowhere").expect(t, exitConnection, "", "nowhere")
+	made("--remote", "http://localhost/mcp").expect(t, exitUsage, "", "remotes[0].url: expected an https URL that others can reach")
+	made("--token", "${X}").expect(t, exitUsage, "", "goes with --to")
+	made("--remote", "https://x.example/mcp", "--to", "https://r.example", "--token", "abc").expect(t, exitUsage, "", "--token: expected ${secret:NAME}")
+	made("--remote", "https://x.example/mcp", "--to", "https://r.example").expect(t, exitUsage, "", "a registry wants to know who publishes")
+
+	if err := os.WriteFile("x.mcpb", []byte("bundle"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--package", "mcpb:https://x.example/x.mcpb#x.mcpb", "--description", "All of the protocol")
+	first.expect(t, exitOK, `"name": "io.github.junction-mcp/junction"`, "nothing is published")
+	s, err := registry.Parse([]byte(first.stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if faults := s.Check(); len(faults) > 0 || s.Schema != registry.SchemaURL || s.Version != "1.0.0" || s.Repository == nil || s.Repository.URL != "https://github.com/junction-mcp/junction" ||
+		len(s.Packages) != 3 || s.Packages[2].FileSHA256 != "1e6ed65d77d6364eeaed5a745ba5c4985ae2b700dd85d7cf7f027bdf294a33fc" {
+		t.Errorf("made %+v with %v", s, faults)
+	}
+	for _, want := range []string{`"tool": "junction"`, `"package": "github.com/junction-mcp/junction/cmd/junction"`, `"echo"`} {
+		if !strings.Contains(first.stdout, want) {
+			t.Errorf("there is no %s in %s", want, first.stdout)
+		}
+	}
+
+	// What people write into the file stays, and packages follow the version.
+	made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--description", "All of the protocol", "--write").expect(t, exitOK, "", "server.json is written")
+	text, err := os.ReadFile("server.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(string(text), `"identifier": "@x/y",`, `"identifier": "@x/y", "environmentVariables": [{"name": "KEY", "isSecret": true}],`, 1)
+	edited = strings.Replace(edited, `"description": "All`, `"icons": [{"src": "https://x.example/i.png"}], "description": "All`, 1)
+	if err := os.WriteFile("server.json", []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := made("--server-version", "1.1.0")
+	second.expect(t, exitOK, `"version": "1.1.0"`, "")
+	for _, want := range []string{`"identifier": "ghcr.io/x/y:1.1.0"`, `"name": "KEY"`, `"src": "https://x.example/i.png"`} {
+		if !strings.Contains(second.stdout, want) {
+			t.Errorf("there is no %s in %s", want, second.stdout)
+		}
+	}
+	if strings.Contains(second.stdout, `"1.0.0"`) {
+		t.Errorf("the old version is left in %s", second.stdout)
+	}
+	third := publish("--server-version", "1.2.0", "--package", "npm:@x/y@1.2.0")
+	third.expect(t, exitOK, `"name": "KEY"`, "")
+	if strings.Contains(third.stdout, "ghcr.io") {
+		t.Errorf("a package that was not named is left in %s", third.stdout)
+	}
+
+	var got string
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if r.URL.Path != "/v0.1/publish" || r.Header.Get("Authorization") != "Bearer "+"publish-it" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		got = string(body)
+		fmt.Fprintf(w, `{"server":%s}`, body)
+	}))
+	defer h.Close()
+	t.Setenv("REGISTRY_TOKEN", "not-this-one")
+	publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}").expect(t, exitConnection, "", "not published: registry "+h.URL+" wants a token that lets you in")
+	publish("--to", h.URL, "--token", "${NO_SUCH_TOKEN}").expect(t, exitConnection, "", "the variable NO_SUCH_TOKEN is not set")
+	t.Setenv("REGISTRY_TOKEN", "publish-it")
+	done := publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}")
+	done.expect(t, exitOK, "", "io.github.junction-mcp/junction 1.0.0 is published in "+h.URL)
+	if !json.Valid([]byte(got)) || !strings.Contains(got, `"name":"KEY"`) || strings.Contains(done.stderr, "publish-it") {
+		t.Errorf("published %s, and said %s", got, done.stderr)
+	}
+}
+
+func TestTheNameOfAServerIsThatOfItsModule(t *testing.T) {
+	for module, want := range map[string]string{
+		"github.com/owner/weather":           "io.github.owner/weather https://github.com/owner/weather ",
+		"github.com/owner/weather/v2":        "io.github.owner/weather https://github.com/owner/weather ",
+		"github.com/owner/tools/cmd/weather": "io.github.owner/weather https://github.com/owner/tools cmd/weather",
+		"example.com/weather":                "com.example/weather",
+		"mcp.example.com/team/weather":       "com.example.mcp/weather",
+		"gitlab.com/owner/weather":           " https://gitlab.com/owner/weather ",
+		"weather":                            "",
+		"":                                   "",
+	} {
+		root := strings.TrimSuffix(module, "/cmd/weather")
+		got := nameOf(module)
+		if r := repositoryOf(root, module); r != nil {
+			got += " " + r.URL + " " + r.Subfolder
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", module, got, want)
+		}
+	}
+}

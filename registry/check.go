@@ -1,0 +1,233 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// SchemaURL is that of the schema of server.json that [Server.Check] is about.
+const SchemaURL = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+
+const (
+	// maxTitle bounds the title, and the description, of a server that is published, in characters.
+	maxTitle = 100
+	// MaxPublished bounds what a publisher adds in _meta, in bytes.
+	MaxPublished = 4 << 10
+)
+
+// A Fault is a rule that a server.json breaks.
+type Fault struct {
+	Where string // the member, such as packages[0].version
+	What  string // what was expected, and what there is
+}
+
+// String is the fault in a line.
+func (f Fault) String() string { return f.Where + ": " + f.What }
+
+// A check looks for faults.
+type check struct{ faults []Fault }
+
+func (c *check) fail(where, format string, args ...any) {
+	c.faults = append(c.faults, Fault{where, fmt.Sprintf(format, args...)})
+}
+
+type patterns struct{ namespace, own, version, dotted, github, gitlab, folder, braces, port, hash, image *regexp.Regexp }
+
+var rules = sync.OnceValue(func() *patterns {
+	return &patterns{
+		namespace: regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9.-]*[a-zA-Z0-9])$`),
+		own:       regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9._-]*[a-zA-Z0-9])$`),
+		version:   regexp.MustCompile(`^\s*[~^<>=]|\|\||\s-\s`),
+		dotted:    regexp.MustCompile(`^\s*(v?\d+|[xX*])(\.(\d+|[xX*])){1,2}(-[0-9A-Za-z.-]+)?\s*$`),
+		github:    regexp.MustCompile(`^https?://(www\.)?github\.com/[\w.-]+/[\w.-]+/?$`),
+		gitlab:    regexp.MustCompile(`^https?://(www\.)?gitlab\.com(/[\w.-]+){2,}/?$`),
+		folder:    regexp.MustCompile(`^[a-zA-Z0-9._-]+(/[a-zA-Z0-9._-]+)*$`),
+		braces:    regexp.MustCompile(`\{([^}]+)\}`),
+		port:      regexp.MustCompile(`:\{[^}]+\}`),
+		hash:      regexp.MustCompile(`^[a-f0-9]{64}$`),
+		image:     regexp.MustCompile(`^[^\s:@]+(:\d+/[^\s:@]+)?(:[^\s:@/]+)?(@sha256:[a-f0-9]{64})?$`),
+	}
+})
+
+// Check finds what the schema of server.json and the official registry do not allow. It looks at what is written: whether names and packages
+// belong to the publisher, only the registry knows.
+func (s *Server) Check() []Fault {
+	c := &check{}
+	namespace, own, slash := strings.Cut(s.Name, "/")
+	if len(s.Name) > maxName || !slash || !rules().namespace.MatchString(namespace) || !rules().own.MatchString(own) {
+		c.fail("name", "expected a domain in reverse and a name of two letters or more, such as io.github.owner/server, in up to %d characters, got %q", maxName, s.Name)
+	}
+	if n := utf8.RuneCountInString(s.Description); strings.TrimSpace(s.Description) == "" || n > maxTitle {
+		c.fail("description", "expected 1 to %d characters, got %d", maxTitle, n)
+	}
+	if n := utf8.RuneCountInString(s.Title); n > maxTitle || n > 0 && strings.TrimSpace(s.Title) == "" {
+		c.fail("title", "expected up to %d characters, and not only spaces, got %d", maxTitle, n)
+	}
+	c.version("version", s.Version, true)
+	if r := s.Repository; r != nil {
+		switch {
+		case r.Source == "github" && !rules().github.MatchString(r.URL), r.Source == "gitlab" && (!rules().gitlab.MatchString(r.URL) || strings.Contains(r.URL+"/", "/-/")):
+			c.fail("repository.url", "expected that of a repository of %s, such as https://%s.com/owner/name, got %q", r.Source, r.Source, r.URL)
+		case r.Source != "github" && r.Source != "gitlab":
+			c.fail("repository.source", "expected github or gitlab, got %q", r.Source)
+		}
+		if r.Subfolder != "" && (!rules().folder.MatchString(r.Subfolder) || slices.ContainsFunc(strings.Split(r.Subfolder, "/"), func(part string) bool { return part == "." || part == ".." })) {
+			c.fail("repository.subfolder", "expected a path below the repository such as cmd/server, got %q", r.Subfolder)
+		}
+	}
+	if u, err := url.Parse(s.WebsiteURL); s.WebsiteURL != "" && (err != nil || u.Scheme != "https" || u.Host == "" || strings.ContainsAny(s.WebsiteURL, "\"'<> \t\n\r")) {
+		c.fail("websiteUrl", "expected an https URL, got %q", s.WebsiteURL)
+	}
+	for i := range s.Packages {
+		c.pack(fmt.Sprintf("packages[%d]", i), &s.Packages[i])
+	}
+	for i := range s.Remotes {
+		c.remote(fmt.Sprintf("remotes[%d]", i), &s.Remotes[i])
+	}
+	if len(s.Packages)+len(s.Remotes) == 0 {
+		c.fail("packages", "expected a package or a remote: nobody could use the server")
+	}
+	return c.faults
+}
+
+// version checks that a version is one, and no range.
+func (c *check) version(where, version string, needed bool) {
+	switch {
+	case version == "" && !needed:
+	case version == "" || len(version) > maxVersion:
+		c.fail(where, "expected a version in up to %d characters, got %q", maxVersion, version)
+	case version == "latest" || rules().version.MatchString(version), rules().dotted.MatchString(version) && strings.ContainsAny(version, "xX*"):
+		c.fail(where, "expected one version, got the range %q (the registry takes an x for a wildcard, even that of 1.0.0-next)", version)
+	}
+}
+
+// pack checks a package.
+func (c *check) pack(at string, p *Package) {
+	if p.Identifier == "" || strings.ContainsFunc(p.Identifier, func(r rune) bool { return r <= ' ' }) {
+		c.fail(at+".identifier", "expected a name without spaces, got %q", p.Identifier)
+	}
+	if p.FileSHA256 != "" && !rules().hash.MatchString(p.FileSHA256) {
+		c.fail(at+".fileSha256", "expected 64 hexadecimal digits in small letters, got %q", p.FileSHA256)
+	}
+	switch p.RegistryType {
+	case "npm", "pypi", "nuget", "cargo":
+		c.version(at+".version", p.Version, true)
+	case "oci":
+		if p.Version != "" {
+			c.fail(at+".version", "expected none: an image has its tag or digest in identifier, such as ghcr.io/owner/server:1.0.0")
+		}
+		if !rules().image.MatchString(p.Identifier) {
+			c.fail(at+".identifier", "expected an image with its tag or digest, such as ghcr.io/owner/server:1.0.0, got %q", p.Identifier)
+		}
+	case "mcpb":
+		c.version(at+".version", p.Version, false)
+		if p.FileSHA256 == "" {
+			c.fail(at+".fileSha256", "expected the SHA-256 of the file")
+		}
+		if u, err := url.Parse(p.Identifier); err != nil || u.Scheme != "https" || u.Host == "" || !strings.Contains(strings.ToLower(p.Identifier), "mcp") {
+			c.fail(at+".identifier", `expected the https URL of the file, with "mcp" in it, got %q`, p.Identifier)
+		}
+	default:
+		c.fail(at+".registryType", "expected npm, pypi, nuget, cargo, oci or mcpb, got %q", p.RegistryType)
+	}
+	var names []string
+	for i, v := range p.EnvironmentVariables {
+		names = append(names, v.Name)
+		c.input(fmt.Sprintf("%s.environmentVariables[%d]", at, i), &v.Input)
+		if v.Name == "" {
+			c.fail(fmt.Sprintf("%s.environmentVariables[%d].name", at, i), "expected the name of a variable")
+		}
+	}
+	names = append(append(names, c.arguments(at+".runtimeArguments", p.RuntimeArguments)...), c.arguments(at+".packageArguments", p.PackageArguments)...)
+	switch t := &p.Transport; t.Type {
+	case "stdio":
+		if t.URL != "" {
+			c.fail(at+".transport.url", "expected none with stdio, got %q", t.URL)
+		}
+	default:
+		c.transport(at+".transport", t, names)
+	}
+}
+
+// arguments checks arguments, and returns what a URL can name of them.
+func (c *check) arguments(at string, all []Argument) (names []string) {
+	for i := range all {
+		a, where := &all[i], fmt.Sprintf("%s[%d]", at, i)
+		names = append(names, a.Name, a.ValueHint)
+		c.input(where, &a.Input)
+		switch a.Type {
+		case "named":
+			if a.Name == "" || strings.ContainsAny(a.Name, "<> $") {
+				c.fail(where+".name", "expected the name alone, with its dashes, such as --port, got %q", a.Name)
+				continue
+			}
+			for _, text := range []string{a.Value, a.Default} {
+				if strings.HasPrefix(text, a.Name) {
+					c.fail(where, "expected a value and a default without the argument's name %s, got %q", a.Name, text)
+				}
+			}
+		case "positional":
+			if a.Value == "" && a.ValueHint == "" {
+				c.fail(where, "expected a value, or a valueHint that says what it is")
+			}
+		default:
+			c.fail(where+".type", "expected named or positional, got %q", a.Type)
+		}
+	}
+	return names
+}
+
+func (c *check) input(at string, in *Input) {
+	if !slices.Contains([]string{"", "string", "number", "boolean", "filepath"}, in.Format) {
+		c.fail(at+".format", "expected string, number, boolean or filepath, got %q", in.Format)
+	}
+}
+
+// remote checks a server that runs elsewhere.
+func (c *check) remote(at string, r *Remote) {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
+		v := r.Variables[name]
+		names = append(names, name)
+		c.input(at+".variables."+name, &v)
+	}
+	c.transport(at, r, names)
+	u, err := url.Parse(rules().braces.ReplaceAllString(r.URL, "x"))
+	if err != nil { // which transport says
+		return
+	}
+	ip := net.ParseIP(u.Hostname())
+	if u.Scheme != "https" || u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost") || ip != nil && ip.IsLoopback() {
+		c.fail(at+".url", "expected an https URL that others can reach, got %q", r.URL)
+	}
+}
+
+// transport checks an address, with names that may stand in it.
+func (c *check) transport(at string, r *Remote, names []string) {
+	if r.Type != "streamable-http" && r.Type != "sse" {
+		c.fail(at+".type", "expected streamable-http or sse, got %q", r.Type)
+	}
+	for i, h := range r.Headers {
+		c.input(fmt.Sprintf("%s.headers[%d]", at, i), &h.Input)
+		if h.Name == "" {
+			c.fail(fmt.Sprintf("%s.headers[%d].name", at, i), "expected the name of a header")
+		}
+	}
+	for _, found := range rules().braces.FindAllStringSubmatch(r.URL, -1) {
+		if !slices.Contains(names, found[1]) {
+			c.fail(at+".url", "{%s} is no variable or argument", found[1])
+		}
+	}
+	host := rules().port.ReplaceAllString(r.URL, ":1")
+	u, err := url.Parse(rules().braces.ReplaceAllString(host, "x"))
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(r.URL, " \t\n\r") {
+		c.fail(at+".url", "expected an http or https URL, got %q", r.URL)
+	}
+}
