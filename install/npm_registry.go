@@ -50,8 +50,8 @@ func viewNPM(ctx context.Context, p Package, spec string) (v npmView, err error)
 	if err != nil {
 		return v, err
 	}
-	if len(out) == 0 {
-		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec)
+	if len(out) == 0 && spec != p.Name {
+		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // as older ones do of a version that is not there
 	}
 	if err := json.Unmarshal(out, &v); err != nil {
 		return v, fmt.Errorf("npm view: %w", err)
