@@ -226,8 +226,8 @@ func TestBundlesThatAreNoneAreRefused(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", test.p.Name, err, want)
 		}
 	}
-	if got, _ := filepath.Glob(filepath.Join(s.Dir(), "tmp", "*")); len(got) != 0 {
-		t.Errorf("left are %q", got)
+	if got := holds(t, s); len(got) != 0 {
+		t.Errorf("the store holds %q", got)
 	}
 }
 
