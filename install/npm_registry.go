@@ -15,14 +15,15 @@ import (
 
 // npmRegistry returns the registry to ask for: none where it is npm's own default, so that the person's setting (their company's registry, say)
 // holds for packages whose server.json names the public one.
-func npmRegistry(ctx context.Context, registry string) (string, error) {
+func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	if registry == "" {
 		return "", nil
 	}
 	if err := checkAddress(registry); err != nil {
 		return "", err
 	}
-	out, err := run(ctx, command{name: "npm", args: []string{"config", "get", "registry", "--userconfig=" + os.DevNull, "--globalconfig=" + os.DevNull}, dir: os.TempDir(), time: askTime,
+	none := filepath.Join(dir, "no-npmrc") // of which npm takes each for one purpose only
+	out, err := run(ctx, command{name: "npm", args: []string{"config", "get", "registry", "--userconfig=" + none + "-1", "--globalconfig=" + none + "-2"}, dir: dir, time: askTime,
 		env: []string{"npm_config_registry=", "NPM_CONFIG_REGISTRY="}})
 	if err != nil {
 		return "", err
