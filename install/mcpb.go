@@ -47,19 +47,29 @@ func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 		return nil, err
 	}
 	if p.SHA256 != "" && hash != p.SHA256 {
-		return nil, fmt.Errorf("%w: its SHA-256 should be %s and is %s", ErrIntegrity, p.SHA256, hash)
+		return nil, errors.Join(fmt.Errorf("%w: its SHA-256 should be %s and is %s", ErrIntegrity, p.SHA256, hash), os.Remove(k.blob(hash)))
 	}
-	archive, err := openBundle(k.blob(hash))
+	l := &Locked{Package: p, Integrity: "sha256:" + hash}
+	err = withBundle(k.blob(hash), func(b *bundle) error {
+		m, err := b.manifest()
+		if err == nil {
+			l.Version, l.Program = m.Version, m.words()
+		}
+		return err
+	})
+	return l, err
+}
+
+// withBundle opens an archive that was just kept; where it is not what was expected, it is kept no longer.
+func withBundle(path string, look func(*bundle) error) error {
+	b, err := openBundle(path)
+	if err == nil {
+		err = errors.Join(look(b), b.Close())
+	}
 	if err != nil {
-		return nil, err
+		return errors.Join(err, os.Remove(path))
 	}
-	defer archive.Close()
-	m, err := archive.manifest()
-	if err != nil {
-		return nil, err
-	}
-	p.Version = m.Version
-	return &Locked{Package: p, Integrity: "sha256:" + hash, Program: m.words()}, nil
+	return nil
 }
 
 func (k mcpb) blob(hash string) string { return filepath.Join(k.blobs, hash) }

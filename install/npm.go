@@ -52,7 +52,7 @@ func (npm) resolve(ctx context.Context, p Package, dir string) (*Locked, error) 
 		return nil, fmt.Errorf("is not a version, a range or a tag; addresses and folders are other types of packages")
 	}
 	var err error
-	if p.Registry, err = npmRegistry(ctx, p.Registry); err != nil {
+	if p.Registry, err = npmRegistry(ctx, p.Registry, dir); err != nil {
 		return nil, err
 	}
 	if err := writeNPM(dir, p.Name, cmp.Or(p.Version, "latest")); err != nil {

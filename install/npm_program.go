@@ -69,7 +69,10 @@ func interpreter(file string) []string {
 		return nil
 	}
 	defer f.Close()
-	line, _ := bufio.NewReader(io.LimitReader(f, maxFirstLine)).ReadString('\n')
+	line, err := bufio.NewReader(io.LimitReader(f, maxFirstLine)).ReadString('\n')
+	if err != nil && len(line) == maxFirstLine {
+		return nil // no system would start that
+	}
 	rest, ok := strings.CutPrefix(line, "#!")
 	words := strings.Fields(rest)
 	if !ok || len(words) == 0 {

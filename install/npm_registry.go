@@ -15,14 +15,15 @@ import (
 
 // npmRegistry returns the registry to ask for: none where it is npm's own default, so that the person's setting (their company's registry, say)
 // holds for packages whose server.json names the public one.
-func npmRegistry(ctx context.Context, registry string) (string, error) {
+func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
 	if registry == "" {
 		return "", nil
 	}
 	if err := checkAddress(registry); err != nil {
 		return "", err
 	}
-	out, err := run(ctx, command{name: "npm", args: []string{"config", "get", "registry", "--userconfig=" + os.DevNull, "--globalconfig=" + os.DevNull}, dir: os.TempDir(), time: askTime,
+	none := filepath.Join(dir, "no-npmrc") // of which npm takes each for one purpose only
+	out, err := run(ctx, command{name: "npm", args: []string{"config", "get", "registry", "--userconfig=" + none + "-1", "--globalconfig=" + none + "-2"}, dir: dir, time: askTime,
 		env: []string{"npm_config_registry=", "NPM_CONFIG_REGISTRY="}})
 	if err != nil {
 		return "", err
@@ -50,8 +51,8 @@ func viewNPM(ctx context.Context, p Package, spec string) (v npmView, err error)
 	if err != nil {
 		return v, err
 	}
-	if len(out) == 0 {
-		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec)
+	if len(out) == 0 && spec != p.Name {
+		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // as older ones do of a version that is not there
 	}
 	if err := json.Unmarshal(out, &v); err != nil {
 		return v, fmt.Errorf("npm view: %w", err)

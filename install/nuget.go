@@ -121,7 +121,7 @@ func (k nuget) fetch(ctx context.Context, s nugetSource, name, version, dir stri
 	}
 	said, err := k.said(ctx, s, name, version)
 	if err != nil {
-		return "", err
+		return "", errors.Join(err, os.Remove(filepath.Join(k.blobs, hash)))
 	}
 	if got := base64.StdEncoding.EncodeToString(sum.Sum(nil)); said.PackageHash != "" && strings.EqualFold(said.Algorithm, "SHA512") && said.PackageHash != got {
 		return "", errors.Join(fmt.Errorf("%w: the registry says sha512-%s, and the package has sha512-%s", ErrIntegrity, said.PackageHash, got), os.Remove(filepath.Join(k.blobs, hash)))
@@ -198,16 +198,12 @@ func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 	if err != nil {
 		return nil, err
 	}
-	archive, err := openBundle(filepath.Join(k.blobs, hash))
-	if err != nil {
-		return nil, err
-	}
-	defer archive.Close()
-	program, err := nugetProgram(archive, p.Bin)
-	if err != nil {
-		return nil, err
-	}
-	return &Locked{Package: p, Integrity: "sha256:" + hash, Program: program}, nil
+	l := &Locked{Package: p, Integrity: "sha256:" + hash}
+	err = withBundle(filepath.Join(k.blobs, hash), func(b *bundle) error {
+		l.Program, err = nugetProgram(b, p.Bin)
+		return err
+	})
+	return l, err
 }
 
 // nugetProgram reads the DotnetToolSettings.xml of a tool, of the newest framework that it is made for.

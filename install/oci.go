@@ -114,7 +114,7 @@ func explainOCI(err error) error {
 	if errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || errors.Is(err, errdef.ErrNotFound) {
 		return fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
-	if answer != nil && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) {
+	if errors.Is(err, auth.ErrBasicCredentialNotFound) || answer != nil && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) {
 		return fmt.Errorf("the registry says that it is not there, or that nobody who may see it is logged in (docker login): %w", err)
 	}
 	return err

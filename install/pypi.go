@@ -226,8 +226,11 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 			return fmt.Errorf("it was locked for %s, and here is %s: lock it again (junction upgrade), with uv for all systems: %w", lock.For, here, err)
 		}
 	}
+	if err = k.explain(ctx, l.Package, err); errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
+	}
 	if err != nil {
-		return k.explain(ctx, l.Package, err)
+		return err
 	}
 	if here := pythonHere(ctx, interpreter); lock.For != "" && here != lock.For {
 		if out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "--python", interpreter, "check"}, dir: dir, time: askTime}); err != nil {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -89,11 +90,23 @@ func fail(p Package, err error) error {
 	if err == nil {
 		return nil
 	}
-	name := p.Type + ":" + p.Name
+	name := p.Type + ":" + shown(p.Name)
 	if p.Version != "" {
 		name += "@" + p.Version
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+// shown is the name of a package without a password that its address has.
+func shown(name string) string {
+	if !strings.Contains(name, "://") {
+		return name
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return "an address"
+	}
+	return u.Redacted()
 }
 
 // Resolve finds the exact version of a package, its integrity and its dependencies. It downloads, and runs no code of the package. A version

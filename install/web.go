@@ -42,7 +42,10 @@ func newWeb() *http.Client {
 func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return fmt.Errorf("%.200q is not the address of a registry or an archive", address)
+		return errors.New("has an address of a registry or an archive that is not one")
+	}
+	if u.User != nil {
+		return fmt.Errorf("%s has a password in it, which would stand in the lock: use the package manager's own login", u.Redacted())
 	}
 	if u.Scheme == "https" {
 		return nil

@@ -172,6 +172,7 @@ debian_step mariadbd mariadb-server-core
 debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
 postgres_step
 debian_step tmux tmux
+debian_step docker-registry docker-registry # the program alone is used: the test starts one of its own
 for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi oauth hosts apps remote page; do
 	npm_step "$folder"
 done

@@ -1,0 +1,104 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fakeProgram puts a program into PATH, before all that is there.
+func fakeProgram(t *testing.T, name, script string) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("programs are scripts")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+func TestACommandThatFailsSaysHowAndWhatItWrote(t *testing.T) {
+	fakeProgram(t, "npm-x", "echo out; echo first >&2; echo 'second' >&2; exit 3")
+	out, err := run(t.Context(), command{name: "npm-x", args: []string{"--quiet", "ci", "x"}, time: time.Minute})
+	if want := "npm-x ci exited with status 3: first\nsecond"; err == nil || err.Error() != want || string(out) != "out\n" {
+		t.Errorf("%q, %v, want %s", out, err, want)
+	}
+	if !says(err, "nothing", "second") || says(err, "third") {
+		t.Error("what it says is not found")
+	}
+}
+
+func TestACommandThatIsMissingIsNamedWithItsRemedy(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for name, want := range map[string]string{
+		"npm":    "npm is not on this machine: install Node.js, from nodejs.org or with the system's packages (apt install nodejs npm, brew install node), and see that it is in PATH",
+		"cargo":  "cargo is not on this machine: install Rust from rustup.rs",
+		"docker": "docker is not on this machine: install Docker or Podman, and see that its service runs",
+		"other":  "other is not on this machine: install it, and see that it is in PATH",
+	} {
+		if _, err := run(t.Context(), command{name: name, time: time.Minute}); !errors.Is(err, ErrRuntime) || err.Error() != want {
+			t.Errorf("%s: error %v, want %s", name, err, want)
+		}
+	}
+	s := newStore(t)
+	for _, p := range []Package{{Type: NPM, Name: "x"}, {Type: PyPI, Name: "x"}, {Type: Cargo, Name: "x"}, {Type: NuGet, Name: "x"}} {
+		if _, err := s.Resolve(t.Context(), p); !errors.Is(err, ErrRuntime) {
+			t.Errorf("%s: error %v", p.Type, err)
+		}
+	}
+}
+
+func TestACommandThatDoesNotEndIsEndedWithAllThatItStarted(t *testing.T) {
+	fakeProgram(t, "slow", "sleep 1000 & echo $!; wait")
+	for name, test := range map[string]struct {
+		limit time.Duration
+		want  string
+	}{
+		"its time":    {200 * time.Millisecond, "slow took longer than 200ms"},
+		"its context": {time.Hour, "slow enough"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 400*time.Millisecond, errors.New("enough"))
+			defer cancel()
+			start := time.Now()
+			out, err := run(ctx, command{name: "slow", time: test.limit})
+			if err == nil || err.Error() != test.want {
+				t.Errorf("error %v, want %s", err, test.want)
+			}
+			if took := time.Since(start); took > 20*time.Second {
+				t.Errorf("it took %s", took)
+			}
+			if runtime.GOOS == "linux" {
+				stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(out)) + "/stat")
+				if err == nil && !strings.Contains(string(stat), ") Z ") { // whose new parent has not waited for it yet
+					t.Errorf("what it started is still there: %s", stat)
+				}
+			}
+		})
+	}
+}
+
+func TestACommandMayNotWriteWithoutEnd(t *testing.T) {
+	fakeProgram(t, "loud", "exec yes")
+	out, err := run(t.Context(), command{name: "loud", time: time.Minute})
+	if err == nil || !strings.Contains(err.Error(), "loud") || len(out) != maxOutput+1 {
+		t.Errorf("%d bytes, %v", len(out), err)
+	}
+}
+
+func TestACommandSeesOnlyWhatPackageManagersNeed(t *testing.T) {
+	got := cleanEnv([]string{"PATH=p", "HOME=h", "https_proxy=x", "NO_PROXY=y", "npm_config_registry=r", "NPM_CONFIG_x=1", "PIP_INDEX_URL=i", "UV_INDEX=u", "CARGO_HOME=c", "LC_ALL=C",
+		"OPENAI_API_KEY=secret", "AWS_SECRET_ACCESS_KEY=secret", "GITHUB_TOKEN=secret", "NODE_OPTIONS=--require=x", "PYTHONPATH=x", "LD_PRELOAD=x", "=C:=x", "PATHOS=x"})
+	want := []string{"PATH=p", "HOME=h", "https_proxy=x", "NO_PROXY=y", "npm_config_registry=r", "NPM_CONFIG_x=1", "PIP_INDEX_URL=i", "UV_INDEX=u", "CARGO_HOME=c", "LC_ALL=C"}
+	if !slices.Equal(got, want) {
+		t.Errorf("it sees %q, want %q", got, want)
+	}
+}
