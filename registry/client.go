@@ -21,7 +21,7 @@ const (
 	// pageSize is how many entries a page is asked to have, and maxPageEntries how many one may have.
 	pageSize       = 100
 	maxPageEntries = 10_000
-	// maxFaults is how many entries that cannot be read are told of.
+	// maxFaults is of how many entries that cannot be read a page says why.
 	maxFaults = 20
 	// maxCursor bounds where a list goes on, in bytes.
 	maxCursor = 4 << 10

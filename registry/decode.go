@@ -19,7 +19,8 @@ const (
 	// maxServer bounds one server.json, with what its registry says of it, in bytes.
 	maxServer = 256 << 10
 	// maxName bounds the name of a server, in bytes, and maxVersion a version.
-	maxName, maxVersion = 200, 255
+	maxName    = 200
+	maxVersion = 255
 	// maxWays is how many packages, and how many remotes, a server has.
 	maxWays = 100
 )

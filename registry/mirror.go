@@ -94,6 +94,8 @@ func (s *Source) key() string {
 type MirrorOptions struct {
 	Sources []Source     // the first one that has a server says what it is
 	HTTP    *http.Client // nil: a client of its own, with timeouts
+	// OnPage hears how many versions of servers a sync has read of a source so far; may be nil.
+	OnPage func(source string, read int)
 }
 
 // A Mirror is a copy of what registries list, in a file. It is safe for concurrent use, by several processes too.
@@ -154,7 +156,7 @@ type SourceState struct {
 	Source
 	Servers int       // that are not deleted
 	Tried   time.Time // when it was last asked; zero: never
-	Synced  time.Time // when it last told all; zero: never
+	Synced  time.Time // when it last was read whole; zero: never
 	Unread  int       // entries that could not be read, as of the last time
 	Fault   string    // why it could not be read when it was last asked; "" if it could
 }

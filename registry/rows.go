@@ -145,7 +145,7 @@ func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 // padded is a folded text with a space at both ends, so that a whole word is found by the spaces around it.
 func padded(text string) string { return " " + fold(text) + " " }
 
-// words are what a server can be found by beside its name, title and description.
+// words are what a server can be found by in addition to its name, title and description.
 func (s *Server) words() []string {
 	var words []string
 	for _, p := range s.Packages {

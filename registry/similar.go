@@ -16,7 +16,8 @@ const (
 	// maxNamesakes is from how many owners on a name behind the slash is anybody's, such as "mcp-server".
 	maxNamesakes = 4
 	// shortName is the length up to which one letter only may differ, and minName that below which none may.
-	shortName, minName = 9, 5
+	shortName = 9
+	minName   = 5
 )
 
 // A Likeness is a better known name that another one can be taken for.
@@ -35,7 +36,7 @@ func known() []string {
 		"chrome-devtools-mcp", "figma-developer-mcp", "firecrawl-mcp", "tavily-mcp", "exa-mcp-server", "mcp-remote", "mcp-proxy", "mongodb-mcp-server",
 		"mysql-mcp-server", "puppeteer-mcp-server", "mcp-server-fetch", "mcp-server-git", "mcp-server-time", "mcp-server-sqlite", "mcp-server-motherduck",
 		"mcp-server-kubernetes", "mcp-atlassian", "fastmcp", "postgres-mcp", "markitdown-mcp", "duckduckgo-mcp-server", "awslabs.core-mcp-server",
-		"mcp/fetch", "mcp/git", "mcp/filesystem", "ghcr.io/github/github-mcp-server",
+		"ghcr.io/github/github-mcp-server",
 	}
 }
 
@@ -57,27 +58,24 @@ func fameOf(name string, first int64, worth int) fame {
 	return f
 }
 
-// Similar are the better known servers, and packages of servers, that a name looks like, and is not: by a letter or two, or as
-// the same name in another owner's namespace. The name is that of a server, or of a package as its registry has it. Better known is
-// what was there earlier and has more versions and signs of care; of a name that the mirror does not have, all that it has.
+// Similar are the better known servers whose names another one looks like, and is not: by a letter or two, or as the same name in
+// another owner's namespace. Better known is what was there earlier and has more versions and signs of care; of a name that the
+// mirror does not have, all that it has.
 func (m *Mirror) Similar(ctx context.Context, name string) ([]Likeness, error) {
-	if len(name) > maxCompared {
-		return nil, nil
-	}
-	all, err := m.fames(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return similar(name, all), nil
+	all, err := m.fames(ctx, `SELECT name, first, versions + care FROM listed WHERE source IN (`+m.sources()+`)`)
+	return similar(name, all), err
 }
 
-// SimilarKnown is [Mirror.Similar] without a mirror: it knows the packages only that many people use.
-func SimilarKnown(name string) []Likeness {
-	if len(name) > maxCompared {
-		return nil
-	}
-	return similar(name, famousOnes())
+// SimilarPackage is [Mirror.Similar] of a package, by its name in its own registry. It is compared with packages of servers that the mirror
+// has, and with those that many people use.
+func (m *Mirror) SimilarPackage(ctx context.Context, identifier string) ([]Likeness, error) {
+	all, err := m.fames(ctx, `SELECT p.identifier, min(l.first), max(l.versions + l.care) FROM packages p JOIN listed l ON l.id = p.listed
+		WHERE l.source IN (`+m.sources()+`) GROUP BY p.identifier`)
+	return similar(identifier, append(all, famousOnes()...)), err
 }
+
+// SimilarKnown is [Mirror.SimilarPackage] without a mirror.
+func SimilarKnown(identifier string) []Likeness { return similar(identifier, famousOnes()) }
 
 func famousOnes() []fame {
 	var all []fame
@@ -87,12 +85,11 @@ func famousOnes() []fame {
 	return all
 }
 
-// fames are all names that there are.
-func (m *Mirror) fames(ctx context.Context) ([]fame, error) {
-	all := famousOnes()
+// fames are the names that a statement selects.
+func (m *Mirror) fames(ctx context.Context, statement string) ([]fame, error) {
+	var all []fame
 	err := m.file.Read(ctx, "compare names", func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT name, first, versions + care FROM listed WHERE source IN (`+m.sources()+`)
-			UNION ALL SELECT DISTINCT p.identifier, l.first, l.versions + l.care FROM packages p JOIN listed l ON l.id = p.listed WHERE l.source IN (`+m.sources()+`)`)
+		rows, err := tx.QueryContext(ctx, statement)
 		if err != nil {
 			return err
 		}
@@ -114,8 +111,12 @@ func (m *Mirror) fames(ctx context.Context) ([]fame, error) {
 }
 
 func similar(name string, all []fame) []Likeness {
+	if len(name) > maxCompared {
+		return nil
+	}
 	own := fameOf(name, 0, 0)
-	known, owners := false, map[string]bool{}
+	known := false
+	rivals := map[string]int{} // what those are worth that have the name behind the slash, by their owners
 	for _, f := range all {
 		if f.name == name {
 			if !known || f.worth > own.worth {
@@ -124,7 +125,7 @@ func similar(name string, all []fame) []Likeness {
 			known = true
 		}
 		if strings.EqualFold(f.own, own.own) {
-			owners[f.owner] = true
+			rivals[f.owner] = max(rivals[f.owner], f.worth)
 		}
 	}
 	var found []fame
@@ -134,7 +135,7 @@ func similar(name string, all []fame) []Likeness {
 		if !better || f.name == name || why[f.name] != "" {
 			continue
 		}
-		if reason := looksLike(own, f, len(owners)); reason != "" {
+		if reason := looksLike(own, f, namesakes(rivals, f.worth)); reason != "" {
 			why[f.name] = reason
 			found = append(found, f)
 		}
@@ -145,6 +146,17 @@ func similar(name string, all []fame) []Likeness {
 		likenesses = append(likenesses, Likeness{f.name, why[f.name]})
 	}
 	return likenesses
+}
+
+// namesakes is how many owners have a name for something that is about as well known as another.
+func namesakes(rivals map[string]int, worth int) int {
+	n := 0
+	for _, w := range rivals {
+		if 2*w >= worth {
+			n++
+		}
+	}
+	return n
 }
 
 // looksLike says why a name can be taken for another one; "" if it cannot. What one owner calls alike is theirs, and names without an owner are
@@ -161,7 +173,7 @@ func looksLike(a, b fame, namesakes int) string {
 	case 2:
 		return "two letters differ"
 	}
-	if a.owner == "" || b.owner == "" || namesakes >= maxNamesakes || len(a.own) < minName {
+	if a.owner == "" || b.owner == "" || namesakes >= maxNamesakes || len(core(plainName(a.own))) < minName {
 		return ""
 	}
 	switch differing(a.own, b.own) {
@@ -174,17 +186,18 @@ func looksLike(a, b fame, namesakes int) string {
 }
 
 // differing is how many letters differ between two names; far more than two where they are not alike. Of short names none may, and of
-// longer ones one or two, without the words that every other name has.
+// longer ones one or two; the words that every other name has make none longer.
 func differing(a, b string) int {
-	x, y := core(a), core(b)
+	a, b = strings.TrimPrefix(strings.ToLower(a), "io.github."), strings.TrimPrefix(strings.ToLower(b), "io.github.")
+	x, y := plainName(a), plainName(b)
 	most := 2
-	switch shorter := min(len(x), len(y)); {
+	switch shorter := min(len(core(x)), len(core(y))); {
 	case shorter < minName:
-		x, y, most = plainName(a), plainName(b), 0
+		most = 0
 	case shorter <= shortName:
 		most = 1
 	}
-	if d := letters(x, y, most); d <= most {
+	if d := min(letters(x, y, most), letters(core(x), core(y), most)); d <= most && (most > 0 || x == y) {
 		return d
 	}
 	return maxCompared
@@ -192,17 +205,11 @@ func differing(a, b string) int {
 
 // plainName is a name as an eye takes it in a hurry.
 func plainName(name string) string {
-	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "rn", "m", "vv", "w").Replace(strings.ToLower(name))
+	return strings.NewReplacer("-", "", "_", "", ".", "", "0", "o", "1", "l", "rn", "m", "vv", "w").Replace(name)
 }
 
-// core is that without what tells no names apart.
-func core(name string) string {
-	name = strings.ToLower(name)
-	for _, word := range []string{"io.github.", "com.github.", "server", "mcp"} {
-		name = strings.ReplaceAll(name, word, "")
-	}
-	return plainName(name)
-}
+// core is that without the words that tell no names apart.
+func core(plain string) string { return strings.NewReplacer("server", "", "mcp", "").Replace(plain) }
 
 // letters is how many letters of b are other, missing, too many or swapped with the next; most+1 where it is more than most.
 func letters(a, b string, most int) int {

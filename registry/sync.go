@@ -130,6 +130,9 @@ func (s *syncing) sync(ctx context.Context) error {
 func (s *syncing) put(ctx context.Context, p *Page) error {
 	s.got += len(p.Entries) + p.Unread
 	s.unread += p.Unread
+	if on := s.mirror.options.OnPage; on != nil {
+		on(s.source.Name, s.got)
+	}
 	if s.fault == nil && len(p.Faults) > 0 {
 		s.fault = p.Faults[0]
 	}

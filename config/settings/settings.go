@@ -33,6 +33,7 @@ type Settings struct {
 	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
 	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of any server that does not say its own; the text of a larger one becomes a resource, and the result a preview of it; by default results stay as they are"`
+	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"where servers are searched for, the first one that has a server says what it is; by default the official registry of MCP"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
 }
@@ -249,6 +250,9 @@ func (s *Settings) check() error {
 	patterns("pin", s.Pin)
 	faults = append(faults, s.Authorization.check())
 	faults = append(faults, s.checkRedact()...)
+	for i := range s.Registries {
+		faults = append(faults, s.Registries[i].check(i))
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		server, at := s.Servers[name], "servers."+name
 		selection(at, server.Only, server.Hide)

@@ -147,6 +147,11 @@ var rules = []rule{
 		reason: "it serves a page and what it is given; what runs, and how it is reached, is its caller's business",
 	},
 	{
+		who:    "registry",
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/install", "/sandbox", "/servers", "/cmd"},
+		reason: "it knows what registries list; what becomes of a server is its caller's business",
+	},
+	{
 		who:    "ratelimit",
 		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/internal"},
 		reason: "it bounds what is asked of any Handler",
@@ -161,6 +166,12 @@ var rules = []rule{
 		except: []string{"authserver"},
 		never:  []string{"github.com/zitadel/oidc", "golang.org/x/crypto/argon2"},
 		reason: "there is one authorization server; who checks tokens needs none of it",
+	},
+	{
+		who:    "",
+		except: []string{"registry"},
+		never:  []string{"golang.org/x/mod"},
+		reason: "versions are compared where registries are read",
 	},
 	{
 		who:    "",
@@ -215,9 +226,9 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"internal/sqlitefile", "host/archive", "state/sqlite", "servers/memory", "servers/sql"},
+		except: []string{"internal/sqlitefile", "host/archive", "registry", "state/sqlite", "servers/memory", "servers/sql"},
 		never:  []string{"modernc.org/sqlite", "github.com/lib/pq", "github.com/go-sql-driver/mysql", "database/sql"},
-		reason: "what is stored is behind the archive or state, which know their limits and transactions; a server has its own",
+		reason: "what is stored is behind the archive, the registry or state, which know their limits and transactions; a server has its own",
 	},
 	{
 		who:    "",

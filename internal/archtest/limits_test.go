@@ -66,7 +66,7 @@ var noLimit = map[string][]string{
 		"cmd/junction/internal/answer.maxLabel", "cmd/junction/internal/answer.maxMessage",
 		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxShown",
 		"cmd/junction/internal/person.maxName", "cmd/junction/internal/person.maxNotice", "cmd/junction/internal/person.maxReason",
-		"cmd/junction/internal/show.maxName", "cmd/junction/internal/show.maxType",
+		"cmd/junction/internal/show.maxName", "cmd/junction/internal/show.maxType", "cmd/junction/internal/show.maxVersions",
 		"config.maxQuoted", "console/inspect.maxDetail", "console/live.maxDrawnBox", "console/live.maxLane", "gateway/review.maxNoted", "guard.maxExcerpt", "guard.maxNamed", "guard.maxQuote",
 		"host/archive.maxMatch", "host/archive.maxTitle",
 		"host/trace.maxLabel", "host/trace.maxMermaidLabel", "host/trace.maxSpoken",

@@ -34,7 +34,7 @@ var retiredWords = []retiredWord{
 	retire(`lastwords|wokemodern|giveback|letgo|setaside|nothingmirrored`, "what it does", "csp", "mcp", "internal", "gateway", "config", "definitions", "docs"), // names in prose
 	retire(`last words|woke modern|give back|let go|nothing mirrored|swayed?|stuck|shelf|seat(?:ed)?`, "what it does", "i"),
 	retire(`honou?r(?:s|ed|ing)?`, "obey", "icsp"),
-	retire(`mirror(?:s|ed|ing)?`, "repeat in a header; header validation", "icsp"),
+	retire(`mirror(?:s|ed|ing)?`, "repeat in a header; header validation", "icsp", "mcp", "internal", "gateway", "conformance", "bench", "servers"),
 	retire(`told`, "reported, notified, learned", "icsp"),
 	retire(`hang(?:s|ing)?|hang(?:s|ing)? ?up|hung`, "wait for ever, disconnect", "icsp"),
 	retire(`stuck|swayed`, "what happened", "cp"),

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/registry"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) infoCommand() *cobra.Command {
+	var f registryFlags
+	cmd := &cobra.Command{
+		Use:   "info NAME[@VERSION]",
+		Short: "Show all that the registries say of a server, and what looks wrong with it",
+		Long: `Show a server of the registries: its versions, packages and remotes, what has to be given,
+the command line that other hosts start it with, its repository and licence. What it says is
+scanned for hidden orders, and its name and packages are compared with better known ones.
+
+Part of a name is enough where only one server has it. See junction search for the registries.
+
+With --json: {"server": {…}, "source": …, "status": …, "versions": […], "findings": […]}.
+
+` + exitHelp,
+		ValidArgsFunction: a.suggestRegistered,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("expected the NAME of one server, got %d words", len(args))
+			}
+			return a.info(cmd.Context(), args[0], f)
+		},
+	}
+	f.define(cmd.Flags())
+	a.configFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print one object")
+	return cmd
+}
+
+func (a *app) info(ctx context.Context, word string, f registryFlags) error {
+	m, _, err := a.freshMirror(ctx, f)
+	if err != nil {
+		return err
+	}
+	e, err := a.registered(ctx, m, word)
+	if err != nil {
+		return err
+	}
+	suspicions, err := suspicionsOf(ctx, m, &e)
+	if err != nil {
+		return &connectError{err}
+	}
+	if a.flags.json {
+		return a.printInfo(&e, suspicions)
+	}
+	_, err = fmt.Fprint(a.out, show.Registered(&e, licence(&e), suspicions, a.out.Width()))
+	return err
+}
+
+// registered finds a server by its name, or a part of it that no other one has, with or without a version.
+func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (registry.Entry, error) {
+	name, version, _ := strings.Cut(word, "@")
+	e, err := m.LookupVersion(ctx, name, version)
+	if err == nil {
+		return e, nil
+	}
+	if !errors.Is(err, registry.ErrNotFound) {
+		return e, &connectError{err}
+	}
+	if version != "" {
+		if known, err := m.Lookup(ctx, name); err == nil {
+			var all []string
+			for _, v := range known.Versions {
+				all = append(all, v.Version)
+			}
+			return e, usagef("server %s has no version %s; it has %s", name, version, strings.Join(all[:min(len(all), 10)], ", "))
+		}
+	}
+	names, err := m.Names(ctx, name)
+	if err != nil {
+		return e, &connectError{err}
+	}
+	if len(names) == 1 {
+		a.screen.Printf("junction: taken for %s\n", names[0])
+		return m.LookupVersion(ctx, names[0], version)
+	}
+	var own []string
+	for _, n := range names {
+		if _, part, _ := strings.Cut(n, "/"); part == name {
+			own = append(own, n)
+		}
+	}
+	if len(own) > 0 {
+		return e, usagef("several servers are called %s; name one of %s", name, strings.Join(own[:min(len(own), 10)], ", "))
+	}
+	alike, err := m.Names(ctx, name[:min(len(name), 2)])
+	if err != nil {
+		return e, &connectError{err}
+	}
+	for _, n := range alike {
+		_, part, _ := strings.Cut(n, "/")
+		own = append(own, n, part)
+	}
+	if near := nearest.Name(name, own); near != "" {
+		return e, usagef("no registry has a server %s; did you mean %s?", name, near)
+	}
+	return e, usagef("no registry has a server %s; junction search finds servers by words", name)
+}
+
+// suspicionsOf are the reasons to look twice at a server before it is added.
+func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([]show.Suspicion, error) {
+	var all []show.Suspicion
+	like := func(where string, similar []registry.Likeness) {
+		for _, l := range similar {
+			all = append(all, show.Suspicion{Severity: guard.Warn, Where: where, Why: "looks like the better known " + l.Name + ": " + l.Why})
+		}
+	}
+	s := e.Server
+	similar, err := m.Similar(ctx, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	like("name", similar)
+	for i, p := range s.Packages {
+		if similar, err = m.SimilarPackage(ctx, p.Identifier); err != nil {
+			return nil, err
+		}
+		like(fmt.Sprintf("packages[%d].identifier", i), similar)
+	}
+	return append(all, scanned(s)...), nil
+}
+
+// scanned is what the scanner finds in the texts of a server.
+func scanned(s *registry.Server) []show.Suspicion {
+	var all []show.Suspicion
+	look := func(field, text string) {
+		for _, f := range (*guard.Catalogue)(nil).Scan(text, guard.Where{Part: guard.InInstructions, Server: s.Name, Field: field}) {
+			all = append(all, show.Suspicion{Severity: f.Severity, Where: f.Where, Why: f.Why + ": " + f.Excerpt})
+		}
+	}
+	look("name", s.Name)
+	look("title", s.Title)
+	look("description", s.Description)
+	input := func(at string, in *registry.Input) {
+		look(at+".description", in.Description)
+		look(at+".default", in.Default)
+		look(at+".value", in.Value)
+		look(at+".placeholder", in.Placeholder)
+	}
+	remote := func(at string, r *registry.Remote) {
+		look(at+".url", r.URL)
+		for i := range r.Headers {
+			input(fmt.Sprintf("%s.headers[%d]", at, i), &r.Headers[i].Input)
+		}
+		for name, v := range r.Variables {
+			input(at+".variables."+name, &v)
+		}
+	}
+	for i := range s.Packages {
+		p, at := &s.Packages[i], fmt.Sprintf("packages[%d]", i)
+		look(at+".identifier", p.Identifier)
+		remote(at+".transport", &p.Transport)
+		for j := range p.EnvironmentVariables {
+			input(fmt.Sprintf("%s.environmentVariables[%d]", at, j), &p.EnvironmentVariables[j].Input)
+		}
+		for j := range p.RuntimeArguments {
+			input(fmt.Sprintf("%s.runtimeArguments[%d]", at, j), &p.RuntimeArguments[j].Input)
+		}
+		for j := range p.PackageArguments {
+			input(fmt.Sprintf("%s.packageArguments[%d]", at, j), &p.PackageArguments[j].Input)
+		}
+	}
+	for i := range s.Remotes {
+		remote(fmt.Sprintf("remotes[%d]", i), &s.Remotes[i])
+	}
+	return all
+}
+
+// licence is what a server's author, or a registry, says of its licence; the schema has no member for it.
+func licence(e *registry.Entry) string {
+	meta := jsonrpc.Get(e.Server.Raw, "_meta")
+	for _, object := range [][]byte{e.Server.Raw, jsonrpc.Get(meta, "io.modelcontextprotocol.registry/publisher-provided"), e.Meta} {
+		for _, name := range []string{"license", "licence", "spdx"} {
+			if text, ok := jsonrpc.Unquote(jsonrpc.Get(object, name)); ok && text != "" {
+				return text
+			}
+		}
+	}
+	return ""
+}
+
+// printInfo prints what is known of a server for programs.
+func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
+	w := jsonrpc.NewObject(nil)
+	entryMembers(&w, e)
+	if l := licence(e); l != "" {
+		w.String("licence", l)
+	}
+	w.Array("versions")
+	for _, v := range e.Versions {
+		w.ObjectElement()
+		w.String("version", v.Version)
+		w.String("status", string(v.Status))
+		w.Bool("isLatest", v.IsLatest)
+		timeMember(&w, "published", v.Published)
+		w.End()
+	}
+	w.End()
+	w.Array("commands")
+	for i := range e.Server.Packages {
+		p := &e.Server.Packages[i]
+		w.ObjectElement()
+		w.String("registryType", p.RegistryType)
+		w.String("identifier", p.Identifier)
+		w.Array("command")
+		for _, word := range p.CommandLine() {
+			w.StringElement(word)
+		}
+		w.End()
+		w.End()
+	}
+	w.End()
+	w.Array("findings")
+	for _, f := range suspicions {
+		w.ObjectElement()
+		w.String("severity", f.Severity.String())
+		w.String("where", f.Where)
+		w.String("why", f.Why)
+		w.End()
+	}
+	w.End()
+	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
+	return err
+}

@@ -1,0 +1,225 @@
+package show
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/registry"
+)
+
+// Found lists servers of registries; with sources, where each is from.
+func Found(entries []registry.Entry, sources bool, width int) string {
+	var out strings.Builder
+	for i, e := range entries {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		details := append([]string{e.Server.Title, e.Server.Version}, ways(e.Server)...)
+		if e.Status != registry.Active {
+			details = append(details, string(e.Status))
+		}
+		if sources {
+			details = append(details, "of "+e.Source)
+		}
+		heading(&out, e.Server.Name, details...)
+		paragraph(&out, e.Server.Description, width)
+	}
+	return out.String()
+}
+
+// ways are the kinds of packages and remotes of a server, each once.
+func ways(s *registry.Server) []string {
+	var all []string
+	for _, p := range s.Packages {
+		if !slices.Contains(all, p.RegistryType) {
+			all = append(all, p.RegistryType)
+		}
+	}
+	if len(s.Remotes) > 0 {
+		all = append(all, "remote")
+	}
+	return all
+}
+
+// A Suspicion is something that a person should know before they install a server.
+type Suspicion struct {
+	Severity guard.Severity
+	Where    string
+	Why      string
+}
+
+// maxVersions is how many versions of a server are named.
+const maxVersions = 12
+
+// Registered shows all that registries say of a version of a server, and what else there is to know.
+func Registered(e *registry.Entry, licence string, suspicions []Suspicion, width int) string {
+	var out strings.Builder
+	s := e.Server
+	heading(&out, s.Name, s.Title, s.Version)
+	paragraph(&out, s.Description, width)
+	out.WriteByte('\n')
+	rows := [][]string{{"Registry", plaintext.Line(e.Source, maxName)}}
+	if len(e.Also) > 0 {
+		rows[0][1] += "; also in " + plaintext.Line(strings.Join(e.Also, ", "), maxName)
+	}
+	add := func(what, value string) {
+		if value != "" {
+			rows = append(rows, []string{what, plaintext.Line(value, 2*maxName)})
+		}
+	}
+	status := string(e.Status)
+	if e.StatusMessage != "" {
+		status += ": " + e.StatusMessage
+	}
+	add("Status", status)
+	add("Published", dates(e))
+	add("Versions", versions(e))
+	if s.Repository != nil {
+		add("Repository", s.Repository.URL)
+	}
+	add("Website", s.WebsiteURL)
+	if licence == "" {
+		licence = "the registry does not say"
+	}
+	add("Licence", licence)
+	out.WriteString(terminal.Table(rows, 0, width))
+	for i := range s.Packages {
+		registeredPackage(&out, &s.Packages[i], width)
+	}
+	for i := range s.Remotes {
+		r := &s.Remotes[i]
+		out.WriteString("\nRemote  " + plaintext.Line(r.URL, 2*maxName) + "  (" + plaintext.Line(r.Type, maxName) + ")\n")
+		inputs(&out, remoteInputs(r), width)
+	}
+	if len(suspicions) > 0 {
+		out.WriteString("\nLook at this before you add it\n")
+		rows = nil
+		for _, f := range suspicions {
+			rows = append(rows, []string{f.Severity.String(), plaintext.Line(f.Where, maxName), plaintext.Line(f.Why, 2*maxName)})
+		}
+		out.WriteString(terminal.Table(rows, indent, width))
+	}
+	return out.String()
+}
+
+func dates(e *registry.Entry) string {
+	day := func(t time.Time) string { return t.UTC().Format("2 January 2006") }
+	switch {
+	case e.Published.IsZero():
+		return ""
+	case e.Updated.Sub(e.Published) < 24*time.Hour:
+		return day(e.Published)
+	}
+	return day(e.Published) + ", changed " + day(e.Updated)
+}
+
+func versions(e *registry.Entry) string {
+	var all []string
+	for _, v := range e.Versions[:min(len(e.Versions), maxVersions)] {
+		text := v.Version
+		switch {
+		case v.Status != registry.Active:
+			text += " (" + string(v.Status) + ")"
+		case v.IsLatest:
+			text += " (latest)"
+		}
+		all = append(all, text)
+	}
+	if more := len(e.Versions) - len(all); more > 0 {
+		all = append(all, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(all, ", ")
+}
+
+func registeredPackage(out *strings.Builder, p *registry.Package, width int) {
+	fmt.Fprintf(out, "\nPackage  %s %s", plaintext.Line(p.RegistryType, maxName), plaintext.Line(p.Identifier, maxName))
+	if p.Version != "" {
+		out.WriteString(" " + plaintext.Line(p.Version, maxName))
+	}
+	out.WriteString("  (" + plaintext.Line(p.Transport.Type, maxName) + ")\n")
+	if p.FileSHA256 != "" {
+		out.WriteString(strings.Repeat(" ", indent) + "SHA-256 " + plaintext.Line(p.FileSHA256, maxName) + "\n")
+	}
+	if line := p.CommandLine(); line != nil {
+		var words []string
+		for _, w := range line {
+			words = append(words, quoted(w))
+		}
+		out.WriteString(strings.Repeat(" ", indent) + "runs " + plaintext.Line(strings.Join(words, " "), 10*maxName) + "\n")
+	}
+	var all []input
+	for _, v := range p.EnvironmentVariables {
+		all = append(all, input{"variable", v.Name, v.Input})
+	}
+	for _, list := range [][]registry.Argument{p.RuntimeArguments, p.PackageArguments} {
+		for _, a := range list {
+			name := a.Name
+			if name == "" {
+				name = a.ValueHint
+			}
+			if name != "" {
+				all = append(all, input{"argument", name, a.Input})
+			}
+		}
+	}
+	inputs(out, append(all, remoteInputs(&p.Transport)...), width)
+}
+
+// An input is something that the person, or the author, gives.
+type input struct {
+	kind, name string
+	registry.Input
+}
+
+func remoteInputs(r *registry.Remote) []input {
+	var all []input
+	for _, h := range r.Headers {
+		all = append(all, input{"header", h.Name, h.Input})
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
+		all = append(all, input{"variable", name, r.Variables[name]})
+	}
+	return all
+}
+
+func inputs(out *strings.Builder, all []input, width int) {
+	var rows [][]string
+	for _, in := range all {
+		what := "optional"
+		switch {
+		case in.Value != "":
+			what = "set"
+		case in.IsRequired:
+			what = "required"
+		}
+		if in.IsSecret {
+			what += ", secret"
+		}
+		text := in.Description
+		if len(in.Choices) > 0 {
+			text += " (one of " + strings.Join(in.Choices, ", ") + ")"
+		}
+		if in.Default != "" && !in.IsSecret {
+			text += " (default " + in.Default + ")"
+		}
+		if in.Value != "" && !in.IsSecret {
+			text += " (" + in.Value + ")"
+		}
+		rows = append(rows, []string{in.kind, plaintext.Line(in.name, maxName), what, plaintext.Line(strings.TrimSpace(text), 2*maxName)})
+	}
+	out.WriteString(terminal.Table(rows, indent, width))
+}
+
+// quoted is a word as a shell would have to get it.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsAny(word, " \t\n\"'\\$&|;<>()*?[]{}~#!`") || strings.HasPrefix(word, "<") && strings.HasSuffix(word, ">") {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

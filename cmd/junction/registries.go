@@ -1,0 +1,207 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/registry"
+	"github.com/spf13/pflag"
+)
+
+const (
+	// officialRegistry is where servers are searched for where nothing else is said.
+	officialRegistry = "https://registry.modelcontextprotocol.io"
+	// mirrorTime is how old the copy of a registry may be before a command reads what changed.
+	mirrorTime = time.Hour
+)
+
+// registryFlags say where servers are looked for.
+type registryFlags struct {
+	registries    []string
+	sync, offline bool
+}
+
+func (f *registryFlags) define(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&f.registries, "registry", nil, "look in this `REGISTRY` only: a URL, a folder of server.json files, or a name of the configuration (repeatable, the first one counts)")
+	flags.BoolVar(&f.sync, "sync", false, "read what changed in the registries first, however young the copy is")
+	flags.BoolVar(&f.offline, "offline", false, "use the copy as it is, and no network")
+}
+
+// openMirror opens the copy of the registries that the configuration and the command line name. It is closed when the command ends.
+func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror, error) {
+	set, _, err := a.servers()
+	if err != nil {
+		return nil, err
+	}
+	s, from, err := a.settings(set)
+	if err != nil {
+		return nil, err
+	}
+	sources, err := a.registrySources(s.Registries, from, f.registries)
+	if err != nil {
+		return nil, err
+	}
+	path, err := stateFile("registry.db")
+	if err != nil {
+		return nil, err
+	}
+	m, err := registry.OpenMirror(ctx, path, registry.MirrorOptions{Sources: sources, OnPage: func(source string, read int) {
+		a.screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, count(read, "version"))) // of servers
+	}})
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	a.atEnd(m)
+	return m, nil
+}
+
+// freshMirror is openMirror with what changed since, as the flags say. What cannot be read is reported, and what there is used.
+func (a *app) freshMirror(ctx context.Context, f registryFlags) (*registry.Mirror, []registry.SourceState, error) {
+	if f.sync && f.offline {
+		return nil, nil, usagef("--sync reads the registries, and --offline does not; give one of them")
+	}
+	m, err := a.openMirror(ctx, f)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !f.offline {
+		age := mirrorTime
+		if f.sync {
+			age = 0
+		}
+		err := m.Sync(ctx, age)
+		a.screen.Transient("")
+		if err != nil {
+			return nil, nil, &connectError{err}
+		}
+	}
+	states, err := m.Sources(ctx)
+	if err != nil {
+		return nil, nil, &connectError{err}
+	}
+	return m, states, a.reportSources(states)
+}
+
+// reportSources says which registries could not be read, and how old what is known of them is.
+func (a *app) reportSources(states []registry.SourceState) error {
+	any := false
+	var faults []error
+	for _, s := range states {
+		any = any || !s.Synced.IsZero() || s.Servers > 0
+		switch {
+		case s.Fault != "" && s.Servers > 0 && !s.Synced.IsZero():
+			a.screen.Printf("junction: %s; what is known of it is %s old\n", s.Fault, age(time.Since(s.Synced)))
+		case s.Fault != "":
+			faults = append(faults, errors.New(s.Fault))
+			if len(states) > 1 || s.Servers > 0 {
+				a.screen.Printf("junction: %s\n", s.Fault)
+			}
+		case s.Synced.IsZero():
+			faults = append(faults, fmt.Errorf("nothing was read of %s yet; leave --offline out once", s.Name))
+		case s.Unread > 0:
+			a.screen.Printf("junction: %s of %s cannot be read and are left out\n", count(s.Unread, "version"), s.Name)
+		}
+	}
+	if !any {
+		return &connectError{errors.Join(faults...)}
+	}
+	return nil
+}
+
+// age is a time for people.
+func age(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return "a minute"
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%d minutes", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d hours", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+// registrySources are the registries of the settings, or those that the command line names.
+func (a *app) registrySources(configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
+	var known []registry.Source
+	for _, r := range configured {
+		known = append(known, a.configuredSource(r, from))
+	}
+	official := registry.Source{Name: "official", URL: officialRegistry}
+	if len(named) == 0 {
+		if len(known) == 0 {
+			known = []registry.Source{official}
+		}
+		return known, nil
+	}
+	var sources []registry.Source
+	for _, word := range named {
+		i := slices.IndexFunc(known, func(s registry.Source) bool {
+			return s.Name == word || s.URL != "" && s.URL == strings.TrimRight(word, "/")
+		})
+		switch info, err := os.Stat(word); {
+		case i >= 0:
+			sources = append(sources, known[i])
+		case word == official.Name:
+			sources = append(sources, official)
+		case strings.Contains(word, "://"):
+			sources = append(sources, registry.Source{Name: hostOf(word), URL: strings.TrimRight(word, "/")})
+		case err == nil && info.IsDir():
+			sources = append(sources, registry.Source{Name: filepath.Base(filepath.Clean(word)), Folder: word})
+		default:
+			return nil, usagef("--registry %s: expected a URL, a folder, or a name of registries of the configuration", word)
+		}
+	}
+	return sources, nil
+}
+
+// configuredSource is a registry of the settings.
+func (a *app) configuredSource(r settings.Registry, from string) registry.Source {
+	if r.Folder != "" {
+		return registry.Source{Name: cmp.Or(r.Name, filepath.Base(filepath.Clean(r.Folder))), Folder: nextTo(from, r.Folder)}
+	}
+	s := registry.Source{Name: cmp.Or(r.Name, hostOf(r.URL)), URL: strings.TrimRight(r.URL, "/")}
+	if kind, name := r.TokenIn(); kind != "" {
+		s.Token = func(ctx context.Context) (string, error) {
+			token, err := a.registryToken(ctx, kind, name, from)
+			if err == nil {
+				a.hide(token)
+			}
+			return token, err
+		}
+	}
+	return s
+}
+
+// registryToken reads a token from where the settings say that it is.
+func (a *app) registryToken(ctx context.Context, kind, name, from string) (string, error) {
+	switch kind {
+	case "secret":
+		return a.secret(ctx, name)
+	case "file":
+		text, err := readSmall(nextTo(from, name))
+		return strings.TrimSpace(string(text)), err
+	}
+	token := os.Getenv(name)
+	if token == "" {
+		return "", fmt.Errorf("the variable %s is not set; export it", name)
+	}
+	return token, nil
+}
+
+func hostOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Host
+}

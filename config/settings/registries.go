@@ -1,0 +1,45 @@
+package settings
+
+import (
+	"fmt"
+	"regexp"
+	"sync"
+)
+
+// A Registry is where servers are listed.
+type Registry struct {
+	Name   string `json:"name,omitempty" pattern:"^[a-zA-Z0-9][a-zA-Z0-9_.:-]{0,99}$" doc:"what it is called; by default the host of its URL, or the last part of the folder's path"`
+	URL    string `json:"url,omitempty" doc:"its address, without the path of the registry API: https://registry.example.com"`
+	Folder string `json:"folder,omitempty" doc:"a folder of server.json files, such as a git checkout, in place of a URL; a relative path is from this file's folder"`
+	Token  string `json:"token,omitempty" example:"${secret:registry}" doc:"the token that it wants, which does not stand here: ${secret:NAME}, ${VARIABLE} or ${file:PATH}"`
+}
+
+// tokenText is a reference to a token.
+var tokenText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\$\{(?:(secret):([a-zA-Z0-9_.-]{1,100})|(file):([^}]{1,1000})|(?:env:)?([A-Za-z_][A-Za-z0-9_]{0,255}))\}$`)
+})
+
+// TokenIn says where the token is: kind is "secret", "file" or "env", and name what it is called there. Both are empty where there is none.
+func (r *Registry) TokenIn() (kind, name string) {
+	m := tokenText().FindStringSubmatch(r.Token)
+	switch {
+	case m == nil:
+		return "", ""
+	case m[5] != "":
+		return "env", m[5]
+	}
+	return m[1] + m[3], m[2] + m[4] // one of which is empty
+}
+
+// check says what a schema cannot.
+func (r *Registry) check(at int) error {
+	switch {
+	case (r.URL == "") == (r.Folder == ""):
+		return fmt.Errorf("registries[%d]: expected a url or a folder", at)
+	case r.Token != "" && r.Folder != "":
+		return fmt.Errorf("registries[%d].token: a folder wants none; remove it", at)
+	case r.Token != "" && !tokenText().MatchString(r.Token):
+		return fmt.Errorf("registries[%d].token: expected ${secret:NAME}, which junction secret set NAME keeps, ${VARIABLE} or ${file:PATH}", at)
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package registry
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
+	f := newFake(t)
+	for i := range 5 {
+		f.publish(day(i), serverJSON("io.github.github/github-mcp-server", fmt.Sprintf("1.%d.0", i), "The official one of GitHub", `"repository":{"url":"https://github.com/x","source":"github"}`))
+		f.publish(day(i), serverJSON("com.microsoft/playwright", fmt.Sprintf("1.%d.0", i), "Drives a browser", `"packages":[{"registryType":"npm","identifier":"@acme/playwright-tool"}]`))
+		f.publish(day(i), serverJSON(fmt.Sprintf("io.github.u%d/mcp-server", i), "1.0.0", "Anything", ""))
+		f.publish(day(i), serverJSON(fmt.Sprintf("io.github.w%d/weather", i), fmt.Sprintf("1.%d.0", i), "Weather", ""))
+	}
+	for _, name := range []string{"io.github.githud/github-mcp-server", "io.github.g1thub/github-mcp-server", "io.github.evil/github-mcp-server", "net.evil/playwrigth", "com.microsoft/playwright2", "io.github.w9/weather"} {
+		f.publish(day(90), serverJSON(name, "1.0.0", "New", ""))
+	}
+	m := newMirror(t, Source{Name: "fake", URL: f.URL})
+	syncAll(t, m)
+	for name, want := range map[string]string{
+		"io.github.githud/github-mcp-server":        "[{io.github.github/github-mcp-server one letter differs}]",
+		"io.github.g1thub/github-mcp-server":        "[{io.github.github/github-mcp-server one letter differs}]",
+		"io.github.evil/github-mcp-server":          "[{io.github.github/github-mcp-server the same name of another owner}]",
+		"net.evil/playwrigth":                       "[{com.microsoft/playwright almost the same name of another owner}]",
+		"com.microsoft/playwright2":                 "[]", // of the same owner
+		"io.github.github/github-mcp-server":        "[]", // it is the better known one
+		"io.github.w9/weather":                      "[]", // what many call theirs is nobody's
+		"io.github.u0/mcp-server":                   "[]",
+		"@acme/playwright-tool":                     "[]",
+		"@acme/playwrlght-tool":                     "[]", // of the same owner
+		"@acmee/playwright-tool":                    "[{@acme/playwright-tool one letter differs}]",
+		"@modelcontextprotocl/server-filesystem":    "[{@modelcontextprotocol/server-filesystem one letter differs}]",
+		"@modelcontextprotocol/server-filesystem":   "[]",
+		"@model-context-protocol/server-filesystem": "[{@modelcontextprotocol/server-filesystem only case or punctuation differs}]",
+		"firecrawI-mcp":                             "[{firecrawl-mcp one letter differs}]",
+		"firecrawl-rncp":                            "[{firecrawl-mcp only case or punctuation differs}]",
+		"mcp-server-gcp":                            "[]",
+		"something-else":                            "[]",
+	} {
+		look := m.Similar
+		if !strings.Contains(name, ".") {
+			look = m.SimilarPackage
+		}
+		got, err := look(t.Context(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(got); text != want {
+			t.Errorf("%s looks like %s, want %s", name, text, want)
+		}
+	}
+	if got := fmt.Sprint(SimilarKnown("mongodb-mpc-server")); got != "[{mongodb-mcp-server one letter differs}]" {
+		t.Errorf("without a mirror: %s", got)
+	}
+}
