@@ -60,7 +60,10 @@ type Locked struct {
 type Program struct {
 	Dir  string            // the folder that it was installed into; only this is read
 	Argv []string          // absolute; the entry's own arguments follow
-	Env  map[string]string // what it needs beside the environment of the entry
+	Env  map[string]string // what it needs in addition to the environment of the entry
+
+	// Config is what a bundle (mcpb) asks the person for. Argv and Env have ${user_config.NAME} where it goes, until Fill.
+	Config map[string]Setting
 }
 
 // Advice is what a registry says of a locked package today.

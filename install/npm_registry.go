@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// npmRegistry returns the registry to ask for: none where it is npm's own default, so that the person's setting (a mirror, a proxy of their
-// company) holds for packages whose server.json names the public one.
+// npmRegistry returns the registry to ask for: none where it is npm's own default, so that the person's setting (their company's registry, say)
+// holds for packages whose server.json names the public one.
 func npmRegistry(ctx context.Context, registry string) (string, error) {
 	if registry == "" {
 		return "", nil

@@ -58,8 +58,13 @@ func NewStore(dir string) (*Store, error) {
 	}
 	s := &Store{dir: dir, web: newWeb()}
 	s.kinds = map[string]kind{
-		NPM:  npm{},
-		PyPI: pypi{web: s.web},
+		NPM:    npm{},
+		PyPI:   pypi{web: s.web},
+		Cargo:  cargo{},
+		NuGet:  nuget{web: s.web, blobs: filepath.Join(dir, blobsDir)},
+		OCI:    oci{web: s.web},
+		MCPB:   mcpb{web: s.web, blobs: filepath.Join(dir, blobsDir)},
+		Folder: folder{},
 	}
 	return s, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/install"
@@ -18,6 +19,9 @@ import (
 
 // rehearsalTime is how long a server may take to start and to list what it has, when it is looked at before it is added.
 const rehearsalTime = 3 * time.Minute
+
+// maxCounted is how many resources are counted.
+const maxCounted = 1_000
 
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
@@ -29,8 +33,8 @@ type dryRun struct {
 	resources   int
 	findings    []guard.Finding
 	login       bool // it could not be looked at, as it wants a login first
-	server      *mcp.Implementation
-	client      *mcp.Client
+	client      *mcp.Client // until gateway has it
+	gateway     *gateway.Gateway
 	host        *host.Host
 }
 
@@ -40,6 +44,9 @@ func (d *dryRun) close() {
 	}
 	if d.host != nil {
 		_ = d.host.Close()
+	}
+	if d.gateway != nil {
+		_ = d.gateway.Close()
 	}
 	if d.client != nil {
 		_ = d.client.Close()
@@ -130,20 +137,46 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		}
 		return d, &connectError{fmt.Errorf("server %q was not added: it does not start as it would be written: %s; to mend it: %s", r.name, reason(err, r.name), startRemedy(r.program != nil, err, r.name, 0))}
 	}
-	if err := a.readDefinitions(ctx, d, entry{r.name, d.definition}); err != nil {
-		return d, &connectError{err}
-	}
 	if store := a.store(); store != nil {
 		learning, cancel := context.WithTimeout(ctx, learnTime)
 		defer cancel()
 		a.learn(learning, d.client, memoryOf(store, s, ""), "", nil)
 	}
+	for _, method := range []list{allLists()[1], allLists()[2]} {
+		if !method.has(d.client.Capabilities()) {
+			continue
+		}
+		for _, err := range d.client.List(ctx, method.method, method.member) {
+			if d.resources++; err != nil || d.resources >= maxCounted {
+				break
+			}
+		}
+	}
+	if err := a.readDefinitions(ctx, d, entry{r.name, d.definition}); err != nil {
+		return d, &connectError{err}
+	}
 	return d, nil
 }
 
-// readDefinitions reads all that a person would be asked to approve of a server, as chat does.
+// readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway of its own.
 func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
-	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Servers: []host.Server{{Name: e.name, Handler: d.client, Origin: e.command()}}, Pins: new(guard.Pins)})
+	d.gateway = gateway.New(gateway.Options{Name: e.name, NoPrefix: true, Transparent: true, Logger: slog.New(slog.DiscardHandler)})
+	err := d.gateway.Add(e.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
+		if d.client == nil {
+			return nil, fmt.Errorf("server %q ended while it was looked at", e.name)
+		}
+		client := d.client
+		d.client = nil
+		return client, nil
+	}})
+	if err != nil {
+		return err
+	}
+	state := func() (string, error) {
+		s := d.gateway.Status()[0]
+		return s.State.String(), s.Err
+	}
+	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Servers: []host.Server{{Name: e.name, Handler: d.gateway, Origin: e.command(), State: state}}, Pins: new(guard.Pins)})
 	if err != nil {
 		return err
 	}
@@ -154,7 +187,6 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
 	if d.definitions, err = h.Definitions(e.name); err != nil {
 		return err
 	}
-	d.server = d.client.Server()
 	catalogue := new(guard.Catalogue)
 	var names []string
 	for _, one := range d.definitions {
@@ -179,7 +211,6 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
 		}
 		d.findings = append(d.findings, catalogue.ScanDefinition(one)...)
 	}
-	d.resources = len(h.Resources()) + len(h.Templates())
 	return nil
 }
 

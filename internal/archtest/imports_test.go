@@ -117,9 +117,20 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"hostconfig"},
+		except: []string{"hostconfig", "install"},
 		never:  []string{"github.com/pelletier/go-toml"},
-		reason: "one host has its configuration in TOML, and Junction nothing",
+		reason: "one host has its configuration in TOML, Python and Rust their projects, and Junction nothing",
+	},
+	{
+		who:    "install",
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/registry", "/sandbox", "/servers", "/cmd"},
+		reason: "it puts packages on the machine; who found them, and what may be done to them when they run, is its caller's business",
+	},
+	{
+		who:    "",
+		except: []string{"install"},
+		never:  []string{"oras.land/oras-go"},
+		reason: "images are looked up in one place",
 	},
 	{
 		who:    "lint",

@@ -71,7 +71,7 @@ var noLimit = map[string][]string{
 		"host/archive.maxMatch", "host/archive.maxTitle",
 		"host/trace.maxLabel", "host/trace.maxMermaidLabel", "host/trace.maxSpoken",
 		"host/tui.maxInline", "host/tui/internal/markdown.maxFence",
-		"internal/schema.maxDescription", "internal/schema.maxExcerpt", "internal/schema.maxNamesListed",
+		"install.maxWords", "internal/schema.maxDescription", "internal/schema.maxExcerpt", "internal/schema.maxNamesListed",
 		"internal/terminal.maxWidth", "lint.maxShownName", "lint.maxShownField", "lint.maxShownText", "mcp/command.maxArgument", "mcp/command.maxShown", "mcp/internal/httplink.maxShown",
 		"mcp/middleware.maxText", "mcp/oauth.maxText", "mcp/otelmcp.maxName", "mcp/otelmcp.maxText", "mcp/otelmcp.maxURI",
 		"model.maxChanges", "model/offline.maxLine", "model/offline.maxListed",

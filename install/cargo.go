@@ -1,0 +1,262 @@
+package install
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// cargo compiles crates with the person's own Rust. That runs code of the package and its dependencies, so only where Scripts is set.
+type cargo struct{}
+
+var (
+	crateName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
+	crateVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$`)
+)
+
+// A crate is what the registry's index says of one version, as Cargo writes it into a Cargo.lock.
+type crate struct {
+	Name     string `toml:"name"`
+	Version  string `toml:"version"`
+	Source   string `toml:"source"`
+	Checksum string `toml:"checksum"`
+}
+
+// crateLock is Locked.Dependencies of a crate: the Cargo.lock that its author packed. Its bytes are part of the crate's checksum; it is
+// kept for audits.
+type crateLock struct {
+	CargoLock string `json:"cargoLock"`
+}
+
+// look asks the registry for a crate, by way of a package in dir that depends on it.
+func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, error) {
+	if !crateName.MatchString(p.Name) {
+		return crate{}, errors.New("is not the name of a crate")
+	}
+	registry, own := strings.CutPrefix(p.Registry, "sparse+")
+	if p.Registry != "" {
+		if err := checkAddress(registry); err != nil {
+			return crate{}, err
+		}
+	}
+	dependency := fmt.Sprintf("%s = { version = %q", p.Name, version)
+	if own {
+		dependency += fmt.Sprintf(", registry-index = %q", p.Registry)
+	}
+	text := "[package]\nname = \"junction-lookup\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[workspace]\n[lib]\npath = \"lib.rs\"\n[dependencies]\n" + dependency + " }\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "Cargo.toml"), []byte(text), 0o600), os.WriteFile(filepath.Join(dir, "lib.rs"), nil, 0o600)); err != nil {
+		return crate{}, err
+	}
+	_, err := run(ctx, command{name: "cargo", args: []string{"generate-lockfile"}, dir: dir, time: askTime})
+	switch {
+	case says(err, "is yanked"):
+		return crate{}, fmt.Errorf("%w: %w", ErrPulled, err)
+	case says(err, "no matching package", "failed to select a version for the requirement `"+p.Name+" "):
+		return crate{}, fmt.Errorf("%w: %w", ErrNotFound, err)
+	case err != nil:
+		return crate{}, err
+	}
+	lock, err := readLimited(filepath.Join(dir, "Cargo.lock"), maxDependencies)
+	if err != nil {
+		return crate{}, err
+	}
+	var read struct {
+		Package []crate `toml:"package"`
+	}
+	if err := toml.Unmarshal(lock, &read); err != nil {
+		return crate{}, fmt.Errorf("Cargo.lock: %w", err)
+	}
+	exact, pinned := strings.CutPrefix(version, "=")
+	for _, c := range read.Package {
+		if c.Name != p.Name || c.Source == "" || pinned && c.Version != exact {
+			continue // one of its dependencies may be another version of it
+		}
+		if !hexHash.MatchString(c.Checksum) {
+			return crate{}, fmt.Errorf("version %s has no checksum in the registry's index", c.Version)
+		}
+		// A server.json names the public registry by its site, and Cargo by the index that belongs to it.
+		if u, err := url.Parse(registry); err == nil && !own && u.Host != "" && !strings.Contains(c.Source, u.Host) {
+			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", u.Host, c.Source)
+		}
+		return c, nil
+	}
+	return crate{}, fmt.Errorf("Cargo.lock does not have it: %w", ErrNotFound)
+}
+
+func (k cargo) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
+	version := "*"
+	if p.Version != "" && p.Version != "latest" {
+		if !crateVersion.MatchString(p.Version) {
+			return nil, errors.New("is not an exact version of a crate")
+		}
+		version = "=" + p.Version
+	}
+	c, err := k.look(ctx, p, version, dir)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(p.Registry, "sparse+") {
+		p.Registry = ""
+	}
+	p.Version = c.Version
+	if !p.Scripts {
+		return nil, fmt.Errorf("%w: version %s is compiled here, with the build scripts of it and its dependencies", ErrScripts, c.Version)
+	}
+	l := &Locked{Package: p, Integrity: "sha256:" + c.Checksum, Program: []string{"./bin/" + cmp.Or(p.Bin, p.Name)}}
+	if text := ownLock(ctx, p); text != nil {
+		l.Dependencies, err = json.Marshal(crateLock{string(text)})
+	}
+	return l, err
+}
+
+// ownLock is the Cargo.lock in a crate, where it has one and this Cargo can be made to fetch it.
+func ownLock(ctx context.Context, p Package) []byte {
+	if p.Registry != "" {
+		return nil // cargo info asks registries by names
+	}
+	if _, err := run(ctx, command{name: "cargo", args: []string{"info", "--quiet", p.Name + "@" + p.Version}, dir: os.TempDir(), time: askTime}); err != nil {
+		return nil
+	}
+	home := os.Getenv("CARGO_HOME")
+	if home == "" {
+		user, _ := os.UserHomeDir()
+		home = filepath.Join(user, ".cargo")
+	}
+	found, _ := filepath.Glob(filepath.Join(escapeGlob(home), "registry", "src", "*", p.Name+"-"+p.Version, "Cargo.lock"))
+	if len(found) != 1 {
+		return nil
+	}
+	text, err := readLimited(found[0], maxDependencies/2)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
+	if !l.Scripts {
+		return ErrScripts
+	}
+	if !crateVersion.MatchString(l.Version) {
+		return errors.New("has no exact version in the lock")
+	}
+	look := filepath.Join(dir, "look")
+	if err := os.Mkdir(look, 0o700); err != nil {
+		return err
+	}
+	defer os.RemoveAll(look)
+	c, err := k.look(ctx, l.Package, "="+l.Version, look)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
+	}
+	if err != nil {
+		return err
+	}
+	if "sha256:"+c.Checksum != l.Integrity { // cargo install itself compares with the index only
+		return fmt.Errorf("%w: its checksum was %s and is sha256:%s", ErrIntegrity, l.Integrity, c.Checksum)
+	}
+	args := []string{"install", "--quiet", "--locked", "--no-track", "--version", "=" + l.Version, "--root", dir}
+	if l.Registry != "" {
+		args = append(args, "--index", l.Registry)
+	}
+	if l.Bin != "" {
+		args = append(args, "--bin="+l.Bin)
+	}
+	_, err = run(ctx, command{name: "cargo", args: append(args, "--", l.Name), dir: dir, time: buildTime})
+	return err
+}
+
+func (cargo) program(l *Locked, dir string) (*Program, error) {
+	if len(l.Program) != 1 || !strings.HasPrefix(l.Program[0], "./bin/") {
+		return nil, ErrNotInstalled
+	}
+	return compiled(strings.TrimPrefix(l.Program[0], "./bin/"), l.Bin == "", filepath.Join(dir, "bin"), dir)
+}
+
+// compiled is the program of a name in a folder; or, where any will do, the only one.
+func compiled(name string, any bool, bin, dir string) (*Program, error) {
+	entries, err := os.ReadDir(bin)
+	if err != nil {
+		return nil, ErrNotInstalled
+	}
+	var names []string
+	for _, e := range entries {
+		if strings.TrimSuffix(e.Name(), ".exe") == name {
+			return &Program{Dir: dir, Argv: []string{filepath.Join(bin, e.Name())}}, nil
+		}
+		names = append(names, e.Name())
+	}
+	if any && len(names) == 1 {
+		return &Program{Dir: dir, Argv: []string{filepath.Join(bin, names[0])}}, nil
+	}
+	return nil, fmt.Errorf("has no program %q: say which of %s", name, strings.Join(names, ", "))
+}
+
+func (k cargo) advice(ctx context.Context, l *Locked, dir string) (Advice, error) {
+	c, err := k.look(ctx, l.Package, "="+l.Version, dir)
+	a := Advice{Pulled: errors.Is(err, ErrPulled) || errors.Is(err, ErrNotFound)}
+	if err != nil && !a.Pulled {
+		return a, err
+	}
+	if !a.Pulled && "sha256:"+c.Checksum != l.Integrity {
+		return a, fmt.Errorf("%w: its checksum was %s and is sha256:%s", ErrIntegrity, l.Integrity, c.Checksum)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "Cargo.lock")); err != nil {
+		return a, err
+	}
+	newest, err := k.look(ctx, l.Package, "*", dir)
+	a.Newest = newest.Version
+	if a.Pulled && err != nil {
+		err = nil // none is left
+	}
+	return a, err
+}
+
+func (cargo) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error) {
+	var lock crateLock
+	if json.Unmarshal(l.Dependencies, &lock) != nil || lock.CargoLock == "" {
+		return nil, fmt.Errorf("%w: the crate has no Cargo.lock", ErrNoAudit)
+	}
+	if !present("cargo-audit") {
+		return nil, fmt.Errorf("%w: cargo-audit %w: cargo install cargo-audit", ErrNoAudit, ErrRuntime)
+	}
+	file := filepath.Join(dir, "Cargo.lock")
+	if err := os.WriteFile(file, []byte(lock.CargoLock), 0o600); err != nil {
+		return nil, err
+	}
+	out, err := run(ctx, command{name: "cargo", args: []string{"audit", "--json", "--file", file}, dir: dir, time: askTime})
+	var said struct {
+		Vulnerabilities *struct {
+			List []struct {
+				Advisory struct {
+					ID    string `json:"id"`
+					Title string `json:"title"`
+				} `json:"advisory"`
+				Versions struct {
+					Patched []string `json:"patched"`
+				} `json:"versions"`
+				Package struct {
+					Name    string `json:"name"`
+					Version string `json:"version"`
+				} `json:"package"`
+			} `json:"list"`
+		} `json:"vulnerabilities"`
+	}
+	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil { // its status is 1 where it finds something
+		return nil, errors.Join(fmt.Errorf("%w by cargo audit", ErrNoAudit), err)
+	}
+	var found []Vulnerability
+	for _, v := range said.Vulnerabilities.List {
+		found = append(found, Vulnerability{Package: v.Package.Name, Version: v.Package.Version, ID: v.Advisory.ID, Title: oneLine(v.Advisory.Title), FixedIn: strings.Join(v.Versions.Patched, ", ")})
+	}
+	return found, nil
+}

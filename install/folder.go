@@ -1,0 +1,266 @@
+package install
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// folder starts what lies in a folder of the person's, or a program of theirs, where it lies: nothing is copied, and of a folder, which they
+// may be working on, nothing is locked but how it is started. A program is known by its hash.
+type folder struct{}
+
+// maxProgram is how many bytes a program may have to be known by its hash.
+const maxProgram = 1 << 30
+
+func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error) {
+	where, err := filepath.Abs(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	p.Name = where
+	info, err := os.Stat(where)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: there is no such file or folder", ErrNotFound)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return lockFile(p, info)
+	}
+	l := &Locked{Package: p}
+	for _, kind := range []func(dir, bin string) (words []string, version string, err error){bundleFolder, nodeFolder, pythonFolder, goFolder, serverFolder} {
+		words, version, err := kind(where, p.Bin)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		l.Program, l.Version = words, cmp.Or(p.Version, version)
+		return l, nil
+	}
+	return nil, errors.New("has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program")
+}
+
+// lockFile locks one file that can be started: compiled, or a script.
+func lockFile(p Package, info fs.FileInfo) (*Locked, error) {
+	words, err := fileWords(p.Name, info)
+	if err != nil {
+		return nil, err
+	}
+	hash, err := hashFile(p.Name)
+	return &Locked{Package: p, Integrity: hash, Program: words}, err
+}
+
+// fileWords says how a file is started.
+func fileWords(file string, info fs.FileInfo) ([]string, error) {
+	switch ext := strings.ToLower(filepath.Ext(file)); {
+	case !info.Mode().IsRegular():
+		return nil, errors.New("is neither a folder nor a file")
+	case ext == ".js" || ext == ".mjs" || ext == ".cjs":
+		return []string{"node", file}, nil
+	case ext == ".py":
+		return []string{"python3", file}, nil
+	case runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		return nil, fmt.Errorf("may not be executed: chmod +x %s", file)
+	}
+	return []string{file}, nil
+}
+
+func hashFile(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, io.LimitReader(f, maxProgram+1))
+	if err == nil && n > maxProgram {
+		err = fmt.Errorf("has more than %d bytes", maxProgram)
+	}
+	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
+}
+
+// bundleFolder is a bundle (mcpb) that is not packed.
+func bundleFolder(dir, _ string) ([]string, string, error) {
+	text, err := readLimited(filepath.Join(dir, "manifest.json"), maxManifest)
+	if err != nil {
+		return nil, "", err
+	}
+	m, err := readManifest(text)
+	if err != nil {
+		return nil, "", err
+	}
+	return m.words(), m.Version, nil
+}
+
+// nodeFolder is a package of npm: what its bin names, else its main file.
+func nodeFolder(dir, bin string) ([]string, string, error) {
+	text, err := readLimited(filepath.Join(dir, "package.json"), maxManifest)
+	if err != nil {
+		return nil, "", err
+	}
+	var read struct {
+		Name    string          `json:"name"`
+		Version string          `json:"version"`
+		Main    string          `json:"main"`
+		Bin     json.RawMessage `json:"bin"` // a file, or files by name
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, "", fmt.Errorf("package.json: %w", err)
+	}
+	bins := map[string]string{}
+	var one string
+	if json.Unmarshal(read.Bin, &one) == nil {
+		bins[path.Base(read.Name)] = one
+	} else if len(read.Bin) > 0 {
+		if err := json.Unmarshal(read.Bin, &bins); err != nil {
+			return nil, "", fmt.Errorf("package.json: bin: %w", err)
+		}
+	}
+	file := read.Main
+	if len(bins) > 0 || bin != "" {
+		if file, err = chooseBin(Package{Name: cmp.Or(read.Name, filepath.Base(dir)), Bin: bin}, bins); err != nil {
+			return nil, "", err
+		}
+	}
+	file = path.Clean(cmp.Or(file, "index.js"))
+	if !isFile(filepath.Join(dir, filepath.FromSlash(file))) {
+		return nil, "", fmt.Errorf("package.json starts %s, which is not there: does it have to be built first (npm install, npm run build)?", file)
+	}
+	return []string{"node", "./" + file}, read.Version, nil
+}
+
+// pythonFolder is a Python project: a script of its virtual environment, or else uv, which makes one.
+func pythonFolder(dir, bin string) ([]string, string, error) {
+	text, err := readLimited(filepath.Join(dir, "pyproject.toml"), maxManifest)
+	if err != nil {
+		return nil, "", err
+	}
+	var read struct {
+		Project struct {
+			Name    string            `toml:"name"`
+			Version string            `toml:"version"`
+			Scripts map[string]string `toml:"scripts"`
+		} `toml:"project"`
+	}
+	if err := toml.Unmarshal(text, &read); err != nil {
+		return nil, "", fmt.Errorf("pyproject.toml: %w", err)
+	}
+	names := slices.Sorted(maps.Keys(read.Project.Scripts))
+	chosen := cmp.Or(bin, read.Project.Name)
+	if !slices.Contains(names, chosen) && bin == "" && len(names) == 1 {
+		chosen = names[0]
+	}
+	if !slices.Contains(names, chosen) || strings.HasPrefix(chosen, "-") {
+		return nil, "", fmt.Errorf("pyproject.toml has no script %q under project.scripts, but %q: say which starts the server", chosen, names)
+	}
+	for _, file := range []string{".venv/bin/" + chosen, "venv/bin/" + chosen, ".venv/Scripts/" + chosen + ".exe"} {
+		if isFile(filepath.Join(dir, filepath.FromSlash(file))) {
+			return []string{"./" + file}, read.Project.Version, nil
+		}
+	}
+	return []string{"uv", "run", "--directory", dir, chosen}, read.Project.Version, nil
+}
+
+// goFolder is a Go module whose program was built in it.
+func goFolder(dir, bin string) ([]string, string, error) {
+	text, err := readLimited(filepath.Join(dir, "go.mod"), maxManifest)
+	if err != nil {
+		return nil, "", err
+	}
+	module := ""
+	for line := range strings.Lines(string(text)) {
+		if rest, ok := strings.CutPrefix(strings.TrimSpace(line), "module "); ok {
+			module = strings.Trim(strings.TrimSpace(rest), `"`)
+			break
+		}
+	}
+	name := cmp.Or(bin, path.Base(module))
+	for _, file := range []string{name, "bin/" + name, name + ".exe", "bin/" + name + ".exe"} {
+		if isFile(filepath.Join(dir, filepath.FromSlash(file))) {
+			return []string{"./" + file}, "", nil
+		}
+	}
+	return nil, "", fmt.Errorf("is a Go module without its program: build it first, as in go build -o %s .", filepath.Join(dir, name))
+}
+
+// serverFolder has only a server.json, which says what is installed and not what lies here.
+func serverFolder(dir, _ string) ([]string, string, error) {
+	text, err := readLimited(filepath.Join(dir, "server.json"), maxManifest)
+	if err != nil {
+		return nil, "", err
+	}
+	var read struct {
+		Name     string `json:"name"`
+		Packages []struct {
+			Type       string `json:"registryType"`
+			Identifier string `json:"identifier"`
+		} `json:"packages"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
+		return nil, "", fmt.Errorf("server.json: %w", err)
+	}
+	var packages []string
+	for _, p := range read.Packages {
+		packages = append(packages, oneLine(p.Type+":"+p.Identifier))
+	}
+	return nil, "", fmt.Errorf("has a server.json and nothing that could be started here; the server that it describes is %s", cmp.Or(strings.Join(packages, ", "), "remote"))
+}
+
+func (folder) install(context.Context, *Locked, string) error {
+	return errors.New("lies where it is, and is not installed")
+}
+
+func (folder) program(l *Locked, dir string) (*Program, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	if info.IsDir() {
+		if text, err := readLimited(filepath.Join(dir, "manifest.json"), maxManifest); err == nil {
+			m, err := readManifest(text)
+			if err != nil {
+				return nil, err
+			}
+			return m.program(dir)
+		}
+		return programIn(l.Program, dir)
+	}
+	hash, err := hashFile(dir)
+	if err == nil && hash != l.Integrity {
+		err = fmt.Errorf("%w: its hash was %s and is %s: where that is meant, lock it again (junction upgrade)", ErrIntegrity, l.Integrity, hash)
+	}
+	if err != nil {
+		return nil, err
+	}
+	words := slices.Clone(l.Program)
+	if len(words) > 1 && words[0] == "python3" {
+		words[0] = python()
+	}
+	program, err := programIn(words, filepath.Dir(dir))
+	return program, err
+}
+
+func (folder) advice(context.Context, *Locked, string) (Advice, error) { return Advice{}, nil }
+
+func (folder) audit(context.Context, *Locked, string) ([]Vulnerability, error) {
+	return nil, fmt.Errorf("%w: it is a folder or a program of yours", ErrNoAudit)
+}

@@ -1,0 +1,306 @@
+package install
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	maxManifest = 1 << 20 // bytes of a manifest.json
+	maxSettings = 100     // settings that a manifest asks the person for, and words of its command line
+)
+
+// A Setting is what a bundle (mcpb) asks the person for: an entry of user_config in its manifest.
+type Setting struct {
+	Type        string          `json:"type"` // string, number, boolean, directory or file
+	Title       string          `json:"title,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Required    bool            `json:"required,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	Multiple    bool            `json:"multiple,omitempty"`
+	Sensitive   bool            `json:"sensitive,omitempty"`
+	Min         *float64        `json:"min,omitempty"`
+	Max         *float64        `json:"max,omitempty"`
+}
+
+// mcpConfig is how a bundle is started.
+type mcpConfig struct {
+	Command   string               `json:"command"`
+	Args      []string             `json:"args"`
+	Env       map[string]string    `json:"env"`
+	Overrides map[string]mcpConfig `json:"platform_overrides"`
+}
+
+// A manifest is the manifest.json of a bundle, as far as it is needed to start it.
+type manifest struct {
+	ManifestVersion string `json:"manifest_version"`
+	DXTVersion      string `json:"dxt_version"` // the name until 0.2
+	Name            string `json:"name"`
+	Version         string `json:"version"`
+	Server          struct {
+		Type       string     `json:"type"`
+		EntryPoint string     `json:"entry_point"`
+		Config     *mcpConfig `json:"mcp_config"`
+	} `json:"server"`
+	UserConfig    map[string]Setting `json:"user_config"`
+	Compatibility struct {
+		Platforms []string `json:"platforms"`
+	} `json:"compatibility"`
+}
+
+var settingName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,100}$`)
+
+// readManifest reads a manifest.json and checks that the bundle can be started on this system.
+func readManifest(text []byte) (*manifest, error) {
+	var m manifest
+	if len(text) > maxManifest {
+		return nil, fmt.Errorf("manifest.json has more than %d bytes", maxManifest)
+	}
+	if err := json.Unmarshal(text, &m); err != nil {
+		return nil, fmt.Errorf("manifest.json: %w", err)
+	}
+	switch v := cmp.Or(m.ManifestVersion, m.DXTVersion); v {
+	case "0.1", "0.2", "0.3", "0.4":
+	case "":
+		return nil, errors.New("manifest.json has no manifest_version: is it one of an mcpb bundle?")
+	default:
+		return nil, fmt.Errorf("manifest.json has the version %.20q, and this Junction knows 0.1 to 0.4: a newer one may know it", v)
+	}
+	if m.Name == "" || m.Version == "" || len(m.Version) > 100 || strings.ContainsAny(m.Version, "\x00\r\n") {
+		return nil, errors.New("manifest.json must have a name, and a version of at most 100 characters")
+	}
+	s := m.Server
+	switch {
+	case s.Type == "uv":
+		return nil, errors.New("manifest.json has a server of type uv, whose dependencies are looked for when it starts and so cannot be locked: use the server's package of PyPI")
+	case !slices.Contains([]string{"node", "python", "binary"}, s.Type):
+		return nil, fmt.Errorf("manifest.json has a server of type %.20q, which is not node, python or binary", s.Type)
+	case s.EntryPoint == "" || !filepath.IsLocal(filepath.FromSlash(s.EntryPoint)) || strings.Contains(s.EntryPoint, `\`):
+		return nil, fmt.Errorf("manifest.json has the entry_point %.100q, which is not a file of the bundle", s.EntryPoint)
+	case s.Config == nil || s.Config.Command == "":
+		return nil, errors.New("manifest.json does not say how the server is started: server.mcp_config.command")
+	case len(s.Config.Args) > maxSettings || len(s.Config.Env) > maxSettings || len(m.UserConfig) > maxSettings:
+		return nil, fmt.Errorf("manifest.json has more than %d arguments, variables or settings", maxSettings)
+	}
+	if p := m.Compatibility.Platforms; len(p) > 0 && !slices.Contains(p, platform()) {
+		return nil, fmt.Errorf("the bundle is for %s, and this is %s", oneLine(strings.Join(p, ", ")), platform())
+	}
+	for name, setting := range m.UserConfig {
+		if !settingName.MatchString(name) || !slices.Contains([]string{"string", "number", "boolean", "directory", "file"}, setting.Type) {
+			return nil, fmt.Errorf("manifest.json has the setting %.100q of type %.20q, which is none of string, number, boolean, directory, file", name, setting.Type)
+		}
+	}
+	return &m, nil
+}
+
+// platform is this system in the words of Node.js.
+func platform() string {
+	if runtime.GOOS == "windows" {
+		return "win32"
+	}
+	return runtime.GOOS
+}
+
+// config is how the bundle is started on this system.
+func (m *manifest) config() mcpConfig {
+	c := *m.Server.Config
+	if over, ok := c.Overrides[platform()]; ok {
+		c.Command = cmp.Or(over.Command, c.Command)
+		if over.Args != nil {
+			c.Args = over.Args
+		}
+		if over.Env != nil {
+			c.Env = over.Env
+		}
+	}
+	return c
+}
+
+// words are the command line as it stands in the manifest.
+func (m *manifest) words() []string {
+	c := m.config()
+	return append([]string{c.Command}, c.Args...)
+}
+
+// program makes the command line absolute. What the person is asked for stays in it, as ${user_config.NAME}: see Program.Fill.
+func (m *manifest) program(dir string) (*Program, error) {
+	c := m.config()
+	home, _ := os.UserHomeDir()
+	fill := strings.NewReplacer("${__dirname}", dir, "${HOME}", home, "${DESKTOP}", filepath.Join(home, "Desktop"), "${DOCUMENTS}", filepath.Join(home, "Documents"),
+		"${DOWNLOADS}", filepath.Join(home, "Downloads"), "${pathSeparator}", string(filepath.Separator), "${/}", string(filepath.Separator))
+	p := &Program{Dir: dir, Env: map[string]string{}, Config: m.UserConfig}
+	for i, word := range append([]string{c.Command}, c.Args...) {
+		filled := fill.Replace(word)
+		// The format's own examples have paths in the bundle with nothing before them.
+		if inside := filepath.Join(dir, filepath.FromSlash(filled)); filepath.IsLocal(filepath.FromSlash(filled)) && strings.ContainsAny(filled, "/") && !strings.HasPrefix(filled, "-") && isFile(inside) {
+			filled = inside
+		}
+		if i == 0 && runtime.GOOS == "windows" && filepath.IsAbs(filled) && !isFile(filled) && isFile(filled+".exe") {
+			filled += ".exe"
+		}
+		p.Argv = append(p.Argv, filled)
+	}
+	for name, value := range c.Env {
+		p.Env[name] = fill.Replace(value)
+	}
+	if m.Server.Type == "python" {
+		if _, ok := p.Env["PYTHONDONTWRITEBYTECODE"]; !ok {
+			p.Env["PYTHONDONTWRITEBYTECODE"] = "1"
+		}
+	}
+	command := p.Argv[0]
+	switch {
+	case filepath.IsAbs(command):
+		if !isFile(command) {
+			return nil, fmt.Errorf("is started by %q, which is not there: %w", command, ErrRuntime)
+		}
+		return p, nil
+	case strings.ContainsAny(command, `/\`):
+		return nil, fmt.Errorf("is started by %q, which is not a file of the bundle", command)
+	case command == "python" || command == "python3":
+		command = python()
+	}
+	var err error
+	p.Argv[0], err = lookUp(command)
+	return p, err
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// makeExecutable lets a binary be started that was packed on a system without modes.
+func (m *manifest) makeExecutable(dir string) error {
+	files := []string{m.Server.EntryPoint}
+	if inside, ok := strings.CutPrefix(m.config().Command, "${__dirname}/"); ok || strings.Contains(inside, "/") {
+		files = append(files, inside)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, file := range files {
+		file = filepath.FromSlash(path.Clean(file))
+		if info, err := root.Stat(file); m.Server.Type == "binary" && err == nil && info.Mode().IsRegular() {
+			if err := root.Chmod(file, 0o700); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var placeholder = regexp.MustCompile(`\$\{user_config\.([A-Za-z0-9_.-]+)\}`)
+
+// Fill puts what the person said into the command line and the environment, or else the default. An argument, or a variable, that is nothing
+// but a setting without a value is omitted; one with several values becomes several arguments, and in a variable they are joined by commas.
+func (p *Program) Fill(values map[string][]string) error {
+	filled := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(p.Config)) {
+		setting := p.Config[name]
+		value, ok := values[name]
+		if !ok {
+			value = setting.defaults()
+		}
+		if err := setting.check(value); err != nil {
+			return fmt.Errorf("setting %q %w", name, err)
+		}
+		filled[name] = value
+	}
+	var argv []string
+	for _, word := range p.Argv {
+		if whole := placeholder.FindStringSubmatch(word); whole != nil && whole[0] == word {
+			argv = append(argv, filled[whole[1]]...)
+			continue
+		}
+		argv = append(argv, fillIn(word, filled))
+	}
+	p.Argv = argv
+	for name, value := range p.Env {
+		if whole := placeholder.FindStringSubmatch(value); whole != nil && whole[0] == value && len(filled[whole[1]]) == 0 {
+			delete(p.Env, name)
+			continue
+		}
+		p.Env[name] = fillIn(value, filled)
+	}
+	return nil
+}
+
+func fillIn(word string, filled map[string][]string) string {
+	return placeholder.ReplaceAllStringFunc(word, func(found string) string {
+		return strings.Join(filled[placeholder.FindStringSubmatch(found)[1]], ",")
+	})
+}
+
+// defaults are the values that the manifest has for a setting.
+func (s Setting) defaults() (values []string) {
+	var one any
+	if json.Unmarshal(s.Default, &one) != nil || one == nil {
+		return nil
+	}
+	list, ok := one.([]any)
+	if !ok {
+		list = []any{one}
+	}
+	home, _ := os.UserHomeDir()
+	for _, v := range list {
+		switch v := v.(type) {
+		case string:
+			values = append(values, strings.NewReplacer("${HOME}", home, "${DESKTOP}", filepath.Join(home, "Desktop"), "${DOCUMENTS}", filepath.Join(home, "Documents"),
+				"${DOWNLOADS}", filepath.Join(home, "Downloads")).Replace(v))
+		case float64:
+			values = append(values, strconv.FormatFloat(v, 'f', -1, 64))
+		case bool:
+			values = append(values, strconv.FormatBool(v))
+		}
+	}
+	return values
+}
+
+// check reports what is wrong with the values of a setting.
+func (s Setting) check(values []string) error {
+	if s.Required && (len(values) == 0 || slices.Contains(values, "")) {
+		return errors.New("is required and has no value")
+	}
+	if len(values) > 1 && !s.Multiple {
+		return fmt.Errorf("has %d values and takes one", len(values))
+	}
+	for _, value := range values {
+		switch s.Type {
+		case "number":
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil || s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
+				return fmt.Errorf("has the value %q, which is not a number%s", value, s.bounds())
+			}
+		case "boolean":
+			if value != "true" && value != "false" {
+				return fmt.Errorf("has the value %q, which is not true or false", value)
+			}
+		}
+	}
+	return nil
+}
+
+func (s Setting) bounds() string {
+	text := ""
+	if s.Min != nil {
+		text += fmt.Sprintf(" from %v", *s.Min)
+	}
+	if s.Max != nil {
+		text += fmt.Sprintf(" to %v", *s.Max)
+	}
+	return text
+}

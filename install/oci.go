@@ -1,0 +1,209 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"oras.land/oras-go/v2/errdef"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+	"oras.land/oras-go/v2/registry/remote/errcode"
+)
+
+// oci runs images by their digest, with docker or podman. The engine keeps them: the store only remembers that it has them.
+type oci struct{ web *http.Client }
+
+const maxTags = 10_000 // tags of an image that are looked through for a newer one
+
+var (
+	imageDigest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+	imageName   = regexp.MustCompile(`^[a-z0-9][A-Za-z0-9._-]*(?::[0-9]+)?(?:/[a-z0-9][a-z0-9._-]*)*$`)
+	imageTag    = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$`)
+)
+
+// splitImage takes a name as people write it apart: mcp/time, host:5000/name:tag, name@sha256:….
+func splitImage(p Package) (image, reference string, err error) {
+	image, digest, hasDigest := strings.Cut(p.Name, "@")
+	if at := strings.LastIndexByte(image, ':'); at > strings.LastIndexByte(image, '/') {
+		image, reference = image[:at], image[at+1:]
+	}
+	if p.Version != "" {
+		reference = p.Version
+	}
+	if hasDigest {
+		reference = digest
+	}
+	if reference == "" {
+		reference = "latest"
+	}
+	if !imageTag.MatchString(reference) && !imageDigest.MatchString(reference) {
+		return "", "", fmt.Errorf("has the tag or digest %.100q, which is not one", reference)
+	}
+	if p.Registry != "" && !hasHost(image) {
+		image = strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(p.Registry, "/"), "https://"), "http://") + "/" + image
+	}
+	return image, reference, nil
+}
+
+// hasHost reports whether an image's name begins with its registry, as engines decide that.
+func hasHost(image string) bool {
+	first, _, more := strings.Cut(image, "/")
+	return more && (strings.ContainsAny(first, ".:") || first == "localhost")
+}
+
+// repository opens an image's repository with the logins of docker or podman.
+func (k oci) repository(image string) (*remote.Repository, error) {
+	full := image
+	if !hasHost(image) { // the names of Docker Hub; the library knows where its registry is
+		if !strings.Contains(image, "/") {
+			full = "library/" + image
+		}
+		full = dockerHub + "/" + full
+	}
+	r, err := remote.NewRepository(full)
+	if err != nil {
+		return nil, fmt.Errorf("is not the name of an image: %w", err)
+	}
+	logins, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("the logins of docker: %w", err)
+	}
+	host, _, err := net.SplitHostPort(r.Reference.Registry)
+	if err != nil {
+		host = r.Reference.Registry
+	}
+	ip := net.ParseIP(host)
+	r.PlainHTTP = host == "localhost" || ip != nil && ip.IsLoopback() // as docker has it
+	r.Client = &auth.Client{Client: k.web, Cache: auth.NewCache(), Credential: credentials.Credential(logins)}
+	return r, nil
+}
+
+// dockerHub is where images are whose names have no registry: so says the form of these names.
+const dockerHub = "docker.io"
+
+func (k oci) resolve(ctx context.Context, p Package, _ string) (*Locked, error) {
+	image, reference, err := splitImage(p)
+	if err != nil {
+		return nil, err
+	}
+	r, err := k.repository(image)
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.Resolve(ctx, reference)
+	if err != nil {
+		return nil, explainOCI(err)
+	}
+	digest := found.Digest.String()
+	if !imageDigest.MatchString(digest) {
+		return nil, fmt.Errorf("the registry answers with the digest %.100q, which is not a SHA-256", digest)
+	}
+	p.Name, p.Version, p.Registry = image, reference, ""
+	return &Locked{Package: p, Integrity: digest, Program: []string{"docker", "run", "-i", "--rm", image + "@" + digest}}, nil
+}
+
+func explainOCI(err error) error {
+	var answer *errcode.ErrorResponse
+	if errors.As(err, &answer) && answer.StatusCode == http.StatusNotFound || errors.Is(err, errdef.ErrNotFound) {
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	if answer != nil && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden) {
+		return fmt.Errorf("the registry says that it is not there, or that nobody who may see it is logged in (docker login): %w", err)
+	}
+	return err
+}
+
+// engine is the one of docker and podman that is here.
+func engine() (string, error) {
+	if !present("docker") && present("podman") {
+		return lookUp("podman")
+	}
+	return lookUp("docker")
+}
+
+func (k oci) install(ctx context.Context, l *Locked, dir string) error {
+	path, err := engine()
+	if err != nil {
+		return err
+	}
+	image, err := lockedImage(l)
+	if err != nil {
+		return err
+	}
+	// The engine checks what it pulls by the digest.
+	if _, err = run(ctx, command{name: path, args: []string{"pull", "--quiet", image}, dir: dir, time: installTime}); says(err, "manifest unknown", "not found") {
+		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
+	}
+	return err
+}
+
+// lockedImage is the image with its digest, and nothing that an engine could take for a flag.
+func lockedImage(l *Locked) (string, error) {
+	if !imageName.MatchString(l.Name) || !imageDigest.MatchString(l.Integrity) {
+		return "", fmt.Errorf("the lock has the image %.100q with the digest %.100q, which is not one", l.Name, l.Integrity)
+	}
+	return l.Name + "@" + l.Integrity, nil
+}
+
+func (oci) program(l *Locked, dir string) (*Program, error) {
+	image, err := lockedImage(l)
+	if err != nil {
+		return nil, err
+	}
+	path, err := engine()
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Dir: dir, Argv: []string{path, "run", "-i", "--rm", "--pull=never", image}}, nil
+}
+
+func (k oci) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
+	r, err := k.repository(l.Name)
+	if err != nil {
+		return Advice{}, err
+	}
+	var a Advice
+	if _, err := r.Resolve(ctx, l.Integrity); err != nil {
+		if err = explainOCI(err); !errors.Is(err, ErrNotFound) {
+			return a, err
+		}
+		a.Pulled = true
+	}
+	tags := 0
+	errEnough := errors.New("enough")
+	err = r.Tags(ctx, "", func(page []string) error {
+		if tags += len(page); tags > maxTags {
+			return errEnough
+		}
+		for _, tag := range page {
+			if newerTag(tag, a.Newest) {
+				a.Newest = tag
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) || err != nil && errors.Is(explainOCI(err), ErrNotFound) {
+		err = nil
+	}
+	if a.Newest == "" && err == nil && !a.Pulled {
+		a.Newest = l.Version // no tag is a version
+	}
+	return a, err
+}
+
+// newerTag reports whether a tag is a version without a suffix, such as 1.2.3 or v1.2, and newer than another.
+func newerTag(tag, than string) bool {
+	version := numbers(tag)
+	return version != nil && (than == "" || slices.Compare(version, numbers(than)) > 0)
+}
+
+func (oci) audit(_ context.Context, l *Locked, _ string) ([]Vulnerability, error) {
+	return nil, fmt.Errorf("%w here: a scanner of images can, as in: trivy image %s@%s", ErrNoAudit, l.Name, l.Integrity)
+}
