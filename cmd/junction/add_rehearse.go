@@ -32,7 +32,7 @@ type dryRun struct {
 	prompts     int
 	resources   int
 	findings    []guard.Finding
-	login       bool // it could not be looked at, as it wants a login first
+	login       bool        // it could not be looked at, as it wants a login first
 	client      *mcp.Client // until gateway has it
 	gateway     *gateway.Gateway
 	host        *host.Host

@@ -153,7 +153,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 	s := newShelf(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	configuration, lock := pair(t)
-	s.versions["@modelcontextprotocol/server-evrything@1.0.0"] = s.versions["@x/echo@1.0.0"]
+	s.versions["chrome-devtool-mcp@1.0.0"] = s.versions["@x/echo@1.0.0"]
 	s.versions["old@1.0.0"], s.advice["old@1.0.0"] = s.versions["@x/echo@1.0.0"], install.Advice{Pulled: true}
 	for _, test := range []struct {
 		why  string
@@ -161,7 +161,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 		code int
 		want string
 	}{
-		{"a name like a better known one", "npm:@modelcontextprotocol/server-evrything@1.0.0 --yes", exitConnection, "one letter"},
+		{"a name like a better known one", "npm:chrome-devtool-mcp@1.0.0 --yes", exitConnection, "one letter"},
 		{"a version that was pulled", "npm:old@1.0.0 --yes", exitConnection, "was pulled"},
 		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", exitConnection, "is not in the registry"},
 		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", exitConnection, "does not start"},
