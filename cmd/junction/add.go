@@ -37,7 +37,7 @@ func (a *app) addCommand() *cobra.Command {
 		Short: "Install a server, show what it is, and write it into the configuration",
 		Long: `Add a server to the configuration. It is installed, started once, and shown: what runs, what
 it offers, and what looks wrong with that. If you agree, its entry is written, in a form that
-any host understands, and junction.lock beside it says what was installed, to the byte. From
+any host understands, and junction.lock next to it says what was installed, to the byte. From
 then on exactly that is started, without a package manager and without a network.
 
   junction add io.github.owner/server            # by its name in the registry
@@ -229,11 +229,7 @@ func (w *addition) ofPackage(kind, word string) {
 			}
 		}
 	default:
-		if before, after, found := strings.Cut(word, "=="); found {
-			name, version = before, after
-		} else if at := strings.LastIndexByte(word, '@'); at > 0 {
-			name, version = word[:at], word[at+1:]
-		}
+		name, version = nameAndVersion(word)
 	}
 	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
 }

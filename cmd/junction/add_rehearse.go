@@ -92,6 +92,20 @@ type rehearsal struct {
 	secret        func(context.Context, string) (string, error)
 }
 
+// definitionIn is the entry of a server in a file, or why it is none.
+func definitionIn(file *config.File, name string) (*config.Definition, error) {
+	d, found := file.Server(name)
+	if found {
+		return d, nil
+	}
+	for _, p := range file.Problems {
+		if p.Server == name {
+			return nil, &connectError{p}
+		}
+	}
+	return nil, &connectError{fmt.Errorf("server %q cannot be written into %s", name, file.Path)}
+}
+
 // rehearse starts a server once. Its dryRun is to be closed.
 func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) {
 	file, err := config.Parse(r.configuration, r.data, config.Options{Secret: r.secret})
@@ -105,14 +119,8 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d = nil
 		}
 	}()
-	var found bool
-	if d.definition, found = file.Server(r.name); !found {
-		for _, p := range file.Problems {
-			if p.Server == r.name {
-				return d, &connectError{p}
-			}
-		}
-		return d, &connectError{fmt.Errorf("server %q cannot be written into %s", r.name, r.configuration)}
+	if d.definition, err = definitionIn(file, r.name); err != nil {
+		return d, err
 	}
 	s, err := d.definition.Resolve(ctx)
 	if err != nil {
@@ -137,25 +145,31 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		}
 		return d, &connectError{fmt.Errorf("server %q was not added: it does not start as it would be written: %s; to mend it: %s", r.name, reason(err, r.name), startRemedy(r.program != nil, err, r.name, 0))}
 	}
+	a.remember(ctx, d, s)
+	if err := a.readDefinitions(ctx, d, entry{r.name, d.definition}); err != nil {
+		return d, &connectError{err}
+	}
+	return d, nil
+}
+
+// remember has other commands know what the server offers, and counts its resources.
+func (a *app) remember(ctx context.Context, d *dryRun, s *config.Server) {
 	if store := a.store(); store != nil {
 		learning, cancel := context.WithTimeout(ctx, learnTime)
 		defer cancel()
 		a.learn(learning, d.client, memoryOf(store, s, ""), "", nil)
 	}
-	for _, method := range []list{allLists()[1], allLists()[2]} {
-		if !method.has(d.client.Capabilities()) {
+	for _, l := range allLists()[1:3] { // resources and templates
+		if !l.has(d.client.Capabilities()) {
 			continue
 		}
-		for _, err := range d.client.List(ctx, method.method, method.member) {
-			if d.resources++; err != nil || d.resources >= maxCounted {
+		for _, err := range d.client.List(ctx, l.method, l.member) {
+			if err != nil || d.resources >= maxCounted {
 				break
 			}
+			d.resources++
 		}
 	}
-	if err := a.readDefinitions(ctx, d, entry{r.name, d.definition}); err != nil {
-		return d, &connectError{err}
-	}
-	return d, nil
 }
 
 // readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway of its own.

@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// shelf is where packages come from in tests: versions of them, each of which is a server of this program.
-type shelf struct {
+// packageSet is where packages come from in tests: versions of them, each of which is a server of this program.
+type packageSet struct {
 	versions  map[string][]string // what is started, by NAME@VERSION
 	newest    map[string]string   // by name
 	pulled    map[string]bool
@@ -28,8 +28,8 @@ type shelf struct {
 	known     []install.Vulnerability
 }
 
-func newShelf(t *testing.T) *shelf {
-	return &shelf{installed: map[string]bool{}, pulled: map[string]bool{}, advice: map[string]install.Advice{},
+func newPackageSet(t *testing.T) *packageSet {
+	return &packageSet{installed: map[string]bool{}, pulled: map[string]bool{}, advice: map[string]install.Advice{},
 		newest: map[string]string{"@x/echo": "2.0.0"},
 		versions: map[string][]string{
 			"@x/echo@1.0.0": self(t, "serve", "everything"),
@@ -38,7 +38,7 @@ func newShelf(t *testing.T) *shelf {
 		}}
 }
 
-func (s *shelf) Resolve(_ context.Context, p install.Package) (*install.Locked, error) {
+func (s *packageSet) Resolve(_ context.Context, p install.Package) (*install.Locked, error) {
 	if p.Version == "" {
 		p.Version = s.newest[p.Name]
 	}
@@ -48,7 +48,7 @@ func (s *shelf) Resolve(_ context.Context, p install.Package) (*install.Locked, 
 	return &install.Locked{Package: p, Integrity: "sha512-" + p.Version, Program: []string{"node", "./index.js"}}, nil
 }
 
-func (s *shelf) Install(_ context.Context, l *install.Locked) (*install.Program, error) {
+func (s *packageSet) Install(_ context.Context, l *install.Locked) (*install.Program, error) {
 	if s.fault != nil {
 		return nil, s.fault
 	}
@@ -56,7 +56,7 @@ func (s *shelf) Install(_ context.Context, l *install.Locked) (*install.Program,
 	return s.Open(l)
 }
 
-func (s *shelf) Open(l *install.Locked) (*install.Program, error) {
+func (s *packageSet) Open(l *install.Locked) (*install.Program, error) {
 	key := l.Name + "@" + l.Version
 	if !s.installed[key] {
 		return nil, fmt.Errorf("%s: %w", key, install.ErrNotInstalled)
@@ -64,17 +64,17 @@ func (s *shelf) Open(l *install.Locked) (*install.Program, error) {
 	return &install.Program{Dir: os.TempDir(), Argv: s.versions[key]}, nil
 }
 
-func (s *shelf) Advice(_ context.Context, l *install.Locked) (install.Advice, error) {
+func (s *packageSet) Advice(_ context.Context, l *install.Locked) (install.Advice, error) {
 	advice := s.advice[l.Name+"@"+l.Version]
 	advice.Newest = s.newest[l.Name]
 	return advice, nil
 }
 
-func (s *shelf) Audit(context.Context, *install.Locked) ([]install.Vulnerability, error) {
+func (s *packageSet) Audit(context.Context, *install.Locked) ([]install.Vulnerability, error) {
 	return s.known, nil
 }
 
-func (s *shelf) Prune(_ context.Context, keep []*install.Locked, _ time.Duration) (int64, error) {
+func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Duration) (int64, error) {
 	s.kept = nil
 	for _, l := range keep {
 		s.kept = append(s.kept, l.Name+"@"+l.Version)
@@ -83,7 +83,7 @@ func (s *shelf) Prune(_ context.Context, keep []*install.Locked, _ time.Duration
 }
 
 // runs runs a command line with these packages, and a person who types something, if anything is typed.
-func (s *shelf) runs(t *testing.T, typed string, args ...string) outcome {
+func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr safeBuffer
 	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, out: terminal.NewScreen(&stdout), screen: terminal.NewScreen(&stderr)}
@@ -111,7 +111,7 @@ func pair(t *testing.T) (configuration, lock string) {
 
 func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 	alone(t)
-	s := newShelf(t)
+	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, exitUsage, "echo is npm:@x/echo 1.0.0", "--yes agrees")
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was written unasked: %s %s", configuration, lock)
@@ -150,7 +150,7 @@ func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 
 func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 	alone(t)
-	s := newShelf(t)
+	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	configuration, lock := pair(t)
 	s.versions["chrome-devtool-mcp@1.0.0"] = s.versions["@x/echo@1.0.0"]
@@ -188,7 +188,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 
 func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 	alone(t)
-	s := newShelf(t)
+	s := newPackageSet(t)
 	s.runs(t, "", "upgrade").expect(t, exitOK, "Nothing is locked", "")
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	configuration, lock := pair(t)
@@ -225,7 +225,7 @@ func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
 
 func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	alone(t)
-	s := newShelf(t)
+	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	configuration, lock := pair(t)
 	path := filepath.Join("junction", "mcp.json")
@@ -257,7 +257,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 
 func TestKnownVulnerabilitiesAreListed(t *testing.T) {
 	alone(t)
-	s := newShelf(t)
+	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	s.runs(t, "", "audit-deps").expect(t, exitOK, "0 known problems of 1 locked package.", "")
 	s.known = []install.Vulnerability{{Package: "left-pad", Version: "1.0.0", ID: "GHSA-1", Severity: "high", Title: "pads too far", FixedIn: "1.0.1"}}
@@ -268,7 +268,7 @@ func TestKnownVulnerabilitiesAreListed(t *testing.T) {
 
 func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 	alone(t)
-	s := newShelf(t)
+	s := newPackageSet(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, exitOK, "Added", "")
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitOK, "hi\n", "") // which was consented to when it was added
 	lock, err := os.ReadFile(install.LockName)
