@@ -183,7 +183,7 @@ func (c *Conversation) ReviewAgain(name string) error {
 }
 
 // Definitions are all that a person would be asked to approve of a server, as it was read last. The error says that there is no such
-// server, or why it could not be read.
+// server, or why nothing could be read.
 func (h *Host) Definitions(server string) ([]guard.Definition, error) {
 	s, found := h.serverNamed(server)
 	if !found {

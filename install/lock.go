@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// LockName is the name of the file that stands beside a configuration, and says what its servers are to the byte.
+	// LockName is the name of the file that stands next to a configuration, and says what its servers are to the byte.
 	LockName = "junction.lock"
 
 	lockVersion = 1
@@ -43,7 +43,7 @@ type Lock struct {
 	Servers map[string]*LockedServer `json:"servers"`
 }
 
-// A LockedServer says what a server of the configuration beside it is.
+// A LockedServer says what a server of the configuration next to it is.
 type LockedServer struct {
 	// Replaces are the first words of the command line in the configuration, which stand for Package; of a server with a URL it is that.
 	Replaces []string `json:"replaces,omitempty"`
@@ -241,17 +241,7 @@ func (c Change) Apply(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Configuration, err)
 	}
-	before, _ := lock.Find(c.Name, c.Words)
-	if before == nil && lock.Servers[c.Name] != nil && len(c.Words) > 0 { // somebody changed the entry; it stays refused until this is done
-		stale := *lock.Servers[c.Name]
-		stale.Next = nil
-		if before = &stale; len(stale.Replaces) == 0 {
-			before = nil
-		}
-	}
-	if before != nil {
-		before.Next = nil
-	}
+	before := lock.presently(c.Name, c.Words)
 	if err := os.MkdirAll(filepath.Dir(c.Configuration), 0o700); err != nil {
 		return err
 	}
@@ -287,6 +277,20 @@ func (c Change) Apply(ctx context.Context) error {
 		return err
 	} // else the configuration is the new one, and so is what counts of the lock
 	return nil
+}
+
+// presently is what counts of a server before it changes: what its words say, or where somebody changed those what was locked last.
+func (l *Lock) presently(name string, words []string) *LockedServer {
+	before, _ := l.Find(name, words)
+	if before == nil && l.Servers[name] != nil && len(words) > 0 && len(l.Servers[name].Replaces) > 0 {
+		before = l.Servers[name]
+	}
+	if before == nil {
+		return nil
+	}
+	alone := *before
+	alone.Next = nil
+	return &alone
 }
 
 func (c Change) isKilled(before int) bool { return c.killed != nil && c.killed(before) }

@@ -18,6 +18,7 @@ import (
 
 // addFlags are those of add alone.
 type addFlags struct {
+	registryFlags
 	name    string
 	project bool
 	local   bool
@@ -36,7 +37,7 @@ func (a *app) addCommand() *cobra.Command {
 		Short: "Install a server, show what it is, and write it into the configuration",
 		Long: `Add a server to the configuration. It is installed, started once, and shown: what runs, what
 it offers, and what looks wrong with that. If you agree, its entry is written, in a form that
-any host understands, and junction.lock beside it says what was installed, to the byte. From
+any host understands, and junction.lock next to it says what was installed, to the byte. From
 then on exactly that is started, without a package manager and without a network.
 
   junction add io.github.owner/server            # by its name in the registry
@@ -76,6 +77,7 @@ Exit codes:
 	cmd.Flags().StringArrayVar(&f.env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
 	cmd.Flags().StringArrayVar(&f.header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")
 	yesFlag(cmd.Flags(), &f.yes)
+	f.registryFlags.define(cmd.Flags())
 	a.configFlags(cmd.Flags())
 	cmd.Flags().DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
@@ -105,7 +107,7 @@ type addition struct {
 	written config.NewServer
 	secrets map[string]string // to be kept, by name
 	asked   int
-	doubts  []string // why it is added only to who is sure
+	doubts  []string // why it may be another one than is meant
 	notes   []string // what else should be known
 
 	dry *dryRun
@@ -125,6 +127,9 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 		return err
 	}
 	if err := w.chooseWay(); err != nil {
+		return err
+	}
+	if err := w.compareNames(ctx); err != nil {
 		return err
 	}
 	if w.pkg != nil {
@@ -224,11 +229,7 @@ func (w *addition) ofPackage(kind, word string) {
 			}
 		}
 	default:
-		if before, after, found := strings.Cut(word, "=="); found {
-			name, version = before, after
-		} else if at := strings.LastIndexByte(word, '@'); at > 0 {
-			name, version = word[:at], word[at+1:]
-		}
+		name, version = nameAndVersion(word)
 	}
 	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
 }

@@ -8,14 +8,40 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
 )
 
 // lookUp finds a name in the registries.
-func (w *addition) lookUp(_ context.Context, word string) error {
-	return usagef("%s: expected npm:, pypi:, cargo:, nuget:, docker: or mcpb: and a package, a URL, or a folder such as ./%s", word, word)
+func (w *addition) lookUp(ctx context.Context, word string) error {
+	m, _, err := w.app.freshMirror(ctx, w.flags.registryFlags)
+	if err != nil {
+		return err
+	}
+	e, err := w.app.registered(ctx, m, word)
+	if err != nil {
+		return err
+	}
+	w.server, w.entry = e.Server, &e
+	why := plaintext.Line(e.StatusMessage, maxReason)
+	switch e.Status {
+	case registry.Deleted:
+		return &connectError{fmt.Errorf("%s %s was taken out of the registry %s, so it is not added: %s", e.Server.Name, e.Server.Version, e.Source, orNone(why))}
+	case registry.Deprecated:
+		w.notes = append(w.notes, "deprecated in its registry: "+orNone(why))
+	}
+	suspicions, err := suspicionsOf(ctx, m, &e)
+	if err != nil {
+		return &connectError{err}
+	}
+	for _, s := range suspicions {
+		if s.Severity >= guard.Warn {
+			w.doubts = append(w.doubts, plaintext.Line(s.Where+": "+s.Why, maxReason))
+		}
+	}
+	return nil
 }
 
 // packageRunners are the programs of which a kind of packages needs one.
@@ -89,9 +115,6 @@ func packageOf(p *registry.Package) install.Package {
 
 // install finds the exact version, and puts it into the cache.
 func (w *addition) install(ctx context.Context) error {
-	if err := w.compareNames(ctx); err != nil {
-		return err
-	}
 	store, err := w.app.locks.store()
 	if err != nil {
 		return err
@@ -127,93 +150,35 @@ func notInstalled(err error) error {
 	return &connectError{err}
 }
 
-// compareNames asks about a name that looks like a better known one, before anything of that package is on this machine.
+// compareNames asks about what looks like something better known, before anything of it is on this machine.
 func (w *addition) compareNames(ctx context.Context) error {
-	doubt := w.likeness()
-	if doubt == "" || w.flags.sure {
+	if w.entry == nil && w.pkg != nil {
+		for _, l := range w.likenesses(ctx) {
+			w.doubts = append(w.doubts, fmt.Sprintf("%s looks like the better known %s, and is another one: %s", plaintext.Line(w.pkg.Identifier, 100), plaintext.Line(l.Name, 100), l.Why))
+		}
+	}
+	if len(w.doubts) == 0 || w.flags.sure {
 		return nil
 	}
+	doubts := strings.Join(w.doubts, "; ")
 	if w.flags.yes || !w.app.asks() {
-		return &connectError{fmt.Errorf("not added: %s; --sure adds it all the same", doubt)}
+		return &connectError{fmt.Errorf("not added: %s; --sure adds it all the same", doubts)}
 	}
-	if agreed, err := w.app.confirm(ctx, "CAREFUL: "+doubt+". Go on? [y]es, [N]o > "); err != nil || agreed {
+	if agreed, err := w.app.confirm(ctx, "CAREFUL: "+doubts+". Go on? [y]es, [N]o > "); err != nil || agreed {
 		return err
 	}
-	return &connectError{errors.New("not added: nobody was sure of its name")}
+	return &connectError{errors.New("not added, as it looks like something better known")}
 }
 
-// likeness says which better known package a name looks like.
-func (w *addition) likeness() string {
-	known := wellKnown(w.pkg.RegistryType)
-	if slices.Contains(known, w.pkg.Identifier) {
-		return ""
+// likenesses are the better known packages that one that no registry lists looks like.
+func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
+	if !slices.Contains([]string{install.NPM, install.PyPI, install.Cargo, install.NuGet, install.OCI}, w.pkg.RegistryType) {
+		return nil
 	}
-	for _, name := range known {
-		if why := looksLike(w.pkg.Identifier, name); why != "" {
-			return fmt.Sprintf("%s is not the well-known %s, and looks like it: %s", plaintext.Line(w.pkg.Identifier, 100), name, why)
+	if m, err := w.app.openMirror(ctx, w.flags.registryFlags); err == nil {
+		if similar, err := m.SimilarPackage(ctx, w.pkg.Identifier); err == nil {
+			return similar
 		}
 	}
-	return ""
-}
-
-// wellKnown are packages of servers that others are made to be taken for.
-func wellKnown(kind string) []string {
-	switch kind {
-	case "npm":
-		return []string{"@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem", "@modelcontextprotocol/server-memory",
-			"@modelcontextprotocol/server-sequential-thinking", "@playwright/mcp", "@wonderwhy-er/desktop-commander", "@upstash/context7-mcp", "@notionhq/notion-mcp-server",
-			"chrome-devtools-mcp", "mcp-remote", "firecrawl-mcp", "@sentry/mcp-server", "@stripe/mcp", "@supabase/mcp-server-supabase", "figma-developer-mcp", "tavily-mcp", "exa-mcp-server"}
-	case "pypi":
-		return []string{"mcp-server-time", "mcp-server-git", "mcp-server-fetch", "mcp-server-sqlite", "mcp-atlassian", "markitdown-mcp", "duckduckgo-mcp-server", "arxiv-mcp-server", "awslabs-core-mcp-server"}
-	}
-	return nil
-}
-
-// looksLike says in what way a name can be taken for a known one; empty if it cannot.
-func looksLike(name, known string) string {
-	owner, last, scoped := strings.Cut(known, "/")
-	otherOwner, otherLast, otherScoped := strings.Cut(name, "/")
-	plain := func(s string) string {
-		return strings.NewReplacer("-", "", "_", "", ".", "", "@", "", "/", "").Replace(strings.ToLower(s))
-	}
-	switch d := letters(strings.ToLower(name), strings.ToLower(known)); {
-	case d == 0:
-		return "only its case differs"
-	case plain(name) == plain(known):
-		return "only separators differ"
-	case d == 1 && len(known) > 5:
-		return "one letter differs"
-	case d == 2 && len(known) > 10:
-		return "two letters differ"
-	case scoped && otherScoped && last == otherLast && letters(owner, otherOwner) <= 3:
-		return "its owner has nearly the same name"
-	}
-	return ""
-}
-
-// letters is the number of letters to insert, delete, replace or swap with the next one.
-func letters(a, b string) int {
-	if len(a) > 200 || len(b) > 200 {
-		return max(len(a), len(b))
-	}
-	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		next := make([]int, len(b)+1)
-		next[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			next[j+1] = min(row[j]+cost, row[j+1]+1, next[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				next[j+1] = min(next[j+1], before[j-1]+1)
-			}
-		}
-		before, row = row, next
-	}
-	return row[len(b)]
+	return registry.SimilarKnown(w.pkg.Identifier) // the copy of the registries cannot be read
 }

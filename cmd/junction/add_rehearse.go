@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/install"
@@ -19,6 +20,9 @@ import (
 // rehearsalTime is how long a server may take to start and to list what it has, when it is looked at before it is added.
 const rehearsalTime = 3 * time.Minute
 
+// maxCounted is how many resources are counted.
+const maxCounted = 1_000
+
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
 	data        []byte // the configuration with it
@@ -28,9 +32,9 @@ type dryRun struct {
 	prompts     int
 	resources   int
 	findings    []guard.Finding
-	login       bool // it could not be looked at, as it wants a login first
-	server      *mcp.Implementation
-	client      *mcp.Client
+	login       bool        // it could not be looked at, as it wants a login first
+	client      *mcp.Client // until gateway has it
+	gateway     *gateway.Gateway
 	host        *host.Host
 }
 
@@ -40,6 +44,9 @@ func (d *dryRun) close() {
 	}
 	if d.host != nil {
 		_ = d.host.Close()
+	}
+	if d.gateway != nil {
+		_ = d.gateway.Close()
 	}
 	if d.client != nil {
 		_ = d.client.Close()
@@ -85,6 +92,20 @@ type rehearsal struct {
 	secret        func(context.Context, string) (string, error)
 }
 
+// definitionIn is the entry of a server in a file, or why it is none.
+func definitionIn(file *config.File, name string) (*config.Definition, error) {
+	d, found := file.Server(name)
+	if found {
+		return d, nil
+	}
+	for _, p := range file.Problems {
+		if p.Server == name {
+			return nil, &connectError{p}
+		}
+	}
+	return nil, &connectError{fmt.Errorf("server %q cannot be written into %s", name, file.Path)}
+}
+
 // rehearse starts a server once. Its dryRun is to be closed.
 func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) {
 	file, err := config.Parse(r.configuration, r.data, config.Options{Secret: r.secret})
@@ -98,14 +119,8 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d = nil
 		}
 	}()
-	var found bool
-	if d.definition, found = file.Server(r.name); !found {
-		for _, p := range file.Problems {
-			if p.Server == r.name {
-				return d, &connectError{p}
-			}
-		}
-		return d, &connectError{fmt.Errorf("server %q cannot be written into %s", r.name, r.configuration)}
+	if d.definition, err = definitionIn(file, r.name); err != nil {
+		return d, err
 	}
 	s, err := d.definition.Resolve(ctx)
 	if err != nil {
@@ -130,20 +145,52 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		}
 		return d, &connectError{fmt.Errorf("server %q was not added: it does not start as it would be written: %s; to mend it: %s", r.name, reason(err, r.name), startRemedy(r.program != nil, err, r.name, 0))}
 	}
+	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
 		return d, &connectError{err}
 	}
+	return d, nil
+}
+
+// remember has other commands know what the server offers, and counts its resources.
+func (a *app) remember(ctx context.Context, d *dryRun, s *config.Server) {
 	if store := a.store(); store != nil {
 		learning, cancel := context.WithTimeout(ctx, learnTime)
 		defer cancel()
 		a.learn(learning, d.client, memoryOf(store, s, ""), "", nil)
 	}
-	return d, nil
+	for _, l := range allLists()[1:3] { // resources and templates
+		if !l.has(d.client.Capabilities()) {
+			continue
+		}
+		for _, err := range d.client.List(ctx, l.method, l.member) {
+			if err != nil || d.resources >= maxCounted {
+				break
+			}
+			d.resources++
+		}
+	}
 }
 
-// readDefinitions reads all that a person would be asked to approve of a server, as chat does.
+// readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway of its own.
 func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
-	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Servers: []host.Server{{Name: e.name, Handler: d.client, Origin: e.command()}}, Pins: new(guard.Pins)})
+	d.gateway = gateway.New(gateway.Options{Name: e.name, NoPrefix: true, Transparent: true, Logger: slog.New(slog.DiscardHandler)})
+	err := d.gateway.Add(e.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
+		if d.client == nil {
+			return nil, fmt.Errorf("server %q ended while it was looked at", e.name)
+		}
+		client := d.client
+		d.client = nil
+		return client, nil
+	}})
+	if err != nil {
+		return err
+	}
+	state := func() (string, error) {
+		s := d.gateway.Status()[0]
+		return s.State.String(), s.Err
+	}
+	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Servers: []host.Server{{Name: e.name, Handler: d.gateway, Origin: e.command(), State: state}}, Pins: new(guard.Pins)})
 	if err != nil {
 		return err
 	}
@@ -154,7 +201,6 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
 	if d.definitions, err = h.Definitions(e.name); err != nil {
 		return err
 	}
-	d.server = d.client.Server()
 	catalogue := new(guard.Catalogue)
 	var names []string
 	for _, one := range d.definitions {
@@ -179,7 +225,6 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
 		}
 		d.findings = append(d.findings, catalogue.ScanDefinition(one)...)
 	}
-	d.resources = len(h.Resources()) + len(h.Templates())
 	return nil
 }
 

@@ -97,7 +97,7 @@ func knownLocks() (*listfile.File[string], error) {
 	return list, nil
 }
 
-// noteLock remembers that the cache has packages of the lock beside a configuration, so that nobody takes them for unused.
+// noteLock remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.
 func noteLock(configuration string) error {
 	list, err := knownLocks()
 	if err != nil {

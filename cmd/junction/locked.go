@@ -58,7 +58,7 @@ func (l *locks) store() (packages, error) {
 	return l.packages, nil
 }
 
-// of reads the lock beside a configuration, again only where it changed.
+// of reads the lock next to a configuration, again only where it changed.
 func (l *locks) of(configuration string) (*install.Lock, error) {
 	path := install.LockPath(realPath(configuration))
 	info, err := os.Stat(path)
@@ -83,7 +83,7 @@ func (l *locks) of(configuration string) (*install.Lock, error) {
 	return lock, nil
 }
 
-// forget has the lock beside a configuration be read again: two changes within one tick of the clock look the same.
+// forget has the lock next to a configuration be read again: two changes within one tick of the clock look the same.
 func (l *locks) forget(configuration string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,6 +114,14 @@ func upgradeOf(d *config.Definition) string {
 // frozenFlag has a command start only what is locked.
 func (a *app) frozenFlag(f *pflag.FlagSet) {
 	f.BoolVar(&a.flags.frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction install does that); for CI and teams")
+}
+
+// upFlags are those of junction up that are about this process.
+func (a *app) upFlags(f *pflag.FlagSet) {
+	a.configFlags(f)
+	a.frozenFlag(f)
+	a.recordFlag(f)
+	a.logFlags(f)
 }
 
 // started is the server as it is started: where it is locked, the installed program stands in the place of what its entry begins with, and no

@@ -95,12 +95,17 @@ func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args [
 	if terminal.Present(stdin, a.screen) {
 		a.person = terminal.NewPerson(stdin, a.screen)
 	}
+	return a.run(ctx, args)
+}
+
+// run runs a command line.
+func (a *app) run(ctx context.Context, args []string) int {
 	a.desk.Screen, a.desk.Person = a.screen, a.person
 	root := a.root()
 	root.SetArgs(args)
-	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	stopped := a.tellStopping(ctx)
 	err := closed(root.ExecuteContext(ctx), a.closeAll())
 	stopped()

@@ -148,11 +148,9 @@ func (v *served) setEntries(entries []entry) {
 	v.files.Store(&files)
 }
 
-const (
-	// watchPause is the time between two looks whether a file changed. What changed is read when it stayed
-	// the same for that long: programs write files in parts.
-	watchPause = time.Second
-)
+// watchPause is the time between two looks whether a file changed. What changed is read when it stayed
+// the same for that long: programs write files in parts.
+const watchPause = time.Second
 
 // watch reads the configuration and the rules again when one of their files changed, until it is stopped.
 func (v *served) watch(ctx context.Context) (stop func()) {

@@ -26,7 +26,7 @@ func (a *app) upgradeCommand() *cobra.Command {
 		Use:   "upgrade [NAME...]",
 		Short: "Install newer versions of locked servers, after showing what changes",
 		Long: `Install the newest version of servers that junction.lock has, or of those that are named. Each
-is started once, and what it defines is shown beside what you approved, before anything is
+is started once, and what it defines is shown with what you approved, before anything is
 changed. What fails leaves the configuration and the lock as they were.
 
 A server that is named and not locked, or whose entry was changed by hand, is locked as its
@@ -217,19 +217,24 @@ func packageOfWords(words []string) (p install.Package, n int) {
 	if strings.ContainsAny(spec, "${:") { // a variable, an address, a tag
 		return p, 0
 	}
-	p.Name = spec
-	if before, after, found := strings.Cut(spec, "=="); found && p.Type == install.PyPI {
-		p.Name, p.Version = before, after
-	} else if at := strings.LastIndexByte(spec, '@'); at > 0 {
-		p.Name, p.Version = spec[:at], spec[at+1:]
-	}
-	if p.Version == "latest" {
+	if p.Name, p.Version = nameAndVersion(spec); p.Version == "latest" {
 		p.Version = ""
 	}
 	if strings.ContainsAny(p.Version, "^~<>*=| ") || strings.ContainsAny(p.Name, "[]<>= ") {
 		return p, 0
 	}
 	return p, n
+}
+
+// nameAndVersion are the parts of NAME==VERSION, or of NAME@VERSION.
+func nameAndVersion(spec string) (name, version string) {
+	if name, version, found := strings.Cut(spec, "=="); found {
+		return name, version
+	}
+	if at := strings.LastIndexByte(spec, '@'); at > 0 {
+		return spec[:at], spec[at+1:]
+	}
+	return spec, ""
 }
 
 // relock locks what a server with a URL defines now.

@@ -242,10 +242,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		member = "prompts"
 	}
 	pins := r.options.Pins()
-	var locked map[string]string
-	if r.options.Locked != nil {
-		locked = r.options.Locked()
-	}
+	locked := r.locked()
 	var fresh []guard.Definition
 	var withheld []Withheld
 	var passed []string
@@ -289,6 +286,14 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		}
 	}
 	return result.WithJSON(w.Bytes()), nil
+}
+
+// locked are the hashes that a lock has.
+func (r *Reviewer) locked() map[string]string {
+	if r.options.Locked == nil {
+		return nil
+	}
+	return r.options.Locked()
 }
 
 // judge is [Mode.Judge] with what is locked.

@@ -123,7 +123,7 @@ var rules = []rule{
 	},
 	{
 		who:    "install",
-		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/registry", "/sandbox", "/servers", "/cmd"},
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/registry", "/servers", "/cmd"},
 		reason: "it puts packages on the machine; who found them, and what may be done to them when they run, is its caller's business",
 	},
 	{

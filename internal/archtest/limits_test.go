@@ -62,7 +62,7 @@ func TestARowOfTheLimitsCanBeReadAlone(t *testing.T) {
 var noLimit = map[string][]string{
 	"how much of a text is shown or logged": {
 		"cases.maxShownDiff", "cases.maxShownLine",
-		"cmd/junction.maxLog", "cmd/junction.maxReason", "cmd/junction.maxRenamed", "cmd/junction.maxSaid", "cmd/junction.maxTitleShown",
+		"cmd/junction.maxDiffLines", "cmd/junction.maxFindingsShown", "cmd/junction.maxNamesShown", "cmd/junction.maxLog", "cmd/junction.maxReason", "cmd/junction.maxRenamed", "cmd/junction.maxSaid", "cmd/junction.maxTitleShown",
 		"cmd/junction/internal/answer.maxLabel", "cmd/junction/internal/answer.maxMessage",
 		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxShown",
 		"cmd/junction/internal/person.maxName", "cmd/junction/internal/person.maxNotice", "cmd/junction/internal/person.maxReason",

@@ -1,0 +1,378 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/registry"
+)
+
+// packageSet is where packages come from in tests: versions of them, each of which is a server of this program.
+type packageSet struct {
+	versions  map[string][]string // what is started, by NAME@VERSION
+	newest    map[string]string   // by name
+	pulled    map[string]bool
+	advice    map[string]install.Advice
+	fault     error // of installing
+	installed map[string]bool
+	kept      []string // by the last Prune
+	known     []install.Vulnerability
+}
+
+func newPackageSet(t *testing.T) *packageSet {
+	return &packageSet{installed: map[string]bool{}, pulled: map[string]bool{}, advice: map[string]install.Advice{},
+		newest: map[string]string{"@x/echo": "2.0.0"},
+		versions: map[string][]string{
+			"@x/echo@1.0.0": self(t, "serve", "everything"),
+			"@x/echo@2.0.0": self(t, "serve", "time"),
+			"@x/echo@3.0.0": self(t, "nosuchcommand"),
+		}}
+}
+
+func (s *packageSet) Resolve(_ context.Context, p install.Package) (*install.Locked, error) {
+	if p.Version == "" {
+		p.Version = s.newest[p.Name]
+	}
+	if s.versions[p.Name+"@"+p.Version] == nil {
+		return nil, fmt.Errorf("%s@%s: %w", p.Name, p.Version, install.ErrNotFound)
+	}
+	return &install.Locked{Package: p, Integrity: "sha512-" + p.Version, Program: []string{"node", "./index.js"}}, nil
+}
+
+func (s *packageSet) Install(_ context.Context, l *install.Locked) (*install.Program, error) {
+	if s.fault != nil {
+		return nil, s.fault
+	}
+	s.installed[l.Name+"@"+l.Version] = true
+	return s.Open(l)
+}
+
+func (s *packageSet) Open(l *install.Locked) (*install.Program, error) {
+	key := l.Name + "@" + l.Version
+	if !s.installed[key] {
+		return nil, fmt.Errorf("%s: %w", key, install.ErrNotInstalled)
+	}
+	return &install.Program{Dir: os.TempDir(), Argv: s.versions[key]}, nil
+}
+
+func (s *packageSet) Advice(_ context.Context, l *install.Locked) (install.Advice, error) {
+	advice := s.advice[l.Name+"@"+l.Version]
+	advice.Newest = s.newest[l.Name]
+	return advice, nil
+}
+
+func (s *packageSet) Audit(context.Context, *install.Locked) ([]install.Vulnerability, error) {
+	return s.known, nil
+}
+
+func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Duration) (int64, error) {
+	s.kept = nil
+	for _, l := range keep {
+		s.kept = append(s.kept, l.Name+"@"+l.Version)
+	}
+	return 0, nil
+}
+
+// runs runs a command line with these packages, and a person who types something, if anything is typed.
+func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr safeBuffer
+	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, out: terminal.NewScreen(&stdout), screen: terminal.NewScreen(&stderr)}
+	if typed != "" {
+		a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
+	}
+	a.locks.packages = s
+	code := a.run(t.Context(), args)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// pair are a configuration and its lock.
+func pair(t *testing.T) (configuration, lock string) {
+	t.Helper()
+	var texts []string
+	for _, name := range []string{"mcp.json", install.LockName} {
+		text, err := os.ReadFile(filepath.Join("junction", name))
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(text))
+	}
+	return texts[0], texts[1]
+}
+
+func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, exitUsage, "echo is npm:@x/echo 1.0.0", "--yes agrees")
+	if configuration, lock := pair(t); configuration+lock != "" {
+		t.Errorf("it was written unasked: %s %s", configuration, lock)
+	}
+	s.runs(t, "no\n", "add", "npm:@x/echo@1.0.0").expect(t, exitOK, "Nothing was changed.", "")
+	s.runs(t, "yes\n", "add", "npm:@x/echo@1.0.0").expect(t, exitOK, `Added "echo" to`, "")
+	const want = "{\n  \"mcpServers\": {\n    \"echo\": {\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"@x/echo@1.0.0\"]\n    }\n  }\n}\n"
+	configuration, lock := pair(t)
+	if configuration != want {
+		t.Errorf("written is %s", configuration)
+	}
+	for _, part := range []string{`"@x/echo@1.0.0"`, `"integrity": "sha512-1.0.0"`, `"tool echo": "sha256:`} {
+		if !strings.Contains(lock, part) {
+			t.Errorf("the lock has no %s: %s", part, lock)
+		}
+	}
+	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
+	s.runs(t, "yes\n", "add", "npm:@x/files@1.0.0", "--", "--root", "junction").expect(t, exitOK, `Added "files" to`, "")
+	s.runs(t, "", "call", "files", "list-folder", "path=.", "--frozen").expect(t, exitOK, install.LockName, "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
+	s.runs(t, "", "approve").expect(t, exitOK, "is approved", "")
+	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes").expect(t, exitConnection, "", `there is a server "echo"`)
+	s.runs(t, "", "doctor", "echo").expect(t, exitOK, "ok      lock: which junction.lock says is npm @x/echo 1.0.0", "")
+
+	s.runs(t, "", "remove", "files").expect(t, exitOK, `Removed "files"`, "")
+
+	delete(s.installed, "@x/echo@1.0.0")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitConnection, "", "junction install does")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitOK, "hi\n", "is installed from ")
+	s.runs(t, "", "install").expect(t, exitOK, "npm:@x/echo 1.0.0 is there", "")
+	s.fault = fmt.Errorf("@x/echo: %w", install.ErrIntegrity)
+	delete(s.installed, "@x/echo@1.0.0")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "has other contents than were locked")
+	s.runs(t, "", "install").expect(t, exitConnection, "", "has other contents than were locked")
+}
+
+func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	configuration, lock := pair(t)
+	s.versions["chrome-devtool-mcp@1.0.0"] = s.versions["@x/echo@1.0.0"]
+	s.versions["old@1.0.0"], s.advice["old@1.0.0"] = s.versions["@x/echo@1.0.0"], install.Advice{Pulled: true}
+	for _, test := range []struct {
+		why  string
+		args string
+		code int
+		want string
+	}{
+		{"a name like a better known one", "npm:chrome-devtool-mcp@1.0.0 --yes", exitConnection, "one letter"},
+		{"a version that was pulled", "npm:old@1.0.0 --yes", exitConnection, "was pulled"},
+		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", exitConnection, "is not in the registry"},
+		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", exitConnection, "does not start"},
+		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", exitConnection, `there is a server "echo"`},
+		{"a value that nobody asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", exitUsage, "nothing is known that other needs"},
+		{"two files", "npm:@x/echo --config a --config b", exitUsage, "one file"},
+		{"no package", "npm:", exitUsage, "the name of the package is missing"},
+		{"a folder that is not there", "./nosuch", exitConnection, "nosuch"},
+	} {
+		s.runs(t, "", append([]string{"add"}, strings.Fields(test.args)...)...).expect(t, test.code, "", test.want)
+		if c, l := pair(t); c != configuration || l != lock {
+			t.Fatalf("%s: written is %s %s", test.why, c, l)
+		}
+	}
+	s.fault = fmt.Errorf("@x/echo@2.0.0: %w", install.ErrIntegrity)
+	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes", "--name", "other").expect(t, exitConnection, "", "has other contents")
+	if c, l := pair(t); c != configuration || l != lock {
+		t.Fatalf("written is %s %s", c, l)
+	}
+	s.fault = nil
+	s.advice["@x/echo@2.0.0"] = install.Advice{Deprecated: "use \x1b[31mother"}
+	s.runs(t, "n\n", "add", "npm:@x/echo@2.0.0", "--name", "other").expect(t, exitOK, "deprecated: use", "")
+}
+
+func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "", "upgrade").expect(t, exitOK, "Nothing is locked", "")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	configuration, lock := pair(t)
+	s.runs(t, "", "outdated", "--json").expect(t, exitOK, `{"servers":[{"server":"echo","package":"npm:@x/echo","locked":"1.0.0","newest":"2.0.0"}]}`, "")
+	shown := s.runs(t, "n\n", "upgrade")
+	shown.expect(t, exitOK, "echo 1.0.0 becomes 2.0.0", "")
+	for _, line := range []string{"gone     tool echo\n", "new      tool get_current_time\n"} {
+		if !strings.Contains(shown.stdout, line) {
+			t.Errorf("not shown is %q: %s", line, shown.stdout)
+		}
+	}
+	if c, l := pair(t); c != configuration || l != lock {
+		t.Fatalf("a no changed %s %s", c, l)
+	}
+	s.newest["@x/echo"] = "3.0.0"
+	s.runs(t, "y\n", "upgrade").expect(t, exitConnection, "", "does not start")
+	if c, l := pair(t); c != configuration || l != lock {
+		t.Fatalf("what does not start changed %s %s", c, l)
+	}
+	s.newest["@x/echo"] = "2.0.0"
+	s.runs(t, "y\n", "upgrade", "echo").expect(t, exitOK, "echo is 2.0.0 now.", "")
+	c, l := pair(t)
+	if want := strings.Replace(configuration, "1.0.0", "2.0.0", 1); c != want || strings.Contains(l, "1.0.0") || strings.Contains(l, `"next"`) {
+		t.Errorf("written is %s %s", c, l)
+	}
+	s.runs(t, "", "upgrade").expect(t, exitOK, "echo 2.0.0 is the newest.", "")
+	s.runs(t, "", "outdated").expect(t, exitOK, "All of 1 locked server are the newest.", "")
+	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, exitOK, "UTC", "")
+	s.runs(t, "", "remove", "echo").expect(t, exitOK, `Removed "echo"`, "")
+	if c, l := pair(t); c != "{\n  \"mcpServers\": {}\n}\n" || strings.Contains(l, "echo") || len(s.kept) != 0 {
+		t.Errorf("left are %s %s %q", c, l, s.kept)
+	}
+}
+
+func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	configuration, lock := pair(t)
+	path := filepath.Join("junction", "mcp.json")
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(path, strings.Replace(configuration, "@1.0.0", "@2.0.0", 1))
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "junction upgrade echo")
+	s.runs(t, "", "install").expect(t, exitConnection, "", "has another command line than was locked")
+	s.runs(t, "", "outdated").expect(t, exitConnection, "", "has another command line than was locked")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "echo is 2.0.0 now.", "")
+	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, exitOK, "UTC", "")
+
+	write(path, configuration)
+	write(filepath.Join("junction", install.LockName), lock[:len(lock)/2])
+	for _, args := range [][]string{{"call", "echo", "echo", "message=hi"}, {"upgrade", "echo"}, {"install"}} {
+		s.runs(t, "", args...).expect(t, exitConnection, "", "cannot be used")
+	}
+	if err := os.Remove(filepath.Join("junction", install.LockName)); err != nil {
+		t.Fatal(err)
+	}
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitConnection, "", "--frozen starts only what is locked")
+	s.runs(t, "", "call", "echo", "message=hi", "--frozen", "--", "npx", "x").expect(t, exitUsage, "", "--frozen is for the servers of a configuration")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "echo is locked: npm @x/echo 1.0.0", "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
+}
+
+func TestKnownVulnerabilitiesAreListed(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "audit-deps").expect(t, exitOK, "0 known problems of 1 locked package.", "")
+	s.known = []install.Vulnerability{{Package: "left-pad", Version: "1.0.0", ID: "GHSA-1", Severity: "high", Title: "pads too far", FixedIn: "1.0.1"}}
+	s.runs(t, "", "audit-deps").expect(t, exitToolFailed, "pads too far (fixed in 1.0.1)", "")
+	s.runs(t, "", "audit-deps", "--json").expect(t, exitToolFailed, `{"servers":[{"server":"echo","package":"npm:@x/echo","version":"1.0.0","vulnerabilities":[{"package":"left-pad","version":"1.0.0","id":"GHSA-1","severity":"high","title":"pads too far","fixedIn":"1.0.1"}]}]}`, "")
+	s.runs(t, "", "audit-deps", "nosuch").expect(t, exitConnection, "", `no server is called "nosuch"`)
+}
+
+func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitOK, "hi\n", "") // which was consented to when it was added
+	lock, err := os.ReadFile(install.LockName)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := strings.Replace(string(lock), "./index.js", "./other.js", 1)
+	if err := os.WriteFile(install.LockName, []byte(other), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "nobody can be asked here")
+	s.runs(t, "n\n", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "which junction.lock says is npm @x/echo 1.0.0: node ./other.js")
+}
+
+func TestInputsBecomeAnEntry(t *testing.T) {
+	alone(t)
+	required := func(in registry.Input) registry.Input { in.IsRequired = true; return in }
+	server := &registry.Server{Name: "io.example/tracker", Packages: []registry.Package{{RegistryType: "npm", Identifier: "@x/echo", Transport: registry.Remote{Type: "stdio"},
+		PackageArguments: []registry.Argument{
+			{Type: "positional", ValueHint: "folder", Input: required(registry.Input{Format: "filepath"})},
+			{Type: "named", Name: "--level", Input: required(registry.Input{Default: "low", Choices: []string{"low", "high"}})},
+			{Type: "named", Name: "--verbose", Input: registry.Input{Format: "boolean"}},
+			{Type: "named", Name: "--region", Input: registry.Input{Value: "eu-{zone}", Variables: map[string]registry.Input{"zone": required(registry.Input{})}}},
+		},
+		EnvironmentVariables: []registry.Variable{
+			{Name: "API_KEY", Input: required(registry.Input{IsSecret: true})},
+			{Name: "OPTIONAL"},
+			{Name: "FIXED", Input: registry.Input{Value: "yes"}},
+		}}}}
+	make := func(typed string, set ...string) (*addition, error) {
+		var stderr safeBuffer
+		a := &app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)}
+		if typed != "" {
+			a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
+		}
+		t.Cleanup(func() { _ = a.closeAll() })
+		w := &addition{app: a, name: "tracker", server: server, pkg: &server.Packages[0], secrets: map[string]string{}, flags: addFlags{set: set, yes: typed == ""},
+			locked: &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}}}
+		return w, w.fill(t.Context())
+	}
+	if _, err := make(""); err == nil || err.Error() != `tracker needs folder, zone, API_KEY (nobody can be asked here): give it with --set "folder=…" --set "zone=…" --set "API_KEY=…"` {
+		t.Errorf("the error is %v", err)
+	}
+	folder := t.TempDir()
+	w, err := make("", "folder="+folder, "zone=1", "API_KEY=s3cr3t", "verbose=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"-y", "@x/echo@1.0.0", folder, "--level", "low", "--verbose", "--region", "eu-1"}; !slices.Equal(w.written.Args, want) {
+		t.Errorf("the arguments are %q", w.written.Args)
+	}
+	if len(w.written.Env) != 2 || w.written.Env["API_KEY"] != "${secret:tracker.API_KEY}" || w.written.Env["FIXED"] != "yes" || w.secrets["tracker.API_KEY"] != "s3cr3t" {
+		t.Errorf("the environment is %q, the secrets are %q", w.written.Env, w.secrets)
+	}
+	if w, err = make(folder + "\n2\nkey\n"); err != nil || w.secrets["tracker.API_KEY"] != "key" || !slices.Contains(w.written.Args, "eu-2") {
+		t.Errorf("asked for: %v, %q, %q", err, w.written.Args, w.secrets)
+	}
+	for set, want := range map[string]string{"level=medium": "expected one of low, high", "verbose=2": "expected true or false", "nosuch=1": "has no such value", "zone": "expected KEY=VALUE", "zone=a\nb": "one line"} {
+		if _, err := make("", "folder="+folder, "zone=1", "API_KEY=x", set); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: the error is %v", set, err)
+		}
+	}
+	remote := &registry.Server{Name: "io.example/tracker", Remotes: []registry.Remote{{Type: "streamable-http", URL: "https://{tenant}.example.com/mcp", Variables: map[string]registry.Input{"tenant": required(registry.Input{})},
+		Headers: []registry.Variable{{Name: "Authorization", Input: required(registry.Input{Value: "Bearer {token}", Variables: map[string]registry.Input{"token": required(registry.Input{IsSecret: true})}})}}}}}
+	w = &addition{app: w.app, name: "tracker", server: remote, remote: &remote.Remotes[0], secrets: map[string]string{}, flags: addFlags{yes: true, set: []string{"tenant=acme", "token=t0p"}}}
+	if err := w.fill(t.Context()); err != nil || w.written.URL != "https://acme.example.com/mcp" || w.written.Headers["Authorization"] != "Bearer ${secret:tracker.token}" || w.secrets["tracker.token"] != "t0p" {
+		t.Errorf("%v, %+v, %q", err, w.written, w.secrets)
+	}
+}
+
+func TestServersGetShortNames(t *testing.T) {
+	for word, want := range map[string]string{
+		"npm:@modelcontextprotocol/server-everything@1.2.3": "everything",
+		"pypi:mcp-server-time==2026.1":                      "time", "npm:mcp-hello-world": "hello-world", "npm:@playwright/mcp": "playwright", "npm:@x/weather-mcp-server": "weather",
+		"https://mcp.linear.app/mcp": "linear", "http://localhost:7717/mcp": "localhost", "docker:ghcr.io/github/github-mcp-server:v1": "github", "https://example.com/tools.mcpb": "tools",
+	} {
+		w := &addition{}
+		if err := w.find(t.Context(), word); err != nil {
+			t.Errorf("%s: %v", word, err)
+			continue
+		}
+		if got := shortName(w.server); got != want {
+			t.Errorf("%s is called %s, want %s", word, got, want)
+		}
+	}
+}
+
+func TestTheCommandLineOfAnEntrySaysWhichPackageItIs(t *testing.T) {
+	for line, want := range map[string]struct {
+		p install.Package
+		n int
+	}{
+		"npx -y @x/echo@1.0.0 --all":         {install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}, 3},
+		"npx @x/echo":                        {install.Package{Type: "npm", Name: "@x/echo"}, 2},
+		"npx -y --package=@x/echo@1 run":     {install.Package{Type: "npm", Name: "@x/echo", Version: "1", Bin: "run"}, 4},
+		"npx -y -p echo@latest run":          {install.Package{Type: "npm", Name: "echo", Bin: "run"}, 5},
+		"uvx time==1.2":                      {install.Package{Type: "pypi", Name: "time", Version: "1.2"}, 2},
+		"uvx --from time@1.2 clock --zone x": {install.Package{Type: "pypi", Name: "time", Version: "1.2", Bin: "clock"}, 4},
+		"dnx Time@1.2 --yes -- a":            {install.Package{Type: "nuget", Name: "Time", Version: "1.2"}, 3},
+		"npx -y echo@^1.0":                   {}, "npx": {}, "npx -y": {}, "npx --registry x echo": {}, "uvx --with a b": {}, "node index.js": {}, "npx -y ${PACKAGE}": {}, "npx -y github:x/y": {}, "uvx a[b]": {},
+	} {
+		p, n := packageOfWords(strings.Fields(line))
+		if n != want.n || n > 0 && p != want.p {
+			t.Errorf("%s: %+v, %d", line, p, n)
+		}
+	}
+}
