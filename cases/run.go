@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/revision"
@@ -35,7 +37,8 @@ type Options struct {
 	Names *regexp.Regexp
 	// Update writes snapshots that are missing or differ and, unless Names picks cases, removes those whose cases are gone.
 	Update bool
-	// Parallel is how many files are run at the same time; default 1.
+	// Parallel is how many runs go on at the same time, of files and of one file at several revisions and over several transports;
+	// default 1. Those of one file go one after the other where it is no program that is started for each, and with Update.
 	Parallel int
 	// OnFile hears of each file when it and all before it are done, in order.
 	OnFile func(*FileReport)
@@ -55,7 +58,7 @@ func Run(ctx context.Context, files []*File, o Options) []*FileReport {
 			turns <- struct{}{}
 			go func() {
 				defer func() { <-turns }()
-				r := &fileRun{file: f, o: &o, report: &FileReport{Path: f.Path}, settled: map[string]string{}}
+				r := &fileRun{file: f, o: &o, turns: turns, report: &FileReport{Path: f.Path}, settled: map[string]string{}}
 				r.run(ctx)
 				if o.Update && o.Names == nil && r.report.Err == nil && ctx.Err() == nil {
 					r.report.Err = r.removeOrphans()
@@ -79,8 +82,9 @@ type fileRun struct {
 	file   *File
 	o      *Options
 	report *FileReport
-	kind   string // the server's own transport
-	starts bool   // the server was connected to
+	turns  chan struct{} // holds one for each run that goes on; the file itself has one
+	kind   string        // the server's own transport
+	starts atomic.Bool   // the server was connected to
 	// settled are the snapshots that were right, or were written, with the revision at which they first were.
 	settled map[string]string
 }
@@ -108,16 +112,51 @@ func (r *fileRun) run(ctx context.Context) {
 	} else if len(transports) == 0 {
 		transports = []string{r.kind}
 	}
+	var cells []Cell
 	for _, name := range revisions {
 		for _, transport := range transports {
-			cell := Cell{Revision: name, Transport: transport}
-			if cell.Skipped = r.impossible(name, transport); cell.Skipped == "" {
-				r.report.Err = r.cell(ctx, &cell, ofAll)
-			}
-			r.report.Cells = append(r.report.Cells, cell)
-			if r.report.Err != nil || ctx.Err() != nil {
-				return
-			}
+			cells = append(cells, Cell{Revision: name, Transport: transport, Skipped: r.impossible(name, transport)})
+		}
+	}
+	r.cells(ctx, cells, ofAll)
+}
+
+// cells runs the cases in all ways, until the server cannot be reached: at the same time, as far as there are turns for it.
+func (r *fileRun) cells(ctx context.Context, cells []Cell, ofAll bool) {
+	failed := make([]error, len(cells))
+	var over atomic.Bool
+	run := func(i int) {
+		if cells[i].Skipped == "" {
+			failed[i] = r.cell(ctx, &cells[i], ofAll)
+		}
+		if failed[i] != nil || ctx.Err() != nil {
+			over.Store(true)
+		}
+	}
+	together := r.kind == Stdio && !r.o.Update // each has a server of its own, and none writes what another reads
+	var running sync.WaitGroup
+	begun := 0
+	for ; begun < len(cells) && !over.Load(); begun++ {
+		i := begun
+		var turn chan<- struct{} // never ready where they wait for each other
+		if together && i+1 < len(cells) {
+			turn = r.turns
+		}
+		select {
+		case turn <- struct{}{}:
+			running.Go(func() {
+				defer func() { <-r.turns }()
+				run(i)
+			})
+		default:
+			run(i) // in the file's own turn
+		}
+	}
+	running.Wait()
+	for i, err := range failed[:begun] {
+		if r.report.Cells = append(r.report.Cells, cells[i]); err != nil {
+			r.report.Err = err
+			return
 		}
 	}
 }
@@ -177,7 +216,7 @@ func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 		cell.Cases = []CaseReport{{Name: "connect", Failures: []string{err.Error()}}}
 		return nil
 	}
-	r.starts = true
+	r.starts.Store(true)
 	cell.Revision = c.client.Revision()
 	for _, t := range r.file.cases {
 		if ctx.Err() != nil {
@@ -193,13 +232,15 @@ func (r *fileRun) cell(ctx context.Context, cell *Cell, ofAll bool) error {
 
 // reached says why the server cannot be connected to at whatever revision.
 func (r *fileRun) reached(ctx context.Context) error {
-	if r.starts {
+	if r.starts.Load() {
 		return nil
 	}
 	c := &connection{run: r, transport: r.kind}
 	defer c.close()
 	err := c.open(ctx)
-	r.starts = err == nil
+	if err == nil {
+		r.starts.Store(true)
+	}
 	return err
 }
 

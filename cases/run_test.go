@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -437,6 +438,51 @@ func TestFilesRunInParallelAndAreReportedInOrder(t *testing.T) {
 	}
 	if got := Count(reports); got != (Counts{Passed: 6}) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// A server that is a program is started for each run of a file, so that they need not wait for each other.
+func TestTheRunsOfAFileRunInParallel(t *testing.T) {
+	noneLeft(t)
+	for _, test := range []struct {
+		name     string
+		kind     string
+		parallel int
+		update   bool
+		together int
+	}{{"a program", Stdio, 4, false, 4}, {"a few at a time", Stdio, 2, false, 2}, {"one at a time", Stdio, 1, false, 1}, {"a server that others use", HTTP, 4, false, 1}, {"snapshots are written in order", Stdio, 4, true, 1}} {
+		t.Run(test.name, func(t *testing.T) {
+			var running, most atomic.Int32
+			var all sync.Once
+			met := make(chan struct{}) // closed when as many run as may
+			s := sample()
+			mcp.AddTool(s, "meet", func(ctx context.Context, _ struct{}) (string, error) {
+				n := running.Add(1)
+				defer running.Add(-1)
+				for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
+				}
+				if n == int32(test.together) {
+					all.Do(func() { close(met) })
+				}
+				<-met
+				return "met", nil
+			})
+			connect := func(context.Context, Server, string) (*Target, error) {
+				return &Target{Transport: stream.Pipe(s), Kind: test.kind}, nil
+			}
+			f := write(t, "x.yaml", "server: x\nrevisions: [2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26]\ncases: [{case: a, tool: meet}, {case: b, tool: nothing}]\n")
+			r := run(t, f, Options{Connect: connect, Parallel: test.parallel, Update: test.update})
+			var said []string
+			for _, cell := range r.Cells {
+				said = append(said, fmt.Sprint(cell.Revision, " ", len(cell.Cases)))
+			}
+			if want := []string{"2026-07-28 2", "2025-11-25 2", "2025-06-18 2", "2025-03-26 2"}; r.Err != nil || !slices.Equal(said, want) || len(failures(r)) != 4 {
+				t.Errorf("got %q, %q, %v", said, failures(r), r.Err)
+			}
+			if most.Load() != int32(test.together) {
+				t.Errorf("%d ran at the same time, want %d", most.Load(), test.together)
+			}
+		})
 	}
 }
 

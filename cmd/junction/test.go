@@ -64,7 +64,7 @@ Exit codes:
 	flags.StringVar(&f.junit, "junit", "", "write the outcome to `FILE`, as JUnit's XML")
 	flags.BoolVar(&f.all, "all", false, "list also the cases that passed or were skipped")
 	flags.BoolVar(&f.tap, "tap", false, "print the outcome in the Test Anything Protocol (TAP 14)")
-	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files at the same time")
+	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files, revisions and transports at the same time")
 	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
 	a.configFlags(flags)
 	flags.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
