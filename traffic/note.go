@@ -22,10 +22,13 @@ func (r *request) Note(kind string, note any) {
 	if !r.hop.Watching() {
 		return
 	}
-	text, err := json.Marshal(note)
-	if err != nil {
-		text = jsonrpc.AppendString(nil, err.Error())
+	text, is := note.(jsonrpc.Encoded)
+	if !is {
+		var err error
+		if text, err = json.Marshal(note); err != nil {
+			text = jsonrpc.AppendString(nil, err.Error())
+		}
 	}
 	r.hop.log.add(&Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Client: r.client, Call: r.call,
-		ID: json.RawMessage(r.id), Method: r.method, Name: r.name, Size: len(text), Message: text})
+		ID: json.RawMessage(r.id), Method: r.method, Name: r.name, Size: len(text), Message: json.RawMessage(text)})
 }

@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(asHost); path != "" && len(os.Args) == 1 {
 		os.Exit(hostReads(path))
 	}
+	if os.Getenv(asBare) != "" {
+		fmt.Fprintln(os.Stderr, serveBare())
+		os.Exit(1)
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

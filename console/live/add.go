@@ -41,7 +41,7 @@ func (r *Ring) prepare(pid int, of *traffic.Event) {
 	}
 	begin := len(r.records)
 	var head int
-	r.records, head = appendRecord(r.records, pid, &e)
+	r.records, head = appendRecord(r.records, &e)
 	size := int64(len(r.records) - begin)
 	if r.file == nil {
 		r.records, size = r.records[:begin], 0

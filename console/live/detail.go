@@ -82,7 +82,7 @@ func (r *Ring) whole(one *found) detail {
 	s, kept, err := r.read(one.Seq, &one.entry)
 	switch {
 	case kept:
-		d.ID, d.Revision, d.Transport, d.Fault, d.Message, d.Tokens = s.ID, s.Revision, s.Transport, s.Fault, s.Message, tokens(&s.Event)
+		d.ID, d.Revision, d.Transport, d.Fault, d.Message, d.Tokens = s.ID, s.Revision, s.Transport, s.Fault, s.Message, d.tokens(s.Message)
 		if d.Message == nil && d.Fault == "" && d.Size > 0 {
 			d.Missing = "it was too large to be shown"
 		}
@@ -95,13 +95,13 @@ func (r *Ring) whole(one *found) detail {
 }
 
 // tokens is about what a model pays for the result that a client gets.
-func tokens(e *traffic.Event) int {
-	switch e.Method {
+func (s *summary) tokens(message json.RawMessage) int {
+	switch s.Method {
 	case "tools/call", "tools/list", "prompts/get", "resources/read":
-		if e.Kind == traffic.Response && e.Hop == traffic.Client {
-			result := string(jsonrpc.Get(e.Message, "result"))
-			if len(e.Message) < e.Size { // it was shortened
-				return toolsearch.Tokens(result) * e.Size / max(1, len(e.Message))
+		if s.Kind == traffic.Response && s.Hop == traffic.Client {
+			result := string(jsonrpc.Get(message, "result"))
+			if len(message) < s.Size { // it was shortened
+				return toolsearch.Tokens(result) * s.Size / max(1, len(message))
 			}
 			return toolsearch.Tokens(result)
 		}

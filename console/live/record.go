@@ -9,20 +9,27 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A stored is what a record of the file says of a message, in front of it.
+// A stored is what a record of the file has of a message: what is not in the index.
 type stored struct {
-	PID int `json:"pid"`
-	traffic.Event
+	ID        json.RawMessage `json:"id,omitempty"`
+	Revision  string          `json:"revision,omitempty"`
+	Transport string          `json:"transport,omitempty"`
+	Fault     string          `json:"fault,omitempty"`
+	Message   json.RawMessage `json:"-"` // behind it
 }
 
 // appendRecord appends the record of a message: a line of JSON, so many bytes, and the message as it is.
-func appendRecord(dst []byte, pid int, e *traffic.Event) (_ []byte, head int) {
+func appendRecord(dst []byte, e *traffic.Event) (_ []byte, head int) {
 	begin := len(dst)
-	about := *e
-	about.Message = nil
 	w := jsonrpc.NewObject(dst)
-	w.Int("pid", int64(pid))
-	_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return about.AppendJSON(dst), nil })
+	if len(e.ID) > 0 {
+		w.Raw("id", e.ID)
+	}
+	for _, one := range [...]struct{ name, text string }{{"revision", e.Revision}, {"transport", e.Transport}, {"fault", e.Fault}} {
+		if one.text != "" {
+			w.String(one.name, one.text)
+		}
+	}
 	dst = append(w.Bytes(), '\n')
 	return append(dst, e.Message...), len(dst) - begin
 }

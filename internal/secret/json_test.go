@@ -41,7 +41,8 @@ func TestNothingIsNothing(t *testing.T) {
 func TestOrdinaryNamesAreNoSecrets(t *testing.T) {
 	for _, name := range []string{"jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
 		"description", "inputSchema", "properties", "title", "uri",
-		"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities"} {
+		"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities",
+		"status", "url", "Accept", "Accept-Encoding", "Cache-Control", "Content-Length", "Content-Type", "Date", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "User-Agent"} {
 		if !ordinary(name) || Named(name) || Text(name, 100) != name {
 			t.Errorf("%s is not ordinary", name)
 		}

@@ -16,6 +16,7 @@ const (
 // Nearly all texts have nothing to hide, and every text of every message that is watched is looked at.
 func scan[T string | []byte](text T, raw bool) (found int) {
 	begins, at, slashes := true, false, false
+	word := 0 // where it begins, and -1 where it is not sure what a word is
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if begins && i+1 < len(text) && tokenPairs.has(c, text[i+1]) && beginsLikeToken(text[i:]) {
@@ -25,16 +26,20 @@ func scan[T string | []byte](text T, raw bool) (found int) {
 		switch classes[c] {
 		case letter:
 		case space:
-			begins = true
+			begins, word = true, i+1
 		case control:
-			begins = true
+			begins, word = true, -1
 			found |= odd
 		case high: // the last byte of a space, perhaps
-			begins = true
+			begins, word = true, -1
 			found |= wide
 		case colon:
 			if i+2 < len(text) && text[i+1] == '/' && text[i+2] == '/' {
-				return found | suspect
+				end := plainURL(text, word, i)
+				if end == 0 {
+					return found | suspect
+				}
+				i = end - 1
 			}
 		case atSign:
 			at = true
@@ -56,7 +61,7 @@ func scan[T string | []byte](text T, raw bool) (found int) {
 			default:
 				return found | suspect | odd
 			}
-			begins = true
+			begins, word = true, -1
 		}
 	}
 	if at && slashes {
@@ -134,6 +139,54 @@ func beginsLikeToken[T string | []byte](text T) bool {
 	return false
 }
 
+// plainURL returns where the URL ends whose scheme is the whole word from begin to the colon, if it has but a host, a port
+// and short names, all of which [URL] leaves as they are, and no other text touches it; else 0.
+func plainURL[T string | []byte](text T, begin, colon int) (end int) {
+	const long = 20 // bytes of a name that may be a key
+	if begin < 0 || begin >= colon || !hasPrefix(text[colon:], "://") {
+		return 0
+	}
+	for i := begin; i < colon; i++ {
+		if text[i] < 'a' || text[i] > 'z' {
+			return 0
+		}
+	}
+	i := colon + len("://")
+	host := i
+	for i < len(text) && isPlain(text[i]) && text[i] != '_' {
+		i++
+	}
+	if i == host {
+		return 0
+	}
+	if i < len(text) && text[i] == ':' {
+		port := i + 1
+		for i = port; i < len(text) && '0' <= text[i] && text[i] <= '9'; {
+			i++
+		}
+		if i == port {
+			return 0
+		}
+	}
+	for i < len(text) && text[i] == '/' {
+		name := i + 1
+		for i = name; i < len(text) && isPlain(text[i]); {
+			i++
+		}
+		if i-name >= long {
+			return 0
+		}
+	}
+	if i < len(text) && text[i] != ' ' {
+		return 0
+	}
+	return i
+}
+
+func isPlain(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || c == '.' || c == '-' || c == '_'
+}
+
 // hasPrefix does not tell small letters of ASCII from capital ones.
 func hasPrefix[T string | []byte](text T, prefix string) bool {
 	if len(text) < len(prefix) {
@@ -148,25 +201,39 @@ func hasPrefix[T string | []byte](text T, prefix string) bool {
 	return true
 }
 
+// letterOf is what a byte of a name counts as, 0 where it does not count. From utf8.RuneSelf on that is not known.
+var letterOf = func() (of [256]byte) {
+	for c := range of {
+		of[c] = byte(c)
+	}
+	for c := 'A'; c <= 'Z'; c++ {
+		of[c] |= 0x20
+	}
+	of['-'], of['_'], of['.'], of[0] = 0, 0, 0, utf8.RuneSelf // the last one is not worth a closer look here
+	return of
+}()
+
 // named is [Named]; it is not sure of names that are long, or more than ASCII.
 func named[T string | []byte](name T) (is, sure bool) {
 	var letters [64]byte
 	if len(name) > len(letters) {
 		return false, false
 	}
-	n := 0
+	n, some := 0, false
 	for i := range len(name) {
-		switch c := name[i]; {
-		case c >= utf8.RuneSelf:
+		c := letterOf[name[i]]
+		if c >= utf8.RuneSelf {
 			return false, false
-		case c == '-', c == '_', c == '.':
-		case 'A' <= c && c <= 'Z':
-			letters[n] = c | 0x20
-			n++
-		default:
-			letters[n] = c
-			n++
 		}
+		if c == 0 {
+			continue
+		}
+		letters[n] = c
+		some = some || n > 0 && sensitivePairs.has(letters[n-1], c)
+		n++
+	}
+	if !some {
+		return false, true
 	}
 	for i := 0; i+1 < n; i++ {
 		if !sensitivePairs.has(letters[i], letters[i+1]) {

@@ -97,7 +97,7 @@ func textByWords(text string, most int) string {
 		case Looks(word):
 			return Hidden
 		case strings.Contains(word, "://"):
-			hidden = URL(word)
+			hidden = urlByParts(word)
 		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
 			hidden = Hidden
 		default:
@@ -119,7 +119,8 @@ var differing = []string{
 	`{"text":"see sk-1 there"}`, `{"text":"see\nsk-1"}`, `{"text":"see\u00a0sk-1"}`, "{\"text\":\"see\u00a0ghp_1\"}", `{"text":"x-sk-1 AKIA0123456789"}`, `{"text":"AKIA01234"}`,
 	`{"text":"a:\/\/b@c"}`, `{"text":"a://b"}`, `{"text":"a@b //c"}`, `{"text":"me@h \\/\\/"}`, `{"text":"me@h x\/y"}`, `{"sk-1":1,"sk-2":2}`, `{"\u0074oken":1}`, `{"to.ken":1}`, `{"to\u212aen":1}`, "{\"api\u212aEY\":1}", "{\"api\u212aEY\u00e9\":\"x\"}",
 	`{"text":"-----BEGIN RSA PRIVATE KEY-----\nabc"}`, `{"text":"-----BEGIN RSA private KEY-----"}`, `"bearer x"`, `"a bearer x"`, `"Basic 0123456789"`, `"\ud83d\ude00 \u0001"`, `"a\/b"`, `"\b\f\r\t\"\\"`, `[[[[[[1]]]]],"a"]`, `[[[[{"a":[]}]]]]`,
-	`"0123456789012345678901234567890123456789012345"`, `"ééééééééééééééééééééééééééééééééééééééééé"`, `{"a" : 1 , "b" :[ ] }`, `nul`, `{"a":`, `{"a":1,`, `{"a`, `{"a" 1}`, `[1`, `["`, `"\`, `{"":1}`, `{"name":"Authorization","value":"Basic bWU6czNjcmV0"}`,
+	`"0123456789012345678901234567890123456789012345"`, `"ééééééééééééééééééééééééééééééééééééééééé"`, `{"a" : 1 , "b" :[ ] }`, `nul`, `{"a":`, `{"a":1,`, `{"a`, `{"a" 1}`, `[1`, `["`, `"\`, `{"":1}`, `{"to\u0000ken":1}`, "{\"to\x00ken\":1}", "to\x00ken", `{"name":"Authorization","value":"Basic bWU6czNjcmV0"}`,
+	`"http://127.0.0.1:80/mcp"`, `"see http://h/a-b_c/d. ok"`, `"\"http://h/a\""`, `"http://h/a\n"`, `"http://h:80:90/"`, `"http://h:x/"`, `"http://h:/a@b"`, `"http:///a"`, `"http://"`, `"x http://h/0123456789abcdefghij"`, `"http://h//a://b"`, `"Http://h"`, `"=http://h"`, `"http://h http://me:x@h"`, `"http://_h"`, `"http://h:80a/"`,
 	"{\"a\":\"\xff\"}", "{\"a\":\"\x01\"}",
 }
 
@@ -142,6 +143,9 @@ func FuzzJSON(f *testing.F) {
 			}
 		}
 		if got, want := Text(text, 30), textByWords(text, 30); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+		if got, want := URL(text), urlByParts(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
 		}
 		if got, want := Named(text), namedByWords(text); got != want {

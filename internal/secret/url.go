@@ -9,6 +9,14 @@ import (
 // variable is one that is not replaced yet, as in https://${HOST}/mcp.
 var variable = regexp.MustCompile(`\$\{[^}]*\}`)
 
+// withVariables returns a text with something in the place of each variable.
+func withVariables(text, as string) string {
+	if !strings.Contains(text, "${") {
+		return text
+	}
+	return variable.ReplaceAllString(text, as)
+}
+
 // URL returns a URL to show: without user information, values of its query and
 // fragment, and without segments of its path that look made by a machine. Of
 // the query's names those stay that are plain words. What cannot be read as a
@@ -18,6 +26,14 @@ var variable = regexp.MustCompile(`\$\{[^}]*\}`)
 // Text may stand around the URL, as in --url=https://example.com, and other
 // URLs behind it; then all of the text is hidden that could belong to a query.
 func URL(text string) string {
+	if IsPlainURL(text) {
+		return text
+	}
+	return urlByParts(text)
+}
+
+// urlByParts is URL, of any text.
+func urlByParts(text string) string {
 	before, rest, found := strings.Cut(text, "://")
 	if !found {
 		before, rest = "", text
@@ -33,14 +49,21 @@ func URL(text string) string {
 	return beginning + afterScheme(rest)
 }
 
+// IsPlainURL reports whether a text is a URL with a short host, perhaps a port, and a path of short names, so that it has no
+// secret, no escape, and nothing but ASCII.
+func IsPlainURL(text string) bool {
+	end := plainURL(text, 0, strings.IndexByte(text, ':'))
+	return end > 0 && end == len(text)
+}
+
 // readable reports whether the parts are those of a URL; its beginning may be
 // missing.
 func readable(scheme, rest string) bool {
 	if scheme == "" {
 		scheme = "https://"
 	}
-	scheme = variable.ReplaceAllString(scheme, "x")
-	u, err := url.Parse(scheme + variable.ReplaceAllString(rest, "1"))
+	scheme = withVariables(scheme, "x")
+	u, err := url.Parse(scheme + withVariables(rest, "1"))
 	return err == nil && strings.EqualFold(u.Scheme+"://", scheme)
 }
 
@@ -54,6 +77,9 @@ func isURL(arg string) bool {
 // and fragment. Its path stays, whatever it looks like, as it says which
 // resource it is.
 func URI(uri string) string {
+	if !strings.ContainsAny(uri, "?#:") {
+		return uri
+	}
 	hidden := ""
 	if end := strings.IndexAny(uri, "?#"); end >= 0 {
 		uri, hidden = uri[:end], uri[end:end+1]+Hidden
@@ -124,7 +150,7 @@ func segments(rest string, keys bool) []string {
 // isHalf reports whether what should be a host ends in half of a password, one
 // that has a slash, a question mark or a # in it.
 func isHalf(host string) bool {
-	host = variable.ReplaceAllString(host, "1")
+	host = withVariables(host, "1")
 	if strings.HasPrefix(host, "[") { // an IPv6 address
 		_, host, _ = strings.Cut(host, "]")
 	}

@@ -2,22 +2,16 @@ package httplink
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // noteKind is the kind of the notes that have headers.
 const noteKind = "http"
-
-// A note is what one who watches a request sees of the HTTP around it: of the request, or of the response.
-type note struct {
-	Method string              `json:"method,omitempty"`
-	URL    string              `json:"url,omitempty"`
-	Status int                 `json:"status,omitempty"`
-	Header map[string][]string `json:"headers"`
-}
 
 // NoteRequest tells who watches a request which headers carry it.
 func NoteRequest(n mcp.Noter, r *http.Request) {
@@ -27,25 +21,40 @@ func NoteRequest(n mcp.Noter, r *http.Request) {
 			u.Scheme = "https"
 		}
 	}
-	n.Note(noteKind, &note{Method: r.Method, URL: nameOf(&u), Header: shown(r.Header)})
+	w := jsonrpc.NewObject(make([]byte, 0, usualNote))
+	w.String("method", r.Method)
+	w.String("url", nameOf(&u))
+	writeShown(&w, r.Header)
+	n.Note(noteKind, jsonrpc.Encoded(w.Bytes()))
 }
 
 // NoteResponse tells who watches a request with which headers the response begins.
 func NoteResponse(n mcp.Noter, status int, header http.Header) {
-	n.Note(noteKind, &note{Status: status, Header: shown(header)})
+	w := jsonrpc.NewObject(make([]byte, 0, usualNote))
+	w.Int("status", int64(status))
+	writeShown(&w, header)
+	n.Note(noteKind, jsonrpc.Encoded(w.Bytes()))
 }
 
-// shown are headers without what could be a secret: of those that are not known to have none, the names only.
-func shown(header http.Header) map[string][]string {
-	all := make(map[string][]string, len(header))
-	for name, values := range header {
-		var as []string
-		for _, value := range values {
-			as = append(as, shownValue(http.CanonicalHeaderKey(name), value))
-		}
-		all[name] = as
+const usualNote = 512 // bytes
+
+// writeShown writes headers without what could be a secret: of those that are not known to have none, the names only.
+func writeShown(w *jsonrpc.Writer, header http.Header) {
+	var few [24]string
+	names := few[:0]
+	for name := range header {
+		names = append(names, name)
 	}
-	return all
+	slices.Sort(names)
+	w.Object("headers")
+	for _, name := range names {
+		w.Array(name)
+		for _, value := range header[name] {
+			w.StringElement(shownValue(name, value))
+		}
+		w.End()
+	}
+	w.End()
 }
 
 func shownValue(name, value string) string {
@@ -62,6 +71,9 @@ func shownValue(name, value string) string {
 		"Host", "Last-Event-Id", "Mcp-Method", "Mcp-Protocol-Version", "Origin", "Retry-After", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
 		"Server", "Traceparent", "Transfer-Encoding", "User-Agent", "Vary", "Via", "X-Accel-Buffering":
 		return value // texts that look like secrets are hidden later, as everywhere
+	}
+	if canonical := http.CanonicalHeaderKey(name); canonical != name {
+		return shownValue(canonical, value)
 	}
 	if argument, is := strings.CutPrefix(name, "Mcp-Param-"); is && !secret.Named(argument) {
 		return value
