@@ -29,6 +29,9 @@ func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
 	g, lacking = &group{folders: map[string]string{}}, map[string]string{}
 	g.makeUnified()
 	for _, controller := range []string{"memory", "pids", "cpu"} {
+		if controller == "cpu" && cpu == 0 {
+			continue // a group of its own would change its share
+		}
 		var err error
 		if !g.unified {
 			err = g.makeOld(controller)
@@ -170,8 +173,6 @@ func (g *group) limit(controller string, o order, cpu float64) error {
 		err := set("memory.limit_in_bytes", fmt.Sprint(o.Memory))
 		set("memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory)) // absent without swap
 		return err
-	case cpu == 0:
-		return nil
 	case g.unified:
 		return set("cpu.max", fmt.Sprintf("%d %d", int(cpu*period), period))
 	}

@@ -32,6 +32,9 @@ var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a
 // parseHost reads NAME, *.NAME or an address, each with :PORT where it is not for 443 and 80.
 func parseHost(text string) (host, error) {
 	h := host{ports: usualPorts}
+	if strings.Contains(text, "/") {
+		return host{}, fmt.Errorf("%q: expected a host name without a scheme or a path", text)
+	}
 	name, port := text, ""
 	switch at := strings.LastIndexByte(text, ':'); {
 	case strings.HasPrefix(text, "["):

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write makes a file and its folders.
+func writeBelow(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
+	alone(t)
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".ssh/id_ed25519", "notes/today.md", "secret.txt"} {
+		writeBelow(t, home, name, name)
+	}
+	configure := func(sandbox string) {
+		t.Helper()
+		argv := self(t, "serve", "filesystem", "--root", home, "--write")
+		args, err := json.Marshal(argv[1:])
+		if err != nil {
+			t.Fatal(err)
+		}
+		entry := `{"command": ` + quoteJSON(argv[0]) + `, "args": ` + string(args) + `, "env": {"` + asProgram + `": "1"}}`
+		writeBelow(t, home, "mcp.json", `{"mcpServers": {"files": `+entry+`}, "junction": {"servers": {"files": {"sandbox": `+sandbox+`}}}}`)
+	}
+	call := func(args ...string) outcome {
+		t.Helper()
+		return runs(t, "", append([]string{"call", "--config", "mcp.json", "files"}, args...)...)
+	}
+
+	configure(`{"read": ["~/notes"]}`)
+	got := call("list-folder", "path=.")
+	got.expect(t, exitOK, "notes", "")
+	for _, hidden := range []string{".ssh", "secret.txt", "mcp.json"} {
+		if strings.Contains(got.stdout, hidden) {
+			t.Errorf("it sees %s", got.stdout)
+		}
+	}
+	call("read-file", "path=notes/today.md").expect(t, exitOK, "notes/today.md", "")
+	call("read-file", "path=.ssh/id_ed25519").expect(t, exitToolFailed, "no such file or directory", "")
+	call("write-file", "path=notes/new.md", "content=x").expect(t, exitToolFailed, "read-only file system", "")
+
+	configure(`{"write": ["~/notes"]}`)
+	call("write-file", "path=notes/new.md", "content=x").expect(t, exitOK, "new.md", "")
+	if text, err := os.ReadFile(filepath.Join(home, "notes/new.md")); string(text) != "x" {
+		t.Errorf("%q, %v", text, err)
+	}
+
+	for sandbox, want := range map[string]string{
+		`{"read": ["notes"]}`:          `server "files": junction.servers.files.sandbox: read: "notes": expected an absolute path, or one that begins with ~/`,
+		`{"hosts": ["https://a.org"]}`: `hosts: "https://a.org": expected a host name without a scheme or a path`,
+		`{"processes": -1}`:            "processes",
+		`{"reads": []}`:                "reads",
+	} {
+		configure(sandbox)
+		call("list-folder", "path=.").expect(t, exitConnection, "", want)
+	}
+}
