@@ -1,7 +1,12 @@
 package sandbox
 
 import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -180,5 +185,68 @@ func TestWhatAContainerCannotConfineIsRefused(t *testing.T) {
 	}
 	if _, err := container(outsourced{argv: []string{"node"}}, "docker", "--privileged"); err == nil {
 		t.Error("an option is no image")
+	}
+}
+
+// engine is a program called docker that writes down how it is started, and then does what "run" is for.
+const engine = `#!/bin/sh
+printf '%s\n' "$*" >>"$RECORD"
+[ "$1" = run ] && echo "it runs with TOKEN=$TOKEN"
+exit 0
+`
+
+func TestAContainerEngineIsStartedAndItsContainerRemoved(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the engine of the test is a shell script")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(engine), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	record := filepath.Join(dir, "record")
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	t.Setenv("HOME", "/home/ann")
+	s, err := New(Profile{By: "docker", Image: "node:22-slim", Read: []string{"~/notes"}, Env: []string{"TOKEN"}}, Options{Package: []string{"/pkg"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd := exec.Command("node", "/pkg/a.js")
+	cmd.Path, cmd.Err = "/usr/bin/node", nil
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TOKEN=sesame", "RECORD=" + record}
+	cmd.Stdout = &out
+	ended, err := s.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	ended()
+	text, err := os.ReadFile(record)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	name := regexp.MustCompile(`junction-[0-9a-f]{16}`).FindString(lines[0])
+	want := []string{"run --name=" + name + " --interactive --rm --init --read-only --cap-drop=ALL --security-opt=no-new-privileges --pids-limit=256 --memory=1073741824 --memory-swap=1073741824 " +
+		"--ulimit=nofile=1024 --tmpfs=/tmp:rw,nosuid,nodev,size=268435456 --network=none --mount=type=bind,source=/pkg,target=/pkg,readonly " +
+		"--mount=type=bind,source=/home/ann/notes,target=/home/ann/notes,readonly --env=TOKEN --env=RECORD node:22-slim node /pkg/a.js", "rm --force " + name}
+	if !slices.Equal(lines, want) || name == "" || out.String() != "it runs with TOKEN=sesame\n" || strings.Contains(string(text), "sesame") {
+		t.Errorf("got\n%s\nwant\n%s\noutput %q", strings.Join(lines, "\n"), strings.Join(want, "\n"), out.String())
+	}
+}
+
+func TestAnEngineThatIsNotThereConfinesNothing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	s, err := New(Profile{By: "podman", Image: "x"}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Start(exec.Command("/bin/true")); !errors.Is(err, ErrUnconfined) || err.Error() != "cannot be confined as its profile says: podman is not installed" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := New(Profile{By: "chroot"}, Options{}); err == nil || err.Error() != `by: expected docker or podman, got "chroot"` {
+		t.Errorf("got %v", err)
 	}
 }

@@ -1,12 +1,17 @@
 package sandbox
 
 import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Default limits of a container; those of other ways to confine are the system's.
@@ -27,7 +32,7 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 			return nil, err
 		}
 		if by == "" {
-			by = own
+			by = own // that of the command line
 		}
 	} else if image == "" {
 		return nil, fmt.Errorf(`a container needs an image that has what %s is made for: "image": "node:22-slim" in its sandbox`, filepath.Base(l.argv[0]))
@@ -76,6 +81,61 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 	return slices.Concat(argv, options, []string{image}, command), nil
 }
 
+// startContainer starts the program by a container engine.
+func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
+	engine, err := exec.LookPath(s.profile.By)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s is not installed", ErrUnconfined, s.profile.By)
+	}
+	l := outsourced{argv: append([]string{cmd.Path}, cmd.Args[1:]...), dir: cmd.Dir, profile: s.profile}
+	l.profile.Read = append(slices.Clone(s.o.Package), paths(s.profile.Read)...)
+	l.profile.Write = paths(s.profile.Write)
+	if _, _, is := containerCommand(l.argv); !is && !under(cmd.Path, slices.Concat(l.profile.Read, l.profile.Write)) {
+		l.argv[0] = filepath.Base(cmd.Path) // that of the image
+	}
+	// The engine gets the variables, and gives the container those that the program is meant to have.
+	for _, pair := range cmd.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); !slices.Contains(harmless, name) && !strings.HasPrefix(name, "LC_") && !slices.Contains(l.profile.Env, name) {
+			l.profile.Env = append(slices.Clone(l.profile.Env), name)
+		}
+	}
+	argv, err := container(l, engine, s.profile.Image)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnconfined, err)
+	}
+	var random [8]byte
+	rand.Read(random[:])
+	name := "junction-" + hex.EncodeToString(random[:])
+	cmd.Path, cmd.Args = engine, slices.Insert(argv, 2, "--name="+name)
+	if cmd.Dir != "" && !exists(cmd.Dir) {
+		cmd.Dir = ""
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return func() { // an engine's client that is killed leaves its container
+		ctx, cancel := context.WithTimeout(context.Background(), removeTime)
+		defer cancel()
+		remove := exec.CommandContext(ctx, engine, "rm", "--force", name)
+		remove.Env = cmd.Env
+		remove.Run() // which fails where it is gone
+	}, nil
+}
+
+// removeTime is how long the engine may take to remove a container.
+const removeTime = 10 * time.Second
+
+// paths are those of a profile with ~ as the home folder.
+func paths(list []string) (absolute []string) {
+	for _, path := range list {
+		if rest, found := strings.CutPrefix(path, "~"); found {
+			path = filepath.Join(home(), rest)
+		}
+		absolute = append(absolute, path)
+	}
+	return absolute
+}
+
 func or[T int | int64](n, otherwise T) T {
 	if n == 0 {
 		return otherwise
@@ -104,7 +164,11 @@ func imageOf(rest []string) (options []string, image string, command []string, e
 		switch name {
 		case "-i", "--interactive", "--rm", "--init", "-t", "--tty", "-it", "-ti": // a terminal would break the messages
 			continue
-		case "-e", "--env", "-l", "--label", "--name", "--entrypoint", "--platform", "--pull":
+		case "--name": // two of one name could not run
+			if !joined {
+				i++
+			}
+		case "-e", "--env", "-l", "--label", "--entrypoint", "--platform", "--pull":
 			if !joined {
 				if i++; i == len(rest) {
 					return nil, "", nil, fmt.Errorf("%s has no value", name)

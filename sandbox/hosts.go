@@ -80,10 +80,16 @@ func (p Profile) Check() error {
 			}
 		}
 	}
+	if p.By != "" && p.By != "docker" && p.By != "podman" {
+		faults = append(faults, fmt.Errorf("by: expected docker or podman, got %q", p.By))
+	}
 	if len(p.Hosts) > maxHosts {
 		faults = append(faults, fmt.Errorf("hosts: %d, expected at most %d", len(p.Hosts), maxHosts))
 	}
 	for _, text := range p.Hosts {
+		if text == "*" && p.By != "" {
+			continue
+		}
 		if _, err := parseHost(text); err != nil {
 			faults = append(faults, fmt.Errorf("hosts: %w", err))
 		}

@@ -74,6 +74,9 @@ func New(p Profile, o Options) (*Sandbox, error) {
 //
 // The program that calls Start must call [Main] first thing in its own main function.
 func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
+	if s.profile.By != "" {
+		return s.startContainer(cmd)
+	}
 	return s.start(cmd)
 }
 

@@ -78,5 +78,5 @@ func allowCommand(name string, words []string) string {
 
 func sandboxProfile(s *settings.Sandbox) sandbox.Profile {
 	memory, _ := settings.Size(s.Memory) // none is the default
-	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files}
+	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
 }

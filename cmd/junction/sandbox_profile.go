@@ -180,7 +180,7 @@ func rawMembers(s settings.Sandbox) (m map[string]json.RawMessage, err error) {
 
 // settingsOf is a profile as settings have it.
 func settingsOf(p sandbox.Profile) settings.Sandbox {
-	s := settings.Sandbox{Read: p.Read, Write: p.Write, Hosts: p.Hosts, Env: p.Env, Processes: p.Processes, CPU: p.CPU, Files: p.Files}
+	s := settings.Sandbox{Read: p.Read, Write: p.Write, Hosts: p.Hosts, Env: p.Env, Processes: p.Processes, CPU: p.CPU, Files: p.Files, By: p.By, Image: p.Image}
 	if p.Memory > 0 {
 		s.Memory = fmt.Sprintf("%dMB", (p.Memory+1e6-1)/1e6)
 	}
