@@ -68,24 +68,21 @@ func (e *editor) move(m move) error {
 
 // create makes the place, too.
 func (e *editor) create(m move) error {
-	path := strings.Split(m.at.path, ".")
-	if in := m.at.in; in != nil || e.syntax == inTOML {
-		if e.syntax == inTOML {
-			return e.appendTables(m)
-		}
-	}
-	if len(path) != 1 || m.at.scope != "" {
-		return errEdit
+	switch {
+	case e.syntax == inTOML:
+		return e.appendTables(m)
+	case strings.Contains(m.at.path, ".") || m.at.scope != "":
+		return errEdit // it was there when it was read
 	}
 	entries := &node{kind: object}
 	for _, p := range m.put {
 		entries.members = append(entries.members, member{name: p.name, value: p.value})
 	}
-	old := e.root.get(path[0])
+	old := e.root.get(m.at.path)
 	if e.syntax == inYAML && e.root.lines {
 		return e.createBlock(m, old)
 	}
-	new := newMember{name: path[0], value: entries}
+	new := newMember{name: m.at.path, value: entries}
 	if old == nil {
 		e.says(e.root, nil, []newMember{new})
 		return e.insert(e.root, []newMember{new})

@@ -77,6 +77,14 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 	if len(i.plain) == 0 {
 		return nil
 	}
+	if i.keep {
+		i.out.Printf("These stand in the hosts' files in plain, and so they will in %s:\n", shortened(i.path))
+		for _, p := range i.plain {
+			i.out.Printf("  %s of %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80))
+		}
+		i.plain = nil
+		return nil
+	}
 	i.out.Printf("These stand in the hosts' files in plain:\n")
 	used := map[string]string{}
 	for _, p := range i.plain {
@@ -102,16 +110,13 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		used[p.secret] = p.value
 		i.out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
 	}
-	move := !i.keep
-	if move && !i.yes && !i.dry {
-		var err error
-		if move, err = i.askYes(ctx, "Move them to the keyring, so that they do not stand in a file? [Y/n] "); err != nil {
+	if !i.yes && !i.dry {
+		if move, err := i.askYes(ctx, "Move them to the keyring, so that they do not stand in a file? [Y/n] "); err != nil {
 			return err
+		} else if !move {
+			i.plain = nil
+			return nil
 		}
-	}
-	if !move {
-		i.plain = nil
-		return nil
 	}
 	for _, p := range i.plain {
 		*p.text = p.before + "${secret:" + p.secret + "}" + p.after
