@@ -18,7 +18,7 @@ func (a *app) infoCommand() *cobra.Command {
 	var f registryFlags
 	cmd := &cobra.Command{
 		Use:   "info NAME[@VERSION]",
-		Short: "Show all that the registries say of a server, and what looks wrong with it",
+		Short: "Show a server of the registries, and what looks wrong with it",
 		Long: `Show a server of the registries: its versions, packages and remotes, what has to be given,
 the command line that other hosts start it with, its repository and licence. What it says is
 scanned for hidden orders, and its name and packages are compared with better known ones.

@@ -37,7 +37,7 @@ func (a *app) publishCommand() *cobra.Command {
 	var p publishing
 	cmd := &cobra.Command{
 		Use:   "publish [-- COMMAND…]",
-		Short: "Make the server.json of a Go server, check it, and publish it in a registry",
+		Short: "Make, check and publish the server.json of a Go server",
 		Long: `Print the server.json of a server, checked against the schema and the rules of the official
 registry. With COMMAND, the program of a Go server, it is made: its name and repository are
 those of the module that the program was built from, its version that of the module, or the
