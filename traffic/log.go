@@ -3,6 +3,7 @@ package traffic
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ type Log struct {
 	rounds   rounds
 	asked    atomic.Uint64 // of Handlers in this process, and by them
 	watching atomic.Int32
+	also     atomic.Pointer[func(*Event) json.RawMessage] // hides more
 
 	mu       sync.RWMutex
 	watchers []*watcher
@@ -30,6 +32,10 @@ func (l *Log) Clients() mcp.Wire { return &hop{log: l, name: Client} }
 
 // Server is the wire of a client of the server with that name: [mcp.ClientOptions].
 func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, server: name} }
+
+// Hide lets hide say what is shown of the message of each event, before secrets are hidden of it: who serves may know of more
+// than names and looks tell. It is called while somebody watches, by those who do, and must not change the event.
+func (l *Log) Hide(hide func(*Event) json.RawMessage) { l.also.Store(&hide) }
 
 // add gives an event to all who watch, and waits for none of them.
 func (l *Log) add(e *Event) {

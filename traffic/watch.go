@@ -3,8 +3,10 @@ package traffic
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -40,7 +42,7 @@ func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 // Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once. Messages that come close
 // to each other are shown together; they are valid until show returns.
 func (l *Log) Join() (watch func(ctx context.Context, show func([]*Event) error) error) {
-	w := &watcher{ready: make(chan struct{}, 1), full: make(chan struct{}, 1), events: make([]*Event, maxWaiting)}
+	w := &watcher{also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1), events: make([]*Event, maxWaiting)}
 	l.mu.Lock()
 	l.watchers = append(l.watchers, w)
 	l.mu.Unlock()
@@ -60,6 +62,7 @@ func (l *Log) leave(w *watcher) {
 
 // A watcher is one who watches.
 type watcher struct {
+	also  *atomic.Pointer[func(*Event) json.RawMessage]
 	ready chan struct{} // there is a first message
 	full  chan struct{} // there are so many that the pause ends
 
@@ -176,7 +179,11 @@ func (w *watcher) take() {
 		w.shown = append(w.shown, *e) // others see it, too
 		w.batch[i] = nil
 	}
+	also := w.also.Load()
 	for i := range w.shown {
+		if also != nil && len(w.shown[i].Message) > 0 {
+			w.shown[i].Message = (*also)(&w.shown[i])
+		}
 		w.text = w.shown[i].hide(w.text)
 		w.batch[i] = &w.shown[i]
 	}

@@ -3,6 +3,8 @@ package redact
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -19,6 +21,11 @@ type Places struct {
 
 // None reports whether nothing is hidden.
 func (p Places) None() bool { return p.Arguments.None() && p.Results.None() }
+
+// And is what is hidden by p, and by more.
+func (p Places) And(more Places) Places {
+	return Places{p.Arguments.and(more.Arguments), p.Results.and(more.Results)}
+}
 
 // Options say what is hidden.
 type Options struct {
@@ -48,8 +55,16 @@ func Middleware(o Options) mcp.Middleware {
 
 // Of is what is hidden of a tool, by the server's name for it.
 func (o *Options) Of(tool string) Places {
-	more := o.Tools[tool]
-	return Places{o.All.Arguments.and(more.Arguments), o.All.Results.and(more.Results)}
+	return o.All.And(o.Tools[tool])
+}
+
+// Any is what is hidden of any of the tools.
+func (o *Options) Any() Places {
+	all := o.All
+	for _, name := range slices.Sorted(maps.Keys(o.Tools)) {
+		all = all.And(o.Tools[name])
+	}
+	return all
 }
 
 // Handle passes a request on to next without what is hidden of its arguments, and returns its result without what is
@@ -94,6 +109,15 @@ func (o *Options) list(result mcp.Result, err error) (mcp.Result, error) {
 		return true
 	})
 	return result.WithJSON(w.Bytes()), nil
+}
+
+// HideResult returns a result of a tool, or of resources/read, with the text *** in every place: of structuredContent, and of
+// each text that is JSON. It does not change body.
+func (p Paths) HideResult(body json.RawMessage) json.RawMessage {
+	if p.None() || len(body) == 0 || body[0] != '{' {
+		return body
+	}
+	return p.result(body)
 }
 
 // result is a result of a tool, or of resources/read, without what is hidden.

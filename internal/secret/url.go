@@ -26,7 +26,7 @@ func withVariables(text, as string) string {
 // Text may stand around the URL, as in --url=https://example.com, and other
 // URLs behind it; then all of the text is hidden that could belong to a query.
 func URL(text string) string {
-	if end := plainURL(text, 0, strings.IndexByte(text, ':')); end > 0 && end == len(text) {
+	if IsPlainURL(text) {
 		return text
 	}
 	return urlByParts(text)
@@ -47,6 +47,13 @@ func urlByParts(text string) string {
 		return text[:name] + Hidden
 	}
 	return beginning + afterScheme(rest)
+}
+
+// IsPlainURL reports whether a text is a URL with a short host, perhaps a port, and a path of short names, so that it has no
+// secret, no escape, and nothing but ASCII.
+func IsPlainURL(text string) bool {
+	end := plainURL(text, 0, strings.IndexByte(text, ':'))
+	return end > 0 && end == len(text)
 }
 
 // readable reports whether the parts are those of a URL; its beginning may be

@@ -64,8 +64,12 @@ func Name(rawURL string) string {
 }
 
 func nameOf(u *url.URL) string {
+	const most = 200
+	if plain := u.Scheme + "://" + u.Host + u.Path; len(plain) <= most && strings.HasPrefix(u.Path, "/") && secret.IsPlainURL(plain) {
+		return plain
+	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return plaintext.Line(secret.URL(shown.String()), 200)
+	return plaintext.Line(secret.URL(shown.String()), most)
 }
 
 // New returns the Endpoint of a URL, which must be absolute, and http or https.

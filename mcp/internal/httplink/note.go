@@ -49,9 +49,8 @@ func writeShown(w *jsonrpc.Writer, header http.Header) {
 	w.Object("headers")
 	for _, name := range names {
 		w.Array(name)
-		canonical := http.CanonicalHeaderKey(name)
 		for _, value := range header[name] {
-			w.StringElement(shownValue(canonical, value))
+			w.StringElement(shownValue(name, value))
 		}
 		w.End()
 	}
@@ -72,6 +71,9 @@ func shownValue(name, value string) string {
 		"Host", "Last-Event-Id", "Mcp-Method", "Mcp-Protocol-Version", "Origin", "Retry-After", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
 		"Server", "Traceparent", "Transfer-Encoding", "User-Agent", "Vary", "Via", "X-Accel-Buffering":
 		return value // texts that look like secrets are hidden later, as everywhere
+	}
+	if canonical := http.CanonicalHeaderKey(name); canonical != name {
+		return shownValue(canonical, value)
 	}
 	if argument, is := strings.CutPrefix(name, "Mcp-Param-"); is && !secret.Named(argument) {
 		return value

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/redact"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/traffic"
+)
+
+// setGateway sets what is served. Of its messages nobody sees what its settings hide.
+func (v *served) setGateway(g *gateway.Gateway, y *layers) {
+	v.gateway, v.layers = g, y
+	if v.app.traffic != nil {
+		v.app.traffic.Hide(v.shownOf)
+	}
+}
+
+// shownOf is what who watches sees of a message: not the arguments that a server does not get, nor the results that clients do
+// not get, nor what settings keep out of the audit log.
+func (v *served) shownOf(e *traffic.Event) json.RawMessage {
+	now := v.layers.now.Load()
+	if now == nil || len(now.redacted) == 0 && now.unlogged.None() {
+		return e.Message
+	}
+	message := e.Message[jsonrpc.SkipSpace(e.Message, 0):]
+	switch e.Kind {
+	case traffic.Request:
+		params := jsonrpc.Get(message, "params")
+		arguments := jsonrpc.Get(params, "arguments")
+		if arguments == nil {
+			return message
+		}
+		hidden := now.unlogged.Hide(v.hideArguments(now, e, e.Name, arguments))
+		return jsonrpc.With(message, "params", jsonrpc.With(params, "arguments", hidden))
+	case traffic.Response:
+		result := jsonrpc.Get(message, "result")
+		if len(result) == 0 || result[0] != '{' {
+			return message
+		}
+		places := v.placesOf(now, e, e.Name).Results
+		hidden := places.HideResult(result)
+		if task := jsonrpc.Get(hidden, "result"); task != nil { // of tasks/get
+			hidden = jsonrpc.With(hidden, "result", now.unlogged.Hide(places.HideResult(task)))
+		}
+		return jsonrpc.With(message, "result", now.unlogged.Hide(hidden))
+	case traffic.Note:
+		headers := jsonrpc.Get(message, "headers")
+		if headers == nil || now.unlogged.None() && v.placesOf(now, e, e.Name).Arguments.None() {
+			return message
+		}
+		return jsonrpc.With(message, "headers", withoutArguments(headers))
+	}
+	return message
+}
+
+// placesOf is what is hidden of the calls of a tool, which is named as the messages of the hop name it. Of a tool that is not
+// known, such as one of a server that is about to start, it is what is hidden of any.
+func (v *served) placesOf(now *arrangement, e *traffic.Event, tool string) (p redact.Places) {
+	server := e.Server
+	if e.Hop == traffic.Client {
+		t, known := v.gateway.Tool(tool)
+		if !known {
+			for _, name := range slices.Sorted(maps.Keys(now.redacted)) {
+				o := now.redacted[name]
+				p = p.And(o.Any())
+			}
+			return p
+		}
+		server, tool = t.Server, t.Name
+	}
+	o, some := now.redacted[server]
+	switch {
+	case !some:
+	case e.Method == "tools/call":
+		p = o.Of(tool)
+	case e.Method == "resources/read":
+		p = o.All
+	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "": // they do not say of which tool
+		p = o.Any()
+	}
+	return p
+}
+
+// hideArguments hides arguments of a tool. Those of call_tool are of another one.
+func (v *served) hideArguments(now *arrangement, e *traffic.Event, tool string, arguments json.RawMessage) json.RawMessage {
+	hidden := v.placesOf(now, e, tool).Arguments.Hide(arguments)
+	name, _ := jsonrpc.Unquote(jsonrpc.Get(arguments, "name"))
+	inner := jsonrpc.Get(hidden, "arguments")
+	if text, is := jsonrpc.Unquote(inner); is { // as some models write them
+		if inner = json.RawMessage(text); jsonrpc.Valid(inner, jsonrpc.Limits{}) != nil {
+			return hidden
+		}
+	}
+	if inner = inner[jsonrpc.SkipSpace(inner, 0):]; e.Hop != traffic.Client || len(inner) == 0 || inner[0] != '{' {
+		return hidden
+	}
+	return jsonrpc.With(hidden, "arguments", now.unlogged.Hide(v.placesOf(now, e, name).Arguments.Hide(inner)))
+}
+
+// withoutArguments are headers without those that repeat arguments.
+func withoutArguments(headers json.RawMessage) json.RawMessage {
+	w := jsonrpc.NewObject(make([]byte, 0, len(headers)))
+	jsonrpc.EachMember(headers, func(quoted, values []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		if strings.HasPrefix(strings.ToLower(name), "mcp-param-") {
+			w.String(name, secret.Hidden)
+		} else {
+			w.Raw(name, values)
+		}
+		return true
+	})
+	return w.Bytes()
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// What a server does not get, clients do not get or the audit log does not keep, who watches does not see either.
+func TestTrafficDoesNotShowWhatSettingsHide(t *testing.T) {
+	alone(t)
+	argv, err := json.Marshal(self(t, "serve", "everything"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
+		"junction": {"audit": {"folder": "log", "redact": ["/b"]},
+			"servers": {"everything": {"redact": {"arguments": ["/message"]}, "tools": {"add": {"redact": {"results": ["/sum"]}}}}}}}`
+	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tools := range []string{"all", "search"} {
+		r := serving(t, "up", "--config", "mcp.json", "--tools", tools)
+		seen, ended := watching(t, "--json", "--method", "tools/call", "--count", "8") // two requests and two responses on both sides
+		for tool, arguments := range map[string]string{"everything__echo": `{"message":"private"}`, "everything__add": `{"a":2,"b":40}`} {
+			if tools == "search" {
+				tool, arguments = "call_tool", `{"name":"`+tool+`","arguments":`+arguments+`}`
+			}
+			runs(t, "", "call", r.url, tool, arguments).expect(t, exitOK, "***", "")
+		}
+		if code := <-ended; code != exitOK {
+			t.Errorf("it ends with %d", code)
+		}
+		all := seen.String()
+		for _, hidden := range []string{"private", `"b":40`, `\"b\":40`, `sum":42`, `sum\":42`} {
+			if strings.Contains(all, hidden) {
+				t.Errorf("%s: %s is shown:\n%s", tools, hidden, all)
+			}
+		}
+		for text, want := range map[string]int{`"message":"***"`: 2, `"a":2,"b":"***"`: 2, `{\"sum\":\"***\"}`: 2} { // on each side
+			if got := strings.Count(all, text); got != want {
+				t.Errorf("%s: %s is shown %d times, want %d:\n%s", tools, text, got, want, all)
+			}
+		}
+		r.stop()
+	}
+}
+
+func TestHeadersThatRepeatArgumentsAreNotShown(t *testing.T) {
+	if got := string(withoutArguments(json.RawMessage(`{"Accept":["a"],"mcp-param-City":["Oslo"],"Mcp-Name":["n"]}`))); got != `{"Accept":["a"],"mcp-param-City":"***","Mcp-Name":["n"]}` {
+		t.Error(got)
+	}
+}
