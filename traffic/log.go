@@ -21,6 +21,7 @@ type Log struct {
 	rounds   rounds
 	asked    atomic.Uint64 // of Handlers in this process, and by them
 	watching atomic.Int32
+	noting   atomic.Int32                                 // of these, those who see notes
 	also     atomic.Pointer[func(*Event) json.RawMessage] // hides more
 
 	mu       sync.RWMutex
@@ -52,14 +53,25 @@ type hop struct {
 	name, server string
 }
 
-// A request is what the messages that follow it have to know of it.
+// A request is what the messages that follow it have to know of it, and the context in which they find it.
 type request struct {
+	context.Context
 	call         uint64
 	hop          *hop
 	id           jsonrpc.ID
 	method, name string
 	client       string
 	began        time.Time
+}
+
+type requestKey struct{}
+
+// Value implements [context.Context].
+func (r *request) Value(key any) any {
+	if key == (requestKey{}) {
+		return r
+	}
+	return r.Context.Value(key)
 }
 
 // Watching implements [mcp.Wire].
@@ -71,7 +83,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	if c := m.Client; c != nil {
 		e.Client = c.Name + "/" + c.Version
 	}
-	of, _ := mcp.NoterOf(ctx).(*request)
+	of, _ := ctx.Value(requestKey{}).(*request)
 	if of != nil {
 		e.Call = of.call
 	}
@@ -95,7 +107,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	}
 	switch e.read(&parsed, answered); {
 	case e.Kind == Request && m.ToServer:
-		r := &request{call: e.Call, hop: h, id: parsed.ID, method: e.Method, name: e.Name, client: e.Client, began: e.Time}
+		r := &request{Context: ctx, call: e.Call, hop: h, id: parsed.ID, method: e.Method, name: e.Name, client: e.Client, began: e.Time}
 		if h.name == Client {
 			r.call = h.log.rounds.call(&parsed)
 			if r.call == 0 {
@@ -103,7 +115,9 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 			}
 			e.Call = r.call
 		}
-		ctx = mcp.WithNoter(ctx, r)
+		if ctx = r; h.log.noting.Load() > 0 {
+			ctx = mcp.WithNoter(r, r)
+		}
 	case e.Kind == Response && h.name == Client && !m.ToServer && e.Call > 0:
 		h.log.rounds.add(&parsed, e.Call)
 	}

@@ -414,7 +414,7 @@ func TestWhatCameBeforeTheEndIsShown(t *testing.T) {
 		var l Log
 		n := &notes{}
 		n.more.L = &n.mu
-		watch := l.Join()
+		watch := l.Join(true)
 		for range 3 {
 			message(&l, `{"jsonrpc":"2.0","method":"n"}`)
 		}
@@ -576,4 +576,46 @@ func TestAnEventIsWrittenAsEncodingJSONDoes(t *testing.T) {
 			t.Errorf("got  %s\nwant   %s", got, want)
 		}
 	}
+}
+
+// Notes cost more than half of what is shown of a call, and most who watch do not want them.
+func TestNotesAreMadeForThoseWhoWantThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Log
+		var kinds [2][]string
+		call := func() (noter mcp.Noter) {
+			ctx := l.Clients().Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)})
+			ctx = l.Server("far").Passes(ctx, mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":2,"method":"m"}`)})
+			if noter = mcp.NoterOf(ctx); noter != nil {
+				noter.Note("some", 1)
+			}
+			return noter
+		}
+		see := func(ctx context.Context, which int) {
+			go l.Join(which == 1)(ctx, func(events []*Event) error {
+				for _, e := range events {
+					kinds[which] = append(kinds[which], fmt.Sprintf("%s %d", e.Kind, e.Call))
+				}
+				return nil
+			})
+			synctest.Wait()
+		}
+		see(t.Context(), 0)
+		if call() != nil {
+			t.Error("a note is wanted")
+		}
+		both, leave := context.WithCancel(t.Context())
+		see(both, 1)
+		call()
+		shown()
+		leave()
+		synctest.Wait()
+		if call() != nil {
+			t.Error("a note is wanted still")
+		}
+		shown()
+		if got := fmt.Sprint(kinds); got != "[[request 1 request 1 request 2 request 2 request 3 request 3] [request 2 request 2 note 2]]" {
+			t.Error(got)
+		}
+	})
 }

@@ -19,7 +19,7 @@ func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 
 // Note implements [mcp.Noter]: it shows what is said of a request, as an event that belongs to the same call.
 func (r *request) Note(kind string, note any) {
-	if !r.hop.Watching() {
+	if r.hop.log.noting.Load() == 0 {
 		return
 	}
 	text, is := note.(jsonrpc.Encoded)

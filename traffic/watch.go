@@ -27,7 +27,7 @@ const (
 // Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
 // shown, or show returns an error, which Watch returns. An event belongs to show.
 func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
-	return l.Join()(ctx, func(events []*Event) error {
+	return l.Join(true)(ctx, func(events []*Event) error {
 		for _, e := range events {
 			one := *e
 			one.Message = bytes.Clone(e.Message)
@@ -40,13 +40,16 @@ func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 }
 
 // Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once. Messages that come close
-// to each other are shown together; they are valid until show returns.
-func (l *Log) Join() (watch func(ctx context.Context, show func([]*Event) error) error) {
-	w := &watcher{also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1), events: make([]*Event, maxWaiting)}
+// to each other are shown together; they are valid until show returns. Without notes there are none, and nobody has to make them.
+func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Event) error) error) {
+	w := &watcher{notes: notes, also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1), events: make([]*Event, maxWaiting)}
 	l.mu.Lock()
 	l.watchers = append(l.watchers, w)
 	l.mu.Unlock()
 	l.watching.Add(1)
+	if notes {
+		l.noting.Add(1)
+	}
 	return func(ctx context.Context, show func([]*Event) error) error {
 		defer l.leave(w)
 		return w.show(ctx, show)
@@ -55,6 +58,9 @@ func (l *Log) Join() (watch func(ctx context.Context, show func([]*Event) error)
 
 func (l *Log) leave(w *watcher) {
 	l.watching.Add(-1)
+	if w.notes {
+		l.noting.Add(-1)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.watchers = slices.DeleteFunc(slices.Clone(l.watchers), func(one *watcher) bool { return one == w })
@@ -62,6 +68,7 @@ func (l *Log) leave(w *watcher) {
 
 // A watcher is one who watches.
 type watcher struct {
+	notes bool // are shown, too
 	also  *atomic.Pointer[func(*Event) json.RawMessage]
 	ready chan struct{} // there is a first message
 	full  chan struct{} // there are so many that the pause ends
@@ -80,6 +87,9 @@ type watcher struct {
 
 // add gives a message to one who watches, and waits for nothing.
 func (w *watcher) add(e *Event) {
+	if e.Kind == Note && !w.notes {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	places, size := 1, e.weight()

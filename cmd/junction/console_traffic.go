@@ -18,7 +18,7 @@ func (a *app) keepTraffic(ctx context.Context) (ring *live.Ring, end func() erro
 	own := 0
 	if a.traffic != nil { // without a socket in between, and without JSON
 		own = os.Getpid()
-		watch := a.traffic.Join()
+		watch := a.traffic.Join(true)
 		following.Go(func() {
 			_ = watch(ctx, func(events []*traffic.Event) error {
 				ring.Add(own, events...)
@@ -28,7 +28,8 @@ func (a *app) keepTraffic(ctx context.Context) (ring *live.Ring, end func() erro
 	}
 	following.Go(func() {
 		err := followTraffic(ctx, nil, trafficFollower{
-			not: own,
+			not:   own,
+			notes: true,
 			busy: func(pid int) {
 				a.screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, maxWatchers)
 			},

@@ -90,6 +90,7 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 	led := &followed{filter: &f, calls: map[callOf]*followedCall{}}
 	shown := 0
 	err := followTraffic(ctx, pids, trafficFollower{
+		notes: f.notes,
 		began: func(processes int) {
 			if f.tapped > 0 {
 				a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(f.tapped, "tapped server"))
@@ -126,6 +127,7 @@ var errEnough = errors.New("enough was shown")
 
 // A trafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
 type trafficFollower struct {
+	notes bool                                   // are wanted, too
 	not   int                                    // a process that is not watched in this way; 0: none
 	began func(processes int)                    // once, with the number of those that run
 	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
@@ -141,7 +143,7 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 		return &connectError{err}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{ctx: ctx, events: make(chan shownEvent), ended: make(chan string), seen: map[string]bool{}}
+	w := &watched{ctx: ctx, wants: wantsOf(f.notes), events: make(chan shownEvent), ended: make(chan string), seen: map[string]bool{}}
 	defer w.readers.Wait()
 	defer cancel()
 	look := time.NewTicker(lookPause)
@@ -181,6 +183,7 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 // watched are the processes whose messages are read.
 type watched struct {
 	ctx     context.Context
+	wants   byte // what each is asked for
 	events  chan shownEvent
 	ended   chan string     // sockets of those that ended
 	seen    map[string]bool // sockets; for whoever shows the messages
@@ -198,6 +201,7 @@ func (w *watched) join(paths []string) {
 			continue
 		}
 		w.seen[path] = true
+		_, _ = conn.Write([]byte{w.wants}) // whoever cannot be asked does not show anything either
 		w.readers.Go(func() {
 			if readTraffic(w.ctx, conn, path, w.events) {
 				return // and is not tried again

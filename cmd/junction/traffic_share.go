@@ -24,6 +24,19 @@ const (
 	firstTime = 2 * time.Second
 )
 
+// What one who watches asks for, in one byte, before anything is shown.
+const (
+	wantsMessages = 'm'
+	wantsNotes    = 'n' // and messages
+)
+
+func wantsOf(notes bool) byte {
+	if notes {
+		return wantsNotes
+	}
+	return wantsMessages
+}
+
 // tooManyWatch is the line that one too many gets.
 const tooManyWatch = `{"busy":true}` + "\n"
 
@@ -128,13 +141,21 @@ func (a *app) within(ctx context.Context, name string, o shipping) (mcp.Handler,
 func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan<- struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
+	var wants [1]byte
+	_ = conn.SetReadDeadline(time.Now().Add(trafficTime))
+	if _, err := conn.Read(wants[:]); err != nil {
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
 	gone := make(chan struct{})
-	go func() { // they say nothing, so that reading ends when they go
+	go func() { // they say nothing more, so that reading ends when they go
 		defer close(gone)
 		_, _ = conn.Read(make([]byte, 1))
 		cancel()
 	}()
-	watch := log.Join()
+	watch := log.Join(wants[0] == wantsNotes)
 	select {
 	case came <- struct{}{}:
 	default:

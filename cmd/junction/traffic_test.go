@@ -237,6 +237,9 @@ func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
 	defer cancel()
 	came := make(chan struct{}, 1)
 	running.Go(func() { showTraffic(ctx, &log, server, came) })
+	if _, err := client.Write([]byte{wantsMessages}); err != nil {
+		t.Fatal(err)
+	}
 	<-came
 	events := make(chan shownEvent, 10)
 	running.Go(func() { readTraffic(ctx, client, "7.traffic", events) })

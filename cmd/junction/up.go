@@ -151,10 +151,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
-	v.gateway, v.layers = g, y
-	if a.traffic != nil {
-		a.traffic.Hide(v.shownOf)
-	}
+	v.setGateway(g, y)
 	v.stamped = v.stamp()
 	v.unmatched.configured(configured, from)
 	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }

@@ -6,11 +6,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/traffic"
 )
+
+// setGateway sets what is served. Of its messages nobody sees what its settings hide.
+func (v *served) setGateway(g *gateway.Gateway, y *layers) {
+	v.gateway, v.layers = g, y
+	if v.app.traffic != nil {
+		v.app.traffic.Hide(v.shownOf)
+	}
+}
 
 // shownOf is what who watches sees of a message: not the arguments that a server does not get, nor the results that clients do
 // not get, nor what settings keep out of the audit log.
