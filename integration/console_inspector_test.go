@@ -58,6 +58,17 @@ func TestTheInspectorShowsAllOfOurServer(t *testing.T) {
 	}
 }
 
+// All that it shows has room, is in the language that was chosen, and can be used by everybody, however one looks at it.
+func TestTheInspectorIsSoundAtEveryWidthInEveryThemeAndLanguage(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{"tools", "calls", "others", "history"} {
+		t.Run(part, func(t *testing.T) {
+			t.Parallel()
+			inspecting(t, "rooms", consoleOf(t, isolated(t), "inspect", "everything", "--no-browser"), object{"part": part})
+		})
+	}
+}
+
 func TestTheInspectorShowsRealServers(t *testing.T) {
 	t.Parallel()
 	for _, s := range realServers(t)[:3] {

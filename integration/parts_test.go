@@ -197,10 +197,13 @@ func run(t testing.TB, env []string, argv ...string) string {
 	return stdout
 }
 
-// tryRun runs a command for 2 minutes at most.
+// runTime is how long a command may run: one that drives a browser takes long where the machine is busy.
+const runTime = 4 * time.Minute
+
+// tryRun runs a command, for runTime at most.
 func tryRun(t testing.TB, env []string, argv ...string) (stdout, stderr string, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), runTime)
 	defer cancel()
 	command := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	inGroup(command)

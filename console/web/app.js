@@ -147,6 +147,7 @@ function show() {
 }
 
 function showAll() {
+  say(''); // what was said is in another language
   shown?.view.close();
   shown = null;
   show();

@@ -36,9 +36,9 @@ export class Controls {
       h('div', {class: 'menu-items', onclick: () => { this.menu.open = false; }}, this.links));
     this.reset = h('button', {class: 'button-plain', onclick: on.reset}, t('traffic.filter.reset'));
     this.call = h('button', {class: 'badge badge-accent traffic-call-chip', onclick: () => on.filter('call', ''), title: t('traffic.filter.reset')});
-    this.fields = h('div', {class: 'traffic-fields', id: 'traffic-fields'}, choices.map((field) => this.#chosen[field]), text('name'));
+    this.fields = h('div', {class: 'traffic-fields', id: 'traffic-fields'}, choices.map((field) => this.#chosen[field]), text('name'), this.ping);
     this.more = h('button', {class: 'traffic-more', 'aria-expanded': 'false', 'aria-controls': 'traffic-fields', onclick: () => this.#toggle()}, t('traffic.filter'));
-    this.filters = h('div', {class: 'traffic-filter', role: 'search'}, text('text', {'data-filter': ''}), this.more, this.fields, this.call, this.errors, this.ping, this.reset);
+    this.filters = h('div', {class: 'traffic-filter', role: 'search'}, text('text', {'data-filter': ''}), this.more, this.fields, this.call, this.errors, this.reset);
     this.actions = h('div', {class: 'traffic-actions'}, h('div', {class: 'segments', role: 'group', 'aria-label': t('traffic.form')}, this.forms), this.pause,
       h('button', {onclick: on.clear}, t('traffic.clear')), this.menu);
     this.see({});

@@ -56,6 +56,7 @@ export function history(session, {go, again, read}) {
       const both = await Promise.all([before, after].map((n) => get(`${session.path}/requests/${n}`)));
       clear(detail, h('section', {class: 'stack', 'aria-label': t('inspector.compare')}, h('h3', null, t('inspector.difference', {before: number(before), after: number(after)})),
         [['asked', 'params'], ['answered', 'result']].map(([word, member]) => h('div', null, h('h4', null, t(`inspector.difference.${word}`)), lines(sorted(both[0][member] ?? both[0].error), sorted(both[1][member] ?? both[1].error))))));
+      detail.scrollIntoView({block: 'nearest'}); // it stands below the rows
     } catch (error) {
       clear(detail, h('p', {class: 'notice notice-bad'}, error.message));
     }

@@ -195,17 +195,23 @@ export function view({go, say}) {
     drawHead();
     drawNav();
     const unwatch = session.watch(update);
+    const resized = new ResizeObserver(() => show(nav, nav.querySelector('[aria-current]')));
+    resized.observe(nav);
     return {
       node: h('div', {class: 'stack'}, head, trouble, nav, h('div', {class: 'ins-pair'}, part, asked.node)),
       session,
-      close: unwatch,
+      close() {
+        unwatch();
+        resized.disconnect();
+      },
       run: () => current?.run?.(),
       rows: () => part,
       back() {
         if (key) to(session.id, section);
       },
       open(wanted, what) {
-        if (wanted !== section || !current) {
+        const moves = wanted !== section;
+        if (moves || !current) {
           section = wanted;
           current = kinds[section] ? entries(session, section, {to, say})
             : section === 'history' ? history(session, {go: to, again, read})
@@ -214,6 +220,7 @@ export function view({go, say}) {
         }
         key = what;
         drawNav();
+        if (moves) show(nav, nav.querySelector('[aria-current]'));
         current.open?.(section === 'history' ? Number(what) : what);
       },
     };
@@ -261,6 +268,13 @@ export function view({go, say}) {
 
   return {node, close, open: visit,
     keys: {j: ['inspector.key.next', () => move(1)], k: ['inspector.key.last', () => move(-1)], 'Ctrl+Enter': ['inspector.key.run', () => shown?.run?.()], Escape: ['inspector.key.back', back]}};
+}
+
+// show scrolls a row of links, which may be wider than the screen, to one of them.
+function show(nav, link) {
+  if (!link) return;
+  const [all, one] = [nav.getBoundingClientRect(), link.getBoundingClientRect()];
+  nav.scrollLeft += one.left - all.left - (all.width - one.width) / 2;
 }
 
 function unescaped(part) {

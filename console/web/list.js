@@ -6,6 +6,7 @@ import {visible} from './rows.js';
 import {bytes, clock, duration, plural, t} from './words.js';
 
 const heights = {list: 28, diagram: 38}; // of a row; traffic.css has them, too
+const roomForAll = 240; // pixels in which there is room for a method next to a name
 const narrowest = 112; // pixels of a lane
 const gutters = {wide: 152, narrow: 58}; // left of the lanes, for the time and the lines of calls
 const block = 200; // rows for which the lines of calls are made at a time
@@ -234,7 +235,10 @@ export class List {
     const text = h('span', {class: place.textLeft ? 'traffic-text' : 'traffic-text is-right'}, what(item), took(item, at.waits));
     const gutter = this.gutter;
     text.title = [...text.children].map((part) => part.textContent).join(' ');
-    text.style.maxWidth = `${place.lane - 16}px`; // and so over no other lane
+    // It is over no other lane, but for what has no arrow.
+    const room = place.remark ? 2 * Math.min(place.lane, place.left, this.width - place.left) : place.lane;
+    text.style.maxWidth = `${room - 16}px`;
+    text.classList.toggle('is-narrow', room < roomForAll);
     if (place.remark) {
       text.classList.add('is-remark');
       text.classList.remove('is-right');

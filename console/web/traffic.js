@@ -34,6 +34,7 @@ class Traffic {
   #fault = '';
   #running = null; // whether a junction up runs; null while that is not known
   #timers = new Set();
+  #wanted = -1; // the row that a person went to, and that has to come first
 
   constructor(say) {
     this.say = say;
@@ -97,6 +98,7 @@ class Traffic {
     const round = ++this.#round;
     this.#stop();
     const {filter, list} = this.#state;
+    this.#wanted = -1;
     this.#rows = isEmpty(filter) ? new AllRows() : new FoundRows();
     this.#state.paused = false;
     this.#since = 0;
@@ -219,6 +221,7 @@ class Traffic {
         else this.#rows.put(answer.items);
         this.list.see(answer.items.toReversed());
         this.list.changed();
+        if (this.#wanted >= 0 && this.#rows.at(this.#wanted)) this.#choose(this.#wanted);
         this.#showAll();
       }, () => {
         if (round !== this.#round) return;
@@ -310,6 +313,7 @@ class Traffic {
     const item = this.#rows.at(row);
     this.list.reveal(row);
     this.list.changed();
+    this.#wanted = item ? -1 : row;
     if (!item) return;
     this.list.selected = item.seq;
     if (!this.panel.node.hidden) this.#open(item.seq);

@@ -6,7 +6,7 @@ import {enter} from './console.mjs';
 
 const [scenario, program, link, given] = process.argv.slice(2);
 const settings = JSON.parse(given || '{}');
-const {page, context, faults, judge, looks, close} = await enter(link, program);
+const {page, context, faults, judge, rooms, took, close} = await enter(link, program);
 page.setDefaultTimeout(15_000);
 const connection = () => /#\/inspector\/(\w+)/.exec(page.url())[1];
 const to = async (...parts) => {
@@ -205,21 +205,79 @@ const scenarios = {
     saw('two connections, kept while another view is shown');
     await page.locator('.ins-close').nth(1).click();
     await page.waitForFunction(() => document.querySelectorAll('.ins-tab').length === 1);
+  },
 
+  // Each thing that the inspector can show, at three widths, in both themes and both languages. What was done stays, so each is
+  // shown again by its address. settings.part is what is looked at.
+  async rooms() {
+    await has(page.locator('.ins-head'), 'connected');
     const id = connection();
-    await looks(async (look) => {
-      await page.evaluate((hash) => { location.hash = hash; }, `#/inspector/${id}`);
-      for (const parts of [['overview'], ['tools'], ['tools', 'get-mixed'], ['resources'], ['history'], ['activity'], ['authorization']]) {
-        await to(...parts);
-        await judge(`${look} ${parts.join(' ')}`);
-        await shot(`${look}-${parts.join('-')}`);
+    const question = page.locator('.ins-question');
+    const open = (...parts) => async () => {
+      await page.evaluate((hash) => { location.hash = hash; }, `#/inspector/${[id, ...parts.map(encodeURIComponent)].join('/')}`);
+      await page.locator(`.ins-sections [aria-current][href$="/${parts[0]}"]`).waitFor();
+      await page.waitForFunction(() => !document.querySelector('main [aria-busy="true"]'));
+    };
+    const then = (first, ...more) => async () => {
+      await first();
+      for (const one of more) await one();
+    };
+    const click = (...which) => async () => { await page.locator(...which).first().click(); };
+    const raw = async () => { // a form as text
+      if (await page.locator('.form-raw').count() === 0) await page.locator('.form-toolbar button').nth(1).click();
+    };
+    const ask = (tool, values) => async () => { // which the server answers with a question
+      await call(tool, values, null);
+      await question.first().waitFor();
+    };
+    const answered = async () => { // all questions, so that nothing of them is left
+      while (await question.count() > 0) {
+        await question.first().locator('.toolbar button').last().click();
+        await page.waitForTimeout(50);
       }
-      await page.evaluate(() => { location.hash = '#/inspector/new'; });
-      await page.locator('.ins-connect').waitFor();
-      await judge(`${look} new`);
-      await shot(`${look}-new`);
-    });
-    saw('three widths, both themes and both languages');
+    };
+    for (const [tool, values] of [['get-mixed'], ['fail'], ['add', {a: 1, b: 41}], ['log', {message: 'a log line'}], ['echo', {message: 'one'}], ['echo', {message: 'two'}]]) await call(tool, values);
+    await call('wait', {milliseconds: 60000}, null);
+    await outcome.getByRole('button', {name: 'Cancel'}).click();
+    await badge.filter({hasText: 'cancelled'}).waitFor();
+    await then(open('overview'), async () => page.getByLabel('Tools', {exact: true}).check(), async () => has(page.locator('.ins-overview'), 'The server tells of'))();
+    await call('toggle-tool');
+    await has(page.locator('.ins-side .notice'), /Added|Removed/);
+    const compare = async () => {
+      for (const box of await page.locator('tbody input:checked').all()) await box.uncheck();
+      for (const n of [0, 1]) await page.locator('tbody input').nth(n).check();
+      await page.locator('.ins-items button, .ins-section button').filter({hasText: /^(Compare two|比较)/}).first().click();
+      await page.locator('.ins-diff').first().waitFor();
+      assert.ok(await page.locator('.ins-diff').first().evaluate((node) => node.getBoundingClientRect().top < innerHeight), 'the difference is in sight');
+    };
+    const ways = (n) => then(open('activity'), click('.ins-ways button >> nth=' + n));
+    const parts = {
+      tools: [
+        ['overview', open('overview')], ['tools', open('tools')], ['a form', open('tools', 'add')],
+        ['a form as text that does not fit', then(open('tools', 'echo'), raw, async () => page.locator('.form-raw').fill('{"message": 1}'), click('.ins-actions .button-primary'), async () => page.locator('.ins-ask .problem:visible, .ins-ask .notice:visible, .ins-ask [role=alert]:visible').first().waitFor())],
+        ['a result of every kind', open('tools', 'get-mixed')], ['a result as a tree', open('tools', 'add')], ['a result that failed', open('tools', 'fail')],
+        ['a call that was cancelled', open('tools', 'wait')], ['log messages', open('tools', 'log')],
+      ],
+      calls: [
+        ['a question with a form', then(answered, ask('ask'))], ['a question for a model', then(answered, ask('sample', {prompt: 'How are you?'}))], ['a question for folders', then(answered, ask('list-roots'))],
+        ['a filter that finds nothing', then(answered, open('tools'), async () => page.locator('.ins-side [data-filter]').fill('neverthere'))],
+      ],
+      others: [
+        ['resources', open('resources')], ['a resource', open('resources', 'everything://counter')], ['a template', open('templates', 'everything://planets/{name}')], ['prompts', open('prompts')],
+        ['a prompt', then(open('prompts', 'travel'), async () => fields.first().fill('Norway'), click('.ins-actions .button-primary'), async () => outcome.locator('.ins-said').first().waitFor())],
+      ],
+      history: [
+        ['history', open('history')], ['two that differ', then(open('history'), compare)],
+        ['copies', then(open('history'), click('tbody a'), click('.ins-run-head button, .ins-outcome button >> text=/^(Copy|复制)$/'))],
+        ['notifications', open('activity')], ['messages', ways(1)], ['output', ways(2)], ['requests', ways(3)],
+        ['authorization', open('authorization')],
+        ['a new connection', async () => { await page.evaluate(() => { location.hash = '#/inspector/new'; }); await page.locator('.ins-connect .ins-entry').first().waitFor(); await page.locator('.ins-connect details').evaluate((node) => { node.open = true; }); }],
+        ['one that is gone', async () => { await page.evaluate(() => { location.hash = '#/inspector/gone'; }); await page.locator('main .notice').first().waitFor(); }],
+        ['the keys', then(open('tools'), async () => page.keyboard.press('Escape'), async () => page.locator('main').focus(), async () => page.keyboard.press('?'), async () => page.locator('dialog[open]').waitFor())],
+      ],
+    };
+    await rooms(parts[settings.part], (name) => shot(name.replace(/\W+/g, '-')));
+    saw(`${parts[settings.part].length} things: ${took()}`);
   },
 
   // A real server: what it lists, a call, and what a resource and a prompt give where it has some.

@@ -98,7 +98,8 @@ try {
   }
   await page.keyboard.press('Escape');
   await page.locator('.traffic-stream').press('Home');
-  await page.locator(`#message-${first}`).click();
+  await page.locator(`#message-${first}.is-selected`).waitFor();
+  await page.keyboard.press('Enter');
   for (let n = 0; n < (each - 1) * payloads.length; n += 3) { // of each call some, of all calls each kind
     await panel(await page.evaluate(() => Number(/^#\/traffic\/(\d+)/.exec(location.hash)[1])));
     for (let step = 0; step < 3; step++) await page.locator('.traffic-stream').press('ArrowDown');
