@@ -279,7 +279,12 @@ func (k nuget) install(ctx context.Context, l *Locked, dir string) error {
 	return unpack(ctx, archive.Reader, archive.size, dir)
 }
 
-func (nuget) program(l *Locked, dir string) (*Program, error) { return programIn(l.Program, dir) }
+func (nuget) program(l *Locked, dir string) (*Program, error) {
+	if err := l.expect("dotnet", "exec", "./tools/*"); err != nil {
+		return nil, err
+	}
+	return programIn(l.Program, dir)
+}
 
 func (k nuget) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 	s, err := k.source(ctx, l.Package)

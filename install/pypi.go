@@ -248,6 +248,9 @@ func pythonHere(ctx context.Context, interpreter string) string {
 
 // program starts a script by the environment's interpreter and not by the script's first line, which names a folder that was renamed.
 func (pypi) program(l *Locked, dir string) (*Program, error) {
+	if err := l.expect("./bin/python", "./bin/*"); err != nil && l.expect("./bin/python", "-m", "*") != nil {
+		return nil, err
+	}
 	words := slices.Clone(l.Program)
 	if runtime.GOOS == "windows" {
 		for i, word := range words {

@@ -63,7 +63,9 @@ func TestALockOfPythonWithAnythingElseInItIsRefused(t *testing.T) {
 }
 
 func TestAReportOfPipIsRead(t *testing.T) {
-	item := func(rest string) string { return `{"install":[{"metadata":{"name":"My.Server","version":"1.0"},` + rest + `}]}` }
+	item := func(rest string) string {
+		return `{"install":[{"metadata":{"name":"My.Server","version":"1.0"},` + rest + `}]}`
+	}
 	hash := strings.Repeat("a", 64)
 	lock, err := readReport([]byte(item(`"download_info":{"archive_info":{"hash":"sha256=` + hash + `"}}`)))
 	if want := []requirement{{"my-server", "1.0", "", []string{"sha256:" + hash}}}; err != nil || !reflect.DeepEqual(lock.Requirements, want) {
