@@ -73,7 +73,7 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 		Package []crate `toml:"package"`
 	}
 	if err := toml.Unmarshal(lock, &read); err != nil {
-		return crate{}, fmt.Errorf("Cargo.lock: %w", err)
+		return crate{}, fmt.Errorf("the Cargo.lock of it: %w", err)
 	}
 	exact, pinned := strings.CutPrefix(version, "=")
 	for _, c := range read.Package {
@@ -89,7 +89,7 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 		}
 		return c, nil
 	}
-	return crate{}, fmt.Errorf("Cargo.lock does not have it: %w", ErrNotFound)
+	return crate{}, fmt.Errorf("%w: Cargo does not lock it", ErrNotFound)
 }
 
 func (k cargo) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {

@@ -199,7 +199,7 @@ func goFolder(dir, bin string) ([]string, string, error) {
 			return []string{"./" + file}, "", nil
 		}
 	}
-	return nil, "", fmt.Errorf("is a Go module without its program: build it first, as in go build -o %s .", filepath.Join(dir, name))
+	return nil, "", fmt.Errorf("is a Go module without its program: build it first: go build -C %s -o %s", dir, name)
 }
 
 // serverFolder has only a server.json, which says what is installed and not what lies here.

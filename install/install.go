@@ -48,7 +48,7 @@ type Package struct {
 // Locked is a package of which every byte is known: enough to install the same again, on another machine too.
 type Locked struct {
 	Package          // with the exact version
-	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 of npm, sha256:HEX of the others; of oci the digest
+	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 of npm, sha256:HEX of the others, of pypi that of the wheel for all systems; of oci the digest
 	// Program is what is started. What begins with ./ lies in the folder that the package is installed into; another first word is a program of
 	// this machine.
 	Program      []string        `json:"program"`

@@ -250,9 +250,9 @@ func (k mcpb) advice(ctx context.Context, l *Locked, dir string) (Advice, error)
 		return Advice{}, err
 	}
 	if "sha256:"+hash != l.Integrity {
-		return Advice{}, errors.Join(fmt.Errorf("%w: %s was locked, and there is sha256:%s now", ErrIntegrity, l.Integrity, hash), os.Remove(k.blob(hash)))
+		err = fmt.Errorf("%w: %s was locked, and there is sha256:%s now", ErrIntegrity, l.Integrity, hash)
 	}
-	return Advice{Newest: l.Version}, nil
+	return Advice{Newest: l.Version}, errors.Join(err, os.Remove(k.blob(hash)))
 }
 
 func (mcpb) audit(context.Context, *Locked, string) ([]Vulnerability, error) {

@@ -233,6 +233,9 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 		return err
 	}
 	entry := entries["node_modules/"+l.Name]
+	if name := nameOfNPM("node_modules/"+l.Name, entry); name != l.Name {
+		return fmt.Errorf("the lock contradicts itself: in its dependencies %s stands for it", name)
+	}
 	if entry.Version != l.Version || entry.Integrity != l.Integrity || l.Integrity == "" {
 		return fmt.Errorf("the lock contradicts itself: version %s with %s, and in its dependencies version %s with %s", l.Version, l.Integrity, entry.Version, entry.Integrity)
 	}

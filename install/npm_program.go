@@ -2,10 +2,12 @@ package install
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -14,7 +16,22 @@ const maxFirstLine = 512
 
 // program starts the file of a package's bin with what its first line asks for, which mostly is node; npx would do the same by way of a link.
 func (npm) program(l *Locked, dir string) (*Program, error) {
+	if err := l.expect("node", "./node_modules/"+l.Name+"/*"); err != nil {
+		return nil, err
+	}
 	return programIn(l.Program, dir)
+}
+
+// expect checks that a lock, which a colleague may have changed, starts what packages of its type are started by: no other program of this
+// machine, and no more words. A word that ends in * stands for all that begin with it.
+func (l *Locked) expect(words ...string) error {
+	if slices.EqualFunc(l.Program, words, func(got, want string) bool {
+		prefix, any := strings.CutSuffix(want, "*")
+		return got == want || any && strings.HasPrefix(got, prefix)
+	}) {
+		return nil
+	}
+	return fmt.Errorf("the lock starts %q, and packages of %s are started by %q", l.Program, l.Type, words)
 }
 
 // programIn makes the words of a Locked the absolute ones of a folder. A first word such as node gives way to what the first line of the

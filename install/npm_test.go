@@ -88,14 +88,14 @@ func TestTheFirstLineOfAProgramSaysWhoRunsIt(t *testing.T) {
 	path := fakePrograms(t, "node", "bun")
 	dir := t.TempDir()
 	for line, want := range map[string][]string{
-		"console.log(1)":                                       {"node"},
-		"#!/usr/bin/env node":                                  {"node"},
-		"#!/usr/bin/env -S node --no-warnings --enable-x":      {"node", "--no-warnings", "--enable-x"},
-		"#!/usr/local/bin/node --harmony":                      {"node", "--harmony"},
-		"#!/usr/bin/env bun":                                   {"bun"},
-		"#!/usr/bin/env node\r":                                {"node"},
-		"#!/usr/bin/env FOO=1 node":                            {"node"},
-		"#!":                                                   {"node"},
+		"console.log(1)":      {"node"},
+		"#!/usr/bin/env node": {"node"},
+		"#!/usr/bin/env -S node --no-warnings --enable-x": {"node", "--no-warnings", "--enable-x"},
+		"#!/usr/local/bin/node --harmony":                 {"node", "--harmony"},
+		"#!/usr/bin/env bun":                              {"bun"},
+		"#!/usr/bin/env node\r":                           {"node"},
+		"#!/usr/bin/env FOO=1 node":                       {"node"},
+		"#!":                                              {"node"},
 		"#!/usr/bin/env -S node " + strings.Repeat("x ", 1000): {"node"},
 	} {
 		file := filepath.Join(dir, "index.js")
@@ -124,18 +124,18 @@ func TestTheFirstLineOfAProgramSaysWhoRunsIt(t *testing.T) {
 
 func TestGarbageOfNPMIsAnError(t *testing.T) {
 	fakeProgram(t, "node", "exit 0")
-	l := &Locked{Package: Package{Type: NPM, Name: "a", Version: "1.0.0"}, Integrity: "sha512-AA==",
+	l := &Locked{Package: Package{Type: NPM, Name: "a", Version: "1.0.0"}, Integrity: "sha512-AA==", Program: []string{"node", "./node_modules/a/x.js"},
 		Dependencies: json.RawMessage(`{"lockfileVersion":3,"packages":{"node_modules/a":{"version":"1.0.0","integrity":"sha512-AA=="}}}`)}
 	for name, test := range map[string]struct{ script, resolve, install, advice, audit string }{
-		"nothing": {"exit 0", "no such file", "is not installed", "npm view: unexpected end of JSON input", "could not be audited by npm audit: <nil>: does the registry have an endpoint for audits?"},
-		"no JSON": {"echo '<html>'; exit 0", "no such file", "is not installed", "npm view: invalid character '<'", "could not be audited"},
+		"nothing": {"exit 0", "no such file", "what was installed does not have its program, node ./node_modules/a/x.js", "npm view: unexpected end of JSON input", "could not be audited by npm audit: <nil>: does the registry have an endpoint for audits?"},
+		"no JSON": {"echo '<html>'; exit 0", "no such file", "what was installed does not have its program, node ./node_modules/a/x.js", "npm view: invalid character '<'", "could not be audited"},
 		"a failure in JSON": {`printf '{\n  "error": {"code": "ECONNREFUSED", "summary": "connect \\u001b[31m refused"}}'; exit 1`,
 			`npm install exited with status 1: ECONNREFUSED: connect \x1b[31m refused`, "npm ci exited with status 1: ECONNREFUSED", "npm view exited with status 1: ECONNREFUSED", `could not be audited by npm audit: connect \x1b[31m refused`},
 		"gone":                {`printf '{\n  "error": {"code": "E404", "summary": "gone"}}'; exit 1`, "is not in the registry: gone", "was pulled, it or one of its dependencies, since it was locked", "", ""},
 		"changed":             {`printf '{\n  "error": {"code": "EINTEGRITY", "summary": "sha512 wanted x"}}'; exit 1`, "has other contents than were locked: sha512 wanted x", "has other contents than were locked", "has other contents", ""},
 		"a failure, no JSON":  {"echo 'npm broke' >&2; exit 7", "npm install exited with status 7: npm broke", "npm broke", "npm broke", "npm broke"},
 		"a lock of a folder":  {"mkdir package-lock.json", "is a directory", "File exists", "", ""},
-		"a lock of much text": {"head -c 5000000 /dev/zero >package-lock.json", "has more than 4194304 bytes", "is not installed", "", ""},
+		"a lock of much text": {"head -c 5000000 /dev/zero >package-lock.json", "has more than 4194304 bytes", "what was installed does not have its program, node ./node_modules/a/x.js", "", ""},
 		"another version":     {`echo '{"version":"1.0.0","dist.integrity":"sha512-XX==","versions":["1.0.0"],"dist-tags":{"latest":"1.0.0"}}'`, "", "", "has other contents than were locked: the registry now has sha512-XX==", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,6 +151,9 @@ func TestGarbageOfNPMIsAnError(t *testing.T) {
 			check("resolve", err, test.resolve)
 			_, err = s.Install(t.Context(), l)
 			check("install", err, test.install)
+			if got := holds(t, s); len(got) != 0 {
+				t.Errorf("the store holds %q", got)
+			}
 			_, err = s.Advice(t.Context(), l)
 			check("advice", err, test.advice)
 			_, err = s.Audit(t.Context(), l)

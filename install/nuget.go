@@ -245,7 +245,7 @@ func nugetProgram(files fs.FS, bin string) ([]string, error) {
 // frameworkOf are the numbers of tools/net8.0/any/…; a tool that is made for several is run by the newest.
 func frameworkOf(file string) []int {
 	name := strings.Split(file, "/")[1]
-	return numbers(strings.TrimLeft(strings.TrimSuffix(name, "-windows"), "netcoreapp"))
+	return numbers(strings.TrimPrefix(strings.TrimPrefix(name, "netcoreapp"), "net"))
 }
 
 func (k nuget) install(ctx context.Context, l *Locked, dir string) error {
@@ -279,7 +279,12 @@ func (k nuget) install(ctx context.Context, l *Locked, dir string) error {
 	return unpack(ctx, archive.Reader, archive.size, dir)
 }
 
-func (nuget) program(l *Locked, dir string) (*Program, error) { return programIn(l.Program, dir) }
+func (nuget) program(l *Locked, dir string) (*Program, error) {
+	if err := l.expect("dotnet", "exec", "./tools/*"); err != nil {
+		return nil, err
+	}
+	return programIn(l.Program, dir)
+}
 
 func (k nuget) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 	s, err := k.source(ctx, l.Package)

@@ -39,8 +39,14 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 		return nil, errors.New("is not among what was resolved for it")
 	}
 	self := lock.Requirements[i]
-	if page, err := k.page(ctx, p, plain); err == nil && page.pulled(self.Version) {
-		return nil, fmt.Errorf("version %s %w: %s", self.Version, ErrPulled, page.why(self.Version))
+	integrity := self.Hashes[0]
+	if page, err := k.page(ctx, p, plain); err == nil {
+		if page.pulled(self.Version) {
+			return nil, fmt.Errorf("version %s %w: %s", self.Version, ErrPulled, page.why(self.Version))
+		}
+		if hash := page.mainHash(self.Version); slices.Contains(self.Hashes, hash) {
+			integrity = hash
+		}
 	}
 	if err := os.WriteFile(filepath.Join(dir, "self.txt"), (&pypiLock{Requirements: []requirement{self}}).text(), 0o600); err != nil {
 		return nil, err
@@ -55,7 +61,7 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 		return nil, err
 	}
 	p.Version = self.Version
-	l := &Locked{Package: p, Integrity: self.Hashes[0], Program: program}
+	l := &Locked{Package: p, Integrity: integrity, Program: program}
 	l.Dependencies, err = json.Marshal(lock)
 	return l, err
 }
@@ -248,6 +254,9 @@ func pythonHere(ctx context.Context, interpreter string) string {
 
 // program starts a script by the environment's interpreter and not by the script's first line, which names a folder that was renamed.
 func (pypi) program(l *Locked, dir string) (*Program, error) {
+	if err := l.expect("./bin/python", "./bin/*"); err != nil && l.expect("./bin/python", "-m", "*") != nil {
+		return nil, err
+	}
 	words := slices.Clone(l.Program)
 	if runtime.GOOS == "windows" {
 		for i, word := range words {

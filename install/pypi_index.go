@@ -66,6 +66,28 @@ func (page *indexPage) why(version string) string {
 	return "the author does not say why"
 }
 
+// mainHash is the hash of the file that stands for a version, so that it is the same whoever resolves it on whatever system: the wheel for
+// all systems, or else the source, or else the file whose name comes first.
+func (page *indexPage) mainHash(version string) (hash string) {
+	best := ""
+	for _, f := range page.Files {
+		if versionOf(f.Name) != version {
+			continue
+		}
+		rank := "3 " + f.Name
+		switch {
+		case strings.HasSuffix(f.Name, "-none-any.whl"):
+			rank = "1 " + f.Name
+		case !strings.HasSuffix(f.Name, ".whl"):
+			rank = "2 " + f.Name
+		}
+		if best == "" || rank < best {
+			best, hash = rank, "sha256:"+f.Hashes["sha256"]
+		}
+	}
+	return hash
+}
+
 // has reports whether there are files of a version, and whether one of them is built.
 func (page *indexPage) has(version string) (any, built bool) {
 	for _, f := range page.Files {

@@ -3,6 +3,7 @@ package install
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -63,7 +64,9 @@ func TestALockOfPythonWithAnythingElseInItIsRefused(t *testing.T) {
 }
 
 func TestAReportOfPipIsRead(t *testing.T) {
-	item := func(rest string) string { return `{"install":[{"metadata":{"name":"My.Server","version":"1.0"},` + rest + `}]}` }
+	item := func(rest string) string {
+		return `{"install":[{"metadata":{"name":"My.Server","version":"1.0"},` + rest + `}]}`
+	}
 	hash := strings.Repeat("a", 64)
 	lock, err := readReport([]byte(item(`"download_info":{"archive_info":{"hash":"sha256=` + hash + `"}}`)))
 	if want := []requirement{{"my-server", "1.0", "", []string{"sha256:" + hash}}}; err != nil || !reflect.DeepEqual(lock.Requirements, want) {
@@ -135,6 +138,27 @@ func TestFailuresOfPipAreExplainedByTheIndex(t *testing.T) {
 	}
 	if !page.pulled("1.0") || page.pulled("1.1") || page.pulled("1.2") || page.pulled("7") {
 		t.Error("what is pulled is not what the index says")
+	}
+	files := func(names ...string) *indexPage {
+		text := ""
+		for i, name := range names {
+			text += fmt.Sprintf(`,{"filename":%q,"hashes":{"sha256":"%d"}}`, name, i)
+		}
+		var page indexPage
+		if err := json.Unmarshal([]byte(`{"files":[`+strings.TrimPrefix(text, ",")+`]}`), &page); err != nil {
+			t.Fatal(err)
+		}
+		return &page
+	}
+	for want, page := range map[string]*indexPage{
+		"sha256:2": files("a-1.tar.gz", "a-1-cp311-cp311-linux_x86_64.whl", "a-1-py3-none-any.whl", "a-2-py3-none-any.whl"),
+		"sha256:1": files("a-1-cp311-cp311-linux_x86_64.whl", "a-1.tar.gz"),
+		"sha256:0": files("a-1-cp311-cp311-linux_x86_64.whl", "a-1-cp312-cp312-linux_x86_64.whl"),
+		"":         files("a-2-py3-none-any.whl"),
+	} {
+		if got := page.mainHash("1"); got != want {
+			t.Errorf("what stands for the version is %q, want %q", got, want)
+		}
 	}
 	if got := page.why("1.0"); got != "broken badly" {
 		t.Errorf("why: %q", got)

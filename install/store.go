@@ -167,6 +167,12 @@ func (s *Store) make(ctx context.Context, k kind, l *Locked, key string) error {
 	if err := k.install(ctx, l, dir); err != nil {
 		return err
 	}
+	switch _, err := k.program(l, dir); {
+	case errors.Is(err, ErrNotInstalled):
+		return fmt.Errorf("what was installed does not have its program, %s", strings.Join(l.Program, " "))
+	case err != nil && !errors.Is(err, ErrRuntime): // which may come later
+		return err
+	}
 	mark, err := json.Marshal(markOf(key, dir))
 	if err != nil {
 		return err

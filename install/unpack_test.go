@@ -16,11 +16,9 @@ import (
 
 // A member is a file of an archive that a test makes.
 type member struct {
-	name   string
-	text   string
-	mode   fs.FileMode
-	flags  uint16
-	method uint16
+	name string
+	text string
+	mode fs.FileMode
 }
 
 func archiveOf(t testing.TB, members ...member) []byte {
@@ -28,7 +26,7 @@ func archiveOf(t testing.TB, members ...member) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, m := range members {
-		h := &zip.FileHeader{Name: m.name, Method: zip.Deflate, Flags: m.flags}
+		h := &zip.FileHeader{Name: m.name, Method: zip.Deflate}
 		if m.mode != 0 {
 			h.SetMode(m.mode)
 		}

@@ -140,12 +140,17 @@ func TestPackagesOfAPythonIndex(t *testing.T) {
 			index.publish(t, "greeter", "1.0", greeting, "greet", "words>=1")
 			index.change(func() {
 				index.files["only_source-1.0.tar.gz"] = []byte("x")
+				index.files["greeter-1.0.tar.gz"] = []byte("its source")
 				index.files["words-1.0.tar.gz"] = []byte("another file of the version")
 			})
 			s := newInstallStore(t)
 			l, err := s.Resolve(t.Context(), install.Package{Type: install.PyPI, Name: "Greeter"})
 			if err != nil {
 				t.Fatal(err)
+			}
+			wheel := sha256.Sum256(index.files["greeter-1.0-py3-none-any.whl"])
+			if want := "sha256:" + hex.EncodeToString(wheel[:]); l.Integrity != want {
+				t.Errorf("its integrity is %s, want %s", l.Integrity, want)
 			}
 			hash := sha256.Sum256([]byte("another file of the version"))
 			if want := hex.EncodeToString(hash[:]); l.Version != "1.0" || strings.Join(l.Program, " ") != "./bin/python ./bin/greet" || !strings.Contains(string(l.Dependencies), want) {
@@ -194,7 +199,9 @@ func changedPythonPackages(t *testing.T, index *pythonIndex, l *install.Locked) 
 	index.publish(t, "greeter", "1.0", greeting+"print('evil')\n", "greet", "words>=1")
 	refused("it has other bytes", install.ErrIntegrity)
 	index.publish(t, "greeter", "1.1", greeting, "greet", "words>=1")
-	index.change(func() { index.yank["greeter-1.0-py3-none-any.whl"] = "does harm" })
+	index.change(func() {
+		index.yank["greeter-1.0-py3-none-any.whl"], index.yank["greeter-1.0.tar.gz"] = "does harm", "does harm"
+	})
 	s := newInstallStore(t)
 	if a, err := s.Advice(t.Context(), l); err != nil || a != (install.Advice{Newest: "1.1", Pulled: true}) {
 		t.Errorf("once it is yanked: %+v, %v", a, err)
@@ -202,6 +209,9 @@ func changedPythonPackages(t *testing.T, index *pythonIndex, l *install.Locked) 
 	if _, err := s.Resolve(t.Context(), l.Package); !errors.Is(err, install.ErrPulled) || !strings.Contains(err.Error(), "does harm") {
 		t.Errorf("once it is yanked: error %v", err)
 	}
-	index.change(func() { delete(index.files, "greeter-1.0-py3-none-any.whl") })
+	index.change(func() {
+		delete(index.files, "greeter-1.0-py3-none-any.whl")
+		delete(index.files, "greeter-1.0.tar.gz")
+	})
 	refused("it is gone", install.ErrPulled)
 }
