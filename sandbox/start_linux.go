@@ -133,12 +133,13 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 			folders = append(folders, value)
 		}
 	}
-	folders = append(folders, programFolders(path, searched)...)
+	_, written := s.written()
+	folders = append(folders, programFolders(path, searched, written)...)
 	if cmd.Dir != "" && !holdsPerson(cmd.Dir) {
 		folders = append(folders, cmd.Dir)
 	}
 	if len(cmd.Args) > 1 {
-		if script := scriptFolder(cmd.Args[1:], dir); script != "" {
+		if script := scriptFolder(cmd.Args[1:], dir, written); script != "" {
 			folders = append(folders, script)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -32,6 +33,9 @@ func (a *app) confine(c *command.Command, e entry) error {
 func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options) error {
 	o.Refused = func(r sandbox.Refusal) {
 		a.screen.Printf("junction: server %s: the sandbox refused: %s\n", plaintext.Line(name, 80), plaintext.Line(r.String(), 500))
+	}
+	o.Unconfined = func(missing []string) {
+		a.screen.Printf("junction: server %s is not confined in all that its profile says: %s\n", plaintext.Line(name, 80), strings.Join(missing, "; "))
 	}
 	box, err := sandbox.New(p, o)
 	if err != nil {
