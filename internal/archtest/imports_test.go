@@ -111,6 +111,11 @@ var rules = []rule{
 		reason: "it reads files; what becomes of a server is its caller's business",
 	},
 	{
+		who:    "sandbox",
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
+		reason: "it confines programs; what they say is its caller's business",
+	},
+	{
 		who:    "hostconfig",
 		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
 		reason: "it changes files; what stands in them is its caller's business",
