@@ -115,7 +115,7 @@ func (r *refusing) nameWords(o order) {
 	}
 	for _, path := range (&proposing{home: r.home}).inWords(l) {
 		real, err := filepath.EvalSymlinks(path)
-		if p := r.place(real); err == nil && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
+		if p := r.place(real); err == nil && path != "/" && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
 			r.say(false, "read", path, "its command line or environment names it")
 		}
 	}
@@ -158,11 +158,18 @@ func (r *refusing) isHidden(path string) bool {
 	if _, err := os.Lstat(path); err != nil {
 		return false
 	}
+	err := r.lookUp(path)
+	// When its last process has ended, the whole file system is gone; its first one is there as long as any is.
+	return (err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR) && r.lookUp("/proc/1") == nil
+}
+
+// lookUp says whether the program sees a path.
+func (r *refusing) lookUp(path string) error {
 	fd, err := unix.Openat2(r.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
 	if err == nil {
 		unix.Close(fd)
 	}
-	return err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR
+	return err
 }
 
 // place is the innermost one that has a path; nil for the root.
