@@ -74,6 +74,18 @@ func (d Definition) String() string { return d.written().String() }
 // GoString is String: %#v prints no secret either.
 func (d Definition) GoString() string { return d.String() }
 
+// Words are the program and its arguments, or the URL, as the file writes them; nil for an API, which Junction itself serves. They may hold
+// secrets.
+func (d *Definition) Words() []string {
+	switch {
+	case d.api != "":
+		return nil
+	case d.Kind == Stdio:
+		return append([]string{d.command}, d.args...)
+	}
+	return []string{d.url}
+}
+
 // written is the definition with secrets hidden and variables by their names.
 func (d *Definition) written() Server {
 	s := Server{

@@ -35,6 +35,15 @@ func Find(o Options) []string {
 	return found
 }
 
+// OwnFile is Junction's own file of the person, which need not be there; empty where there is no home folder.
+func OwnFile(o Options) string {
+	own, _ := userFolders(o.withDefaults())
+	if !filepath.IsAbs(own) {
+		return ""
+	}
+	return filepath.Join(own, "junction", "mcp.json")
+}
+
 // upward lists folder and those above it up to the root of its repository; only folder
 // when it is in none.
 func upward(folder string) []string {

@@ -182,6 +182,23 @@ func (c *Conversation) ReviewAgain(name string) error {
 	return nil
 }
 
+// Definitions are all that a person would be asked to approve of a server, as it was read last. The error says that there is no such
+// server, or why it could not be read.
+func (h *Host) Definitions(server string) ([]guard.Definition, error) {
+	s, found := h.serverNamed(server)
+	if !found {
+		return nil, noServer(server)
+	}
+	if !s.answers() {
+		_, err := s.state()
+		if err == nil {
+			err = errors.New("nobody waited for it")
+		}
+		return nil, fmt.Errorf("server %q: what it offers could not be read: %w", server, err)
+	}
+	return s.definitions(), nil
+}
+
 // definitions are all that is pinned of a server.
 func (s *server) definitions() []guard.Definition {
 	offer := s.current()

@@ -6,11 +6,33 @@ import (
 	"errors"
 )
 
-// ErrNotInstalled says that a locked package is not in the store yet.
-var ErrNotInstalled = errors.New("is not installed")
+// The types of packages.
+const (
+	NPM    = "npm"
+	PyPI   = "pypi"
+	Cargo  = "cargo"
+	NuGet  = "nuget"
+	OCI    = "oci"
+	MCPB   = "mcpb"
+	Folder = "folder"
+)
 
-// ErrIntegrity says that bytes are not those that the lock, or the registry, names.
-var ErrIntegrity = errors.New("has other contents than were locked")
+var (
+	// ErrNotInstalled says that a locked package is not in the store yet.
+	ErrNotInstalled = errors.New("is not installed")
+	// ErrIntegrity says that bytes are not those that the lock, or the registry, names.
+	ErrIntegrity = errors.New("has other contents than were locked")
+	// ErrNotFound says that the registry has no such package, or no such version of it.
+	ErrNotFound = errors.New("is not in the registry")
+	// ErrPulled says that a version was taken back: yanked, or unpublished after it was locked.
+	ErrPulled = errors.New("was pulled")
+	// ErrRuntime says that a program is missing on this machine; the error names it, and how to get it.
+	ErrRuntime = errors.New("is not on this machine")
+	// ErrScripts says that a package cannot be installed without running its code, and that nobody allowed that: [Package.Scripts].
+	ErrScripts = errors.New("would run its code to be installed")
+	// ErrNoAudit says that nobody could be asked for known vulnerabilities: a command is missing, or a registry does not know.
+	ErrNoAudit = errors.New("could not be audited")
+)
 
 // Package names a package as a person or a server.json does.
 type Package struct {
@@ -19,14 +41,19 @@ type Package struct {
 	Version  string `json:"version,omitempty"`
 	Registry string `json:"registry,omitempty"` // base URL; none is what the package manager is set up for
 	SHA256   string `json:"sha256,omitempty"`   // of mcpb, hexadecimal, where it is known beforehand
+	Bin      string `json:"bin,omitempty"`      // which of its programs; none is the one that npx, uvx or dnx would start
+	Scripts  bool   `json:"scripts,omitempty"`  // the person allowed that its code, and that of its dependencies, runs while it is installed
 }
 
 // Locked is a package of which every byte is known: enough to install the same again, on another machine too.
 type Locked struct {
-	Package                      // with the exact version
-	Integrity    string          `json:"integrity,omitempty"`    // sha512-BASE64 of npm, sha256:HEX of the others; of oci the digest
-	Program      []string        `json:"program"`                // what is started, relative to the folder of the package where it lies there
+	Package          // with the exact version
+	Integrity string `json:"integrity,omitempty"` // sha512-BASE64 of npm, sha256:HEX of the others; of oci the digest
+	// Program is what is started. What begins with ./ lies in the folder that the package is installed into; another first word is a program of
+	// this machine.
+	Program      []string        `json:"program"`
 	Dependencies json.RawMessage `json:"dependencies,omitempty"` // what its package manager needs to install the same dependencies
+	WantScripts  []string        `json:"wantScripts,omitempty"`  // packages, with versions, whose install scripts do not run unless Scripts is set
 }
 
 // Program is an installed package, ready to be started.
@@ -48,16 +75,17 @@ type Vulnerability struct {
 	Package, Version, ID, Severity, Title, FixedIn string
 }
 
-// Manager installs packages of one type. Store picks the one of a package.
-type Manager interface {
-	// Resolve finds the exact version and its integrity, and the dependencies. It downloads, and runs no code of the package.
-	Resolve(ctx context.Context, p Package) (*Locked, error)
-	// Install puts the locked package into dir, which is empty, and checks all bytes. It runs no code of the package.
-	Install(ctx context.Context, l *Locked, dir string) error
-	// Program says how to start what Install put into dir.
-	Program(l *Locked, dir string) (*Program, error)
-	// Advice asks the registry.
-	Advice(ctx context.Context, l *Locked) (Advice, error)
-	// Audit asks for known vulnerabilities, by the package manager's own command.
-	Audit(ctx context.Context, l *Locked) ([]Vulnerability, error)
+// A kind installs the packages of one type.
+type kind interface {
+	// resolve finds the exact version and its integrity, and the dependencies. It downloads into dir, which is empty and removed afterwards,
+	// and runs no code of the package.
+	resolve(ctx context.Context, p Package, dir string) (*Locked, error)
+	// install puts the locked package into dir, which is empty and renamed afterwards, and checks all bytes.
+	install(ctx context.Context, l *Locked, dir string) error
+	// program says how to start what install put into dir. It asks nobody, and an error is one of ErrNotInstalled or ErrRuntime.
+	program(l *Locked, dir string) (*Program, error)
+	// advice asks the registry. dir is empty and removed afterwards.
+	advice(ctx context.Context, l *Locked, dir string) (Advice, error)
+	// audit asks for known vulnerabilities, by the package manager's own command. dir is empty and removed afterwards.
+	audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error)
 }

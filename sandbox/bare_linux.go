@@ -23,6 +23,9 @@ const scopedLandlock = 6
 // limits of processes remain. The error says what the profile asks for that they cannot do. temporary is the program's
 // folder in place of /tmp.
 func (s *Sandbox) bare(o order, why error) (_ order, temporary string, err error) {
+	if s.o.Record != nil { // keys could not be hidden
+		return o, "", fmt.Errorf("%w: nothing can be learned from a program without namespaces (%w)", ErrUnconfined, why)
+	}
 	var missing []string
 	if abi := landlockRevision(); abi < leastLandlock {
 		missing = append(missing, "files: the system has no Landlock, or an old one")

@@ -25,6 +25,8 @@ type order struct {
 	Memory    uint64
 	Counted   bool // memory is limited by a control group, that of all processes together
 	Files     uint64
+	Watch     bool
+	Learn     bool // watches what is only looked at, too
 }
 
 // A report is what the launcher says.

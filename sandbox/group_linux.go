@@ -198,10 +198,10 @@ const groupTime = time.Second
 // close says which limits were met, and removes the group, whose processes have ended.
 func (g *group) close(o order, refuse func(Refusal)) {
 	if g.count("memory", "memory.events", "oom_kill") > 0 || g.count("memory", "memory.oom_control", "oom_kill") > 0 {
-		refuse(Refusal{What: fmt.Sprintf("more than %d MiB of memory", o.Memory>>20), Reason: "its profile says so, and the system ended it", Remedy: "raise memory in its profile"})
+		refuse(Refusal{What: fmt.Sprintf("use more than %d MiB of memory", o.Memory>>20), Reason: "its profile says so, and the system ended it", Allow: []string{"--memory", fmt.Sprintf("%dMB", 2*o.Memory/1e6)}})
 	}
 	if g.count("pids", "pids.events", "max") > 0 {
-		refuse(Refusal{What: fmt.Sprintf("more than %d processes and threads", o.Processes), Reason: "its profile says so", Remedy: "raise processes in its profile"})
+		refuse(Refusal{What: fmt.Sprintf("have more than %d processes and threads", o.Processes), Reason: "its profile says so", Allow: []string{"--processes", fmt.Sprint(2 * o.Processes)}})
 	}
 	deadline := time.Now().Add(groupTime)
 	for _, dir := range g.folders {

@@ -17,9 +17,13 @@ type host struct {
 	suffix  bool       // any name below it
 	address netip.Addr // in place of a name
 	ports   []uint16
+	any     bool // every host of the internet, at every port
 }
 
 var usualPorts = []uint16{443, 80}
+
+// unusualPorts are those at which a program that is learned from finds what it wants to reach, too.
+var unusualPorts = []uint16{22, 25, 465, 587, 993, 1433, 3306, 5432, 6379, 6443, 8443, 9200, 27017}
 
 const maxHosts = 200
 
@@ -76,10 +80,16 @@ func (p Profile) Check() error {
 			}
 		}
 	}
+	if p.By != "" && p.By != "docker" && p.By != "podman" {
+		faults = append(faults, fmt.Errorf("by: expected docker or podman, got %q", p.By))
+	}
 	if len(p.Hosts) > maxHosts {
 		faults = append(faults, fmt.Errorf("hosts: %d, expected at most %d", len(p.Hosts), maxHosts))
 	}
 	for _, text := range p.Hosts {
+		if text == "*" && p.By != "" {
+			continue
+		}
 		if _, err := parseHost(text); err != nil {
 			faults = append(faults, fmt.Errorf("hosts: %w", err))
 		}
@@ -112,6 +122,9 @@ func (all hosts) hasName(name string) bool {
 }
 
 func (h host) matches(name string) bool {
+	if h.any {
+		return true
+	}
 	if h.suffix {
 		return strings.HasSuffix(name, "."+h.name)
 	}
@@ -120,12 +133,12 @@ func (h host) matches(name string) bool {
 
 // allowsName reports whether a port of a name may be connected to.
 func (all hosts) allowsName(name string, port uint16) bool {
-	return slices.ContainsFunc(all, func(h host) bool { return h.matches(name) && slices.Contains(h.ports, port) })
+	return slices.ContainsFunc(all, func(h host) bool { return h.matches(name) && (h.any || slices.Contains(h.ports, port)) })
 }
 
 // allowsAddress reports whether the profile has the address itself.
 func (all hosts) allowsAddress(a netip.Addr, port uint16) bool {
-	return slices.ContainsFunc(all, func(h host) bool { return h.address == a && slices.Contains(h.ports, port) })
+	return slices.ContainsFunc(all, func(h host) bool { return h.any && isPublic(a) || h.address == a && slices.Contains(h.ports, port) })
 }
 
 // ports are those that any of the hosts has, and the usual ones, on which refusals are seen.
@@ -151,4 +164,13 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
 	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("::/96"),
+}
+
+// hosts are those that the program may reach.
+func (s *Sandbox) hosts() hosts {
+	all := parseHosts(s.profile.Hosts)
+	if s.o.Record != nil {
+		all = append(all, host{any: true, ports: unusualPorts})
+	}
+	return all
 }

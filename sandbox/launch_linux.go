@@ -48,6 +48,11 @@ func launch() int {
 		control.send(report{Step: "started"}, nil)
 		return 0
 	}
+	if o.Watch {
+		if err := o.sendListener(control); err != nil {
+			return fail(control, "watch", err)
+		}
+	}
 	// Whatever signal the group gets is the program's matter.
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals)

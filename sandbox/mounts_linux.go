@@ -58,6 +58,11 @@ func (p place) tree() (int, error) {
 	switch p.Kind {
 	case temporary:
 		return newMount("tmpfs", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV, "mode", "700", "size", fmt.Sprint(p.Size), "nr_inodes", "65536")
+	case hidden:
+		if info, err := os.Stat(p.Path); err == nil && info.IsDir() {
+			return newMount("tmpfs", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_RDONLY, "mode", "700", "size", "4k")
+		}
+		return unix.OpenTree(unix.AT_FDCWD, "/dev/null", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
 	case processes:
 		// Read-only: a program of root could change the system's settings in /proc/sys without any capability.
 		return newMount("proc", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)

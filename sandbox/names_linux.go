@@ -75,12 +75,12 @@ func (n *names) answer(question []byte) []byte {
 		address = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	case !n.allowed.hasName(name):
 		code = dnsmessage.RCodeNameError
-		n.refuse(Refusal{What: fmt.Sprintf("the address of %q", name), Reason: "it is not among the hosts of the profile", Remedy: fmt.Sprintf("add %q to its hosts", name)})
+		n.refuse(Refusal{What: "look up " + name, Reason: "it is not among the hosts of the profile", Allow: []string{"--host", name}})
 	default:
 		var ok bool
 		if address, ok = n.address(name); !ok {
 			code = dnsmessage.RCodeServerFailure
-			n.refuse(Refusal{What: fmt.Sprintf("the address of %q", name), Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
+			n.refuse(Refusal{What: "look up " + name, Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
 		}
 	}
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: header.ID, Response: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true, RCode: code})

@@ -34,7 +34,7 @@ const connectTime = 20 * time.Second
 
 // serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
 func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
-	allowed := parseHosts(s.profile.Hosts)
+	allowed := s.hosts()
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &network{
 		names: newNames(allowed, refuse), allowed: allowed, refuse: refuse, ctx: ctx, cancel: cancel,
@@ -114,7 +114,7 @@ func (n *network) accept(l net.Listener) {
 		select {
 		case n.slots <- struct{}{}:
 		default:
-			n.refuse(Refusal{What: "a connection", Reason: fmt.Sprintf("the program has %d others", maxConnections)})
+			n.refuse(Refusal{What: "connect to one more host", Reason: fmt.Sprintf("the program has %d others", maxConnections)})
 			reset(conn)
 			continue
 		}
@@ -211,7 +211,7 @@ func (n *network) refused(host string, port uint16, reason string) error {
 	if port != 443 && port != 80 {
 		target = net.JoinHostPort(host, fmt.Sprint(port))
 	}
-	r := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Remedy: fmt.Sprintf("add %q to its hosts", target)}
+	r := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", target}}
 	n.refuse(r)
 	return errors.New(r.String())
 }

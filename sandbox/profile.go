@@ -11,4 +11,6 @@ type Profile struct {
 	Memory    int64    `json:"memory,omitempty"`    // bytes; 0 is a default
 	CPU       float64  `json:"cpu,omitempty"`       // cores, where the system can limit it; 0 is no limit
 	Files     int      `json:"files,omitempty"`     // open files; 0 is a default
+	By        string   `json:"by,omitempty"`        // docker or podman: it runs in a container; none is the system's own means
+	Image     string   `json:"image,omitempty"`     // of the container, unless the program is started by "docker run" anyway
 }

@@ -27,7 +27,7 @@ func (o *order) restrict() error {
 		}
 	}
 	for _, p := range o.Places {
-		if p.Kind == link || o.Bare && p.Kind == temporary {
+		if p.Kind == link || p.Kind == hidden || o.Bare && p.Kind == temporary {
 			continue
 		}
 		info, err := os.Stat(p.Path)

@@ -30,6 +30,9 @@ const (
 type Options struct {
 	// Package are folders that belong to the program and are read by it: what a package manager installed.
 	Package []string
+	// Record, if set, is what the program uses. Such a program is to be learned from: it may read and write the files of the
+	// machine, but where keys are kept, and reach the hosts of the internet, whatever its profile says.
+	Record *Record
 	// Refused, if set, is called with each thing that the program was refused, as far as that is known, and once for each
 	// thing. It must return.
 	Refused func(Refusal)
@@ -41,18 +44,14 @@ type Options struct {
 
 // A Refusal is something that a confined program tried and may not.
 type Refusal struct {
-	What   string // such as "connect to example.com:443"
-	Reason string // such as "it is not among the hosts of its profile"
-	Remedy string // what to write where to allow it; empty where nothing does
+	What   string   // such as "read /home/ann/notes" or "connect to example.com:443"
+	Reason string   // such as "it is not among the hosts of its profile"
+	Allow  []string // what junction sandbox allow takes to allow it, such as --host example.com; empty where nothing does
 }
 
 // String returns a sentence for people.
 func (r Refusal) String() string {
-	text := r.What + " was refused: " + r.Reason
-	if r.Remedy != "" {
-		text += "; " + r.Remedy
-	}
-	return text
+	return "was refused to " + r.What + ": " + r.Reason
 }
 
 // A Sandbox starts a program confined. It may be used for any number of programs, at the same time too.
@@ -75,6 +74,9 @@ func New(p Profile, o Options) (*Sandbox, error) {
 //
 // The program that calls Start must call [Main] first thing in its own main function.
 func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
+	if s.profile.By != "" {
+		return s.startContainer(cmd)
+	}
 	return s.start(cmd)
 }
 

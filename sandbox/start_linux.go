@@ -77,8 +77,9 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 		return nil, fmt.Errorf("%w: %w", errNoNamespaces, err)
 	}
 	var outside *network
+	var seen *watched
 	if err = g.add(cmd.Process.Pid); err == nil {
-		outside, err = s.attend(control, o, refuse)
+		outside, seen, err = s.attend(control, o, cmd.Process.Pid, refuse)
 	}
 	if err != nil {
 		control.Close()
@@ -88,6 +89,7 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 	}
 	return func() {
 		control.Close()
+		seen.close()
 		if outside != nil {
 			outside.close()
 		}
@@ -135,22 +137,24 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 	}
 	_, written := s.written()
 	folders = append(folders, programFolders(path, searched, written)...)
+	own := slices.Clone(folders)
 	if cmd.Dir != "" && !holdsPerson(cmd.Dir) {
 		folders = append(folders, cmd.Dir)
 	}
 	if len(cmd.Args) > 1 {
 		if script := scriptFolder(cmd.Args[1:], dir, written); script != "" {
-			folders = append(folders, script)
+			folders, own = append(folders, script), append(own, script)
 		}
 	}
+	s.o.Record.belongs(own)
 	places, err := s.view(folders)
 	if err != nil {
 		return order{}, err
 	}
 	p := s.profile
 	return order{
-		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: parseHosts(p.Hosts).ports(),
-		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)),
+		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.hosts().ports(),
+		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(), Learn: s.o.Record != nil,
 	}, nil
 }
 
@@ -178,12 +182,13 @@ func socketPair() (ours, theirs *os.File, err error) {
 }
 
 // attend gives the launcher its order, and takes over the network, until the program runs.
-func (s *Sandbox) attend(control channel, o order, refuse func(Refusal)) (*network, error) {
+func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Refusal)) (*network, *watched, error) {
 	control.SetDeadline(time.Now().Add(launchTime))
 	if err := control.sendOrder(o); err != nil {
-		return nil, fmt.Errorf("the launcher does not listen: %w", err)
+		return nil, nil, fmt.Errorf("the launcher does not listen: %w", err)
 	}
 	var outside *network
+	var seen *watched
 	for {
 		r, files, err := control.receive()
 		if err == nil && r.Error != "" {
@@ -191,19 +196,24 @@ func (s *Sandbox) attend(control channel, o order, refuse func(Refusal)) (*netwo
 		}
 		if err != nil {
 			closeAll(files)
+			seen.close()
 			if outside != nil {
 				outside.close()
 			}
-			return nil, err
+			return nil, nil, err
 		}
 		switch r.Step {
 		case "network":
 			if outside, err = s.serveNetwork(files, refuse); err != nil {
-				return nil, err
+				return nil, nil, err
+			}
+		case "watch":
+			if len(files) == 1 {
+				seen = s.watch(files[0], launcher, o, outside, refuse)
 			}
 		case "started":
 			control.SetDeadline(time.Time{})
-			return outside, nil
+			return outside, seen, nil
 		}
 	}
 }

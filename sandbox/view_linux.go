@@ -27,6 +27,7 @@ const (
 	file                  // a file made for the program
 	link                  // a symbolic link
 	processes             // the sandbox's own /proc
+	hidden                // nothing, where there is something in a folder around
 )
 
 // systemFolders are where programs and libraries of the system are.
@@ -36,7 +37,7 @@ var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"
 var systemFiles = []string{
 	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
 	"/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path", "/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/protocols", "/etc/services",
-	"/etc/mime.types", "/etc/gai.conf", "/etc/os-release", "/etc/fonts", "/etc/java", "/etc/static", "/etc/magic",
+	"/etc/mime.types", "/etc/gai.conf", "/etc/host.conf", "/etc/os-release", "/etc/fonts", "/etc/java", "/etc/static", "/etc/magic",
 }
 
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
@@ -151,6 +152,11 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		}
 		if err := v.add(path, writable, false); err != nil {
 			return nil, fmt.Errorf("write: %w", err)
+		}
+	}
+	if s.o.Record != nil {
+		if err := v.widest(s.allowed()); err != nil {
+			return nil, err
 		}
 	}
 	return v.sorted(), nil

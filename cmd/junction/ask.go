@@ -215,7 +215,7 @@ func (a *app) dialForList(ctx context.Context, t target, starts *startList, arou
 	o.Middleware = append(o.Middleware, around...)
 	o.Bridge = true
 	_, program := t.transport.(*command.Command)
-	if starts == nil || !program || !startable(t.server) {
+	if starts == nil || !program || !t.isInstalled && !startable(t.server) {
 		return dial(ctx, t.transport, o)
 	}
 	start, err := starts.begin(ctx, t.name)

@@ -49,6 +49,7 @@ command at the end SERVER is omitted:
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
 	a.requestFlags(cmd.Flags())
+	a.frozenFlag(cmd.Flags())
 	a.recordFlag(cmd.Flags())
 	return cmd
 }

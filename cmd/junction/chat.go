@@ -85,6 +85,7 @@ words of the question.
 	}
 	f.define(cmd.Flags())
 	a.connectionFlags(cmd.Flags())
+	a.frozenFlag(cmd.Flags())
 	a.recordFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print what happens, one JSON object a line")
 	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")

@@ -182,11 +182,15 @@ func (a *app) resolveWith(ctx context.Context, e entry, sender func(*config.Serv
 	if err != nil {
 		return target{}, &connectError{err}
 	}
-	t, err := a.transport(s, e.definition, sender)
+	started, err := a.started(ctx, e.definition, s)
+	if err != nil {
+		return target{}, err
+	}
+	t, err := a.transport(started, e.definition, sender)
 	if c, is := t.(*command.Command); is && err == nil {
 		err = a.confine(c, e)
 	}
-	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, startTimeout: e.definition.StartTimeout}, err
+	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, isInstalled: started != s, startTimeout: e.definition.StartTimeout}, err
 }
 
 // transport is how a server of a configuration is reached.

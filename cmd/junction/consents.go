@@ -145,6 +145,9 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 			margin = fmt.Sprintf("%3d  ", n+1)
 		}
 		a.person.Printf("%s%s\n", margin, whole(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
+		if line := a.lockLine(d); line != "" {
+			a.person.Printf("%s  %s\n", strings.Repeat(" ", len(margin)), whole(line))
+		}
 		if variables := d.Variables(); len(variables) > 0 {
 			a.person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
 		}
@@ -201,7 +204,7 @@ func chosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 // says of that.
 func (a *app) consentKey(e entry) string {
 	d := e.definition
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s", realPath(d.Source), e.name, d.String(), d.Around(), d.Hash()))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", realPath(d.Source), e.name, d.String(), d.Around(), d.Hash(), a.lockPrint(d)))
 	return hex.EncodeToString(sum[:])
 }
 

@@ -186,7 +186,15 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 		if names := e.definition.Variables(); len(names) > 0 {
 			p.ok("variables", "%s", strings.Join(names, ", "))
 		}
-		if s.Kind == config.Stdio && !a.findProgram(ctx, s, p) || s.Kind != config.Stdio && !reachAddress(ctx, s, p) {
+		started, err := a.started(ctx, e.definition, s)
+		if err != nil {
+			p.broken("lock", err.Error(), "do as it says")
+			return
+		}
+		if started != s {
+			p.ok("lock", "%s", a.lockLine(e.definition))
+		}
+		if s.Kind == config.Stdio && !a.findProgram(ctx, started, p) || s.Kind != config.Stdio && !reachAddress(ctx, s, p) {
 			return
 		}
 	}

@@ -52,6 +52,7 @@ type app struct {
 	ofProject []entry
 
 	secrets keptSecrets
+	locks   locks
 
 	recorder     *recording.Recorder // nil: nothing is recorded
 	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
@@ -77,6 +78,7 @@ type flags struct {
 	logLevel string
 	output   string
 	record   string
+	frozen   bool
 	// logFormat and lowestLog are what standard error has of up and proxy.
 	logFormat, lowestLog string
 }
@@ -207,7 +209,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.inspectCommand(), a.tapCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.lintCommand(), a.testCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.inspectCommand(), a.tapCommand(), a.approveCommand(), a.sandboxCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.addCommand(), a.removeCommand(), a.outdatedCommand(), a.upgradeCommand(), a.installCommand(), a.auditDepsCommand(), a.lintCommand(), a.testCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 

@@ -30,6 +30,7 @@ type target struct {
 	timeout   time.Duration // 0: the default
 	// server is what a configuration says of it; nil where none does.
 	server       *config.Server
+	isInstalled  bool          // what is started is what junction.lock has, and not what server names
 	startTimeout time.Duration // 0: the default
 }
 
@@ -46,6 +47,9 @@ func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (ta
 		if len(args) == dash+1 && isURL(args[dash]) {
 			t, err := a.named(ctx, args[dash])
 			return t, args[:dash], err
+		}
+		if a.flags.frozen {
+			return target{}, nil, usagef("--frozen is for the servers of a configuration: no lock has a command that is typed")
 		}
 		t, err := a.command(args[dash], args[dash+1:])
 		return t, args[:dash], err

@@ -103,6 +103,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	o.consoleFlag(cmd.Flags())
+	a.frozenFlag(cmd.Flags())
 	a.configFlags(cmd.Flags())
 	a.recordFlag(cmd.Flags())
 	a.logFlags(cmd.Flags())
@@ -356,7 +357,7 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 		u.Isolation, u.Whose, resolve = gateway.PerUser, x.whose, x.resolve
 	}
 	if s, err := e.definition.Resolve(ctx); err == nil {
-		u.Program = s.Kind == config.Stdio && startable(s)
+		u.Program = s.Kind == config.Stdio && (a.isLocked(e.definition) || startable(s))
 		if store != nil {
 			u.Memory = memoryOf(store, s, client)
 		}

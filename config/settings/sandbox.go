@@ -10,5 +10,7 @@ type Sandbox struct {
 	Memory    string   `json:"memory,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" default:"4GB" doc:"how much memory it may use"`
 	CPU       float64  `json:"cpu,omitempty" min:"0.01" max:"1000" example:"0.5" doc:"how many cores it may use; without it, all"`
 	Files     int      `json:"files,omitempty" min:"16" max:"1000000" default:"4096" doc:"how many files each of its processes may have open"`
+	By        string   `json:"by,omitempty" enum:"docker,podman" doc:"run it in a container of this engine, in place of the system's own means; such a container reaches no host, or with the host * all"`
+	Image     string   `json:"image,omitempty" max:"500" example:"node:22-slim" doc:"the image of the container, which has what the program needs; not for an entry that is started by docker run or podman run, which names its own"`
 	Weaker    bool     `json:"weaker,omitempty" doc:"start it even where this system cannot confine all of it"`
 }

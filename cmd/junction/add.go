@@ -1,0 +1,293 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/registry"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// addFlags are those of add alone.
+type addFlags struct {
+	name    string
+	project bool
+	local   bool
+	yes     bool
+	sure    bool
+	scripts bool
+	set     []string
+	env     []string
+	header  []string
+}
+
+func (a *app) addCommand() *cobra.Command {
+	var f addFlags
+	cmd := &cobra.Command{
+		Use:   "add NAME|PACKAGE|URL|FOLDER [-- ARGUMENT…]",
+		Short: "Install a server, show what it is, and write it into the configuration",
+		Long: `Add a server to the configuration. It is installed, started once, and shown: what runs, what
+it offers, and what looks wrong with that. If you agree, its entry is written, in a form that
+any host understands, and junction.lock beside it says what was installed, to the byte. From
+then on exactly that is started, without a package manager and without a network.
+
+  junction add io.github.owner/server            # by its name in the registry
+  junction add npm:@modelcontextprotocol/server-everything
+  junction add pypi:mcp-server-time@2026.10.19   # or cargo: nuget: docker: mcpb:
+  junction add https://example.com/mcp
+  junction add ./folder
+  junction add npm:@modelcontextprotocol/server-filesystem -- /home/me/notes
+
+It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
+project, and --config any file. Values that a server needs are asked for; --set gives them.
+Secrets are kept as junction secret does.
+
+Exit codes:
+  0    it was added, or the answer was no
+  2    the command line is wrong, or something must be asked and nobody can be
+  3    it was not added: the package, its start, or a file; nothing was changed
+  5    it did not answer in time
+  130  interrupted (Ctrl-C)`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var more []string
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				args, more = args[:dash], args[dash:]
+			}
+			if len(args) != 1 {
+				return usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
+			}
+			return a.add(cmd.Context(), args[0], more, f)
+		},
+	}
+	cmd.Flags().StringVar(&f.name, "name", "", "call the server `NAME` in the configuration")
+	cmd.Flags().BoolVar(&f.project, "project", false, "write into junction.json of the project that is worked in")
+	cmd.Flags().BoolVar(&f.local, "local", false, "install a package where the server can be reached at a URL, too")
+	cmd.Flags().BoolVar(&f.sure, "sure", false, "add it although its name is nearly that of a better known one, or something looks harmful")
+	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the package run its install scripts, as it cannot be installed without")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")
+	cmd.Flags().StringArrayVar(&f.env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
+	cmd.Flags().StringArrayVar(&f.header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")
+	yesFlag(cmd.Flags(), &f.yes)
+	a.configFlags(cmd.Flags())
+	cmd.Flags().DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
+	return cmd
+}
+
+func yesFlag(f *pflag.FlagSet, yes *bool) {
+	f.BoolVarP(yes, "yes", "y", false, "do not ask")
+}
+
+// An addition is a server that is about to be added, or upgraded.
+type addition struct {
+	app    *app
+	flags  addFlags
+	server *registry.Server // what is said of it; made here where no registry says it
+	entry  *registry.Entry  // nil: it is in no registry that was asked
+
+	name          string // in the configuration
+	configuration string // the file
+	before        []byte // what is in it
+	more          []string
+
+	pkg     *registry.Package // nil: it is reached at a URL
+	remote  *registry.Remote
+	locked  *install.Locked
+	program *install.Program
+	advice  install.Advice
+	written config.NewServer
+	secrets map[string]string // to be kept, by name
+	asked   int
+	doubts  []string // why it is added only to who is sure
+	notes   []string // what else should be known
+
+	dry *dryRun
+}
+
+// add adds one server.
+func (a *app) add(ctx context.Context, word string, more []string, f addFlags) error {
+	w := &addition{app: a, flags: f, more: more, secrets: map[string]string{}}
+	var err error
+	if w.configuration, err = a.addFile(f.project); err != nil {
+		return err
+	}
+	if err := w.find(ctx, word); err != nil {
+		return err
+	}
+	if err := w.chooseName(word); err != nil {
+		return err
+	}
+	if err := w.chooseWay(); err != nil {
+		return err
+	}
+	if w.pkg != nil {
+		if err := w.install(ctx); err != nil {
+			return err
+		}
+	}
+	if err := w.fill(ctx); err != nil {
+		return err
+	}
+	if err := w.rehearse(ctx); err != nil {
+		return err
+	}
+	defer w.dry.close()
+	w.show()
+	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
+		return err
+	}
+	return w.write(ctx)
+}
+
+// addFile is the file that is written into.
+func (a *app) addFile(project bool) (string, error) {
+	switch {
+	case len(a.flags.config) > 1:
+		return "", usagef("--config: one file can be written into, got %d", len(a.flags.config))
+	case len(a.flags.config) == 1 && project:
+		return "", usagef("--project and --config both say which file is written into; leave one out")
+	case len(a.flags.config) == 1:
+		return realPath(a.flags.config[0]), nil
+	case project:
+		for _, path := range config.Find(config.Options{}) {
+			if filepath.Base(path) == "junction.json" {
+				return realPath(path), nil
+			}
+		}
+		return realPath("junction.json"), nil
+	}
+	path := config.OwnFile(config.Options{})
+	if path == "" {
+		return "", usagef("your home folder is not known; name a file with --config")
+	}
+	return realPath(path), nil
+}
+
+// packagePrefixes are the kinds of packages, as the command line writes them.
+func packagePrefixes() map[string]string {
+	return map[string]string{"npm": "npm", "pypi": "pypi", "cargo": "cargo", "nuget": "nuget", "docker": "oci", "oci": "oci", "mcpb": "mcpb"}
+}
+
+// find finds out what is meant: a package, an address, a folder, or a name in a registry.
+func (w *addition) find(ctx context.Context, word string) error {
+	prefix, rest, _ := strings.Cut(word, ":")
+	kind, isPackage := packagePrefixes()[prefix]
+	switch {
+	case isPackage && rest == "":
+		return usagef("%s: the name of the package is missing", word)
+	case isPackage:
+		w.ofPackage(kind, rest)
+	case strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://"):
+		if strings.HasSuffix(strings.ToLower(word), ".mcpb") {
+			w.ofPackage("mcpb", word)
+			return nil
+		}
+		w.server = &registry.Server{Name: word, Remotes: []registry.Remote{{Type: "streamable-http", URL: word}}}
+	case isPath(word):
+		path := absolute(word)
+		if _, err := os.Stat(path); err != nil {
+			return &connectError{fmt.Errorf("add %s: %w", word, err)}
+		}
+		if kind = "folder"; strings.HasSuffix(strings.ToLower(word), ".mcpb") {
+			kind = "mcpb"
+		}
+		w.ofPackage(kind, path)
+	default:
+		return w.lookUp(ctx, word)
+	}
+	return nil
+}
+
+// isPath reports whether a word names a file or a folder, and nothing in a registry.
+func isPath(word string) bool {
+	return word == "." || word == ".." || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") ||
+		strings.HasPrefix(word, `.\`) || strings.HasPrefix(word, `..\`) || strings.HasSuffix(strings.ToLower(word), ".mcpb")
+}
+
+// ofPackage is a server of which only its package is known.
+func (w *addition) ofPackage(kind, word string) {
+	name, version := word, ""
+	switch kind {
+	case "mcpb", "folder":
+	case "oci":
+		if at := strings.LastIndexAny(word, ":@"); at > strings.LastIndexByte(word, '/') {
+			name, version = word[:at], word[at+1:]
+			if before, digest, found := strings.Cut(word, "@"); found {
+				name, version = before, digest
+			}
+		}
+	default:
+		if before, after, found := strings.Cut(word, "=="); found {
+			name, version = before, after
+		} else if at := strings.LastIndexByte(word, '@'); at > 0 {
+			name, version = word[:at], word[at+1:]
+		}
+	}
+	w.server = &registry.Server{Name: word, Packages: []registry.Package{{RegistryType: kind, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
+}
+
+// chooseName chooses what the server is called in the configuration.
+func (w *addition) chooseName(word string) error {
+	w.name = cmp.Or(w.flags.name, shortName(w.server, word))
+	set, entries, err := w.app.servers()
+	if err != nil && len(w.app.flags.config) == 0 {
+		return err
+	}
+	if set != nil && len(entries) > 0 {
+		at := slices.IndexFunc(entries, func(e entry) bool { return e.definition != nil && e.name == w.name })
+		if at >= 0 {
+			return &connectError{fmt.Errorf("there is a server %q, %s: junction upgrade %s changes it, and --name calls this one something else", w.name, entries[at].origin(), shellWord(w.name))}
+		}
+	}
+	data, err := os.ReadFile(w.configuration)
+	if err != nil && !os.IsNotExist(err) {
+		return &connectError{err}
+	}
+	w.before = data
+	if _, err := config.AddServer(data, w.name, config.NewServer{Command: "x"}); err != nil {
+		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
+	}
+	return nil
+}
+
+// shortName is what people call a server: its last word, without those that all have.
+func shortName(s *registry.Server, word string) string {
+	name := s.Name
+	switch {
+	case strings.Contains(name, "://"):
+		host, _, _ := strings.Cut(name[strings.Index(name, "://")+3:], "/")
+		host, _, _ = strings.Cut(host, ":")
+		if strings.HasSuffix(strings.ToLower(name), ".mcpb") {
+			name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
+			break
+		}
+		labels := slices.DeleteFunc(strings.Split(host, "."), func(label string) bool { return label == "mcp" || label == "www" || label == "api" })
+		if len(labels) > 1 {
+			labels = labels[:len(labels)-1]
+		}
+		name = strings.Join(labels, "-")
+	case len(s.Packages) == 1 && word == name:
+		name = strings.TrimSuffix(filepath.Base(filepath.ToSlash(s.Packages[0].Identifier)), ".mcpb")
+	default:
+		name = name[strings.LastIndexByte(name, '/')+1:]
+	}
+	for _, common := range []string{"mcp-server-", "server-", "mcp-"} {
+		name = strings.TrimPrefix(name, common)
+	}
+	for _, common := range []string{"-mcp-server", "-server", "-mcp", "_mcp"} {
+		name = strings.TrimSuffix(name, common)
+	}
+	if name == "mcp" || name == "server" { // of @owner/mcp the owner says more
+		if owner, _, found := strings.Cut(strings.TrimPrefix(s.Name, "@"), "/"); found {
+			name = owner
+		}
+	}
+	return serverName(name + ".x")
+}

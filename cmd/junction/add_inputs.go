@@ -1,0 +1,382 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/registry"
+	"github.com/junction-mcp/junction/state"
+)
+
+// maxQuestions is how many values are asked for; who must give more does so on the command line.
+const maxQuestions = 3
+
+// A need is a value that a server's author leaves to the person.
+type need struct {
+	name  string // by which --set gives it
+	input registry.Input
+}
+
+// fill makes the entry: it takes what the author set, what the command line gives, and asks for the rest.
+func (w *addition) fill(ctx context.Context) error {
+	given, err := w.readSet()
+	if err != nil {
+		return err
+	}
+	if err := w.refuseUnknown(given); err != nil {
+		return err
+	}
+	if missing := w.missing(ctx, given); len(missing) > 0 && (!w.app.asks() || w.flags.yes || len(missing) > maxQuestions) {
+		why := "nobody can be asked here"
+		if w.app.asks() && !w.flags.yes {
+			why = fmt.Sprintf("that are more than %d questions", maxQuestions)
+		}
+		var how []string
+		for _, n := range missing {
+			how = append(how, "--set "+shellWord(n.name+"=…"))
+		}
+		return usagef("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
+	}
+	if w.remote != nil {
+		return w.fillRemote(ctx, given)
+	}
+	return w.fillPackage(ctx, given)
+}
+
+func (w *addition) fillRemote(ctx context.Context, given map[string]string) error {
+	url, err := w.template(ctx, w.remote.URL, w.remote.Variables, given)
+	if err != nil {
+		return err
+	}
+	w.written = config.NewServer{URL: url, SSE: w.remote.Type == "sse", Headers: map[string]string{}}
+	for _, h := range w.remote.Headers {
+		value, use, err := w.value(ctx, need{h.Name, h.Input}, given)
+		if err != nil {
+			return err
+		}
+		if use {
+			w.written.Headers[h.Name] = value
+		}
+	}
+	for _, pair := range w.flags.header {
+		name, value, found := strings.Cut(pair, ":")
+		if name = strings.TrimSpace(name); !found || name == "" {
+			return usagef("--header: expected 'NAME: VALUE'")
+		}
+		w.written.Headers[name] = strings.TrimSpace(value)
+	}
+	if len(w.more) > 0 || len(w.flags.env) > 0 {
+		return usagef("%s is reached at a URL, and has neither arguments nor an environment; --local installs it, where it has a package", w.name)
+	}
+	return nil
+}
+
+func (w *addition) fillPackage(ctx context.Context, given map[string]string) error {
+	words := install.CommandLine(w.name, w.locked)
+	w.written = config.NewServer{Command: words[0], Args: slices.Clone(words[1:]), Env: map[string]string{}}
+	// Arguments of the runner itself, such as -v of docker, would stand before the package, where the lock's words stand: what runs is the
+	// installed program, without the runner.
+	for _, argument := range w.pkg.PackageArguments {
+		value, use, err := w.value(ctx, need{argumentName(argument), argument.Input}, given)
+		if err != nil {
+			return err
+		}
+		switch {
+		case !use:
+		case argument.Type == "named" && value == "" || argument.Format == "boolean" && value == "true" && argument.Type == "named":
+			w.written.Args = append(w.written.Args, argument.Name)
+		case argument.Type == "named" && argument.Format == "boolean" && value == "false":
+		case argument.Type == "named":
+			w.written.Args = append(w.written.Args, argument.Name, value)
+		default:
+			w.written.Args = append(w.written.Args, value)
+		}
+	}
+	for _, v := range w.pkg.EnvironmentVariables {
+		value, use, err := w.value(ctx, need{v.Name, v.Input}, given)
+		if err != nil {
+			return err
+		}
+		if use {
+			w.written.Env[v.Name] = value
+		}
+	}
+	for _, pair := range w.flags.env {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return usagef("--env: expected NAME=VALUE")
+		}
+		w.written.Env[name] = value
+	}
+	if len(w.flags.header) > 0 {
+		return usagef("--header is for servers with a URL, and %q is installed", w.name)
+	}
+	w.written.Args = append(w.written.Args, w.more...)
+	return nil
+}
+
+// argumentName is what --set calls an argument.
+func argumentName(a registry.Argument) string {
+	return cmp.Or(strings.TrimLeft(a.Name, "-"), a.ValueHint, "argument")
+}
+
+// needs are all values that can be given.
+func (w *addition) needs() (all []need) {
+	add := func(name string, in registry.Input) {
+		if in.Value == "" {
+			all = append(all, need{name, in})
+		}
+		for _, variable := range sortedInputs(in.Variables) {
+			all = append(all, need{variable, in.Variables[variable]})
+		}
+	}
+	if w.remote != nil {
+		for _, variable := range sortedInputs(w.remote.Variables) {
+			all = append(all, need{variable, w.remote.Variables[variable]})
+		}
+		for _, h := range w.remote.Headers {
+			add(h.Name, h.Input)
+		}
+		return all
+	}
+	for _, argument := range w.pkg.PackageArguments {
+		if argument.Type != "named" || argument.Value != "" || argument.IsRequired || argument.Default != "" || argument.Format != "" || argument.Name != "" {
+			add(argumentName(argument), argument.Input)
+		}
+	}
+	for _, v := range w.pkg.EnvironmentVariables {
+		add(v.Name, v.Input)
+	}
+	return all
+}
+
+func sortedInputs(inputs map[string]registry.Input) []string {
+	var names []string
+	for name := range inputs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func needNames(needs []need) (names []string) {
+	for _, n := range needs {
+		names = append(names, plaintext.Line(n.name, 100))
+	}
+	return names
+}
+
+// missing are the values that somebody has to give.
+func (w *addition) missing(ctx context.Context, given map[string]string) []need {
+	var all []need
+	for _, n := range w.needs() {
+		if _, is := given[n.name]; is || !n.input.IsRequired || n.input.Default != "" || n.input.Value != "" || n.input.IsSecret && w.isKept(ctx, n) {
+			continue
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// isKept reports whether the secret is kept already, by a name that add would give it.
+func (w *addition) isKept(ctx context.Context, n need) bool {
+	_, err := w.app.secret(ctx, w.secretName(n.name))
+	return err == nil
+}
+
+// readSet reads --set.
+func (w *addition) readSet() (map[string]string, error) {
+	given := map[string]string{}
+	for _, pair := range w.flags.set {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return nil, usagef("--set: expected KEY=VALUE")
+		}
+		given[name] = value
+	}
+	return given, nil
+}
+
+func (w *addition) refuseUnknown(given map[string]string) error {
+	needs := w.needs()
+	for name := range given {
+		if !slices.ContainsFunc(needs, func(n need) bool { return n.name == name }) {
+			known := strings.Join(needNames(needs), ", ")
+			if known == "" {
+				return usagef(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
+			}
+			return usagef("--set %s: %s has no such value; it has %s", name, w.name, known)
+		}
+	}
+	return nil
+}
+
+// value is what an input gets, as the configuration has it; use is false where it gets nothing.
+func (w *addition) value(ctx context.Context, n need, given map[string]string) (value string, use bool, err error) {
+	if n.input.Value != "" {
+		value, err = w.template(ctx, n.input.Value, n.input.Variables, given)
+		return value, true, err
+	}
+	value, use = given[n.name]
+	switch {
+	case use:
+	case !n.input.IsRequired:
+		return "", false, nil
+	case n.input.Default != "":
+		value = n.input.Default
+	case n.input.IsSecret && w.isKept(ctx, n):
+		return "${secret:" + w.secretName(n.name) + "}", true, nil
+	default:
+		if value, err = w.question(ctx, n); err != nil {
+			return "", false, err
+		}
+	}
+	if err := n.check(value); err != nil {
+		return "", false, usagef("%s: %v", n.name, err)
+	}
+	if n.input.IsSecret || strings.Contains(value, "${") { // which would be taken for a variable
+		name := w.secretName(n.name)
+		if err := checkSecretName(name); err != nil {
+			return "", false, err
+		}
+		w.secrets[name] = value
+		w.app.hide(value)
+		return "${secret:" + name + "}", true, nil
+	}
+	if n.input.Format == "filepath" && value != "" && !filepath.IsAbs(value) {
+		value = absolute(value)
+	}
+	return value, true, nil
+}
+
+func (n need) check(value string) error {
+	switch {
+	case strings.ContainsAny(value, "\x00\r\n"):
+		return errors.New("expected one line")
+	case len(n.input.Choices) > 0 && !slices.Contains(n.input.Choices, value):
+		return fmt.Errorf("expected one of %s", plaintext.Line(strings.Join(n.input.Choices, ", "), maxReason))
+	case n.input.Format == "number":
+		if _, err := strconv.ParseFloat(value, 64); err != nil {
+			return errors.New("expected a number")
+		}
+	case n.input.Format == "boolean" && value != "true" && value != "false":
+		return errors.New("expected true or false")
+	}
+	return nil
+}
+
+// secretName is the name under which a value is kept.
+func (w *addition) secretName(name string) string {
+	safe := strings.Map(func(r rune) rune {
+		if r == '_' || r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, w.name+"."+name)
+	return safe[:min(len(safe), 100)]
+}
+
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`) })
+
+// template fills {name} in a text of the author with the values of its variables.
+func (w *addition) template(ctx context.Context, text string, variables map[string]registry.Input, given map[string]string) (string, error) {
+	var fault error
+	filled := placeholder().ReplaceAllStringFunc(text, func(match string) string {
+		name := match[1 : len(match)-1]
+		in, known := variables[name]
+		if !known || fault != nil {
+			return match
+		}
+		value, _, err := w.value(ctx, need{name, in}, given)
+		if err != nil {
+			fault = err
+		}
+		if value == "" {
+			value = in.Default
+		}
+		return value
+	})
+	return filled, fault
+}
+
+// question asks for a value.
+func (w *addition) question(ctx context.Context, n need) (string, error) {
+	p := w.app.person
+	if !w.app.asks() || w.flags.yes {
+		return "", usagef("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, plaintext.Line(n.name, 100), plaintext.Line(n.name, 100))
+	}
+	end, err := p.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	p.Printf("%s needs %s", w.name, plaintext.Line(n.name, 100))
+	if n.input.Description != "" {
+		p.Printf(": %s", plaintext.Line(n.input.Description, 500))
+	}
+	p.Printf("\n")
+	for i, choice := range n.input.Choices {
+		p.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
+	}
+	for {
+		prompt := "> "
+		if n.input.Placeholder != "" && !n.input.IsSecret {
+			prompt = "(such as " + plaintext.Line(n.input.Placeholder, 100) + ") > "
+		}
+		ask := p.Line
+		if n.input.IsSecret {
+			ask, prompt = p.Secret, "(not shown, and kept as junction secret keeps it) > "
+		}
+		typed, err := ask(ctx, prompt)
+		if err != nil {
+			return "", err
+		}
+		if number, err := strconv.Atoi(typed); err == nil && number >= 1 && number <= len(n.input.Choices) {
+			typed = n.input.Choices[number-1]
+		}
+		if typed == "" {
+			return "", usagef("nothing was typed for %s, so %s is not added", plaintext.Line(n.name, 100), w.name)
+		}
+		if err := n.check(typed); err != nil {
+			p.Printf("%v\n", err)
+			continue
+		}
+		return typed, nil
+	}
+}
+
+// keepSecrets keeps the values that the configuration refers to.
+func (w *addition) keepSecrets(ctx context.Context) error {
+	if len(w.secrets) == 0 {
+		return nil
+	}
+	store, ring, err := w.app.openSecrets(ctx, true)
+	if err != nil {
+		return &connectError{fmt.Errorf("the secrets are not kept: %w", err)}
+	}
+	for name, value := range w.secrets {
+		if _, err := store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{}); err != nil {
+			return &connectError{fmt.Errorf("the secret %s is not kept: %w", name, err)}
+		}
+	}
+	return nil
+}
+
+// secretOf is a secret that is about to be kept, or one that is.
+func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
+	if value, is := w.secrets[name]; is {
+		return value, nil
+	}
+	return w.app.secret(ctx, name)
+}

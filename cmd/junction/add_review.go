@@ -1,0 +1,268 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	// maxNamesShown is how many names of tools one line of a review has.
+	maxNamesShown = 12
+	// maxFindingsShown is how many findings a review has.
+	maxFindingsShown = 8
+	// maxAbout is how many bytes of a package's own description are read.
+	maxAbout = 1 << 20
+)
+
+// show shows, on one screen, what is about to be added.
+func (w *addition) show() {
+	out := w.app.out
+	var rows [][]string
+	row := func(name, format string, args ...any) {
+		rows = append(rows, []string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
+	}
+	about := aboutPackage{}
+	if w.locked != nil {
+		about = readAbout(w.locked, w.program.Dir)
+		title := w.name + " is " + w.locked.Type + ":" + w.locked.Name + " " + w.locked.Version
+		out.Printf("%s\n", plaintext.Line(title, 300))
+	} else {
+		out.Printf("%s is reached at %s\n", w.name, plaintext.Line(w.written.URL, 300))
+	}
+	if text := w.server.Description; text != "" {
+		row("says", "%s", text)
+	} else if about.Description != "" {
+		row("says", "%s", about.Description)
+	}
+	switch source := w.sourceURL(about); {
+	case w.entry != nil:
+		row("from", "%s, in the registry %s; source %s", w.entry.Server.Name, w.entry.Source, orNone(source))
+	default:
+		row("from", "no registry of servers; source, as it says itself: %s", orNone(source))
+	}
+	if w.locked != nil {
+		row("licence", "%s", orNone(about.Licence))
+		row("integrity", "%s", w.locked.Integrity)
+		row("runs", "%s", strings.Join(append(slices.Clone(w.locked.Program), w.written.Args[len(w.words())-1:]...), " "))
+		row("written", "%s", strings.Join(append([]string{w.written.Command}, w.written.Args...), " "))
+		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
+			row("did not run", "install scripts of %s", strings.Join(w.locked.WantScripts, ", "))
+		}
+	}
+	row("offers", "%s", w.dry.offers())
+	if named := toolNames(w.dry.tools, true); named != "" {
+		row("  to read", "%s", named)
+	}
+	if named := toolNames(w.dry.tools, false); named != "" {
+		row("  to change", "%s", named)
+	}
+	row("gets", "%s", orNone(strings.Join(w.permissions(), "; ")))
+	for _, note := range w.notes {
+		row("note", "%s", note)
+	}
+	found := worst(w.dry.findings)
+	for _, f := range found[:min(len(found), maxFindingsShown)] {
+		row("WARNING", "%s (%s: %s)", f.Why, f.Where, f.Excerpt)
+	}
+	if more := len(found) - maxFindingsShown; more > 0 {
+		row("WARNING", "%d more; junction lint %s shows them once it is added", more, shellWord(w.name))
+	}
+	out.Printf("%s", terminal.Table(rows, 2, lineWidth(out)))
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none is known"
+	}
+	return text
+}
+
+// offers counts what a server has.
+func (d *dryRun) offers() string {
+	if d.login {
+		return "nothing is known yet: it wants a login first"
+	}
+	reading := 0
+	for _, t := range d.tools {
+		if reads(t) {
+			reading++
+		}
+	}
+	return fmt.Sprintf("%s (%d only read, as it says), %s, %s", count(len(d.tools), "tool"), reading, count(d.prompts, "prompt"), count(d.resources, "resource"))
+}
+
+// toolNames are the names of the tools that only read, or of the others.
+func toolNames(tools []*mcp.Tool, reading bool) string {
+	var names []string
+	for _, t := range tools {
+		if reads(t) == reading {
+			names = append(names, plaintext.Line(t.Name, 60))
+		}
+	}
+	slices.Sort(names)
+	if more := len(names) - maxNamesShown; more > 0 {
+		names = append(names[:maxNamesShown], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
+// permissions are what the server seems to need: what its entry gives it.
+func (w *addition) permissions() (all []string) {
+	if u, err := url.Parse(w.written.URL); err == nil && u.Host != "" {
+		all = append(all, "what is sent to "+u.Host)
+		if u.Scheme == "http" {
+			all = append(all, "which everybody on the way can read")
+		}
+	}
+	if names := slices.Sorted(maps.Keys(w.written.Headers)); len(names) > 0 {
+		all = append(all, "headers "+strings.Join(names, ", "))
+	}
+	if names := slices.Sorted(maps.Keys(w.written.Env)); len(names) > 0 {
+		all = append(all, "variables "+strings.Join(names, ", "))
+	}
+	var folders []string
+	for _, arg := range w.written.Args {
+		if info, err := os.Stat(arg); err == nil && filepath.IsAbs(arg) && info.IsDir() {
+			folders = append(folders, arg)
+		}
+	}
+	if len(folders) > 0 {
+		all = append(all, "folders "+strings.Join(folders, ", "))
+	}
+	for name := range w.secrets {
+		all = append(all, "the secret "+name)
+	}
+	return all
+}
+
+// sourceURL is where the source code is said to be.
+func (w *addition) sourceURL(about aboutPackage) string {
+	if w.server.Repository != nil && w.server.Repository.URL != "" {
+		return w.server.Repository.URL
+	}
+	return about.Source
+}
+
+// aboutPackage is what a package says of itself.
+type aboutPackage struct{ Licence, Source, Description string }
+
+// readAbout reads it; what cannot be read is not known.
+func readAbout(l *install.Locked, dir string) (about aboutPackage) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return about
+	}
+	defer root.Close()
+	switch l.Type {
+	case install.NPM, install.Folder:
+		path := "package.json"
+		if l.Type == install.NPM {
+			path = "node_modules/" + l.Name + "/package.json"
+		}
+		var manifest struct {
+			License     any    `json:"license"`
+			Description string `json:"description"`
+			Homepage    string `json:"homepage"`
+			Repository  any    `json:"repository"`
+		}
+		if json.Unmarshal(readIn(root, path), &manifest) != nil {
+			return about
+		}
+		about.Description = manifest.Description
+		about.Licence, _ = manifest.License.(string)
+		switch repository := manifest.Repository.(type) {
+		case string:
+			about.Source = repository
+		case map[string]any:
+			about.Source, _ = repository["url"].(string)
+		}
+		if about.Source == "" {
+			about.Source = manifest.Homepage
+		}
+	case install.PyPI:
+		wanted := strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(l.Name)) + "-"
+		found, _ := filepath.Glob(filepath.Join(dir, "*", "lib", "python*", "site-packages", "*.dist-info"))
+		more, _ := filepath.Glob(filepath.Join(dir, "lib", "python*", "site-packages", "*.dist-info"))
+		for _, info := range append(found, more...) {
+			if base := strings.ReplaceAll(strings.ToLower(filepath.Base(info)), ".", "_"); !strings.HasPrefix(base, wanted) {
+				continue
+			}
+			if path, err := filepath.Rel(dir, filepath.Join(info, "METADATA")); err == nil {
+				about = metadataOf(string(readIn(root, path)))
+			}
+		}
+	}
+	return about
+}
+
+// metadataOf reads the headers of a Python package.
+func metadataOf(text string) (about aboutPackage) {
+	head, _, _ := strings.Cut(text, "\n\n")
+	for line := range strings.Lines(head) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		switch value = strings.TrimSpace(value); {
+		case name == "License-Expression", name == "License" && about.Licence == "" && value != "UNKNOWN":
+			about.Licence = value
+		case name == "Summary":
+			about.Description = value
+		case name == "Home-page" && about.Source == "":
+			about.Source = value
+		case name == "Project-URL":
+			if label, address, found := strings.Cut(value, ", "); found && slices.Contains([]string{"repository", "source", "homepage", "github"}, strings.ToLower(label)) {
+				about.Source = address
+			}
+		}
+	}
+	return about
+}
+
+func readIn(root *os.Root, path string) []byte {
+	f, err := root.Open(filepath.FromSlash(path))
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	data, _ := io.ReadAll(io.LimitReader(f, maxAbout)) // what is cut short is not known
+	return data
+}
+
+// confirm asks for a yes.
+func (a *app) confirm(ctx context.Context, prompt string) (bool, error) {
+	typed, err := a.person.Line(ctx, prompt)
+	if err != nil {
+		return false, err
+	}
+	word := strings.ToLower(strings.TrimSpace(typed))
+	return word == "y" || word == "yes", nil
+}
+
+// agreed asks whether it is to be done. What looks harmful is done unasked only for who is sure.
+func (w *addition) agreed(ctx context.Context, prompt string) (bool, error) {
+	found := worst(w.dry.findings)
+	switch {
+	case w.flags.yes && len(found) > 0 && !w.flags.sure:
+		return false, &connectError{fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, count(len(found), "warning"), found[0].Why)}
+	case w.flags.yes:
+		return true, nil
+	case !w.app.asks():
+		return false, usagef("nobody can be asked here; --yes adds what is shown")
+	}
+	agreed, err := w.app.confirm(ctx, prompt)
+	if err == nil && !agreed {
+		w.app.out.Printf("Nothing was changed.\n")
+	}
+	return agreed, err
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/listfile"
+)
+
+// write makes what was agreed to hold: approvals and secrets first, as they alone change nothing, then the lock and the configuration together.
+func (w *addition) write(ctx context.Context) error {
+	if err := noteLock(w.configuration); err != nil {
+		return err
+	}
+	if err := w.keepSecrets(ctx); err != nil {
+		return err
+	}
+	if err := approveAll(w.name, w.dry.definitions); err != nil {
+		return err
+	}
+	locked := w.lockedServer()
+	err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Locked: locked, Edit: func(data []byte) ([]byte, error) {
+		return config.AddServer(data, w.name, w.written)
+	}})
+	if err != nil {
+		return err
+	}
+	if w.locked != nil { // junction remove in another process could have taken it for unused meanwhile
+		store, err := w.app.locks.store()
+		if err == nil {
+			_, err = store.Install(ctx, w.locked)
+		}
+		if err != nil {
+			return notInstalled(err)
+		}
+	}
+	w.app.consentTo(w.configuration, w.name)
+	w.app.out.Printf("Added %q to %s.\n", w.name, shortened(w.configuration))
+	if w.dry.login {
+		w.app.out.Printf("It wants a login: junction login %s\n", shellWord(w.name))
+	}
+	return nil
+}
+
+// lockedServer is what is locked of it.
+func (w *addition) lockedServer() *install.LockedServer {
+	l := &install.LockedServer{Replaces: w.words(), Package: w.locked, Definitions: lockedDefinitions(w.dry.definitions), Name: w.server.Name, Source: w.sourceURL(aboutPackage{})}
+	if w.locked != nil && l.Source == "" {
+		l.Source = readAbout(w.locked, w.program.Dir).Source
+	}
+	if w.entry != nil {
+		l.Registry = w.entry.Source
+	}
+	return l
+}
+
+// change changes a configuration and its lock, one process at a time.
+func (a *app) change(ctx context.Context, c install.Change) error {
+	mutex, err := stateFile("install.mutex")
+	if err != nil {
+		return err
+	}
+	c.Mutex = mutex
+	defer a.locks.forget(c.Configuration)
+	if err := c.Apply(ctx); err != nil {
+		return &connectError{err}
+	}
+	return nil
+}
+
+// consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
+func (a *app) consentTo(configuration, name string) {
+	file, err := config.Load(configuration, config.Options{})
+	if err != nil {
+		return // which whoever starts it says
+	}
+	if d, found := file.Server(name); found && d.Project {
+		_ = a.changeConsents(func(said map[string]bool) { said[a.consentKey(entry{name: name, definition: d})] = true }) // else it is asked again
+	}
+}
+
+// knownLocks are the files whose packages are in the cache.
+func knownLocks() (*listfile.File[string], error) {
+	path, err := stateFile("locks.json")
+	if err != nil {
+		return nil, err
+	}
+	list, err := listfile.Open(path, "the list of locks", func(path string) string { return path })
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return list, nil
+}
+
+// noteLock remembers that the cache has packages of the lock beside a configuration, so that nobody takes them for unused.
+func noteLock(configuration string) error {
+	list, err := knownLocks()
+	if err != nil {
+		return err
+	}
+	path := install.LockPath(realPath(configuration))
+	if all, err := list.All(); err == nil && slices.Contains(all, path) {
+		return nil
+	}
+	err = list.Change(context.Background(), func(all []string) ([]string, error) {
+		all = slices.DeleteFunc(all, func(other string) bool {
+			_, err := os.Stat(filepath.Dir(other))
+			return other == path || os.IsNotExist(err)
+		})
+		return append(all, path), nil
+	})
+	if err != nil {
+		return &connectError{fmt.Errorf("note which locks there are: %w", err)}
+	}
+	return nil
+}
+
+// inUse are all packages that some lock of this person has.
+func inUse() (keep []*install.Locked, err error) {
+	list, err := knownLocks()
+	if err != nil {
+		return nil, err
+	}
+	paths, err := list.All()
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	for _, path := range paths {
+		lock, err := install.ReadLock(path)
+		if err != nil {
+			return nil, &connectError{err} // nothing is removed that it may need
+		}
+		for _, s := range lock.Servers {
+			for ; s != nil; s = s.Next {
+				if s.Package != nil {
+					keep = append(keep, s.Package)
+				}
+			}
+		}
+	}
+	return keep, nil
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+// An auditedServer is a locked server with what is known against its packages.
+type auditedServer struct {
+	Server          string          `json:"server"`
+	Package         string          `json:"package"`
+	Version         string          `json:"version"`
+	Vulnerabilities []vulnerability `json:"vulnerabilities"`
+	Error           string          `json:"error,omitempty"` // why nobody could be asked
+}
+
+// A vulnerability is one of a package, or of one that it needs.
+type vulnerability struct {
+	Package  string `json:"package"`
+	Version  string `json:"version,omitempty"`
+	ID       string `json:"id,omitempty"`
+	Severity string `json:"severity,omitempty"`
+	Title    string `json:"title,omitempty"`
+	FixedIn  string `json:"fixedIn,omitempty"`
+}
+
+func (a *app) auditDepsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit-deps [NAME...]",
+		Short: "List known vulnerabilities of locked servers and what they need",
+		Long: `Ask the package managers' own commands, such as npm audit, for known vulnerabilities of the
+servers that junction.lock has, and of all packages that those need.
+
+Exit codes:
+  0    none is known
+  1    some are
+  3    something could not be audited, and of the rest none is known
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestLocked,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.auditDeps(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print one object")
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) auditDeps(ctx context.Context, names []string) error {
+	locked, failed, err := a.lockedEntries(names)
+	if err != nil {
+		return err
+	}
+	store, err := a.locks.store()
+	if err != nil {
+		return err
+	}
+	all, found, unknown := []auditedServer{}, 0, 0
+	for _, l := range locked {
+		p := l.locked.Package
+		if p == nil {
+			continue
+		}
+		one := auditedServer{Server: l.name, Package: p.Type + ":" + p.Name, Version: p.Version, Vulnerabilities: []vulnerability{}}
+		a.screen.Transient("auditing " + l.name)
+		known, err := store.Audit(ctx, p)
+		a.screen.Transient("")
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			unknown++
+			one.Error = once(plainText(err))
+			if !errors.Is(err, install.ErrNoAudit) {
+				one.Error = "could not be audited: " + one.Error
+			}
+		}
+		for _, v := range known {
+			one.Vulnerabilities = append(one.Vulnerabilities, vulnerability(v))
+		}
+		found += len(known)
+		all = append(all, one)
+	}
+	if err := a.showAudited(all, found); err != nil {
+		return err
+	}
+	switch {
+	case found > 0:
+		return errToolFailed
+	case unknown > 0 || failed:
+		return errReported
+	}
+	return nil
+}
+
+func (a *app) showAudited(all []auditedServer, found int) error {
+	if a.flags.json {
+		return a.printObject(map[string][]auditedServer{"servers": all})
+	}
+	var rows [][]string
+	for _, s := range all {
+		if s.Error != "" {
+			a.screen.Printf("junction: server %q: %s\n", s.Server, plaintext.Line(s.Error, maxReason))
+		}
+		slices.SortStableFunc(s.Vulnerabilities, func(a, b vulnerability) int { return cmp.Compare(a.Package, b.Package) })
+		for _, v := range s.Vulnerabilities {
+			fixed := "no fix is known"
+			if v.FixedIn != "" {
+				fixed = "fixed in " + v.FixedIn
+			}
+			row := []string{s.Server, strings.TrimSpace(v.Package + " " + v.Version), v.Severity, v.ID, v.Title + " (" + fixed + ")"}
+			for i := range row {
+				row[i] = plaintext.Line(row[i], maxReason)
+			}
+			rows = append(rows, row)
+		}
+	}
+	if len(rows) > 0 {
+		a.out.Printf("%s", terminal.Table(rows, 0, lineWidth(a.out)))
+	}
+	a.out.Printf("%s of %s.\n", count(found, "known problem"), count(len(all), "locked package"))
+	return nil
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+// A lockedEntry is a server of the configuration that is locked.
+type lockedEntry struct {
+	entry
+	locked *install.LockedServer
+}
+
+// lockedEntries are the servers that are locked, or those with these names. Those whose entries are not what was locked are said, and
+// failed reports that there are some.
+func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err error) {
+	set, entries, err := a.servers()
+	if err != nil {
+		return nil, false, err
+	}
+	a.reportProblems(set)
+	for _, e := range entries {
+		if len(names) > 0 && !slices.Contains(names, e.name) || e.definition == nil {
+			continue
+		}
+		locked, err := a.locked(e.definition)
+		if err != nil {
+			failed = true
+			a.screen.Printf("junction: %s\n", once(plainText(err)))
+		}
+		if locked != nil {
+			all = append(all, lockedEntry{e, locked})
+		}
+	}
+	for _, name := range names {
+		if !failed && !slices.ContainsFunc(all, func(l lockedEntry) bool { return l.name == name }) {
+			if _, err := find(name, set, entries); err != nil {
+				return nil, false, err
+			}
+			return nil, false, &connectError{fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, shellWord(name))}
+		}
+	}
+	return all, failed, nil
+}
+
+// suggestLocked completes names of servers, any number of them.
+func (a *app) suggestLocked(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	names, directive := a.suggestServers(cmd, nil, typed)
+	return slices.DeleteFunc(names, func(line string) bool {
+		name, _, _ := strings.Cut(line, "\t")
+		return slices.Contains(args, name)
+	}), directive
+}
+
+// outdated is what registries say of a locked server today.
+type outdated struct {
+	Server     string `json:"server"`
+	Package    string `json:"package"`
+	Locked     string `json:"locked"`
+	Newest     string `json:"newest,omitempty"`
+	Deprecated string `json:"deprecated,omitempty"`
+	Pulled     bool   `json:"pulled,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+func (a *app) outdatedCommand() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "outdated [NAME...]",
+		Short: "List locked servers that have newer versions, or were pulled or deprecated",
+		Long: `Ask the package registries about the servers that junction.lock has, and list those that have
+a newer version, and those whose version was pulled or deprecated. junction upgrade changes them.
+
+Exit codes:
+  0    done, whatever was found
+  3    a registry could not be asked; the others were
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestLocked,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.outdated(cmd.Context(), args, all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "list those that are up to date, too")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print one object")
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) outdated(ctx context.Context, names []string, all bool) error {
+	locked, failed, err := a.lockedEntries(names)
+	if err != nil {
+		return err
+	}
+	store, err := a.locks.store()
+	if err != nil {
+		return err
+	}
+	list := []outdated{}
+	for _, l := range locked {
+		p := l.locked.Package
+		if p == nil {
+			continue
+		}
+		one := outdated{Server: l.name, Package: p.Type + ":" + p.Name, Locked: p.Version}
+		a.screen.Transient("asking about " + l.name)
+		advice, err := store.Advice(ctx, p)
+		a.screen.Transient("")
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if one.Newest, one.Deprecated, one.Pulled = advice.Newest, advice.Deprecated, advice.Pulled; err != nil {
+			one.Error, failed = once(plainText(err)), true
+		}
+		if all || err != nil || one.Pulled || one.Deprecated != "" || one.Newest != "" && one.Newest != one.Locked {
+			list = append(list, one)
+		}
+	}
+	if err := a.showOutdated(list, len(locked), failed); err != nil {
+		return err
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+func (a *app) showOutdated(list []outdated, locked int, failed bool) error {
+	if a.flags.json {
+		return a.printObject(map[string][]outdated{"servers": list})
+	}
+	switch {
+	case locked == 0 && failed:
+		return nil
+	case locked == 0:
+		a.out.Printf("Nothing is locked: junction add adds servers that are, and junction upgrade NAME locks one that is there.\n")
+		return nil
+	case len(list) == 0:
+		a.out.Printf("All of %s are the newest.\n", count(locked, "locked server"))
+		return nil
+	}
+	rows := [][]string{{"server", "package", "locked", "newest", ""}}
+	for _, o := range list {
+		note := ""
+		switch {
+		case o.Error != "":
+			note = "not known: " + o.Error
+		case o.Pulled:
+			note = "PULLED by its author or registry"
+		case o.Deprecated != "":
+			note = "deprecated: " + o.Deprecated
+		}
+		row := []string{o.Server, o.Package, o.Locked, o.Newest, note}
+		for i := range row {
+			row[i] = plaintext.Line(row[i], maxReason)
+		}
+		rows = append(rows, row)
+	}
+	a.out.Printf("%s", terminal.Table(rows, 0, lineWidth(a.out)))
+	return nil
+}
+
+func (a *app) installCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "install [NAME...]",
+		Short: "Install everything that junction.lock has, exactly so",
+		Long: `Install the servers that junction.lock has, or those that are named: exactly these bytes, which are
+checked. An entry of the configuration that says something else than the lock is an error. It is for
+a machine that is new, such as one of CI; junction up --frozen then starts what is installed only.
+
+Exit codes:
+  0    all is installed
+  3    something is not
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestLocked,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.installAll(cmd.Context(), args) },
+	}
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) installAll(ctx context.Context, names []string) error {
+	locked, failed, err := a.lockedEntries(names)
+	if err != nil {
+		return err
+	}
+	store, err := a.locks.store()
+	if err != nil {
+		return err
+	}
+	installed := 0
+	for _, l := range locked {
+		p := l.locked.Package
+		if p == nil {
+			continue
+		}
+		if err := noteLock(l.definition.Source); err != nil {
+			return err
+		}
+		_, err := store.Open(p)
+		was := "is there"
+		if errors.Is(err, install.ErrNotInstalled) {
+			was = "is installed"
+			a.screen.Transient("installing " + l.name)
+			_, err = store.Install(ctx, p)
+			a.screen.Transient("")
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			failed = true
+			a.screen.Printf("junction: server %q: %s\n", l.name, once(plainText(err)))
+			continue
+		}
+		installed++
+		a.out.Printf("%s: %s %s %s\n", l.name, p.Type+":"+plaintext.Line(p.Name, 200), plaintext.Line(p.Version, 60), was)
+	}
+	if failed {
+		return errReported
+	}
+	if installed == 0 {
+		a.out.Printf("No server here has a locked package.\n")
+	}
+	return nil
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/install"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) removeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "remove NAME...",
+		Short: "Take servers out of the configuration, its lock, and the cache",
+		Long: `Take the entries of servers out of the files that define them, and out of junction.lock beside
+those; what was approved of them is forgotten, and packages that no lock has any more are
+removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
+an entry names are said.
+
+Exit codes:
+  0    done
+  2    the command line is wrong
+  3    no such server, or a file cannot be changed
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestLocked,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s: NAME is missing; junction list shows which servers there are", cmd.CommandPath())
+			}
+			return a.remove(cmd.Context(), args)
+		},
+	}
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) remove(ctx context.Context, names []string) error {
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		e, err := find(name, set, entries)
+		if err != nil {
+			return err
+		}
+		if e.definition == nil {
+			return &connectError{fmt.Errorf("server %q ships with junction; there is no entry to remove", name)}
+		}
+		if err := a.removeOne(ctx, e); err != nil {
+			return err
+		}
+	}
+	keep, err := inUse()
+	if err != nil {
+		return err
+	}
+	store, err := a.locks.store()
+	if err != nil {
+		return err
+	}
+	freed, err := store.Prune(ctx, keep, 0)
+	if err != nil {
+		return &connectError{fmt.Errorf("the configuration is changed, and the cache could not be cleared: %w", err)}
+	}
+	if freed > 0 {
+		a.out.Printf("The cache is %s smaller.\n", show.Size(freed))
+	}
+	return nil
+}
+
+// removeOne removes an entry. Its lock is changed where there is one.
+func (a *app) removeOne(ctx context.Context, e entry) error {
+	path := realPath(e.definition.Source)
+	edit := func(data []byte) ([]byte, error) { return config.RemoveServer(data, e.name) }
+	change := install.Change{Configuration: path, Name: e.name, Words: e.definition.Words(), Edit: edit}
+	if err := a.change(ctx, change); err != nil {
+		return err
+	}
+	p, err := pins()
+	if err != nil {
+		return err
+	}
+	if slices.Contains(p.Servers(), e.name) {
+		p.Forget(e.name)
+		if err := p.Save(); err != nil {
+			return &connectError{err}
+		}
+	}
+	a.out.Printf("Removed %q from %s.\n", e.name, shortened(path))
+	for _, variable := range e.definition.Variables() {
+		if name, is := strings.CutPrefix(variable, "secret:"); is {
+			a.out.Printf("Its secret %s is still kept: junction secret remove %s\n", name, shellWord(name))
+		}
+	}
+	return nil
+}

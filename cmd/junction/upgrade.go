@@ -1,0 +1,360 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/registry"
+	"github.com/spf13/cobra"
+)
+
+// maxDiffLines is how many lines of the difference of one definition are shown.
+const maxDiffLines = 40
+
+func (a *app) upgradeCommand() *cobra.Command {
+	var f addFlags
+	cmd := &cobra.Command{
+		Use:   "upgrade [NAME...]",
+		Short: "Install newer versions of locked servers, after showing what changes",
+		Long: `Install the newest version of servers that junction.lock has, or of those that are named. Each
+is started once, and what it defines is shown beside what you approved, before anything is
+changed. What fails leaves the configuration and the lock as they were.
+
+A server that is named and not locked, or whose entry was changed by hand, is locked as its
+entry says: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION.
+
+Exit codes:
+  0    done, or nothing is newer, or the answer was no
+  2    the command line is wrong, or nobody can be asked
+  3    one could not be upgraded; the others were
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestLocked,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.upgrade(cmd.Context(), args, f) },
+	}
+	cmd.Flags().BoolVar(&f.sure, "sure", false, "upgrade although something looks harmful")
+	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
+	yesFlag(cmd.Flags(), &f.yes)
+	a.configFlags(cmd.Flags())
+	cmd.Flags().DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
+	return cmd
+}
+
+func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	a.reportProblems(set)
+	chosen := entries
+	if len(names) > 0 {
+		chosen = nil
+		for _, name := range names {
+			e, err := find(name, set, entries)
+			if err != nil {
+				return err
+			}
+			chosen = append(chosen, e)
+		}
+	}
+	failed, seen := false, 0
+	for _, e := range chosen {
+		if e.definition == nil {
+			if len(names) > 0 {
+				return &connectError{fmt.Errorf("server %q ships with junction, and is upgraded with it", e.name)}
+			}
+			continue
+		}
+		done, err := a.upgradeOne(ctx, e, f, len(names) > 0)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if done {
+			seen++
+		}
+		if errors.As(err, new(*usageError)) {
+			return err
+		}
+		if err != nil {
+			failed = true
+			a.screen.Printf("junction: %s\n", once(plainText(err)))
+		}
+	}
+	switch {
+	case failed:
+		return errReported
+	case seen == 0:
+		a.out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
+	}
+	return nil
+}
+
+// upgradeOne upgrades one server; done is false where it is not locked and nobody named it.
+func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (done bool, err error) {
+	d := e.definition
+	lock, err := a.locks.of(d.Source)
+	if err != nil {
+		return true, err
+	}
+	before, mismatch := lock.Find(e.name, d.Words())
+	if before == nil && mismatch == nil && !named {
+		return false, nil
+	}
+	w := &addition{app: a, flags: f, name: e.name, configuration: realPath(d.Source), server: &registry.Server{Name: e.name}, secrets: map[string]string{}}
+	if before != nil {
+		w.server.Name = before.Name
+		w.server.Repository = &registry.Repository{URL: before.Source}
+	}
+	if w.before, err = os.ReadFile(w.configuration); err != nil {
+		return true, err
+	}
+	if d.Kind != config.Stdio {
+		return true, w.relock(ctx, d, before)
+	}
+	words, p, err := w.wanted(d, before)
+	if err != nil {
+		return true, err
+	}
+	w.pkg = &registry.Package{RegistryType: p.Type, Identifier: p.Name, Version: p.Version}
+	store, err := a.locks.store()
+	if err != nil {
+		return true, err
+	}
+	a.screen.Transient("resolving " + plaintext.Line(p.Name, 80))
+	defer a.screen.Transient("")
+	if w.locked, err = store.Resolve(ctx, p); err != nil {
+		return true, fmt.Errorf("server %q: %w", e.name, notInstalled(err))
+	}
+	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && before.Package.Integrity == w.locked.Integrity {
+		a.out.Printf("%s %s is the newest.\n", e.name, plaintext.Line(w.locked.Version, 60))
+		return true, nil
+	}
+	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version {
+		return true, fmt.Errorf("server %q: %s %s %w: %s was locked, and its registry has %s now; nothing was changed", e.name, p.Name, w.locked.Version, install.ErrIntegrity, before.Package.Integrity, w.locked.Integrity)
+	}
+	if w.program, err = store.Install(ctx, w.locked); err != nil {
+		return true, fmt.Errorf("server %q: %w", e.name, notInstalled(err))
+	}
+	if advice, err := store.Advice(ctx, w.locked); err == nil && advice.Deprecated != "" {
+		w.notes = append(w.notes, "deprecated: "+plaintext.Line(advice.Deprecated, maxReason))
+	}
+	now := install.CommandLine(e.name, w.locked)
+	edit := func(data []byte) ([]byte, error) { return config.ReplaceWords(data, e.name, words, now) }
+	return true, w.replace(ctx, d, before, edit)
+}
+
+// wanted is the package that a server is to be upgraded to, and the words of its entry that stand for it.
+func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (words []string, p install.Package, err error) {
+	if before != nil {
+		p = before.Package.Package
+		if slices.Contains([]string{install.NPM, install.PyPI, install.Cargo, install.NuGet}, p.Type) {
+			p.Version = ""
+		}
+		p.Scripts = p.Scripts || w.flags.scripts
+		return before.Replaces, p, nil
+	}
+	p, n := packageOfWords(d.Words())
+	if n == 0 {
+		return nil, p, fmt.Errorf("server %q: %s is no command line of npx, uvx or dnx, so it is not known which package it is; junction remove and junction add make an entry that is locked", w.name, d)
+	}
+	p.Scripts = w.flags.scripts
+	return d.Words()[:n], p, nil
+}
+
+// packageOfWords is the package that a command line starts, and how many words say so; 0 if it starts none.
+func packageOfWords(words []string) (p install.Package, n int) {
+	if len(words) < 2 {
+		return p, 0
+	}
+	switch words[0] {
+	case "npx":
+		p.Type = install.NPM
+	case "uvx":
+		p.Type = install.PyPI
+	case "dnx":
+		p.Type = install.NuGet
+	default:
+		return p, 0
+	}
+	spec, i := "", 1
+	for ; i < len(words) && strings.HasPrefix(words[i], "-"); i++ {
+		name, value, inline := strings.Cut(words[i], "=")
+		switch {
+		case name == "-y" || name == "--yes" || name == "--quiet" || name == "-q":
+			continue
+		case (p.Type == install.NPM && (name == "-p" || name == "--package") || p.Type == install.PyPI && name == "--from") && spec == "":
+			if !inline {
+				if i++; i == len(words) {
+					return p, 0
+				}
+				value = words[i]
+			}
+			spec = value
+		default:
+			return p, 0
+		}
+	}
+	if i == len(words) {
+		return p, 0
+	}
+	if spec == "" {
+		spec = words[i]
+	} else {
+		p.Bin = words[i]
+	}
+	n = i + 1
+	if p.Type == install.NuGet && n < len(words) && words[n] == "--yes" {
+		n++
+	}
+	if strings.ContainsAny(spec, "${:") { // a variable, an address, a tag
+		return p, 0
+	}
+	p.Name = spec
+	if before, after, found := strings.Cut(spec, "=="); found && p.Type == install.PyPI {
+		p.Name, p.Version = before, after
+	} else if at := strings.LastIndexByte(spec, '@'); at > 0 {
+		p.Name, p.Version = spec[:at], spec[at+1:]
+	}
+	if p.Version == "latest" {
+		p.Version = ""
+	}
+	if strings.ContainsAny(p.Version, "^~<>*=| ") || strings.ContainsAny(p.Name, "[]<>= ") {
+		return p, 0
+	}
+	return p, n
+}
+
+// relock locks what a server with a URL defines now.
+func (w *addition) relock(ctx context.Context, d *config.Definition, before *install.LockedServer) error {
+	w.written.URL = d.Words()[0]
+	return w.replace(ctx, d, before, func(data []byte) ([]byte, error) { return data, nil })
+}
+
+// replace starts what the server becomes, shows the difference, and writes it if the person agrees.
+func (w *addition) replace(ctx context.Context, d *config.Definition, before *install.LockedServer, edit func([]byte) ([]byte, error)) error {
+	data, err := edit(w.before)
+	if err != nil {
+		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
+	}
+	w.app.screen.Transient("starting " + w.name)
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.secretOf})
+	w.app.screen.Transient("")
+	if err != nil {
+		return err
+	}
+	defer w.dry.close()
+	if err := w.showChange(before); err != nil {
+		return err
+	}
+	if agreed, err := w.agreed(ctx, "Change it? [y]es, [N]o > "); err != nil || !agreed {
+		return err
+	}
+	locked := w.lockedServer()
+	if before != nil {
+		locked.Sandbox, locked.Name, locked.Registry = before.Sandbox, before.Name, before.Registry
+	}
+	if err := noteLock(w.configuration); err != nil {
+		return err
+	}
+	was, err := approvedOf(w.name)
+	if err != nil {
+		return err
+	}
+	if err := approveAll(w.name, w.dry.definitions); err != nil {
+		return err
+	}
+	if err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: d.Words(), Locked: locked, Edit: edit}); err != nil {
+		return errors.Join(err, approveAll(w.name, was))
+	}
+	w.app.consentTo(w.configuration, w.name)
+	if w.locked != nil {
+		w.app.out.Printf("%s is %s now.\n", w.name, plaintext.Line(w.locked.Version, 60))
+	} else {
+		w.app.out.Printf("%s is locked as it is now.\n", w.name)
+	}
+	return nil
+}
+
+// approvedOf is what is approved of a server.
+func approvedOf(name string) ([]guard.Definition, error) {
+	p, err := pins()
+	if err != nil {
+		return nil, err
+	}
+	return p.Approved(name), nil
+}
+
+// showChange shows what the upgrade changes: version, dependencies and definitions.
+func (w *addition) showChange(before *install.LockedServer) error {
+	out := w.app.out
+	switch {
+	case w.locked == nil:
+		out.Printf("%s at %s\n", w.name, plaintext.Line(w.written.URL, 300))
+	case before == nil || before.Package == nil:
+		out.Printf("%s is locked: %s %s %s\n", w.name, w.locked.Type, plaintext.Line(w.locked.Name, 200), plaintext.Line(w.locked.Version, 60))
+	default:
+		out.Printf("%s %s becomes %s (%s %s)\n", w.name, plaintext.Line(before.Package.Version, 60), plaintext.Line(w.locked.Version, 60), w.locked.Type, plaintext.Line(w.locked.Name, 200))
+	}
+	if w.locked != nil && len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
+		out.Printf("  install scripts that did not run: %s\n", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason))
+	}
+	for _, note := range w.notes {
+		out.Printf("  %s\n", note)
+	}
+	approved, err := approvedOf(w.name)
+	if err != nil {
+		return err
+	}
+	w.showDefinitions(approved)
+	for _, f := range worst(w.dry.findings) {
+		out.Printf("  WARNING: %s\n", plaintext.Line(f.Why+" ("+f.Where+": "+f.Excerpt+")", maxReason))
+	}
+	return nil
+}
+
+// showDefinitions shows how definitions differ from those that were approved.
+func (w *addition) showDefinitions(approved []guard.Definition) {
+	out := w.app.out
+	old := map[string]guard.Definition{}
+	for _, d := range approved {
+		if d.Kind != guard.Command {
+			old[definitionKey(d)] = d
+		}
+	}
+	same := 0
+	for _, d := range w.dry.definitions {
+		if d.Kind == guard.Command {
+			continue
+		}
+		key := definitionKey(d)
+		was, known := old[key]
+		delete(old, key)
+		switch {
+		case !known:
+			out.Printf("  new      %s\n", plaintext.Line(key, 200))
+		case was.Hash() == d.Hash():
+			same++
+		default:
+			out.Printf("  changed  %s\n", plaintext.Line(key, 200))
+			lines := strings.Split(strings.TrimRight(guard.Diff(was, d), "\n"), "\n")
+			for _, line := range lines[:min(len(lines), maxDiffLines)] {
+				out.Printf("             %s\n", plaintext.Unbroken(line))
+			}
+			if more := len(lines) - maxDiffLines; more > 0 {
+				out.Printf("             (%d more lines)\n", more)
+			}
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(old)) {
+		out.Printf("  gone     %s\n", plaintext.Line(key, 200))
+	}
+	out.Printf("  %s as it was approved\n", count(same, "definition"))
+}

@@ -1,0 +1,341 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	json2 "github.com/go-json-experiment/json"
+
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+const (
+	// LockName is the name of the file that stands beside a configuration, and says what its servers are to the byte.
+	LockName = "junction.lock"
+
+	lockVersion = 1
+	// maxLockFile is how many bytes the file may have.
+	maxLockFile = 64 << 20
+	// maxLockServers is how many servers it may have.
+	maxLockServers = 1_000
+	// maxLockWords is how many words a command line in it may have.
+	maxLockWords = 256
+	// maxLockDefinitions is how many definitions of one server it may have.
+	maxLockDefinitions = 10_000
+)
+
+// ErrNotReplaced says that the entry of a server in a configuration is not the one that was locked.
+var ErrNotReplaced = errors.New("has another command line than was locked")
+
+// A Lock is the file junction.lock.
+type Lock struct {
+	Version int                      `json:"version"`
+	Servers map[string]*LockedServer `json:"servers"`
+}
+
+// A LockedServer says what a server of the configuration beside it is.
+type LockedServer struct {
+	// Replaces are the first words of the command line in the configuration, which stand for Package; of a server with a URL it is that.
+	Replaces []string `json:"replaces,omitempty"`
+	Package  *Locked  `json:"package,omitempty"` // nil for one with a URL
+	// Definitions are the hashes of what the server defined when it was reviewed, as "tool NAME" and "prompt NAME".
+	Definitions map[string]string `json:"definitions,omitempty"`
+	Sandbox     *sandbox.Profile  `json:"sandbox,omitempty"` // nil: it is not confined
+	Name        string            `json:"name,omitempty"`    // in its registry of servers
+	Registry    string            `json:"registry,omitempty"`
+	Source      string            `json:"source,omitempty"` // the address of its source code, as its author says
+	// Next is what the server becomes: it stands here only while the configuration changes, and counts if that begins with its words.
+	Next *LockedServer `json:"next,omitempty"`
+}
+
+// LockPath is where the lock of a configuration file is.
+func LockPath(configuration string) string {
+	return filepath.Join(filepath.Dir(configuration), LockName)
+}
+
+// ReadLock reads a lock; one that is not there has no servers. What cannot be read, or says what no lock says, is an error: nothing may be
+// started without what it says.
+func ReadLock(path string) (*Lock, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return &Lock{Version: lockVersion, Servers: map[string]*LockedServer{}}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the lock: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxLockFile+1))
+	if err != nil {
+		return nil, fmt.Errorf("read the lock: %w", err)
+	}
+	l, err := parseLock(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be used (%w); take it from version control, or move it away and lock its servers anew with junction upgrade", path, err)
+	}
+	return l, nil
+}
+
+func parseLock(text []byte) (*Lock, error) {
+	if len(text) > maxLockFile {
+		return nil, fmt.Errorf("it has more than %d MiB", maxLockFile>>20)
+	}
+	l := new(Lock)
+	if err := json2.Unmarshal(text, l, json2.RejectUnknownMembers(true)); err != nil {
+		var version struct {
+			Version int `json:"version"`
+		}
+		if json2.Unmarshal(text, &version) == nil && version.Version > lockVersion {
+			return nil, fmt.Errorf("it has version %d, which this junction does not know: use a newer one", version.Version)
+		}
+		return nil, err
+	}
+	switch {
+	case l.Version != lockVersion:
+		return nil, fmt.Errorf("it has version %d, and this junction knows %d", l.Version, lockVersion)
+	case len(l.Servers) > maxLockServers:
+		return nil, fmt.Errorf("it has more than %d servers", maxLockServers)
+	}
+	if l.Servers == nil {
+		l.Servers = map[string]*LockedServer{}
+	}
+	for name, s := range l.Servers {
+		if err := s.check(name); err != nil {
+			return nil, fmt.Errorf("server %q: %w", name, err)
+		}
+	}
+	return l, nil
+}
+
+// check refuses what no lock that was written here says.
+func (s *LockedServer) check(name string) error {
+	if s == nil {
+		return errors.New("it says nothing")
+	}
+	if s.Next != nil {
+		if s.Next.Next != nil {
+			return errors.New("what it becomes becomes something else")
+		}
+		if err := s.Next.check(name); err != nil {
+			return err
+		}
+		if len(s.Replaces) == 0 && s.Package == nil {
+			return nil // it is about to be added
+		}
+	}
+	words := slices.Clone(s.Replaces)
+	if len(s.Replaces) == 0 {
+		return errors.New(`"replaces" is missing`)
+	}
+	if len(s.Definitions) > maxLockDefinitions {
+		return fmt.Errorf("it has more than %d definitions", maxLockDefinitions)
+	}
+	if p := s.Package; p != nil {
+		if len(p.Program) == 0 || p.Type == "" || p.Name == "" {
+			return errors.New(`"package" has no type, no name or no program`)
+		}
+		words = append(words, p.Program...)
+		if want := CommandLine(name, p); !slices.Equal(want, s.Replaces) {
+			return fmt.Errorf("it has %q stand for %s %s %s, which would be %q", s.Replaces, p.Type, p.Name, p.Version, want)
+		}
+	} else if len(s.Replaces) != 1 || !strings.HasPrefix(s.Replaces[0], "https://") && !strings.HasPrefix(s.Replaces[0], "http://") {
+		return errors.New(`it has no "package", and what it replaces is no URL`)
+	}
+	if len(words) > maxLockWords {
+		return fmt.Errorf("its command line has more than %d words", maxLockWords)
+	}
+	for _, word := range words {
+		if word == "" || strings.ContainsRune(word, 0) {
+			return errors.New("a word of its command line is empty or holds a zero byte")
+		}
+	}
+	return nil
+}
+
+// Find is what is locked of the server whose entry has these words, the first of which may be its program or its URL. It is nil if nothing is,
+// and the error is ErrNotReplaced where something else is.
+func (l *Lock) Find(name string, words []string) (*LockedServer, error) {
+	s := l.Servers[name]
+	if s == nil {
+		return nil, nil
+	}
+	for _, one := range []*LockedServer{s, s.Next} {
+		if one != nil && len(one.Replaces) > 0 && len(words) >= len(one.Replaces) && slices.Equal(words[:len(one.Replaces)], one.Replaces) {
+			return one, nil
+		}
+	}
+	if len(s.Replaces) == 0 {
+		return nil, nil // it was never added
+	}
+	return nil, fmt.Errorf("server %q: its entry %w: that is %s", name, ErrNotReplaced, strings.Join(s.Replaces, " "))
+}
+
+// encode is the file: the same for the same lock, on every machine.
+func (l *Lock) encode() ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(l); err != nil {
+		return nil, err
+	}
+	if _, err := parseLock(b.Bytes()); err != nil { // what could not be read again is not written
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+func (l *Lock) write(path string) error {
+	text, err := l.encode()
+	if err == nil {
+		err = filelock.Replace(path, text, 0o644) // it holds no secret, and is to be in version control
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// A Change changes an entry of a configuration together with what is locked of it.
+type Change struct {
+	Configuration string // the file, which may not be there yet
+	Mutex         string // a file that is locked meanwhile, the same for all changes
+	Name          string // of the server
+	// Words are those of its entry now; nil if it has none.
+	Words []string
+	// Locked is what is to be locked; nil: nothing.
+	Locked *LockedServer
+	// Edit returns the new configuration, which may be the old one.
+	Edit func(data []byte) ([]byte, error)
+
+	killed func(step int) bool // for tests: whether it ends before this write, which are 1, 2 and 3
+}
+
+// Apply makes the change. Whoever is killed meanwhile leaves a configuration and a lock that belong together, the old ones or the new ones: the
+// lock is written first, and says what both configurations have; which one counts, the configuration decides. Where it fails, nothing changed.
+func (c Change) Apply(ctx context.Context) error {
+	unlock, err := filelock.Wait(ctx, c.Mutex)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	path := LockPath(c.Configuration)
+	lock, err := ReadLock(path)
+	if err != nil {
+		return err
+	}
+	old, mode, err := readConfiguration(c.Configuration)
+	if err != nil {
+		return err
+	}
+	now, err := c.Edit(old)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Configuration, err)
+	}
+	before, _ := lock.Find(c.Name, c.Words)
+	if before == nil && lock.Servers[c.Name] != nil && len(c.Words) > 0 { // somebody changed the entry; it stays refused until this is done
+		stale := *lock.Servers[c.Name]
+		stale.Next = nil
+		if before = &stale; len(stale.Replaces) == 0 {
+			before = nil
+		}
+	}
+	if before != nil {
+		before.Next = nil
+	}
+	if err := os.MkdirAll(filepath.Dir(c.Configuration), 0o700); err != nil {
+		return err
+	}
+	if c.Locked != nil {
+		both := &LockedServer{}
+		if before != nil {
+			*both = *before
+		}
+		both.Next = c.Locked
+		lock.Servers[c.Name] = both
+		if c.isKilled(1) {
+			return nil
+		}
+		if err := lock.write(path); err != nil {
+			return err
+		}
+	}
+	if c.isKilled(2) {
+		return nil
+	}
+	if !bytes.Equal(old, now) {
+		if err = writeConfiguration(c.Configuration, now, mode); err != nil {
+			return errors.Join(err, c.undo(lock, path, before))
+		}
+	}
+	if lock.Servers[c.Name] = c.Locked; c.Locked == nil {
+		delete(lock.Servers, c.Name)
+	}
+	if c.isKilled(3) {
+		return nil
+	}
+	if err := lock.write(path); err != nil && c.Locked == nil {
+		return err
+	} // else the configuration is the new one, and so is what counts of the lock
+	return nil
+}
+
+func (c Change) isKilled(before int) bool { return c.killed != nil && c.killed(before) }
+
+// undo takes what is about to be locked out of the lock.
+func (c Change) undo(lock *Lock, path string, before *LockedServer) error {
+	if lock.Servers[c.Name] = before; before == nil {
+		delete(lock.Servers, c.Name)
+	}
+	return lock.write(path)
+}
+
+func readConfiguration(path string) (data []byte, mode fs.FileMode, err error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0o600, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err = os.ReadFile(path) // which was read within its limit before
+	return data, info.Mode().Perm(), err
+}
+
+func writeConfiguration(path string, data []byte, mode fs.FileMode) error {
+	if err := filelock.Replace(path, data, mode); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// CommandLine is how a configuration names a locked package, so that any host understands it: the words that Junction replaces. A package
+// that nothing else can start is started by way of Junction.
+func CommandLine(name string, l *Locked) []string {
+	switch l.Type {
+	case "npm":
+		if l.Bin != "" {
+			return []string{"npx", "-y", "--package=" + l.Name + "@" + l.Version, l.Bin}
+		}
+		return []string{"npx", "-y", l.Name + "@" + l.Version}
+	case "pypi":
+		if l.Bin != "" {
+			return []string{"uvx", "--from", l.Name + "==" + l.Version, l.Bin}
+		}
+		return []string{"uvx", l.Name + "==" + l.Version}
+	case "nuget":
+		return []string{"dnx", l.Name + "@" + l.Version, "--yes"}
+	case "oci":
+		return []string{"docker", "run", "-i", "--rm", l.Name + "@" + l.Integrity}
+	}
+	return []string{"junction", "proxy", name}
+}

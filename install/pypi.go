@@ -1,0 +1,275 @@
+package install
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// pypi installs Python packages with the person's uv, or else with the pip of their python3, into a virtual environment.
+type pypi struct{ web *http.Client }
+
+// whichPython prints what a resolution by pip holds for.
+const whichPython = `import platform, sys; print(sys.implementation.name, "%d.%d" % sys.version_info[:2], sys.platform, platform.machine())`
+
+func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
+	want, err := wanted(p)
+	if err != nil {
+		return nil, err
+	}
+	if p.Registry, err = pypiRegistry(ctx, p.Registry); err != nil {
+		return nil, err
+	}
+	lock, err := k.lock(ctx, p, want, dir)
+	if err != nil {
+		return nil, k.explain(ctx, p, err)
+	}
+	plain, _, _ := splitExtras(p.Name)
+	i := slices.IndexFunc(lock.Requirements, func(r requirement) bool { return normal(r.Name) == normal(plain) })
+	if i < 0 {
+		return nil, errors.New("is not among what was resolved for it")
+	}
+	self := lock.Requirements[i]
+	if page, err := k.page(ctx, p, plain); err == nil && page.pulled(self.Version) {
+		return nil, fmt.Errorf("version %s %w: %s", self.Version, ErrPulled, page.why(self.Version))
+	}
+	if err := os.WriteFile(filepath.Join(dir, "self.txt"), (&pypiLock{Requirements: []requirement{self}}).text(), 0o600); err != nil {
+		return nil, err
+	}
+	// Unpacked for its programs; the download stays in the cache of pip or uv, so that installing does not repeat it.
+	site := filepath.Join(dir, "site")
+	if err := k.pip(ctx, p, dir, "install", "--target="+site, "--no-deps", "--require-hashes", "-r", "self.txt"); err != nil {
+		return nil, k.explain(ctx, p, err)
+	}
+	program, err := pypiProgram(p, plain, site)
+	if err != nil {
+		return nil, err
+	}
+	p.Version = self.Version
+	l := &Locked{Package: p, Integrity: self.Hashes[0], Program: program}
+	l.Dependencies, err = json.Marshal(lock)
+	return l, err
+}
+
+// lock resolves a requirement to exact versions with the hashes of their files.
+func (k pypi) lock(ctx context.Context, p Package, want, dir string) (*pypiLock, error) {
+	if present("uv") {
+		in := filepath.Join(dir, "wanted.in")
+		if err := os.WriteFile(in, []byte(want+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		args := []string{"pip", "compile", in, "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--quiet", "--no-python-downloads"}
+		if path, err := lookUp(python()); err == nil {
+			args = append(args, "--python", path)
+		}
+		out, err := run(ctx, command{name: "uv", args: append(args, onlyBinary(p)...), dir: dir, env: uvEnv(ctx, p), time: installTime})
+		if err != nil {
+			return nil, err
+		}
+		all, err := parseRequirements(string(out))
+		return &pypiLock{Requirements: all}, err
+	}
+	args := []string{"install", "--dry-run", "--ignore-installed", "--quiet", "--report=" + filepath.Join(dir, "report.json"), want}
+	if err := k.pip(ctx, p, dir, args...); err != nil {
+		return nil, err
+	}
+	text, err := readLimited(filepath.Join(dir, "report.json"), maxIndex)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := readReport(text)
+	if err != nil {
+		return nil, err
+	}
+	k.addHashes(ctx, p, lock)
+	here, err := run(ctx, command{name: python(), args: []string{"-c", whichPython}, time: askTime})
+	lock.For = strings.TrimSpace(string(here))
+	return lock, err
+}
+
+// readReport reads what pip install --report wrote.
+func readReport(text []byte) (*pypiLock, error) {
+	var report struct {
+		Install []struct {
+			Info struct {
+				URL     string `json:"url"`
+				Archive struct {
+					Hash   string            `json:"hash"`
+					Hashes map[string]string `json:"hashes"`
+				} `json:"archive_info"`
+			} `json:"download_info"`
+			Direct   bool `json:"is_direct"`
+			Yanked   bool `json:"is_yanked"`
+			Asked    bool `json:"requested"`
+			Metadata struct {
+				Name    string `json:"name"`
+				Version string `json:"version"`
+			} `json:"metadata"`
+		} `json:"install"`
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		return nil, fmt.Errorf("pip's report: %w", err)
+	}
+	lock := &pypiLock{}
+	for _, i := range report.Install {
+		hash := i.Info.Archive.Hashes["sha256"]
+		if old, ok := strings.CutPrefix(i.Info.Archive.Hash, "sha256="); ok && hash == "" {
+			hash = old
+		}
+		if i.Direct || hash == "" {
+			return nil, fmt.Errorf("its dependency %s comes from an address, with no hash to know it by again: only packages of an index can be locked", i.Metadata.Name)
+		}
+		if i.Yanked && i.Asked {
+			return nil, fmt.Errorf("version %s %w", i.Metadata.Version, ErrPulled)
+		}
+		lock.Requirements = append(lock.Requirements, requirement{Name: normal(i.Metadata.Name), Version: i.Metadata.Version, Hashes: []string{"sha256:" + hash}})
+	}
+	slices.SortFunc(lock.Requirements, func(a, b requirement) int { return cmp.Compare(a.Name, b.Name) })
+	return lock, nil
+}
+
+// onlyBinary keeps pip and uv from building packages, which runs their code.
+func onlyBinary(p Package) []string {
+	if p.Scripts {
+		return nil
+	}
+	return []string{"--only-binary", ":all:"}
+}
+
+// pip runs a command of pip, by uv where that is there.
+func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) error {
+	args = append(args, onlyBinary(p)...)
+	if present("uv") {
+		args = append(append([]string{"pip"}, args...), "--quiet", "--no-python-downloads", "--link-mode=copy") // a link would let who changes one change uv's cache
+		if !slices.Contains(args, "--python") {
+			if path, err := lookUp(python()); err == nil {
+				args = append(args, "--python", path)
+			}
+		}
+		_, err := run(ctx, command{name: "uv", args: args, dir: dir, env: uvEnv(ctx, p), time: installTime})
+		return err
+	}
+	args = append(args, "--no-input", "--disable-pip-version-check", "--quiet")
+	if p.Registry != "" {
+		args = append(args, "--index-url", p.Registry)
+	}
+	into := []string{"-m", "pip"}
+	if i := slices.Index(args, "--python"); i >= 0 { // pip has it before its command
+		into = append(into, args[i:i+2]...)
+		args = slices.Delete(args, i, i+2)
+	}
+	_, err := run(ctx, command{name: python(), args: append(into, args...), dir: dir, time: installTime})
+	if says(err, "No module named pip") {
+		return fmt.Errorf("pip %w: install it (apt install python3-pip, or python3 -m ensurepip), or uv (docs.astral.sh/uv)", ErrRuntime)
+	}
+	return err
+}
+
+// pypiProgram chooses as uvx does: the program with the package's name; else the only one, or the package's module.
+func pypiProgram(p Package, plain, site string) ([]string, error) {
+	var names []string
+	for _, sub := range []string{"bin", "Scripts"} {
+		entries, _ := os.ReadDir(filepath.Join(site, sub))
+		for _, e := range entries {
+			names = append(names, strings.TrimSuffix(e.Name(), ".exe"))
+		}
+	}
+	chosen := cmp.Or(p.Bin, plain)
+	i := slices.IndexFunc(names, func(name string) bool { return normal(name) == normal(chosen) })
+	module := strings.ReplaceAll(normal(chosen), "-", "_")
+	_, noModule := os.Stat(filepath.Join(site, module, "__main__.py"))
+	switch {
+	case i >= 0:
+		return []string{"./bin/python", "./bin/" + names[i]}, nil
+	case p.Bin == "" && len(names) == 1:
+		return []string{"./bin/python", "./bin/" + names[0]}, nil
+	case noModule == nil:
+		return []string{"./bin/python", "-m", module}, nil
+	case len(names) == 0:
+		return nil, errors.New("has no program that could be started: it is a library")
+	}
+	return nil, fmt.Errorf("has no program %q: say which of %s", chosen, strings.Join(names, ", "))
+}
+
+func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
+	lock, err := readPyPILock(l)
+	if err != nil {
+		return err
+	}
+	requirements := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(requirements, lock.text(), 0o600); err != nil {
+		return err
+	}
+	if _, err := run(ctx, command{name: python(), args: []string{"-m", "venv", "--without-pip", "--symlinks", dir}, dir: dir, time: askTime}); err != nil {
+		return err
+	}
+	interpreter := filepath.Join(dir, "bin", "python")
+	if runtime.GOOS == "windows" {
+		interpreter = filepath.Join(dir, "Scripts", "python.exe")
+	}
+	args := []string{"install", "--no-deps", "--require-hashes", "-r", requirements, "--python", interpreter}
+	if present("uv") {
+		args = append(args, "--compile-bytecode") // as pip does: confined, a server cannot write there
+	}
+	err = k.pip(ctx, l.Package, dir, args...)
+	if err != nil && lock.For != "" {
+		if here := pythonHere(ctx, interpreter); here != lock.For {
+			return fmt.Errorf("it was locked for %s, and here is %s: lock it again (junction upgrade), with uv for all systems: %w", lock.For, here, err)
+		}
+	}
+	if err != nil {
+		return k.explain(ctx, l.Package, err)
+	}
+	if here := pythonHere(ctx, interpreter); lock.For != "" && here != lock.For {
+		if out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "--python", interpreter, "check"}, dir: dir, time: askTime}); err != nil {
+			return fmt.Errorf("it was locked for %s, and here, %s, it needs more: %s: lock it again (junction upgrade)", lock.For, here, oneLine(string(out)))
+		}
+	}
+	return nil
+}
+
+// pythonHere is what a resolution by the interpreter's pip would hold for.
+func pythonHere(ctx context.Context, interpreter string) string {
+	out, _ := run(ctx, command{name: interpreter, args: []string{"-I", "-c", whichPython}, time: askTime})
+	return string(bytes.TrimSpace(out))
+}
+
+// program starts a script by the environment's interpreter and not by the script's first line, which names a folder that was renamed.
+func (pypi) program(l *Locked, dir string) (*Program, error) {
+	words := slices.Clone(l.Program)
+	if runtime.GOOS == "windows" {
+		for i, word := range words {
+			if name, ok := strings.CutPrefix(word, "./bin/"); ok {
+				words[i] = "./Scripts/" + name + ".exe"
+			}
+		}
+	}
+	words, err := inFolder(words, dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{Dir: dir, Argv: words, Env: map[string]string{"PYTHONDONTWRITEBYTECODE": "1"}}, nil
+}
+
+// realPython is the path of the interpreter that a virtual environment links to, or empty where there is none. A newer Python in its place would not find
+// the packages.
+func realPython(dir string) string {
+	link := filepath.Join(dir, "bin", "python")
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		return ""
+	}
+	path, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return "gone"
+	}
+	return path
+}

@@ -1,0 +1,307 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// atOnce is how many pages of an index are asked for at the same time.
+const atOnce = 8
+
+// An indexPage is what an index says of one project, in the JSON of its simple API.
+type indexPage struct {
+	Files []struct {
+		Name   string            `json:"filename"`
+		Hashes map[string]string `json:"hashes"`
+		Yanked any               `json:"yanked"` // true, or why
+	} `json:"files"`
+	Status struct {
+		Status string `json:"status"`
+		Reason string `json:"reason"`
+	} `json:"project-status"`
+}
+
+// versionOf is the version that a file is of.
+func versionOf(file string) string {
+	if wheel, ok := strings.CutSuffix(file, ".whl"); ok {
+		parts := strings.Split(wheel, "-")
+		return parts[min(1, len(parts)-1)]
+	}
+	for _, end := range []string{".tar.gz", ".zip", ".tar.bz2", ".tgz"} {
+		if plain, ok := strings.CutSuffix(file, end); ok {
+			return plain[strings.LastIndexByte(plain, '-')+1:]
+		}
+	}
+	return ""
+}
+
+// pulled reports whether all files of a version were yanked.
+func (page *indexPage) pulled(version string) bool {
+	n := 0
+	for _, f := range page.Files {
+		if versionOf(f.Name) == version {
+			n++
+			if f.Yanked == nil || f.Yanked == false {
+				return false
+			}
+		}
+	}
+	return n > 0
+}
+
+// why is what the author says of a version that was pulled.
+func (page *indexPage) why(version string) string {
+	for _, f := range page.Files {
+		if why, ok := f.Yanked.(string); ok && versionOf(f.Name) == version {
+			return oneLine(why)
+		}
+	}
+	return "the author does not say why"
+}
+
+// has reports whether there are files of a version, and whether one of them is built.
+func (page *indexPage) has(version string) (any, built bool) {
+	for _, f := range page.Files {
+		if version == "" || versionOf(f.Name) == version {
+			any = true
+			built = built || strings.HasSuffix(f.Name, ".whl")
+		}
+	}
+	return any, built
+}
+
+// page asks the index that pip is set up for, or that the package names.
+func (k pypi) page(ctx context.Context, p Package, name string) (*indexPage, error) {
+	index := p.Registry
+	if index == "" {
+		var err error
+		if index, err = pipIndex(ctx); err != nil {
+			return nil, err
+		}
+	}
+	var page indexPage
+	err := getJSON(ctx, k.web, strings.TrimRight(index, "/")+"/"+normal(name)+"/", "application/vnd.pypi.simple.v1+json", &page)
+	return &page, err
+}
+
+// addHashes adds the hashes of the other files of each version, where the index lists the one that pip chose: what is locked here can then be
+// installed on other systems.
+func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
+	if p.Registry == "" {
+		index, err := pipIndex(ctx)
+		if err != nil {
+			return // what pip chose is locked all the same
+		}
+		p.Registry = index
+	}
+	var all sync.WaitGroup
+	turns := make(chan struct{}, atOnce)
+	for i := range lock.Requirements {
+		r := &lock.Requirements[i]
+		all.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			page, err := k.page(ctx, p, r.Name)
+			if err != nil {
+				return
+			}
+			var others []string
+			known := false
+			for _, f := range page.Files {
+				hash := "sha256:" + f.Hashes["sha256"]
+				known = known || hash == r.Hashes[0]
+				if versionOf(f.Name) == r.Version && pypiHash.MatchString(hash) && hash != r.Hashes[0] {
+					others = append(others, hash)
+				}
+			}
+			if known {
+				slices.Sort(others)
+				r.Hashes = append(r.Hashes, others...)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// explain says what a failure of pip or uv means, by asking the index itself: their texts differ by version.
+func (k pypi) explain(ctx context.Context, p Package, failed error) error {
+	if says(failed, "DO NOT MATCH THE HASHES", "Hash mismatch", "hash mismatch") {
+		return fmt.Errorf("%w: %w", ErrIntegrity, failed)
+	}
+	var ran *commandError
+	if !errors.As(failed, &ran) {
+		return failed
+	}
+	plain, _, err := splitExtras(p.Name)
+	if err != nil {
+		return failed
+	}
+	page, err := k.page(ctx, p, plain)
+	if errors.Is(err, ErrNotFound) {
+		return fmt.Errorf("%w: the index has no %s", ErrNotFound, plain)
+	}
+	if err != nil {
+		return failed
+	}
+	version := p.Version
+	if !pypiVersion.MatchString(version) || version == "latest" {
+		version = ""
+	}
+	any, built := page.has(version)
+	switch {
+	case !any:
+		return fmt.Errorf("%w: the index has no version %s of it", ErrNotFound, version)
+	case !built && !p.Scripts:
+		return fmt.Errorf("%w: there is only its source, and whoever builds that runs it", ErrScripts)
+	}
+	return failed
+}
+
+// pipIndex is the index that pip is set up for.
+func pipIndex(ctx context.Context) (string, error) {
+	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL"} {
+		if index := os.Getenv(name); index != "" && present("uv") {
+			return index, nil
+		}
+	}
+	if index := pipSetting(ctx, "index-url"); index != "" {
+		return index, nil
+	}
+	return pipDefault(ctx)
+}
+
+// pipDefault is the index that pip has without any settings.
+func pipDefault(ctx context.Context) (string, error) {
+	out, err := run(ctx, command{name: python(), args: []string{"-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"}, time: askTime})
+	return strings.TrimSpace(string(out)), err
+}
+
+// pipSetting is a value of pip's configuration for install, or empty.
+func pipSetting(ctx context.Context, name string) (value string) {
+	out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "config", "list", "--disable-pip-version-check"}, time: askTime})
+	if err != nil {
+		return "" // no pip: uv has its own settings
+	}
+	rank := -1
+	for line := range strings.Lines(string(out)) {
+		key, quoted, _ := strings.Cut(strings.TrimSpace(line), "=")
+		section, option, _ := strings.Cut(key, "."+name)
+		if r := slices.Index([]string{"global", "install", ":env:"}, section); option == "" && key != section && r > rank {
+			rank, value = r, strings.Trim(quoted, `'"`)
+		}
+	}
+	return value
+}
+
+// uvEnv makes uv ask the index that the package names, or else the one that pip is set up for where uv has no settings of its own: a
+// company's index must not be passed by because uv does not read pip's settings.
+func uvEnv(ctx context.Context, p Package) []string {
+	if p.Registry != "" {
+		return []string{"UV_DEFAULT_INDEX=" + p.Registry}
+	}
+	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_CONFIG_FILE"} {
+		if os.Getenv(name) != "" {
+			return nil
+		}
+	}
+	for _, dir := range []string{userConfig(), "/etc"} {
+		if _, err := os.Stat(filepath.Join(dir, "uv", "uv.toml")); err == nil {
+			return nil
+		}
+	}
+	if index := pipSetting(ctx, "index-url"); index != "" {
+		return []string{"UV_DEFAULT_INDEX=" + index}
+	}
+	return nil
+}
+
+// userConfig is where uv looks for its settings.
+func userConfig() string {
+	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
+		return dir
+	}
+	home, _ := os.UserHomeDir()
+	return filepath.Join(home, ".config")
+}
+
+// pypiRegistry returns the index to ask: none where it is pip's own default, so that the person's setting holds.
+func pypiRegistry(ctx context.Context, registry string) (string, error) {
+	if registry == "" {
+		return "", nil
+	}
+	if err := checkAddress(registry); err != nil {
+		return "", err
+	}
+	u, err := url.Parse(registry)
+	if err != nil {
+		return "", err
+	}
+	if own, err := pipDefault(ctx); err == nil && strings.HasPrefix(own, u.Scheme+"://"+u.Host+"/") {
+		return "", nil
+	}
+	if strings.Trim(u.Path, "/") == "" {
+		u.Path = "/simple" // a server.json names the site, and not the index on it
+	}
+	return u.String(), nil
+}
+
+func (k pypi) advice(ctx context.Context, l *Locked, dir string) (Advice, error) {
+	plain, _, err := splitExtras(l.Name)
+	if err != nil {
+		return Advice{}, err
+	}
+	page, err := k.page(ctx, l.Package, plain)
+	if errors.Is(err, ErrNotFound) {
+		return Advice{Pulled: true}, nil
+	}
+	if err != nil {
+		return Advice{}, err
+	}
+	any, _ := page.has(l.Version)
+	a := Advice{Pulled: !any || page.pulled(l.Version)}
+	if page.Status.Status != "" && page.Status.Status != "active" {
+		a.Deprecated = oneLine(page.Status.Status + ": " + page.Status.Reason)
+	}
+	p := l.Package
+	p.Version = ""
+	newest, err := k.newest(ctx, p, plain, dir)
+	if err != nil && a.Pulled {
+		return a, nil // none is left
+	}
+	a.Newest = newest
+	return a, err
+}
+
+// newest is the version that pip or uv would install today.
+func (k pypi) newest(ctx context.Context, p Package, plain, dir string) (string, error) {
+	var lock *pypiLock
+	var err error
+	if present("uv") {
+		in := filepath.Join(dir, "wanted.in")
+		if err := os.WriteFile(in, []byte(plain+"\n"), 0o600); err != nil {
+			return "", err
+		}
+		out, failed := run(ctx, command{name: "uv", args: append([]string{"pip", "compile", in, "--no-deps", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"}, onlyBinary(p)...),
+			dir: dir, env: uvEnv(ctx, p), time: askTime})
+		if err = failed; err == nil {
+			lock = &pypiLock{}
+			lock.Requirements, err = parseRequirements(string(out))
+		}
+	} else if err = k.pip(ctx, p, dir, "install", "--dry-run", "--ignore-installed", "--no-deps", "--report="+filepath.Join(dir, "report.json"), plain); err == nil {
+		var text []byte
+		if text, err = readLimited(filepath.Join(dir, "report.json"), maxIndex); err == nil {
+			lock, err = readReport(text)
+		}
+	}
+	if err != nil || len(lock.Requirements) == 0 {
+		return "", err
+	}
+	return lock.Requirements[0].Version, nil
+}

@@ -1,0 +1,174 @@
+package registry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+const (
+	// maxFolderEntries is how many files and folders of a folder of server.json files are looked at.
+	maxFolderEntries = 100_000
+	// maxFolderFiles is how many of them are read.
+	maxFolderFiles = 20_000
+	// maxFolderFile bounds a file of a folder of server.json files, in bytes.
+	maxFolderFile = 1 << 20
+)
+
+// readFolder reads the servers of a folder: files called server.json, and further files that end in .json and hold a server, a list
+// of servers, or a list as the API has it. Links are not followed, and hidden folders and node_modules not entered. The faults
+// are those of files called server.json, and of lists.
+func readFolder(ctx context.Context, folder string) (*Page, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("folder %s cannot be read: %w", folder, err)
+	}
+	defer root.Close()
+	p := &Page{}
+	looked, read := 0, 0
+	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if looked++; looked > maxFolderEntries {
+			return fmt.Errorf("has more than %d files and folders; name a smaller one", maxFolderEntries)
+		}
+		name := d.Name()
+		switch {
+		case d.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "node_modules"):
+			return fs.SkipDir
+		case !d.Type().IsRegular() || !strings.HasSuffix(name, ".json"):
+			return nil
+		}
+		if read++; read > maxFolderFiles {
+			return fmt.Errorf("has more than %d files that end in .json; name a smaller one", maxFolderFiles)
+		}
+		p.addFile(root, path)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("folder %s: %w", folder, err)
+	}
+	p.markLatest()
+	return p, nil
+}
+
+// addFile adds the servers of a file.
+func (p *Page) addFile(root *os.Root, path string) {
+	meant := path == "server.json" || strings.HasSuffix(path, "/server.json")
+	fail := func(err error) { p.add(nil, fmt.Errorf("%s: %w", path, err)) }
+	file, err := root.Open(path)
+	if err != nil {
+		fail(err)
+		return
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	var text []byte
+	if err == nil && !info.Mode().IsRegular() { // it was replaced since
+		err = errors.New("is no regular file")
+	}
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(file, maxFolderFile+1))
+	}
+	switch {
+	case err != nil:
+		fail(err)
+		return
+	case len(text) > maxFolderFile:
+		if meant {
+			fail(fmt.Errorf("has more than %d bytes", maxFolderFile))
+		}
+		return
+	}
+	for _, raw := range serversOf(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))), meant) {
+		e, err := parseEntry(raw)
+		if err != nil {
+			fail(err)
+			continue
+		}
+		if e.Updated.IsZero() {
+			e.Published, e.Updated = info.ModTime(), info.ModTime()
+		}
+		p.Entries = append(p.Entries, e)
+	}
+}
+
+// serversOf are the servers that a file holds; none where it is about something else.
+func serversOf(text []byte, meant bool) []json.RawMessage {
+	var list []json.RawMessage
+	if len(text) > 0 && text[0] == '[' {
+		if schema.DecodeLoose(text, &list) != nil {
+			return nil
+		}
+		return slices.DeleteFunc(list, func(raw json.RawMessage) bool { return !looksLikeServer(raw) })
+	}
+	if all := jsonrpc.Get(valid(text), "servers"); len(all) > 0 && all[0] == '[' {
+		return serversOf(all, false)
+	}
+	if meant || looksLikeServer(text) {
+		return []json.RawMessage{text}
+	}
+	return nil
+}
+
+// valid is the text where it is an object, else an empty one.
+func valid(text []byte) json.RawMessage {
+	if _, fault := jsonrpc.Index(text, jsonrpc.Limits{}); fault != nil {
+		return nil
+	}
+	return text
+}
+
+// looksLikeServer reports whether a file is meant as a server.json, whatever it is called: package.json has a name and a version, too.
+func looksLikeServer(raw json.RawMessage) bool {
+	raw = valid(raw)
+	if inner := jsonrpc.Get(raw, "server"); inner != nil {
+		raw = inner
+	}
+	name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
+	if !ok || !serverName().MatchString(name) {
+		return false
+	}
+	if link, ok := jsonrpc.Unquote(jsonrpc.Get(raw, "$schema")); ok && strings.Contains(link, "server.schema.json") {
+		return true
+	}
+	for _, member := range []string{"packages", "remotes"} {
+		if ways := jsonrpc.Get(raw, member); len(ways) > 0 && ways[0] == '[' {
+			return strings.Contains(name, "/")
+		}
+	}
+	return false
+}
+
+// markLatest has the newest version of each server be the latest: files do not say it. Of a version that stands in several files
+// the first one counts.
+func (p *Page) markLatest() {
+	slices.SortStableFunc(p.Entries, func(a, b *Entry) int {
+		return cmp.Or(cmp.Compare(a.Server.Name, b.Server.Name), -compareVersions(a.Server.Version, b.Server.Version))
+	})
+	p.Entries = slices.CompactFunc(p.Entries, func(a, b *Entry) bool {
+		return a.Server.Name == b.Server.Name && a.Server.Version == b.Server.Version
+	})
+	name := ""
+	for _, e := range p.Entries {
+		e.IsLatest = e.Status != Deleted && e.Server.Name != name
+		if e.IsLatest {
+			name = e.Server.Name
+		}
+	}
+}

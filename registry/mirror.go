@@ -1,0 +1,302 @@
+package registry
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/sqlitefile"
+)
+
+// mark is the application id in the header of our files: "jrrg".
+const mark = 0x6a727267
+
+// Times are Unix nanoseconds, 0 where there is none.
+//
+// A row of versions is written as its page comes, so a sync that is cut off leaves what it read. seen is when the sync began that
+// saw a row last: after a whole list, rows with an older one are gone. listed has a row for each server that has a version which is
+// not deleted, with the one that counts, and texts has its words.
+var migrations = []string{`
+	CREATE TABLE sources (
+		id INTEGER PRIMARY KEY,
+		key TEXT NOT NULL UNIQUE,
+		tried INTEGER NOT NULL DEFAULT 0,
+		synced INTEGER NOT NULL DEFAULT 0,
+		whole INTEGER NOT NULL DEFAULT 0,
+		newest INTEGER NOT NULL DEFAULT 0,
+		unread INTEGER NOT NULL DEFAULT 0,
+		fault TEXT NOT NULL DEFAULT ''
+	) STRICT;
+	CREATE TABLE versions (
+		id INTEGER PRIMARY KEY,
+		source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+		name TEXT NOT NULL,
+		version TEXT NOT NULL,
+		status TEXT NOT NULL,
+		message TEXT NOT NULL,
+		latest INTEGER NOT NULL,
+		published INTEGER NOT NULL,
+		updated INTEGER NOT NULL,
+		seen INTEGER NOT NULL,
+		server BLOB NOT NULL,
+		meta BLOB,
+		UNIQUE (source, name, version)
+	) STRICT;
+	CREATE INDEX versions_name ON versions (name);
+	CREATE TABLE listed (
+		id INTEGER PRIMARY KEY,
+		source INTEGER NOT NULL REFERENCES sources ON DELETE CASCADE,
+		name TEXT NOT NULL,
+		version INTEGER NOT NULL,
+		versions INTEGER NOT NULL,
+		first INTEGER NOT NULL,
+		care INTEGER NOT NULL,
+		UNIQUE (source, name)
+	) STRICT;
+	CREATE INDEX listed_name ON listed (name);
+	CREATE TABLE packages (
+		listed INTEGER NOT NULL REFERENCES listed ON DELETE CASCADE,
+		identifier TEXT NOT NULL
+	) STRICT;
+	CREATE INDEX packages_listed ON packages (listed);
+	CREATE VIRTUAL TABLE texts USING fts5 (name, title, description, rest, tokenize = 'trigram');
+`}
+
+// A Source is where servers are listed: a registry, or a folder of server.json files.
+type Source struct {
+	Name   string // for people, such as the host of its URL
+	URL    string // of a registry, without the path of the API
+	Folder string // in place of a URL; links in it are not followed
+	// Token is sent to a registry that wants one; nil: none is. It is asked for anew for each request.
+	Token func(ctx context.Context) (string, error)
+}
+
+// key is what tells sources apart, whatever they are called.
+func (s *Source) key() string {
+	if s.Folder == "" {
+		return "url " + strings.TrimRight(s.URL, "/")
+	}
+	folder, err := filepath.Abs(s.Folder)
+	if err != nil { // there is no working folder any more
+		folder = s.Folder
+	}
+	return "folder " + folder
+}
+
+// MirrorOptions are those of [OpenMirror].
+type MirrorOptions struct {
+	Sources []Source     // the first one that has a server says what it is
+	HTTP    *http.Client // nil: a client of its own, with timeouts
+}
+
+// A Mirror is a copy of what registries list, in a file. It is safe for concurrent use, by several processes too.
+type Mirror struct {
+	file    *sqlitefile.File
+	options MirrorOptions
+	ids     []int64 // of the sources, in their order
+}
+
+// maxSources is how many sources a mirror has at a time.
+const maxSources = 100
+
+// OpenMirror opens the copy at path, or makes it. Nothing is read from a source before [Mirror.Sync].
+func OpenMirror(ctx context.Context, path string, o MirrorOptions) (*Mirror, error) {
+	if len(o.Sources) == 0 || len(o.Sources) > maxSources {
+		return nil, fmt.Errorf("expected 1 to %d registries, got %d", maxSources, len(o.Sources))
+	}
+	for i, s := range o.Sources {
+		if (s.URL == "") == (s.Folder == "") {
+			return nil, fmt.Errorf("registry %q: expected a URL or a folder", s.Name)
+		}
+		if slices.ContainsFunc(o.Sources[:i], func(other Source) bool { return other.Name == s.Name || other.key() == s.key() }) {
+			return nil, fmt.Errorf("registry %q is there twice; remove one, or give it another name", s.Name)
+		}
+	}
+	if o.HTTP == nil {
+		o.HTTP = newHTTP()
+	}
+	file, err := sqlitefile.Open(ctx, path, sqlitefile.Schema{Kind: "mirror of registries", Mark: mark, Migrations: migrations})
+	if err != nil {
+		return nil, err
+	}
+	m := &Mirror{file: file, options: o}
+	err = file.Change(ctx, "open", func(tx *sql.Tx) error {
+		for _, s := range o.Sources {
+			var id int64
+			if _, err := tx.ExecContext(ctx, `INSERT INTO sources (key) VALUES (?) ON CONFLICT DO NOTHING`, s.key()); err != nil {
+				return err
+			}
+			if err := tx.QueryRowContext(ctx, `SELECT id FROM sources WHERE key = ?`, s.key()).Scan(&id); err != nil {
+				return err
+			}
+			m.ids = append(m.ids, id)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return m, nil
+}
+
+// Close closes the file.
+func (m *Mirror) Close() error { return m.file.Close() }
+
+// A SourceState is what the mirror has of a source.
+type SourceState struct {
+	Source
+	Servers int       // that are not deleted
+	Tried   time.Time // when it was last asked; zero: never
+	Synced  time.Time // when it last told all; zero: never
+	Unread  int       // entries that could not be read, as of the last time
+	Fault   string    // why it could not be read when it was last asked; "" if it could
+}
+
+// Sources are the states of the sources, in their order.
+func (m *Mirror) Sources(ctx context.Context) ([]SourceState, error) {
+	var states []SourceState
+	err := m.file.Read(ctx, "read", func(tx *sql.Tx) error {
+		for i, id := range m.ids {
+			s := SourceState{Source: m.options.Sources[i]}
+			var tried, synced int64
+			if err := tx.QueryRowContext(ctx, `SELECT tried, synced, unread, fault, (SELECT count(*) FROM listed WHERE source = s.id) FROM sources s WHERE id = ?`, id).
+				Scan(&tried, &synced, &s.Unread, &s.Fault, &s.Servers); err != nil {
+				return err
+			}
+			s.Tried, s.Synced = timeOf(tried), timeOf(synced)
+			states = append(states, s)
+		}
+		return nil
+	})
+	return states, err
+}
+
+func timeOf(nanoseconds int64) time.Time {
+	if nanoseconds == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, nanoseconds)
+}
+
+func nanoseconds(t time.Time) int64 {
+	if t.IsZero() || t.Year() < 1970 || t.Year() > 2200 { // beyond which there are none
+		return 0
+	}
+	return t.UnixNano()
+}
+
+// Lookup is the newest version of a server that is not deleted, or where all are, the newest; the error of an unknown name
+// is [ErrNotFound]. Of several sources that have the server the first counts.
+func (m *Mirror) Lookup(ctx context.Context, name string) (Entry, error) {
+	return m.lookup(ctx, name, "")
+}
+
+// LookupVersion is one version of a server.
+func (m *Mirror) LookupVersion(ctx context.Context, name, version string) (Entry, error) {
+	return m.lookup(ctx, name, version)
+}
+
+func (m *Mirror) lookup(ctx context.Context, name, version string) (Entry, error) {
+	var e Entry
+	err := m.file.Read(ctx, "look up", func(tx *sql.Tx) error {
+		var all, also [][]row
+		var sources []string
+		for i, id := range m.ids {
+			rows, err := versionsOf(ctx, tx, id, name)
+			if err != nil {
+				return err
+			}
+			if len(rows) == 0 {
+				continue
+			}
+			source := m.options.Sources[i].Name
+			if current(rows).status == Deleted { // a server that is deleted in one source may be there in another
+				also, sources = append(also, rows), append(sources, source)
+				continue
+			}
+			all = append(all, rows)
+			sources = slices.Insert(sources, len(all)-1, source)
+		}
+		all = append(all, also...)
+		if len(all) == 0 {
+			return ErrNotFound
+		}
+		chosen := current(all[0])
+		if version != "" {
+			i := slices.IndexFunc(all[0], func(r row) bool { return r.version == version })
+			if i < 0 {
+				return ErrNotFound
+			}
+			chosen = &all[0][i]
+		}
+		var server, meta []byte
+		if err := tx.QueryRowContext(ctx, `SELECT server, meta FROM versions WHERE id = ?`, chosen.id).Scan(&server, &meta); err != nil {
+			return err
+		}
+		var err error
+		e, err = chosen.entry(server, meta)
+		e.Source, e.Also = sources[0], sources[1:]
+		e.IsLatest = chosen == current(all[0])
+		for i := range all[0] {
+			r := &all[0][i]
+			e.Versions = append(e.Versions, Version{r.version, r.status, r == current(all[0]), timeOf(r.published)})
+		}
+		return err
+	})
+	if errors.Is(err, ErrNotFound) {
+		what := "server " + name
+		if version != "" {
+			what += " " + version
+		}
+		err = fmt.Errorf("%s %w", what, ErrNotFound)
+	}
+	return e, err
+}
+
+// entry makes an entry of a row.
+func (r *row) entry(server, meta []byte) (Entry, error) {
+	s, err := Parse(server)
+	return Entry{Server: s, Status: r.status, StatusMessage: r.message, IsLatest: r.latest, Published: timeOf(r.published), Updated: timeOf(r.updated),
+		Meta: json.RawMessage(meta)}, err
+}
+
+// maxNames is how many names [Mirror.Names] returns.
+const maxNames = 100
+
+// Names are names of servers that begin with a text, or the parts of which behind the slash do, for completion in a shell.
+func (m *Mirror) Names(ctx context.Context, beginning string) ([]string, error) {
+	var names []string
+	err := m.file.Read(ctx, "list names", func(tx *sql.Tx) error {
+		rows, err := tx.QueryContext(ctx, `SELECT DISTINCT name FROM listed WHERE source IN (`+m.sources()+`) AND
+			(substr(name, 1, length(?1)) = ?1 OR substr(name, instr(name, '/') + 1, length(?1)) = ?1) ORDER BY name LIMIT ?2`, beginning, maxNames)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				return err
+			}
+			names = append(names, name)
+		}
+		return rows.Err()
+	})
+	return names, err
+}
+
+// sources are the ids of the sources, for a statement: numbers of our own.
+func (m *Mirror) sources() string {
+	var ids []string
+	for _, id := range m.ids {
+		ids = append(ids, fmt.Sprint(id))
+	}
+	return strings.Join(ids, ",")
+}

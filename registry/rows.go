@@ -1,0 +1,183 @@
+package registry
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+)
+
+// A row is a version of a server in the mirror.
+type row struct {
+	id                 int64
+	version            string
+	status             Status
+	message            string
+	latest             bool
+	published, updated int64
+}
+
+// versionsOf are all versions of a server of a source, the newest first.
+func versionsOf(ctx context.Context, tx *sql.Tx, source int64, name string) ([]row, error) {
+	found, err := tx.QueryContext(ctx, `SELECT id, version, status, message, latest, published, updated FROM versions WHERE source = ? AND name = ?`, source, name)
+	if err != nil {
+		return nil, err
+	}
+	defer found.Close()
+	var rows []row
+	for found.Next() {
+		var r row
+		if err := found.Scan(&r.id, &r.version, &r.status, &r.message, &r.latest, &r.published, &r.updated); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	slices.SortStableFunc(rows, func(a, b row) int {
+		return cmp.Or(-compareVersions(a.version, b.version), -cmp.Compare(a.published, b.published))
+	})
+	return rows, found.Err()
+}
+
+// current is the version that counts: the latest, as its registry says, or else the newest that is not deleted. A registry says of a
+// version that it is the latest no more by saying it of another, and may say of none when the latest is deleted.
+func current(rows []row) *row {
+	var best *row
+	for i := range rows {
+		r := &rows[i]
+		switch {
+		case best == nil, best.status == Deleted && r.status != Deleted:
+			best = r
+		case r.status != Deleted && r.latest && !best.latest:
+			best = r
+		}
+	}
+	return best
+}
+
+// put adds or changes a version of a server; seen is when the sync began. It reports whether anything changed that the words of
+// the server depend on.
+func put(ctx context.Context, tx *sql.Tx, source, seen int64, e *Entry) (changed bool, err error) {
+	s := e.Server
+	var id int64
+	var was row
+	var server, meta []byte
+	err = tx.QueryRowContext(ctx, `SELECT id, status, message, latest, published, updated, server, meta FROM versions WHERE source = ? AND name = ? AND version = ?`, source, s.Name, s.Version).
+		Scan(&id, &was.status, &was.message, &was.latest, &was.published, &was.updated, &server, &meta)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	is := row{0, "", e.Status, e.StatusMessage, e.IsLatest, nanoseconds(e.Published), nanoseconds(e.Updated)}
+	if err == nil && was == is && bytes.Equal(server, s.Raw) && bytes.Equal(meta, e.Meta) {
+		_, err = tx.ExecContext(ctx, `UPDATE versions SET seen = max(seen, ?) WHERE id = ?`, seen, id)
+		return false, err
+	}
+	if e.IsLatest {
+		if _, err := tx.ExecContext(ctx, `UPDATE versions SET latest = 0 WHERE source = ? AND name = ? AND latest`, source, s.Name); err != nil {
+			return false, err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO versions (source, name, version, status, message, latest, published, updated, seen, server, meta)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (source, name, version) DO UPDATE SET status = excluded.status, message = excluded.message,
+		latest = excluded.latest, published = excluded.published, updated = excluded.updated, seen = max(seen, excluded.seen), server = excluded.server, meta = excluded.meta`,
+		source, s.Name, s.Version, is.status, is.message, is.latest, is.published, is.updated, seen, []byte(s.Raw), []byte(e.Meta))
+	return true, err
+}
+
+// list makes what the search knows of a server anew, after its versions changed.
+func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
+	var id int64
+	err := tx.QueryRowContext(ctx, `SELECT id FROM listed WHERE source = ? AND name = ?`, source, name).Scan(&id)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	default:
+		for _, statement := range []string{`DELETE FROM texts WHERE rowid = ?`, `DELETE FROM listed WHERE id = ?`} { // and its packages
+			if _, err := tx.ExecContext(ctx, statement, id); err != nil {
+				return err
+			}
+		}
+	}
+	rows, err := versionsOf(ctx, tx, source, name)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	is := current(rows)
+	if is.status == Deleted {
+		return nil
+	}
+	var raw []byte
+	if err := tx.QueryRowContext(ctx, `SELECT server FROM versions WHERE id = ?`, is.id).Scan(&raw); err != nil {
+		return err
+	}
+	s, err := Parse(raw)
+	if err != nil {
+		return err
+	}
+	first := is.published
+	for _, r := range rows {
+		if r.published != 0 && r.published < first {
+			first = r.published
+		}
+	}
+	added, err := tx.ExecContext(ctx, `INSERT INTO listed (source, name, version, versions, first, care) VALUES (?, ?, ?, ?, ?, ?)`,
+		source, name, is.id, len(rows), first, care(s, len(rows)))
+	if err != nil {
+		return err
+	}
+	if id, err = added.LastInsertId(); err != nil {
+		return err
+	}
+	rest := s.words()
+	for _, p := range s.Packages {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO packages VALUES (?, ?)`, id, p.Identifier); err != nil {
+			return err
+		}
+	}
+	_, err = tx.ExecContext(ctx, `INSERT INTO texts (rowid, name, title, description, rest) VALUES (?, ?, ?, ?, ?)`,
+		id, padded(s.Name), padded(s.Title), padded(s.Description), padded(strings.Join(rest, " ")))
+	return err
+}
+
+// padded is a folded text with a space at both ends, so that a whole word is found by the spaces around it.
+func padded(text string) string { return " " + fold(text) + " " }
+
+// words are what a server can be found by beside its name, title and description.
+func (s *Server) words() []string {
+	var words []string
+	for _, p := range s.Packages {
+		words = append(words, p.RegistryType, p.Identifier)
+		for _, v := range p.EnvironmentVariables {
+			words = append(words, v.Name)
+		}
+	}
+	for _, r := range s.Remotes {
+		words = append(words, "remote", r.URL)
+	}
+	if s.Repository != nil {
+		words = append(words, s.Repository.URL)
+	}
+	return append(words, s.WebsiteURL)
+}
+
+// care counts signs that somebody looks after a server.
+func care(s *Server, versions int) int {
+	n := 0
+	for _, sign := range []bool{
+		s.Repository != nil && s.Repository.URL != "",
+		len(s.Description) >= 20,
+		s.Title != "" || s.WebsiteURL != "",
+		versions > 1,
+		versions > 4,
+		len(s.Packages) > 0 && !slices.ContainsFunc(s.Packages, func(p Package) bool { return p.FileSHA256 == "" }),
+		slices.ContainsFunc(s.Packages, func(p Package) bool { return p.Version != "" }),
+	} {
+		if sign {
+			n++
+		}
+	}
+	return n
+}

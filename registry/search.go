@@ -1,0 +1,215 @@
+package registry
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// maxQuery bounds the words of a search, in bytes, and maxQueryWords how many of them count.
+	maxQuery      = 1_000
+	maxQueryWords = 16
+	// maxCandidates is how many servers that have a word are ranked; those that fit best by their words alone.
+	maxCandidates = 2_000
+	// defaultFound is how many servers a search returns where nobody says.
+	defaultFound = 20
+)
+
+// ErrNoWords says that a search has nothing to look for.
+var ErrNoWords = errors.New("there is no word to search for")
+
+// A Search says what to look for.
+type Search struct {
+	Words string // in any language; a server that has all of them comes before one that has some
+	Limit int    // 0 is 20
+}
+
+// Found is what a search found.
+type Found struct {
+	Entries []Entry // the best first, without Versions
+	Total   int     // that fit, with those beyond the limit
+}
+
+// Search finds servers by words, by what the sources listed when they were last read. They are ranked by where they have the
+// words, by their status, by when they last changed, and by signs that somebody looks after them.
+func (m *Mirror) Search(ctx context.Context, s Search) (*Found, error) {
+	if len(s.Words) > maxQuery {
+		s.Words = strings.ToValidUTF8(s.Words[:maxQuery], "")
+	}
+	words := strings.Fields(fold(s.Words))
+	words = words[:min(len(words), maxQueryWords)]
+	if len(words) == 0 {
+		return nil, ErrNoWords
+	}
+	found := &Found{}
+	limit := cmp.Or(s.Limit, defaultFound)
+	err := m.file.Read(ctx, "search", func(tx *sql.Tx) error {
+		hits, err := m.candidates(ctx, tx, words, " AND ")
+		if err == nil && len(words) > 1 && len(hits) < limit {
+			hits, err = m.candidates(ctx, tx, words, " OR ")
+		}
+		if err != nil {
+			return err
+		}
+		hits = m.rank(hits, words, time.Now())
+		found.Total = len(hits)
+		for _, h := range hits[:min(len(hits), limit)] {
+			var server, meta []byte
+			if err := tx.QueryRowContext(ctx, `SELECT server, meta FROM versions WHERE id = ?`, h.row.id).Scan(&server, &meta); err != nil {
+				return err
+			}
+			e, err := h.row.entry(server, meta)
+			if err != nil {
+				return err
+			}
+			e.Source, e.Also, e.Meta, e.IsLatest = h.source, h.also, json.RawMessage(meta), true
+			found.Entries = append(found.Entries, e)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// A hit is a server that has a word.
+type hit struct {
+	name           string
+	place          int // of its source, in their order
+	source         string
+	also           []string
+	texts          [4]string // name, title, description, rest; folded
+	row            row
+	versions, care int
+	score          float64
+}
+
+// candidates finds the servers that have all words, or one, as how says. Words of one and two characters are no trigrams: they are looked
+// for in each text, as whole words where their script has spaces between words.
+func (m *Mirror) candidates(ctx context.Context, tx *sql.Tx, words []string, how string) ([]hit, error) {
+	var match, like []string
+	var arguments []any
+	for _, word := range words {
+		if utf8.RuneCountInString(word) >= 3 {
+			match = append(match, `"`+word+`"`) // a folded word has letters and digits only
+			continue
+		}
+		pattern := "% " + word + " %"
+		if isJoined(word) {
+			pattern = "%" + word + "%"
+		}
+		var columns []string
+		for _, column := range []string{"t.name", "t.title", "t.description", "t.rest"} {
+			columns = append(columns, column+" LIKE ?")
+			arguments = append(arguments, pattern)
+		}
+		like = append(like, "("+strings.Join(columns, " OR ")+")")
+	}
+	var conditions []string
+	order := "l.care DESC, l.id"
+	if len(match) > 0 {
+		conditions = append(conditions, "t.rowid IN (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 8, 4, 2, 1) LIMIT ?)")
+		arguments = slices.Insert(arguments, 0, any(strings.Join(match, how)), any(maxCandidates))
+	}
+	conditions = append(conditions, like...)
+	arguments = append(arguments, maxCandidates)
+	rows, err := tx.QueryContext(ctx, `SELECT l.name, l.source, l.versions, l.care, t.name, t.title, t.description, t.rest,
+		v.id, v.version, v.status, v.message, v.latest, v.published, v.updated
+		FROM texts t JOIN listed l ON l.id = t.rowid JOIN versions v ON v.id = l.version
+		WHERE l.source IN (`+m.sources()+`) AND (`+strings.Join(conditions, how)+`) ORDER BY `+order+` LIMIT ?`, arguments...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var hits []hit
+	for rows.Next() {
+		var h hit
+		var source int64
+		if err := rows.Scan(&h.name, &source, &h.versions, &h.care, &h.texts[0], &h.texts[1], &h.texts[2], &h.texts[3],
+			&h.row.id, &h.row.version, &h.row.status, &h.row.message, &h.row.latest, &h.row.published, &h.row.updated); err != nil {
+			return nil, err
+		}
+		h.place = slices.Index(m.ids, source)
+		h.source = m.options.Sources[h.place].Name
+		hits = append(hits, h)
+	}
+	return hits, rows.Err()
+}
+
+// rank orders hits, the best first. Of a server that several sources have the one of the first source stays.
+func (m *Mirror) rank(hits []hit, words []string, now time.Time) []hit {
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.place, b.place)) })
+	var single []hit
+	for _, h := range hits {
+		if last := len(single) - 1; last >= 0 && single[last].name == h.name {
+			single[last].also = append(single[last].also, h.source)
+			continue
+		}
+		h.score = h.worth(words, now)
+		single = append(single, h)
+	}
+	slices.SortStableFunc(single, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(order(a.row.status), order(b.row.status)), -cmp.Compare(a.score, b.score), cmp.Compare(a.place, b.place), cmp.Compare(a.name, b.name))
+	})
+	return single
+}
+
+// order is where servers of a status stand: whoever looks for one is better off with any other than with one that is deprecated.
+func order(s Status) int { return slices.Index([]Status{Active, Deprecated, Deleted}, s) }
+
+// What a word counts in a text, by how it stands there: as the name behind the slash, as a whole word, at the beginning of a word, inside of one.
+// The texts are name, title, description and rest.
+func weights() [4][3]float64 {
+	return [4][3]float64{{8, 6, 4}, {6, 5, 3}, {4, 3, 1.5}, {2, 1.5, 1}}
+}
+
+// worth is how well a server fits.
+func (h *hit) worth(words []string, now time.Time) float64 {
+	score, has := 0.0, 0
+	_, own, _ := strings.Cut(h.name, "/")
+	own = fold(own)
+	for _, word := range words {
+		best := 0.0
+		for i, text := range h.texts {
+			w := weights()[i]
+			switch {
+			case strings.Contains(text, " "+word+" "):
+				best = max(best, w[0])
+			case strings.Contains(text, " "+word), isJoined(word) && strings.Contains(text, word):
+				best = max(best, w[1])
+			case strings.Contains(text, word):
+				best = max(best, w[2])
+			}
+		}
+		if strings.Contains(" "+own+" ", " "+word+" ") {
+			best += 2
+		}
+		if best > 0 {
+			has++
+		}
+		score += best
+	}
+	score /= float64(len(words))
+	score *= float64(has*has) / float64(len(words)*len(words)) // one word of two is far less than half of what was meant
+	if phrase := strings.Join(words, " "); own == phrase {
+		score += 4
+	} else if len(words) > 1 && strings.Contains(strings.Join(h.texts[:3], "|"), phrase) {
+		score += 2
+	}
+	score += float64(h.care) * 0.4
+	switch age := now.Sub(timeOf(h.row.updated)); {
+	case h.row.updated == 0:
+	case age < 90*24*time.Hour:
+		score += 1.5
+	case age < 365*24*time.Hour:
+		score += 0.75
+	case age > 2*365*24*time.Hour:
+		score -= 0.75
+	}
+	return score
+}

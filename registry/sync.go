@@ -1,0 +1,217 @@
+package registry
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+const (
+	// maxServers is how many versions of servers are read from one source, and maxSourceBytes how many bytes of them.
+	maxServers     = 500_000
+	maxSourceBytes = 2 << 30
+	// overlapTime is how far before the newest change that was seen a sync begins: changes that were made at the same time can
+	// become visible later.
+	overlapTime = 5 * time.Minute
+	// wholeTime is after what time a source is read as a whole again: it may have lost entries without a word.
+	wholeTime = 7 * 24 * time.Hour
+	// againPause is how long a source that failed, and of which there is something, is left alone.
+	againPause = 5 * time.Minute
+	// forgetTime is how long the mirror keeps what it has of a source that nobody names any more.
+	forgetTime = 60 * 24 * time.Hour
+	// maxFaultText is how much of the reason is kept why a source cannot be read, in bytes.
+	maxFaultText = 1_000
+)
+
+// Sync reads what changed in the sources that were not read for a time, or at all; folders are read in any case. A source that cannot be read
+// changes nothing of what the mirror has of it: why is in [SourceState.Fault]. The error is one of the mirror itself, or of ctx.
+func (m *Mirror) Sync(ctx context.Context, olderThan time.Duration) error {
+	for i := range m.options.Sources {
+		s := &m.options.Sources[i]
+		var synced, tried int64
+		if err := m.file.DB.QueryRowContext(ctx, `SELECT synced, tried FROM sources WHERE id = ?`, m.ids[i]).Scan(&synced, &tried); err != nil {
+			return m.file.Fail("sync", err)
+		}
+		if s.Folder == "" && synced != 0 && (time.Since(timeOf(synced)) < olderThan || time.Since(timeOf(tried)) < min(olderThan, againPause)) {
+			continue
+		}
+		run := syncing{mirror: m, source: s, id: m.ids[i], began: time.Now()}
+		err := run.sync(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := run.end(ctx, err); err != nil {
+			return err
+		}
+	}
+	return m.file.Change(ctx, "forget old sources", func(tx *sql.Tx) error {
+		old := `source IN (SELECT id FROM sources WHERE tried < ? AND id NOT IN (` + m.sources() + `))`
+		before := time.Now().Add(-forgetTime).UnixNano()
+		for _, statement := range []string{`DELETE FROM texts WHERE rowid IN (SELECT id FROM listed WHERE ` + old + `)`, `DELETE FROM sources WHERE tried < ? AND id NOT IN (` + m.sources() + `)`} {
+			if _, err := tx.ExecContext(ctx, statement, before); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// syncing is one sync of one source.
+type syncing struct {
+	mirror *Mirror
+	source *Source
+	id     int64
+	began  time.Time
+
+	whole  bool  // the whole list is read, not only changes
+	had    int   // versions that the mirror had before
+	got    int   // entries that were read
+	bytes  int64 // of them
+	newest int64 // change that was seen
+	unread int
+	fault  error // of one that could not be read
+}
+
+func (s *syncing) sync(ctx context.Context) error {
+	var whole, newest int64
+	if err := s.mirror.file.DB.QueryRowContext(ctx, `SELECT whole, newest, (SELECT count(*) FROM versions WHERE source = s.id) FROM sources s WHERE id = ?`, s.id).
+		Scan(&whole, &newest, &s.had); err != nil {
+		return err
+	}
+	s.newest = newest
+	s.whole = s.source.Folder != "" || newest == 0 || s.began.Sub(timeOf(whole)) > wholeTime
+	if s.source.Folder != "" {
+		p, err := readFolder(ctx, s.source.Folder)
+		if err != nil {
+			return err
+		}
+		for part := range slices.Chunk(p.Entries, pageSize) {
+			if err := s.put(ctx, &Page{Entries: part}); err != nil {
+				return err
+			}
+		}
+		return s.put(ctx, &Page{Faults: p.Faults, Unread: p.Unread})
+	}
+	client, err := NewClient(s.source.URL, ClientOptions{HTTP: s.mirror.options.HTTP, Token: s.source.Token})
+	if err != nil {
+		return err
+	}
+	r := ListRequest{IncludeDeleted: true}
+	if !s.whole {
+		r.UpdatedSince = timeOf(newest).Add(-overlapTime)
+	}
+	cursors := map[string]bool{}
+	for {
+		p, err := client.List(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := s.put(ctx, p); err != nil {
+			return err
+		}
+		if p.Next == "" {
+			return nil
+		}
+		if cursors[p.Next] || len(p.Entries)+p.Unread == 0 {
+			return fmt.Errorf("registry %s %w: its list goes round in a circle", client, ErrGarbage)
+		}
+		cursors[p.Next] = true // maxServers bounds them, as no page is empty
+		r.Cursor = p.Next
+	}
+}
+
+// put stores a page.
+func (s *syncing) put(ctx context.Context, p *Page) error {
+	s.got += len(p.Entries) + p.Unread
+	s.unread += p.Unread
+	if s.fault == nil && len(p.Faults) > 0 {
+		s.fault = p.Faults[0]
+	}
+	for _, e := range p.Entries {
+		s.bytes += int64(len(e.Server.Raw) + len(e.Meta))
+		if at := nanoseconds(e.Updated); at < s.began.Add(time.Hour).UnixNano() { // one from the future would hide all changes until then
+			s.newest = max(s.newest, at)
+		}
+	}
+	if s.got > maxServers || s.bytes > maxSourceBytes {
+		return fmt.Errorf("it lists more than %d versions of servers or %d MiB; name a smaller registry", maxServers, maxSourceBytes>>20)
+	}
+	return s.mirror.file.Change(ctx, "store", func(tx *sql.Tx) error {
+		changed := map[string]bool{}
+		for _, e := range p.Entries {
+			is, err := put(ctx, tx, s.id, s.began.UnixNano(), e)
+			if err != nil {
+				return err
+			}
+			if is {
+				changed[e.Server.Name] = true
+			}
+		}
+		return listAll(ctx, tx, s.id, slices.Sorted(maps.Keys(changed)))
+	})
+}
+
+func listAll(ctx context.Context, tx *sql.Tx, source int64, names []string) error {
+	for _, name := range names {
+		if err := list(ctx, tx, source, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end notes how the sync went; after a whole list, what was not in it is removed.
+func (s *syncing) end(ctx context.Context, fault error) error {
+	if fault == nil && s.whole && s.source.Folder == "" && s.got < s.had/2 {
+		fault = fmt.Errorf("registry %s lists %d versions of servers, and had %d before: nothing was removed here; if that is right, remove the file %s", s.source.URL, s.got, s.had, s.mirror.file.Path())
+	}
+	if fault == nil && s.unread > 0 && s.unread == s.got {
+		fault = fmt.Errorf("%s: none of %d entries can be read: %w", s.source.Name, s.unread, s.fault)
+	}
+	return s.mirror.file.Change(ctx, "end of a sync", func(tx *sql.Tx) error {
+		if fault != nil {
+			_, err := tx.ExecContext(ctx, `UPDATE sources SET tried = ?, fault = ? WHERE id = ?`, s.began.UnixNano(), plaintext.Line(fault.Error(), maxFaultText), s.id)
+			return err
+		}
+		whole := int64(0)
+		if s.whole {
+			whole = s.began.UnixNano()
+			if err := s.removeUnseen(ctx, tx); err != nil {
+				return err
+			}
+		}
+		_, err := tx.ExecContext(ctx, `UPDATE sources SET tried = ?1, synced = max(synced, ?1), whole = max(whole, ?2), newest = max(newest, ?3), unread = ?4, fault = '' WHERE id = ?5`,
+			s.began.UnixNano(), whole, s.newest, s.unread, s.id)
+		return err
+	})
+}
+
+// removeUnseen removes what a whole list did not have.
+func (s *syncing) removeUnseen(ctx context.Context, tx *sql.Tx) error {
+	var names []string
+	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT name FROM versions WHERE source = ? AND seen < ?`, s.id, s.began.UnixNano())
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return err
+		}
+		names = append(names, name)
+	}
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, `DELETE FROM versions WHERE source = ? AND seen < ?`, s.id, s.began.UnixNano()); err != nil {
+		return err
+	}
+	return listAll(ctx, tx, s.id, names)
+}
