@@ -33,6 +33,9 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
 	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
 	options := watch.Options{Skip: r.skip, See: r.see}
+	if !o.Bare && n != nil {
+		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, names: n.names, refuse: refuse}
+	}
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
 			record.see(a)
@@ -94,10 +97,15 @@ type refusing struct {
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
+
+	unreachable *unreachable // nil without namespaces
 }
 
 func (r *refusing) skip(a watch.Access) bool {
-	return a.Path == "" || a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+	if a.Path == "" {
+		return a.Kind != watch.Connect || a.Address == "" || r.unreachable == nil
+	}
+	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
 }
 
 // nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
@@ -123,6 +131,10 @@ func (r *refusing) nameWords(o order) {
 
 // see is called when an access may have been tried already.
 func (r *refusing) see(a watch.Access) {
+	if a.Path == "" {
+		r.unreachable.see(a)
+		return
+	}
 	if a.Kind != watch.Write && a.Kind != watch.Change {
 		if r.isBare && a.Kind == watch.Look {
 			return
