@@ -29,25 +29,25 @@ func TestLinksThatAProgramCouldHaveMadeLeadNowhere(t *testing.T) {
 	}
 	make(".ssh/id", "S3CRET", 0o700)
 	make(".ssh/lib/x", "S3CRET", 0o700)
-	make("work/a", "", 0o600)
-	make("work/run", "#!/bin/sh\ncat ~/.ssh/id ~/work/sub/id ~/work/docs/id ~/.ssh/lib/x; true\n", 0o700)
-	make("work/script", "#!"+home+"/.ssh/id\n", 0o700)
-	link("work/sub", filepath.Join(home, ".ssh"))
-	link("work/docs", "../.ssh")
-	link("work/program", "../.ssh/id")
-	link("mine-with-a-long-name", "work") // the person's own
-	p := Profile{Write: []string{"~/work/docs", "~/work/sub/lib", "~/mine-with-a-long-name"}, Read: []string{"~/work/sub", "~/work/docs/lib"}}
-	for _, program := range []string{"work/run", "mine-with-a-long-name/run"} {
+	make("project/a", "", 0o600)
+	make("project/run", "#!/bin/sh\ncat ~/.ssh/id ~/project/sub/id ~/project/docs/id ~/.ssh/lib/x; true\n", 0o700)
+	make("project/script", "#!"+home+"/.ssh/id\n", 0o700)
+	link("project/sub", filepath.Join(home, ".ssh"))
+	link("project/docs", "../.ssh")
+	link("project/program", "../.ssh/id")
+	link("mine-with-a-long-name", "project") // the person's own
+	p := Profile{Write: []string{"~/project/docs", "~/project/sub/lib", "~/mine-with-a-long-name"}, Read: []string{"~/project/sub", "~/project/docs/lib"}}
+	for _, program := range []string{"project/run", "mine-with-a-long-name/run"} {
 		got, _, _ := run(t, p, Options{}, filepath.Join(home, program))
 		if strings.Contains(got, "S3CRET") || strings.Count(got, "No such file") != 4 {
 			t.Errorf("%s: %s", program, got)
 		}
 	}
-	if got, status, _ := run(t, p, Options{}, "sh", "-c", "cd ~; ls -A; echo b > mine-with-a-long-name/b; cat work/b"); got != "mine-with-a-long-name\nwork\nb\n" || status != nil {
+	if got, status, _ := run(t, p, Options{}, "sh", "-c", "cd ~; ls -A; echo b > mine-with-a-long-name/b; cat project/b"); got != "mine-with-a-long-name\nproject\nb\n" || status != nil {
 		t.Errorf("%v, %q", status, got)
 	}
-	for _, program := range []string{"work/program", "work/script"} {
-		if folders := programFolders(filepath.Join(home, program), "", []string{filepath.Join(home, "work")}); len(folders) != 0 {
+	for _, program := range []string{"project/program", "project/script"} {
+		if folders := programFolders(filepath.Join(home, program), "", []string{filepath.Join(home, "project")}); len(folders) != 0 {
 			t.Errorf("%s is made of %q", program, folders)
 		}
 	}
