@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -39,6 +40,26 @@ func TestNoEscapeSucceeds(t *testing.T) {
 // The same where the system permits no namespaces.
 func TestNoEscapeSucceedsWithoutNamespaces(t *testing.T) {
 	escapesFail(t, true)
+}
+
+// named is what the log says of escapes of which it can know.
+var named = map[string]string{
+	"read the person's SSH key":                                   "refused to read ",
+	"read another project":                                        "refused to read ",
+	"read the passwords of the machine":                           "refused to read /etc/shadow: ",
+	"read the key through ..":                                     "refused to read ",
+	"read the key by a hard link":                                 "refused to read ",
+	"write next to what it may write":                             "refused to keep what it writes to ",
+	"write where it may only read":                                "refused to write ",
+	"reach shared memory of others":                               "refused to read /dev/shm/",
+	"connect to a service of the machine":                         "refused to connect to 127.0.0.1:",
+	"connect to a service of the machine over IPv6":               "refused to connect to ",
+	"connect to the admin port of the gateway by an allowed name": "refused to connect to api.example.com:",
+	"connect to the metadata service":                             "refused to connect to 169.254.169.254:80: ",
+	"connect to the internet without a name":                      "refused to connect to 1.1.1.1:443: ",
+	"connect to a host that its profile has not":                  "refused to look up evil.example: ",
+	"carry data out in names":                                     "refused to look up c3rvbgvu.evil.example: ",
+	"send datagrams":                                              "refused to connect to ",
 }
 
 // without are escapes that only namespaces stop, which State says.
@@ -96,7 +117,13 @@ func escapesFail(t *testing.T, bare bool) {
 			continue
 		}
 		t.Run(e.name, func(t *testing.T) {
-			s, err := New(p, Options{Refused: func(r Refusal) { t.Log(r) }})
+			var mu sync.Mutex
+			var refused string
+			s, err := New(p, Options{Refused: func(r Refusal) {
+				mu.Lock()
+				defer mu.Unlock()
+				refused += r.String() + "\n"
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,6 +151,12 @@ func escapesFail(t *testing.T, bare bool) {
 			cmd.Wait()
 			timeout.Stop()
 			ended()
+			mu.Lock()
+			defer mu.Unlock()
+			if want := named[e.name]; !bare && !strings.Contains(refused, want) {
+				t.Errorf("%q is not in what was refused:\n%s", want, refused)
+			}
+			t.Log(refused)
 			said, _ := os.ReadFile(out.Name())
 			if text := string(said); !strings.HasSuffix(text, "stopped\n") && !(e.mayDie && !strings.Contains(text, "ESCAPED")) || strings.Contains(text, theSecret) {
 				t.Errorf("it was not stopped: %s", text)

@@ -166,7 +166,7 @@ func (o *order) limit() error {
 	for _, l := range []struct {
 		resource int
 		most     uint64
-	}{{unix.RLIMIT_NPROC, processes}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_DATA, data}, {unix.RLIMIT_FSIZE, maxFile}, {unix.RLIMIT_NOFILE, o.Files},
+	}{{unix.RLIMIT_NPROC, processes}, {unix.RLIMIT_CORE, 1}, {unix.RLIMIT_DATA, data}, {unix.RLIMIT_FSIZE, maxFile}, {unix.RLIMIT_NOFILE, o.Files},
 		{unix.RLIMIT_MEMLOCK, 8 << 20}, {unix.RLIMIT_MSGQUEUE, 0}} {
 		var now syscall.Rlimit
 		if err := syscall.Getrlimit(l.resource, &now); err != nil {

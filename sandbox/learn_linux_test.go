@@ -165,3 +165,15 @@ func TestWhoIsLearnedFromGetsNoKeysAndNoPrivateAddresses(t *testing.T) {
 		t.Errorf("for the person to decide: %q, want %q", omitted, want)
 	}
 }
+
+func TestWhenAllOfASandboxHasEndedNothingIsNamed(t *testing.T) {
+	gone, err := os.Open(t.TempDir()) // what the root is then: a folder without anything
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gone.Close()
+	r := &refusing{root: int(gone.Fd())}
+	if r.isHidden("/usr/bin/env") {
+		t.Error("a file that was allowed is named")
+	}
+}

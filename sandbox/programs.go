@@ -15,11 +15,15 @@ const (
 )
 
 // programFolders are the folders that a program is made of: its own, those of the links by which it is found, and
-// those of the interpreters that its first line names, as far as they do not belong to the system anyway.
-func programFolders(path, searched string) []string {
+// those of the interpreters that its first line names, as far as they do not belong to the system anyway. What the program itself
+// may write leads nowhere: it could choose what it reads when it is started again.
+func programFolders(path, searched string, written []string) []string {
 	var folders []string
 	for range hops {
 		if !filepath.IsAbs(path) {
+			break
+		}
+		if isWithinAny(filepath.Join(realFolder(path), filepath.Base(path)), written) {
 			break
 		}
 		folders = append(folders, installation(path))
@@ -41,6 +45,10 @@ func programFolders(path, searched string) []string {
 	}
 	slices.Sort(folders)
 	return slices.Compact(folders)
+}
+
+func isWithinAny(path string, dirs []string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return within(path, dir) })
 }
 
 func realFolder(path string) string {
@@ -94,11 +102,14 @@ func installation(path string) string {
 	}
 	prefix := filepath.Dir(dir)
 	switch base := filepath.Base(dir); {
-	case base == "shims": // of pyenv, nodenv and others, which look for the program below
+	case base == "shims" && !holdsPerson(prefix): // of pyenv, nodenv and others, which look for the program below
 		return prefix
 	case base != "bin" && base != ".bin":
 		if p := packageFolder(dir); p != "" {
 			return p
+		}
+		if holdsPerson(dir) || holdsPerson(prefix) {
+			return path // next to it may be anything
 		}
 		return dir
 	case base == ".bin" && filepath.Base(prefix) == "node_modules":
@@ -138,7 +149,7 @@ func exists(path string) bool {
 }
 
 // scriptFolder is the folder of the first argument that is a file: what an interpreter is to run. "" without one.
-func scriptFolder(args []string, dir string) string {
+func scriptFolder(args []string, dir string, written []string) string {
 	for _, arg := range args {
 		if strings.HasPrefix(arg, "-") {
 			continue
@@ -151,13 +162,16 @@ func scriptFolder(args []string, dir string) string {
 		if err != nil || !info.Mode().IsRegular() || !slices.Contains(scripts, filepath.Ext(path)) {
 			return "" // what follows are the arguments of something else
 		}
+		if isWithinAny(filepath.Join(realFolder(path), filepath.Base(path)), written) {
+			return ""
+		}
 		if real, err := filepath.EvalSymlinks(path); err == nil {
 			path = real
 		}
 		if p := packageFolder(filepath.Dir(path)); p != "" {
 			return p
 		}
-		if holdsPerson(filepath.Dir(path)) {
+		if dir := filepath.Dir(path); holdsPerson(dir) || holdsPerson(filepath.Dir(dir)) {
 			return path
 		}
 		return filepath.Dir(path)

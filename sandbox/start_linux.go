@@ -135,13 +135,14 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 			folders = append(folders, value)
 		}
 	}
-	folders = append(folders, programFolders(path, searched)...)
+	_, written := s.written()
+	folders = append(folders, programFolders(path, searched, written)...)
 	own := slices.Clone(folders)
 	if cmd.Dir != "" && !holdsPerson(cmd.Dir) {
 		folders = append(folders, cmd.Dir)
 	}
 	if len(cmd.Args) > 1 {
-		if script := scriptFolder(cmd.Args[1:], dir); script != "" {
+		if script := scriptFolder(cmd.Args[1:], dir, written); script != "" {
 			folders, own = append(folders, script), append(own, script)
 		}
 	}

@@ -35,7 +35,7 @@ var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64"
 
 // systemFiles are settings that libraries read; they say nothing of the person.
 var systemFiles = []string{
-	"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+	"/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ssl/ca-bundle.pem", "/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/tls/openssl.cnf", "/etc/pki/ca-trust", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
 	"/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path", "/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/protocols", "/etc/services",
 	"/etc/mime.types", "/etc/gai.conf", "/etc/host.conf", "/etc/os-release", "/etc/fonts", "/etc/java", "/etc/static", "/etc/magic",
 }
@@ -44,8 +44,9 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 
 // view is what a program sees of the file system.
 type view struct {
-	home   string
-	places map[string]place
+	home    string
+	written []string // folders that the program writes
+	places  map[string]place
 }
 
 // add puts a path of the machine into the view, with the links that lead to it.
@@ -63,6 +64,9 @@ func (v *view) add(path string, k kind, optional bool) error {
 				v.places[real] = place{Path: real, Kind: k, Optional: optional}
 			}
 			return nil
+		}
+		if isWithinAny(hop, v.written) {
+			return nil // a link that the program could have made leads nowhere
 		}
 		v.places[hop] = place{Path: hop, Kind: link, Text: target}
 		path = real
@@ -101,7 +105,8 @@ func firstLink(path string) (followed, hop, target string, err error) {
 
 // view is what the profile shows to a program; folders are read because they belong to it.
 func (s *Sandbox) view(folders []string) ([]place, error) {
-	v := &view{home: home(), places: map[string]place{}}
+	paths, written := s.written()
+	v := &view{home: home(), written: written, places: map[string]place{}}
 	for _, path := range slices.Concat(systemFolders, systemFiles) {
 		if err := v.add(path, shown, true); err != nil {
 			return nil, err
@@ -139,8 +144,7 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 			return nil, fmt.Errorf("read: %w", err)
 		}
 	}
-	for _, path := range s.profile.Write {
-		path = s.absolute(path)
+	for _, path := range paths {
 		if !exists(path) {
 			if err := os.MkdirAll(path, 0o700); err != nil {
 				return nil, fmt.Errorf("write: %w", err)
@@ -156,6 +160,38 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		}
 	}
 	return v.sorted(), nil
+}
+
+// written are the folders of the profile that the program may write, and where they really are. What is in one of
+// them the program can replace, by a link too: a path that leads over a link in another one is left out.
+func (s *Sandbox) written() (paths, really []string) {
+	var all, finals []string
+	var links [][]string
+	for _, path := range s.profile.Write {
+		path = s.absolute(path)
+		hops, final := follow(path)
+		all, finals, links = append(all, path), append(finals, final), append(links, hops)
+	}
+	for i, path := range all {
+		others := slices.Delete(slices.Clone(finals), i, i+1)
+		if !slices.ContainsFunc(links[i], func(hop string) bool { return isWithinAny(hop, others) }) {
+			paths, really = append(paths, path), append(really, finals[i])
+		}
+	}
+	return paths, really
+}
+
+// follow returns the links over which a path leads, and where it ends, which may be missing.
+func follow(path string) (links []string, final string) {
+	path = filepath.Clean(path)
+	for range hops {
+		followed, hop, _, err := firstLink(path)
+		if err != nil || hop == "" {
+			break
+		}
+		links, path = append(links, hop), followed
+	}
+	return links, path
 }
 
 // absolute is a path of the profile with ~ as the home folder.

@@ -33,6 +33,9 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
 	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
 	options := watch.Options{Skip: r.skip, See: r.see}
+	if !o.Bare && n != nil {
+		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, names: n.names, refuse: refuse}
+	}
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
 			record.see(a)
@@ -94,10 +97,15 @@ type refusing struct {
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
+
+	unreachable *unreachable // nil without namespaces
 }
 
 func (r *refusing) skip(a watch.Access) bool {
-	return a.Path == "" || a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+	if a.Path == "" {
+		return a.Kind != watch.Connect || a.Address == "" || r.unreachable == nil
+	}
+	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
 }
 
 // nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
@@ -115,7 +123,7 @@ func (r *refusing) nameWords(o order) {
 	}
 	for _, path := range (&proposing{home: r.home}).inWords(l) {
 		real, err := filepath.EvalSymlinks(path)
-		if p := r.place(real); err == nil && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
+		if p := r.place(real); err == nil && path != "/" && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
 			r.say(false, "read", path, "its command line or environment names it")
 		}
 	}
@@ -123,6 +131,10 @@ func (r *refusing) nameWords(o order) {
 
 // see is called when an access may have been tried already.
 func (r *refusing) see(a watch.Access) {
+	if a.Path == "" {
+		r.unreachable.see(a)
+		return
+	}
 	if a.Kind != watch.Write && a.Kind != watch.Change {
 		if r.isBare && a.Kind == watch.Look {
 			return
@@ -158,11 +170,18 @@ func (r *refusing) isHidden(path string) bool {
 	if _, err := os.Lstat(path); err != nil {
 		return false
 	}
+	err := r.lookUp(path)
+	// When its last process has ended, the whole file system is gone; its first one is there as long as any is.
+	return (err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR) && r.lookUp("/proc/1") == nil
+}
+
+// lookUp says whether the program sees a path.
+func (r *refusing) lookUp(path string) error {
 	fd, err := unix.Openat2(r.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
 	if err == nil {
 		unix.Close(fd)
 	}
-	return err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR
+	return err
 }
 
 // place is the innermost one that has a path; nil for the root.

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/install"
@@ -45,6 +46,9 @@ func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sa
 			a.stderrOf(name).addRefused(line)
 			a.screen.Printf("junction: %s\n", line)
 		}
+	}
+	o.Unconfined = func(missing []string) {
+		a.screen.Printf("junction: server %s is not confined in all that its profile says: %s\n", plaintext.Line(name, 80), strings.Join(missing, "; "))
 	}
 	box, err := sandbox.New(p, o)
 	if err != nil {

@@ -3,8 +3,12 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // notes makes a configuration with a server of the files in ~/notes, with settings behind it.
@@ -79,4 +83,26 @@ func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 		"junction: server notes: was refused to read "+home+"/notes; to allow it: junction sandbox allow notes --read "+home+"/notes\n")
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", home+"/notes").expect(t, exitOK, "+ read   ~/notes\n", "")
 	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
+}
+
+func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{
+		"mcp.json": `{"mcpServers": {"echo": {"command": "npx", "args": ["-y", "echo@1.0.0", "--loud"]}}}`,
+		"junction.lock": `{"version": 1, "servers": {"echo": {"replaces": ["npx", "-y", "echo@1.0.0"],
+  "package": {"type": "npm", "name": "echo", "version": "1.0.0", "integrity": "sha512-x", "program": ["node", "echo.js"]}, "sandbox": {"read": ["~/notes"]}}}}`,
+	})
+	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, exitOK, "echo is confined, by ~/junction.lock:\n  read   ~/notes\n", "")
+	runs(t, "", "sandbox", "allow", "echo", "--config", "mcp.json", "--host", "api.example.com").expect(t, exitOK, "junction.lock:\n  read   ~/notes\n+ host   api.example.com\n", "")
+	lock, err := install.ReadLock("junction.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &sandbox.Profile{Read: []string{"~/notes"}, Hosts: []string{"api.example.com"}}
+	if got := lock.Servers["echo"]; !reflect.DeepEqual(got.Sandbox, want) || got.Package.Version != "1.0.0" || got.Next != nil {
+		t.Errorf("the lock has %+v with %+v", got, got.Sandbox)
+	}
+	// Settings come first.
+	write(t, map[string]string{"junction.json": `{"junction": {"servers": {"echo": {"sandbox": {"write": ["~/out"]}}}}}`})
+	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, exitOK, "echo is confined, by junction.servers.echo.sandbox in junction.json:\n  write  ~/out\n", "")
 }

@@ -24,7 +24,7 @@ func filter(looks bool) ([]bpf.RawInstruction, error) {
 	asked := table()
 	if !looks {
 		maps.DeleteFunc(asked, func(_ int, c call) bool {
-			return c.names[0].kind == Look || c.address
+			return c.names[0].kind == Look || c.names[0].kind == Listen
 		})
 	}
 	length := 3 + len(asked) + 2
@@ -55,7 +55,7 @@ func filter(looks bool) ([]bpf.RawInstruction, error) {
 // Install makes the kernel ask at the returned listener before each call of the
 // calling thread, and of what it starts, that names a file or an address. The
 // thread must be locked and must not be able to gain privileges (PR_SET_NO_NEW_PRIVS).
-// Without looks it asks only where a file is opened, run or changed: a program looks at files far more often.
+// Without looks it asks only where a file is opened, run or changed, or an address connected to: a program looks at files far more often.
 // From then on such calls wait until a Watcher runs at the listener, and fail
 // with ENOSYS when the last copy of it is closed.
 func Install(looks bool) (listener int, err error) {

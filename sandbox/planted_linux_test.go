@@ -1,0 +1,66 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What a program may write it can prepare for the time when it is started again.
+func TestLinksThatAProgramCouldHaveMadeLeadNowhere(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	make := func(path, text string, mode os.FileMode) {
+		t.Helper()
+		path = filepath.Join(home, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := func(path, target string) {
+		t.Helper()
+		if err := os.Symlink(target, filepath.Join(home, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	make(".ssh/id", "S3CRET", 0o700)
+	make(".ssh/lib/x", "S3CRET", 0o700)
+	make("project/a", "", 0o600)
+	make("project/run", "#!/bin/sh\ncat ~/.ssh/id ~/project/sub/id ~/project/docs/id ~/.ssh/lib/x; true\n", 0o700)
+	make("project/script", "#!"+home+"/.ssh/id\n", 0o700)
+	link("project/sub", filepath.Join(home, ".ssh"))
+	link("project/docs", "../.ssh")
+	link("project/program", "../.ssh/id")
+	link("mine-with-a-long-name", "project") // the person's own
+	p := Profile{Write: []string{"~/project/docs", "~/project/sub/lib", "~/mine-with-a-long-name"}, Read: []string{"~/project/sub", "~/project/docs/lib"}}
+	for _, program := range []string{"project/run", "mine-with-a-long-name/run"} {
+		got, _, _ := run(t, p, Options{}, filepath.Join(home, program))
+		if strings.Contains(got, "S3CRET") || strings.Count(got, "No such file") != 4 {
+			t.Errorf("%s: %s", program, got)
+		}
+	}
+	if got, status, _ := run(t, p, Options{}, "sh", "-c", "cd ~; ls -A; echo b > mine-with-a-long-name/b; cat project/b"); got != "mine-with-a-long-name\nproject\nb\n" || status != nil {
+		t.Errorf("%v, %q", status, got)
+	}
+	for _, program := range []string{"project/program", "project/script"} {
+		if folders := programFolders(filepath.Join(home, program), "", []string{filepath.Join(home, "project")}); len(folders) != 0 {
+			t.Errorf("%s is made of %q", program, folders)
+		}
+	}
+	for program, want := range map[string]string{
+		"server": home + "/server", "Downloads/server": home + "/Downloads/server", "bin/server": home + "/bin", ".local/bin/uvx": home + "/.local/bin", "shims/x": home + "/shims/x",
+		".nvm/versions/node/v20/bin/node": home + "/.nvm/versions/node/v20", "tools/server-1.2/server": home + "/tools/server-1.2",
+	} {
+		make(program, "", 0o700)
+		if strings.Contains(program, "v20") {
+			make(".nvm/versions/node/v20/lib/x", "", 0o600)
+		}
+		if got := installation(filepath.Join(home, program)); got != want {
+			t.Errorf("%s is made of %s, want %s", program, got, want)
+		}
+	}
+}
