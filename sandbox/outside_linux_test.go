@@ -183,7 +183,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	o.close() // ends all that are open
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if want := []string{"a connection: the program has 128 others"}; !slices.Equal(o.refused, want) {
+	if want := []string{"connect to one more host: the program has 128 others"}; !slices.Equal(o.refused, want) {
 		t.Errorf("refused %q", o.refused)
 	}
 }
@@ -226,7 +226,7 @@ func TestNamesAreResolvedWithoutAskingAnybody(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
-	if want := []string{`the address of "example.org"`, `the address of "evil.example"`}; !slices.Equal(refused, want) {
+	if want := []string{"look up example.org", "look up evil.example"}; !slices.Equal(refused, want) {
 		t.Errorf("refused %q", refused)
 	}
 	if n.name(netip.MustParseAddr("127.64.0.2")) != "a.example.org" || n.name(netip.MustParseAddr("127.0.0.1")) != "" {
