@@ -229,10 +229,6 @@ func (v *view) redundant(p place) bool {
 	}
 }
 
-func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
-}
-
 const (
 	hostname  = "sandbox"
 	hostsFile = "127.0.0.1 localhost " + hostname + "\n::1 localhost\n"
