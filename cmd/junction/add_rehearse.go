@@ -146,7 +146,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		return d, &connectError{fmt.Errorf("server %q was not added: it does not start as it would be written: %s; to mend it: %s", r.name, reason(err, r.name), startRemedy(r.program != nil, err, r.name, 0))}
 	}
 	a.remember(ctx, d, s)
-	if err := a.readDefinitions(ctx, d, entry{r.name, d.definition}); err != nil {
+	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
 		return d, &connectError{err}
 	}
 	return d, nil

@@ -80,7 +80,7 @@ func (a *app) consentTo(configuration, name string) {
 		return // which whoever starts it says
 	}
 	if d, found := file.Server(name); found && d.Project {
-		_ = a.changeConsents(func(said map[string]bool) { said[a.consentKey(entry{name, d})] = true }) // else it is asked again
+		_ = a.changeConsents(func(said map[string]bool) { said[a.consentKey(entry{name: name, definition: d})] = true }) // else it is asked again
 	}
 }
 

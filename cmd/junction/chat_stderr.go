@@ -19,6 +19,9 @@ type stderrTail struct {
 	kept  []string
 	bytes int
 	stray string // the first line of its standard output that was no message
+	// refused is the first thing that its sandbox refused to the program that runs, and how many there were.
+	refused  string
+	refusals int
 }
 
 func (t *stderrTail) add(line string) {
@@ -40,6 +43,26 @@ func (t *stderrTail) addStray(line string) {
 	if t.stray == "" {
 		t.stray = plaintext.Line(line, maxSaid)
 	}
+}
+
+// addRefused keeps a line about what the sandbox refused, which is no line of the server's own.
+func (t *stderrTail) addRefused(line string) {
+	t.add("junction: " + line)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refusals++; t.refused == "" {
+		t.refused = line
+	}
+}
+
+// wasRefused says what the sandbox refused; empty if it was nothing.
+func (t *stderrTail) wasRefused() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.refusals > 1 {
+		return fmt.Sprintf("%s (and %d more: its log has them)", t.refused, t.refusals-1)
+	}
+	return t.refused
 }
 
 // strayed says, in words, that standard output had what is no message; empty if it had not.
@@ -90,7 +113,7 @@ func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
 	heard, before := *c, c.Stderr
 	heard.Skipped = t.addStray
 	t.mu.Lock()
-	t.stray = "" // of the program before this one
+	t.stray, t.refused, t.refusals = "", "", 0 // of the program before this one
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
 		t.add(line)

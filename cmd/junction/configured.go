@@ -8,8 +8,10 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -23,7 +25,8 @@ import (
 // configuration, or shipped with junction.
 type entry struct {
 	name       string
-	definition *config.Definition // nil: shipped
+	definition *config.Definition                // nil: shipped
+	confined   func() (*settings.Sandbox, error) // nil: nothing says how
 }
 
 // origin says where the server is defined, for people.
@@ -71,8 +74,15 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 	}
 	set, err := config.LoadAll(a.files(o), o)
 	var entries []entry
+	confined := sync.OnceValues(func() (*settings.Settings, error) { return heldSettings(set, len(a.flags.config) > 0) })
 	for _, d := range set.Servers {
-		entries = append(entries, entry{d.Name, d})
+		entries = append(entries, entry{name: d.Name, definition: d, confined: func() (*settings.Sandbox, error) {
+			s, err := confined()
+			if err != nil {
+				return nil, err
+			}
+			return s.Of(d.Name).Sandbox, nil
+		}})
 	}
 	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
 		for _, name := range defaultNames() {
@@ -177,6 +187,9 @@ func (a *app) resolveWith(ctx context.Context, e entry, sender func(*config.Serv
 		return target{}, err
 	}
 	t, err := a.transport(started, e.definition, sender)
+	if c, is := t.(*command.Command); is && err == nil {
+		err = a.confine(c, e)
+	}
 	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, isInstalled: started != s, startTimeout: e.definition.StartTimeout}, err
 }
 

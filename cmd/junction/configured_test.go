@@ -27,7 +27,7 @@ func TestConsent(t *testing.T) {
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
 		alone(t)
 		a, seen := asking(typed)
-		err := a.consent(t.Context(), entry{"every", f.Servers[0]})
+		err := a.consent(t.Context(), entry{name: "every", definition: f.Servers[0]})
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
 		}
@@ -39,7 +39,7 @@ func TestConsent(t *testing.T) {
 	}
 	a, seen := asking("")
 	a.flags.config = []string{".mcp.json"}
-	if err := a.consent(t.Context(), entry{"every", f.Servers[0]}); err != nil || seen.Len() > 0 {
+	if err := a.consent(t.Context(), entry{name: "every", definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
 		t.Errorf("a file that was named: got %v and %q", err, seen)
 	}
 }

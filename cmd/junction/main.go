@@ -27,6 +27,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // sameSignal is the time in which signals are taken for one: timeout(1) and
@@ -37,6 +39,7 @@ const sameSignal = 250 * time.Millisecond
 const killTime = 2 * time.Second
 
 func main() {
+	sandbox.Main()
 	slog.SetLogLoggerLevel(slog.LevelError) // of libraries that log by themselves, only what fails is heard
 	ctx, interrupt := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)

@@ -18,12 +18,14 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // asProgram makes the test binary be junction, so that tests can start it.
 const asProgram = "JUNCTION_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
+	sandbox.Main()
 	if len(os.Args) > 1 && os.Args[1] == asWrapper {
 		os.Exit(wrap(os.Args[2:]))
 	}

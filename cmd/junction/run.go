@@ -214,7 +214,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.inspectCommand(), a.tapCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.searchCommand(), a.infoCommand(), a.addCommand(), a.removeCommand(), a.outdatedCommand(), a.upgradeCommand(), a.installCommand(), a.auditDepsCommand(), a.lintCommand(), a.testCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.inspectCommand(), a.tapCommand(), a.approveCommand(), a.sandboxCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.searchCommand(), a.infoCommand(), a.addCommand(), a.removeCommand(), a.outdatedCommand(), a.upgradeCommand(), a.installCommand(), a.auditDepsCommand(), a.lintCommand(), a.testCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 

@@ -117,7 +117,7 @@ func TestTwoCommandsOfOneNameAreTwoServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (entry{"files", f.Servers[0]}).command(); !slices.Equal(got, []string{"files (stdio): npx -y a"}) {
+	if got := (entry{name: "files", definition: f.Servers[0]}).command(); !slices.Equal(got, []string{"files (stdio): npx -y a"}) {
 		t.Errorf("the command is %q", got)
 	}
 	of := func(url string) host.Server {
@@ -138,7 +138,7 @@ func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return entry{"files", f.Servers[0]}.command()
+		return entry{name: "files", definition: f.Servers[0]}.command()
 	}
 	one := command(`{"PATH":"/usr/bin","TOKEN":"sesame"}`)
 	if text := strings.Join(one, " "); strings.Contains(text, "sesame") || strings.Contains(text, "/usr/bin") || !strings.Contains(text, "(hash ") {
@@ -175,7 +175,7 @@ func TestServersThatLookAlikeAreNotOne(t *testing.T) {
 		if err != nil || len(f.Servers) != 1 {
 			t.Fatalf("%s: %v, %v", server, err, f.Problems)
 		}
-		return entry{"files", f.Servers[0]}.command()
+		return entry{name: "files", definition: f.Servers[0]}.command()
 	}
 	const input = `{"command":"npx","args":["-y","${input:pkg}"]}`
 	for _, test := range []struct{ name, one, other, oneMore, otherMore string }{
@@ -274,7 +274,7 @@ func TestAnExplanationKnowsWhichServerItIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := policy.NameOf("files", policy.OriginOf(entry{"files", f.Servers[0]}.command()))
+	name := policy.NameOf("files", policy.OriginOf(entry{name: "files", definition: f.Servers[0]}.command()))
 	_, origin, _ := strings.Cut(name, "@")
 	rule := `{"name":"this one","effect":"allow","server":"files","origin":"` + origin + `"}`
 	write(t, map[string]string{"policy.json": `{"trusted":["files"],"rules":[` + rule + `,{"name":"shipped","effect":"allow","server":"everything","origin":"built-in"}]}`})
@@ -371,7 +371,7 @@ func TestWhatIsRunIsShownWithoutSecrets(t *testing.T) {
 	}
 	got := map[string]string{"shipped": entry{name: "everything"}.run()}
 	for _, d := range f.Servers {
-		got[d.Name] = entry{d.Name, d}.run()
+		got[d.Name] = entry{name: d.Name, definition: d}.run()
 	}
 	want := map[string]string{"shipped": "", "files": `npx -y "a b" --token *** API_KEY=*** (cwd /srv)`, "far": "https://***@example.com/mcp?key=***"}
 	if !maps.Equal(got, want) {

@@ -58,6 +58,8 @@ func (v *served) describe() instance {
 		}
 		if stray := v.app.stderrOf(s.Name).strayed(); stray != "" {
 			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, onlyMessages)
+		} else if refused := v.app.stderrOf(s.Name).wasRefused(); refused != "" {
+			one.Careful = refused
 		}
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)

@@ -53,6 +53,18 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 	return found, from, nil
 }
 
+// heldSettings are those that settings finds, without a word about others.
+func heldSettings(set *config.Set, named bool) (*settings.Settings, error) {
+	for _, f := range set.Files {
+		if s, _, err := f.Settings(); err != nil {
+			return nil, err
+		} else if s != nil && (named || !f.Project) {
+			return s, nil
+		}
+	}
+	return &settings.Settings{}, nil
+}
+
 // members are the names of what is set.
 func members(s *settings.Settings) []string {
 	var set map[string]json.RawMessage

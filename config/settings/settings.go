@@ -76,6 +76,7 @@ type Server struct {
 	Redact    Redact          `json:"redact,omitzero" doc:"what is hidden of the calls of all its tools"`
 	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; by default never. This is in addition to the one time that Junction repeats such a call anyway when it is lost, and each of them may be repeated so, too"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
+	Sandbox   *Sandbox        `json:"sandbox,omitempty" doc:"confine the server's program: it reads the system and its own package, and otherwise only what stands here"`
 	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
 
 	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"what holds for single prompts, by the names that the server gives them"`

@@ -26,6 +26,10 @@ type Command struct {
 	Grace time.Duration   // for each step of stopping; 0 means 2 seconds
 	Kill  <-chan struct{} // may be nil; once it is closed, a child that is to stop is killed without grace
 
+	// Launch, if set, starts the command in place of its own Start, such as confined. The function that it returns is
+	// called once, when the child was reaped and nothing is left of its group.
+	Launch func(cmd *exec.Cmd) (ended func(), err error)
+
 	StderrTail int // bytes of standard error kept; 0 means 16 KiB
 
 	// OnStderr, if set, is called with each line of standard error, cleaned for
@@ -55,6 +59,7 @@ type Process struct {
 	kill  <-chan struct{}
 	cmd   *exec.Cmd
 	group group
+	ended func() // of Launch
 
 	stdin          *os.File
 	stdout, stderr *output
@@ -88,7 +93,7 @@ func Start(c Command) (*Process, error) {
 		closing: make(chan struct{}),
 	}
 	p.log = newStderrLog(orDefault(c.StderrTail, defaultStderrTail), c.OnStderr)
-	if err := p.start(); err != nil {
+	if err := p.start(c.Launch); err != nil {
 		return nil, startError(c, err)
 	}
 	p.running.Go(p.wait)
@@ -110,7 +115,7 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 }
 
 // start makes the pipes and starts the child on them.
-func (p *Process) start() (err error) {
+func (p *Process) start(launch func(*exec.Cmd) (func(), error)) (err error) {
 	var files []*os.File
 	defer func() {
 		if err != nil {
@@ -135,7 +140,10 @@ func (p *Process) start() (err error) {
 	p.stdin, p.stdout, p.stderr = toStdin, newOutput(fromStdout), newOutput(fromStderr)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
 	p.cmd.SysProcAttr = groupLeader()
-	if err := p.cmd.Start(); err != nil {
+	if launch == nil {
+		launch = func(cmd *exec.Cmd) (func(), error) { return func() {}, cmd.Start() }
+	}
+	if p.ended, err = launch(p.cmd); err != nil {
 		return err
 	}
 	closeAll(stdin, stdout, stderr)

@@ -15,6 +15,7 @@ func (p *Process) wait() {
 	}
 	close(p.exited)
 	p.stop()
+	p.ended()
 	select {
 	case <-p.closing:
 	case <-time.After(p.grace):

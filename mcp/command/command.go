@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,6 +46,10 @@ type Command struct {
 	// Skipped, if set, is called with the first 20 lines of the program's standard output that are no
 	// messages, cleaned for display, one after the other. It must return.
 	Skipped func(line string)
+	// Launch, if set, starts the program in place of the Start of cmd, which it may change, such as to confine it:
+	// see package sandbox. The function that it returns is called once, when the program was waited for and what it
+	// started is gone.
+	Launch func(cmd *exec.Cmd) (ended func(), err error)
 	// Started, if set, is called with each program that was started. It must return.
 	Started func(p Program)
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
@@ -91,7 +96,7 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 		return nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
 	}
 	p, err := process.Start(process.Command{
-		Path: c.Name, Args: c.Args, Env: c.environment(), Dir: c.Dir, Grace: c.Grace, Kill: c.Kill, OnStderr: c.Stderr,
+		Path: c.Name, Args: c.Args, Env: c.environment(), Dir: c.Dir, Grace: c.Grace, Kill: c.Kill, OnStderr: c.Stderr, Launch: c.Launch,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// confine has the program of an entry start in a sandbox, where the settings say how, or else junction.lock.
+func (a *app) confine(c *command.Command, e entry) error {
+	if e.confined == nil {
+		return nil
+	}
+	s, err := e.confined()
+	if err != nil {
+		return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)}
+	}
+	if s != nil {
+		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker}); err != nil {
+			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)}
+		}
+		return nil
+	}
+	locked, err := a.locked(e.definition)
+	if err != nil || locked == nil || locked.Sandbox == nil {
+		return err
+	}
+	// A lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so.
+	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true}); err != nil {
+		return &connectError{fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)}
+	}
+	return nil
+}
+
+// confineTo has a program start in the sandbox of a profile. What it is refused is logged, once, and stands in the server's own log.
+func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options) error {
+	if o.Refused == nil {
+		o.Refused = func(r sandbox.Refusal) {
+			line := refusalLine(name, r)
+			a.stderrOf(name).addRefused(line)
+			a.screen.Printf("junction: %s\n", line)
+		}
+	}
+	box, err := sandbox.New(p, o)
+	if err != nil {
+		return err
+	}
+	environ := c.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	c.Environ, c.Launch = p.Environ(environ), box.Start
+	return nil
+}
+
+// refusalLine says what a server was refused, and what allows it.
+func refusalLine(name string, r sandbox.Refusal) string {
+	line := fmt.Sprintf("server %s: was refused to %s", plaintext.Line(name, 80), plaintext.Line(r.What, 500))
+	if len(r.Allow) == 0 {
+		return line + ": " + r.Reason
+	}
+	return line + "; to allow it: " + allowCommand(name, r.Allow)
+}
+
+// allowCommand is the command that allows something.
+func allowCommand(name string, words []string) string {
+	command := "junction sandbox allow " + shellWord(name)
+	for _, word := range words {
+		command += " " + shellWord(plaintext.Line(word, 500))
+	}
+	return command
+}
+
+func sandboxProfile(s *settings.Sandbox) sandbox.Profile {
+	memory, _ := settings.Size(s.Memory) // none is the default
+	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files}
+}

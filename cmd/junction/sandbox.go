@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/sandbox"
+	"github.com/spf13/cobra"
+)
+
+const sandboxHelp = `A confined server's program reads the system's programs and libraries and its own package, and
+writes into a home folder and a temporary folder that end with it; it reaches no host, and gets
+no variable that holds a secret. Its profile says what it may do in addition. What it is refused
+is named in the log of junction, with the command that allows it.`
+
+func (a *app) sandboxCommand() *cobra.Command {
+	return group("sandbox", "Show, learn and change what servers' programs may do on this machine",
+		"Work with the profiles of the servers whose programs are confined.\n\n"+sandboxHelp,
+		a.sandboxShowCommand(), a.sandboxLearnCommand(), a.sandboxChangeCommand(true), a.sandboxChangeCommand(false))
+}
+
+func (a *app) sandboxShowCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "show SERVER",
+		Short:             "Show what a server's program may do",
+		Long:              "Show what a server's program may do, and where that is written.\n\n" + sandboxHelp,
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, err := a.oneKept(args)
+			if err != nil {
+				return err
+			}
+			if k.profile == nil {
+				a.out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.name, shellWord(k.entry.name))
+				return nil
+			}
+			a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where())
+			lines := profileLines(*k.profile)
+			for _, line := range lines {
+				a.out.Printf("  %s\n", line)
+			}
+			if len(lines) == 0 {
+				a.out.Printf("  nothing beyond the system's programs and its own package, and no host\n")
+			}
+			return nil
+		},
+	}
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+// oneKept is the profile of the one server that the command line names.
+func (a *app) oneKept(args []string) (*keptProfile, error) {
+	if len(args) != 1 {
+		return nil, usagef("expected the name of one SERVER, got %d words", len(args))
+	}
+	set, entries, err := a.servers()
+	if err != nil {
+		return nil, err
+	}
+	e, err := find(args[0], set, entries)
+	if err != nil {
+		return nil, err
+	}
+	return a.profileKept(set, e)
+}
+
+// profileLines are what a profile allows, in lines of a word and a value.
+func profileLines(p sandbox.Profile) (lines []string) {
+	for _, list := range []struct {
+		word   string
+		values []string
+	}{{"read", p.Read}, {"write", p.Write}, {"host", p.Hosts}, {"env", p.Env}} {
+		for _, value := range list.values {
+			lines = append(lines, fmt.Sprintf("%-5s  %s", list.word, plaintext.Line(value, 500)))
+		}
+	}
+	s := settingsOf(p)
+	for _, limit := range []struct{ word, value string }{{"processes", number(s.Processes)}, {"memory", s.Memory}, {"files", number(s.Files)}} {
+		if limit.value != "" {
+			lines = append(lines, limit.word+"  "+limit.value)
+		}
+	}
+	if p.CPU > 0 {
+		lines = append(lines, "cpu  "+strconv.FormatFloat(p.CPU, 'f', -1, 64))
+	}
+	return lines
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// changedLines are the lines of two profiles, with + and - before those that only one has.
+func changedLines(was, now sandbox.Profile) (lines []string) {
+	before, after := profileLines(was), profileLines(now)
+	for _, line := range before {
+		if !slices.Contains(after, line) {
+			lines = append(lines, "- "+line)
+		}
+	}
+	for _, line := range after {
+		mark := "+ "
+		if slices.Contains(before, line) {
+			mark = "  "
+		}
+		lines = append(lines, mark+line)
+	}
+	return lines
+}
+
+// A profileChange is what the flags of allow and deny name.
+type profileChange struct {
+	read, write, hosts, env []string
+	memory                  string
+	processes               int
+}
+
+func (a *app) sandboxChangeCommand(allows bool) *cobra.Command {
+	var c profileChange
+	cmd := &cobra.Command{
+		Use:   "allow SERVER",
+		Short: "Allow a confined server folders, hosts and variables",
+		Long: `Add folders, files, hosts and names of variables to the profile of a confined server. It holds
+from the server's next start on.
+
+` + sandboxHelp,
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeProfile(cmd.Context(), args, c, allows)
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&c.read, "read", nil, "a folder or file that it may read, at `PATH` (repeatable)")
+	f.StringArrayVar(&c.write, "write", nil, "a folder or file that it may read and write, at `PATH` (repeatable)")
+	f.StringArrayVar(&c.hosts, "host", nil, "a `HOST` that it may reach at ports 443 and 80: api.example.com, *.example.com or an address; HOST:PORT for another port (repeatable)")
+	f.StringArrayVar(&c.env, "env", nil, "a variable that it gets from junction's environment, by its `NAME` (repeatable)")
+	if allows {
+		f.StringVar(&c.memory, "memory", "", "how much memory it may use: `SIZE`, such as 2GB")
+		f.IntVar(&c.processes, "processes", 0, "how many processes and threads it may have: `N`")
+	} else {
+		cmd.Use, cmd.Short = "deny SERVER", "Take folders, hosts and variables from a confined server"
+		cmd.Long = "Take folders, files, hosts and names of variables out of the profile of a confined server, as\njunction sandbox show has them. It holds from the server's next start on.\n\n" + sandboxHelp
+	}
+	a.configFlags(f)
+	return cmd
+}
+
+func (a *app) changeProfile(ctx context.Context, args []string, c profileChange, allows bool) error {
+	k, err := a.oneKept(args)
+	if err != nil {
+		return err
+	}
+	if k.profile == nil {
+		return &connectError{fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, shellWord(k.entry.name))}
+	}
+	now := *k.profile
+	for _, list := range []struct {
+		flag   string
+		in     *[]string
+		values []string
+		isPath bool
+	}{{"--read", &now.Read, c.read, true}, {"--write", &now.Write, c.write, true}, {"--host", &now.Hosts, c.hosts, false}, {"--env", &now.Env, c.env, false}} {
+		*list.in = slices.Clone(*list.in)
+		for _, value := range list.values {
+			if list.isPath {
+				value = profilePath(value)
+			}
+			switch at := slices.Index(*list.in, value); {
+			case value == "":
+				return usagef("%s: expected a value", list.flag)
+			case allows && at < 0:
+				*list.in = append(*list.in, value)
+			case !allows && at < 0:
+				return usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.name, value, shellWord(k.entry.name))
+			case !allows:
+				*list.in = slices.Delete(*list.in, at, at+1)
+			}
+		}
+	}
+	if c.memory != "" {
+		size, ok := settings.Size(c.memory)
+		if !ok {
+			return usagef("--memory: expected a size such as 2GB, got %q", c.memory)
+		}
+		now.Memory = size
+	}
+	if c.processes < 0 {
+		return usagef("--processes: expected a positive number")
+	} else if c.processes > 0 {
+		now.Processes = c.processes
+	}
+	if len(c.read)+len(c.write)+len(c.hosts)+len(c.env)+c.processes == 0 && c.memory == "" {
+		return usagef("expected what to change: --read, --write, --host or --env")
+	}
+	if err := k.write(ctx, a, now); err != nil {
+		return err
+	}
+	a.out.Printf("%s:\n", k.where())
+	for _, line := range changedLines(*k.profile, now) {
+		a.out.Printf("%s\n", line)
+	}
+	return nil
+}
+
+// profilePath is a path as a profile has it: absolute, or from the home folder on.
+func profilePath(path string) string {
+	if path == "" || path == "~" || strings.HasPrefix(path, "~/") {
+		return path
+	}
+	path = absolute(path)
+	if home, err := os.UserHomeDir(); err == nil && home != "/" {
+		if rest, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rest) {
+			return filepath.ToSlash(filepath.Join("~", rest))
+		}
+	}
+	return path
+}

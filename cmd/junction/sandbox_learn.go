@@ -1,0 +1,328 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/sandbox"
+	"github.com/spf13/cobra"
+)
+
+const (
+	maxExercised = 50               // tools that are called unasked
+	exerciseTime = 30 * time.Second // of each of them
+)
+
+// A lesson says how a server is used while it is learned from.
+type lesson struct {
+	calls  []string // TOOL {ARGUMENTS}
+	http   string   // where clients can use it meanwhile
+	forget bool
+	yes    bool
+}
+
+func (a *app) sandboxLearnCommand() *cobra.Command {
+	var l lesson
+	cmd := &cobra.Command{
+		Use:   "learn SERVER",
+		Short: "Find out what a server's program uses, and propose the smallest profile",
+		Long: `Start a server's program, use it, and see which files and hosts it wants. The smallest profile
+with which it can do the same is shown, tried, and written when you say yes.
+
+While it is learned from, the program may read and write your files, but where keys and logins
+are kept, and reach the internet, but no address of this machine or its networks. Of its tools
+those are called that say that they only read and that need no arguments; --call calls others,
+and --http lets clients use it until you press Enter.
+
+What the profile has already stays in it; --forget takes out what is not used. Names of
+variables cannot be seen: junction sandbox allow SERVER --env NAME.
+
+Exit codes:
+  0    the profile is written, is right as it is, or the answer was no
+  2    the command line is wrong, or nobody can be asked here
+  3    no such server, or it cannot be started or watched
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestServers,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.learnProfile(cmd.Context(), args, l) },
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `'NAME {ARGUMENTS}'`, the arguments in JSON (repeatable)")
+	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+endpointPath+", until you press Enter")
+	f.BoolVar(&l.forget, "forget", false, "take out of the profile what is not used")
+	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question")
+	a.configFlags(f)
+	return cmd
+}
+
+// An exercise is a call of a tool.
+type exercise struct {
+	tool      string
+	arguments json.RawMessage
+}
+
+// parsed are the calls of --call.
+func (l lesson) parsed() (calls []exercise, err error) {
+	for _, text := range l.calls {
+		name, arguments, _ := strings.Cut(strings.TrimSpace(text), " ")
+		if arguments = strings.TrimSpace(arguments); arguments == "" {
+			arguments = "{}"
+		}
+		if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil || name == "" {
+			return nil, usagef("--call: expected a tool and a JSON object, such as 'read_file {\"path\": \"a\"}', got %q", text)
+		}
+		calls = append(calls, exercise{name, json.RawMessage(arguments)})
+	}
+	return calls, nil
+}
+
+func (a *app) learnProfile(ctx context.Context, args []string, l lesson) error {
+	calls, err := l.parsed()
+	if err != nil {
+		return err
+	}
+	if a.person == nil && (l.http != "" || !l.yes) {
+		return usagef("nobody can be asked here; --yes writes the profile without a question")
+	}
+	k, err := a.oneKept(args)
+	if err != nil {
+		return err
+	}
+	if runtime.GOOS != "linux" {
+		return &connectError{errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")}
+	}
+	if err := a.consent(ctx, k.entry); err != nil {
+		return &connectError{err}
+	}
+	was := sandbox.Profile{}
+	if k.profile != nil {
+		was = *k.profile
+	}
+	record := new(sandbox.Record)
+	learned, err := a.lesson(ctx, k, was, sandbox.Options{Record: record}, calls, l.http)
+	if err != nil {
+		return err
+	}
+	proposal := record.Propose(learned)
+	now := merged(was, proposal.Profile, l.forget)
+	a.showProposal(k, was, now, proposal, record)
+	if k.profile != nil && len(changes(was, now)) == 0 {
+		a.out.Printf("The profile is right as it is.\n")
+		return nil
+	}
+	if err := a.tryProfile(ctx, k, now, calls); err != nil {
+		return err
+	}
+	if !l.yes {
+		typed, err := a.person.Line(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
+		if err != nil {
+			return err
+		}
+		if word := strings.ToLower(strings.TrimSpace(typed)); word != "y" && word != "yes" {
+			a.out.Printf("Nothing was written.\n")
+			return nil
+		}
+	}
+	if err := k.write(ctx, a, now); err != nil {
+		return err
+	}
+	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(), k.entry.name)
+	return nil
+}
+
+// merged is what was allowed and what was learned.
+func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
+	now := was
+	if forget {
+		now.Read, now.Write, now.Hosts = nil, nil, nil
+	}
+	for _, list := range []struct {
+		in    *[]string
+		added []string
+	}{{&now.Read, learned.Read}, {&now.Write, learned.Write}, {&now.Hosts, learned.Hosts}} {
+		*list.in = slices.Clone(*list.in)
+		for _, value := range list.added {
+			if !covers(*list.in, value) && (list.in != &now.Read || !covers(now.Write, value) && !covers(learned.Write, value)) {
+				*list.in = append(*list.in, value)
+			}
+		}
+	}
+	return now
+}
+
+// covers reports whether a list has a path, a folder that it is in, or a host.
+func covers(list []string, value string) bool {
+	return slices.ContainsFunc(list, func(has string) bool {
+		rest, below := strings.CutPrefix(has, "*.")
+		return has == value || strings.HasPrefix(value, strings.TrimSuffix(has, "/")+"/") || below && strings.HasSuffix(value, "."+rest)
+	})
+}
+
+// changes are the lines that differ.
+func changes(was, now sandbox.Profile) []string {
+	return slices.DeleteFunc(changedLines(was, now), func(line string) bool { return strings.HasPrefix(line, " ") })
+}
+
+// showProposal shows a profile as what changes, and what a person has to decide about.
+func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) {
+	a.out.Printf("%s needs:\n", k.entry.name)
+	lines := changedLines(was, now)
+	for _, line := range lines {
+		a.out.Printf("%s\n", line)
+	}
+	if len(lines) == 0 {
+		a.out.Printf("  nothing beyond the system's programs and its own package, and no host\n")
+	}
+	for _, o := range p.Omitted {
+		if covers(now.Write, o.Path) || !o.Write && covers(now.Read, o.Path) {
+			continue
+		}
+		flag := "--read"
+		if o.Write {
+			flag = "--write"
+		}
+		a.out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Path, 500), o.Reason, allowCommand(k.entry.name, []string{flag, o.Path}))
+	}
+	if !r.Complete() {
+		a.out.Printf("It used more than could be recorded; what is missing is named in the log when it is refused.\n")
+	}
+}
+
+// lesson starts the program in a sandbox and uses it. It returns what it was started with.
+func (a *app) lesson(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []exercise, http string) (learned sandbox.Learned, err error) {
+	plain := k.entry
+	plain.confined = nil
+	t, err := a.resolve(ctx, plain)
+	if err != nil {
+		return learned, err
+	}
+	c, is := t.transport.(*command.Command)
+	if !is {
+		return learned, &connectError{fmt.Errorf("server %q is not started by a command", k.entry.name)}
+	}
+	if err := a.confineTo(c, k.entry.name, p, o); err != nil {
+		return learned, &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
+	}
+	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(ownEnv(t.server)))), Dir: c.Dir}
+	client, err := a.connect(ctx, t)
+	if err != nil {
+		return learned, err
+	}
+	defer client.Close()
+	if err := a.exercise(ctx, client, calls, o.Record != nil); err != nil {
+		return learned, err
+	}
+	if http == "" {
+		return learned, nil
+	}
+	serving, stop := context.WithCancel(ctx)
+	var served sync.WaitGroup
+	var fault error
+	served.Go(func() { fault = orderly(serving, a.serve(serving, front{http: http, auth: authNone}, client)) })
+	_, err = a.person.Line(ctx, "Use it, then press Enter > ")
+	stop()
+	served.Wait()
+	return learned, errors.Join(err, fault)
+}
+
+func ownEnv(s *config.Server) map[string]string {
+	if s == nil {
+		return nil
+	}
+	return s.Env
+}
+
+// exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted.
+func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []exercise, isSaid bool) error {
+	var all []exercise
+	var left []string
+	for t, err := range client.Tools(ctx) {
+		if err != nil {
+			return &connectError{err}
+		}
+		switch reads := t.Annotations != nil && t.Annotations.ReadOnlyHint != nil && *t.Annotations.ReadOnlyHint; {
+		case slices.ContainsFunc(calls, func(c exercise) bool { return c.tool == t.Name }):
+		case reads && !needsArguments(t) && len(all) < maxExercised:
+			all = append(all, exercise{t.Name, json.RawMessage("{}")})
+		default:
+			left = append(left, t.Name)
+		}
+	}
+	for range client.Prompts(ctx) { // what it reads to list them is what counts
+	}
+	for range client.Resources(ctx) {
+	}
+	for _, call := range append(all, calls...) {
+		said, err := callOnce(ctx, client, call)
+		if err != nil {
+			return err
+		}
+		if isSaid || strings.Contains(said, "failed") {
+			a.screen.Printf("%s\n", said)
+		}
+	}
+	if len(left) > 0 && isSaid {
+		a.screen.Printf("Not called: %s. What they use is not learned; --call 'NAME {ARGUMENTS}' calls one.\n", someNames(left))
+	}
+	return nil
+}
+
+// callOnce makes a call and says what became of it. The error is that of ctx.
+func callOnce(ctx context.Context, client *mcp.Client, call exercise) (said string, err error) {
+	limited, cancel := context.WithTimeout(ctx, exerciseTime)
+	defer cancel()
+	result, err := client.CallTool(limited, call.tool, call.arguments)
+	name := plaintext.Line(call.tool, 80)
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil:
+		return fmt.Sprintf("Called %s, which failed: %s", name, plaintext.Line(err.Error(), 300)), nil
+	case result.IsError:
+		return fmt.Sprintf("Called %s, which says that it failed: %s", name, plaintext.Line(result.Text(), 300)), nil
+	}
+	return fmt.Sprintf("Called %s.", name), nil
+}
+
+func needsArguments(t *mcp.Tool) (needs bool) {
+	jsonrpc.EachElement(jsonrpc.Get(t.InputSchema, "required"), func([]byte) bool { needs = true; return false })
+	return needs
+}
+
+// tryProfile uses the server once more, confined by the profile, and says whether that is enough.
+func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []exercise) error {
+	a.screen.Printf("Trying it with this profile:\n")
+	var mu sync.Mutex
+	var refused []string
+	o := sandbox.Options{Weaker: k.weaker, Refused: func(r sandbox.Refusal) {
+		mu.Lock()
+		defer mu.Unlock()
+		refused = append(refused, refusalLine(k.entry.name, r))
+	}}
+	_, err := a.lesson(ctx, k, now, o, calls, "")
+	mu.Lock()
+	defer mu.Unlock()
+	for _, line := range refused {
+		a.out.Printf("With this profile: %s\n", line)
+	}
+	if err != nil && ctx.Err() == nil {
+		a.out.Printf("With this profile it does not start: %s\n", reason(err, k.entry.name))
+		return nil
+	}
+	if err == nil && len(refused) == 0 {
+		a.out.Printf("With this profile it starts, does the same, and is refused nothing.\n")
+	}
+	return err
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// notes makes a configuration with a server of the files in ~/notes, with settings behind it.
+func notes(t *testing.T, settings string) {
+	t.Helper()
+	alone(t)
+	write(t, map[string]string{"notes/a.md": "hello\n", "secret.txt": "sesame\n", "work/.git/HEAD": "",
+		"mcp.json": `{"mcpServers": {"notes": {"command": ` + quoteJSON(self(t)[0]) + `, "args": ["serve", "filesystem", "--root", "./notes"], "env": {"` + asProgram + `": "1"}},
+  "far": {"url": "https://example.com/mcp"}}` + settings + "}\n"})
+}
+
+func TestTheSandboxOfAServerIsShown(t *testing.T) {
+	notes(t, "")
+	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, exitOK, "notes is not confined: its program may do what you may. junction sandbox learn notes proposes a profile.\n", "")
+	runs(t, "", "sandbox", "show", "far", "--config", "mcp.json").expect(t, exitConnection, "", `server "far" is not started by a command: there is no program that could be confined here`)
+	runs(t, "", "sandbox", "show", "nots", "--config", "mcp.json").expect(t, exitConnection, "", `did you mean "notes"?`)
+	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"], "hosts": ["api.example.com"], "env": ["TOKEN"], "memory": "2GB", "processes": 9, "cpu": 0.5, "files": 64}}}}`)
+	got := runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json")
+	want := "notes is confined, by junction.servers.notes.sandbox in mcp.json:\n  read   ~/notes\n  host   api.example.com\n  env    TOKEN\n  processes  9\n  memory  2000MB\n  files  64\n  cpu  0.5\n"
+	if got.stdout != want || got.code != exitOK {
+		t.Errorf("got %q, want %q", got.stdout, want)
+	}
+}
+
+func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
+	const settings = ", \"junction\": {\n  // mine\n  \"servers\": {\n    \"notes\": {\n      \"sandbox\": {\n        \"read\": [\"~/notes\"] // why\n      }\n    }\n  }\n}"
+	notes(t, settings)
+	home, _ := os.Getwd()
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work", "--read", filepath.Join(home, "notes"), "--write", "/srv/x", "--host", "api.example.com", "--env", "TOKEN", "--memory", "2GB").
+		expect(t, exitOK, "junction.servers.notes.sandbox in mcp.json:\n  read   ~/notes\n+ read   ~/work\n+ write  /srv/x\n+ host   api.example.com\n+ env    TOKEN\n+ memory  2000MB\n", "")
+	changed := func(want string) {
+		t.Helper()
+		text, err := os.ReadFile("mcp.json")
+		if err != nil || !strings.HasSuffix(string(text), ", \"junction\": {\n  // mine\n  \"servers\": {\n    \"notes\": {\n      \"sandbox\": {\n"+want+"      }\n    }\n  }\n}}\n") {
+			t.Errorf("%v: got\n%s\nwant\n%s", err, text, want)
+		}
+	}
+	changed("        \"read\": [\"~/notes\", \"~/work\"], // why\n        \"env\": [\"TOKEN\"],\n        \"hosts\": [\"api.example.com\"],\n        \"memory\": \"2000MB\",\n        \"write\": [\"/srv/x\"]\n")
+	runs(t, "", "sandbox", "deny", "notes", "--config", "mcp.json", "--read", "~/work", "--write", "/srv/x", "--host", "api.example.com", "--env", "TOKEN").
+		expect(t, exitOK, "- read   ~/work\n- write  /srv/x\n- host   api.example.com\n- env    TOKEN\n  read   ~/notes\n", "")
+	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\"\n")
+	for _, c := range []struct{ args, want string }{
+		{"deny notes --read ~/work", `--read: the profile of notes has no "~/work"; junction sandbox show notes lists what it has`},
+		{"allow notes", "expected what to change: --read, --write, --host or --env"},
+		{"allow notes --memory much", `--memory: expected a size such as 2GB, got "much"`},
+		{"allow", "expected the name of one SERVER, got 0 words"},
+	} {
+		runs(t, "", append(append([]string{"sandbox"}, strings.Fields(c.args)...), "--config", "mcp.json")...).expect(t, exitUsage, "", c.want)
+	}
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, exitConnection, "", `"*.com": expected at least two labels behind the *`)
+	notes(t, "")
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, exitConnection, "", `server "notes" is not confined, and may do what you may; junction sandbox learn notes confines it`)
+}
+
+func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
+	notes(t, "")
+	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--call", `read-file {"path": "a.md"}`}
+	runs(t, "", args...).expect(t, exitUsage, "", "nobody can be asked here; --yes writes the profile without a question")
+	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "notes needs:\n+ read   ~/notes\nWith this profile it starts, does the same, and is refused nothing.\nWritten to junction.servers.notes.sandbox in ~/junction.json.", "Called read-file.\n")
+	text, err := os.ReadFile("junction.json")
+	if want := "{\n  \"junction\": {\n    \"servers\": {\n      \"notes\": {\n        \"sandbox\": {\n          \"read\": [\"~/notes\"]\n        }\n      }\n    }\n  }\n}\n"; err != nil || string(text) != want {
+		t.Errorf("%v: got %s", err, text)
+	}
+	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "The profile is right as it is.\n", "")
+	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
+}
+
+func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
+	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
+	home, _ := os.Getwd()
+	runs(t, "", "tools", "notes", "--config", "mcp.json").expect(t, exitConnection, "",
+		"junction: server notes: was refused to read "+home+"/notes; to allow it: junction sandbox allow notes --read "+home+"/notes\n")
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", home+"/notes").expect(t, exitOK, "+ read   ~/notes\n", "")
+	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
+}

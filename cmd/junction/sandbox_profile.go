@@ -1,0 +1,188 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// A keptProfile is what a server may do, and where that is written.
+type keptProfile struct {
+	entry   entry
+	profile *sandbox.Profile // nil: it is not confined
+	weaker  bool
+	file    string                // that has it, or would have it
+	locked  *install.LockedServer // that has it; nil: it is in the settings
+}
+
+// profileKept finds the profile of a server: in the person's settings, which come first, or in junction.lock.
+func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
+	if e.definition == nil || e.definition.Kind != config.Stdio {
+		return nil, &connectError{fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)}
+	}
+	k := &keptProfile{entry: e}
+	s, err := e.confined()
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	locked, err := a.locked(e.definition)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	switch {
+	case s != nil:
+		p := sandboxProfile(s)
+		k.profile, k.weaker = &p, s.Weaker
+	case locked != nil && locked.Package != nil:
+		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(realPath(e.definition.Source))
+		return k, nil
+	}
+	k.file, err = a.settingsFile(set, e)
+	return k, err
+}
+
+// settingsFile is the file whose settings hold for a server: the first that has some; else the one that defines it, if it is
+// Junction's own and the person's, or else a junction.json next to that.
+func (a *app) settingsFile(set *config.Set, e entry) (string, error) {
+	isNamed := len(a.flags.config) > 0
+	for _, f := range set.Files {
+		if s, from, err := f.Settings(); err == nil && s != nil && (isNamed || !f.Project) {
+			return from.Path, nil
+		}
+	}
+	if e.definition.Project && !isNamed { // whose settings would not count
+		folder, err := os.UserConfigDir()
+		if err != nil {
+			return "", &connectError{fmt.Errorf("your configuration folder is not known: %w", err)}
+		}
+		return filepath.Join(folder, "junction", "mcp.json"), nil
+	}
+	source := realPath(e.definition.Source)
+	if base := filepath.Base(source); base == "junction.json" || base == "mcp.json" && filepath.Base(filepath.Dir(source)) == "junction" {
+		return source, nil
+	}
+	return filepath.Join(filepath.Dir(source), "junction.json"), nil
+}
+
+// where says where a profile is, for people.
+func (k *keptProfile) where() string {
+	if k.locked != nil {
+		return shortened(k.file)
+	}
+	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.name, shortened(k.file))
+}
+
+// write keeps a profile where the old one is.
+func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) error {
+	if err := now.Check(); err != nil {
+		return &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
+	}
+	if k.locked != nil {
+		locked := *k.locked
+		locked.Sandbox, locked.Next = &now, nil
+		return a.change(ctx, install.Change{
+			Configuration: realPath(k.entry.definition.Source), Name: k.entry.name, Words: k.entry.definition.Words(), Locked: &locked,
+			Edit: func(data []byte) ([]byte, error) { return data, nil },
+		})
+	}
+	mutex, err := stateFile("install.mutex") // that of all changes of a configuration
+	if err != nil {
+		return err
+	}
+	unlock, err := filelock.Wait(ctx, mutex)
+	if err != nil {
+		return &connectError{err}
+	}
+	defer unlock()
+	data, mode, err := readOrNothing(k.file)
+	if err != nil {
+		return &connectError{err}
+	}
+	edited, err := k.edited(data, now)
+	if err != nil {
+		return &connectError{fmt.Errorf("%s: %w", k.file, err)}
+	}
+	if bytes.Equal(edited, data) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(k.file), 0o700); err != nil {
+		return &connectError{err}
+	}
+	if err := filelock.Replace(k.file, edited, mode); err != nil {
+		return &connectError{fmt.Errorf("write %s: %w", k.file, err)}
+	}
+	return nil
+}
+
+func readOrNothing(path string) ([]byte, fs.FileMode, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0o600, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	data, err := os.ReadFile(path) // which was read within its limit before, if it is a configuration
+	return data, info.Mode().Perm(), err
+}
+
+// edited is the settings file with a profile, in which only what differs is written.
+func (k *keptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
+	path := []string{"junction", "servers", k.entry.name, "sandbox"}
+	if k.profile == nil {
+		text, err := json.Marshal(settingsOf(now))
+		if err != nil {
+			return nil, err
+		}
+		return config.SetMember(data, path, text)
+	}
+	was, err := rawMembers(settingsOf(*k.profile))
+	if err != nil {
+		return nil, err
+	}
+	is, err := rawMembers(settingsOf(now))
+	if err != nil {
+		return nil, err
+	}
+	both := maps.Clone(was)
+	maps.Copy(both, is)
+	for _, name := range slices.Sorted(maps.Keys(both)) {
+		if bytes.Equal(was[name], is[name]) {
+			continue
+		}
+		if data, err = config.SetMember(data, append(slices.Clone(path), name), is[name]); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+func rawMembers(s settings.Sandbox) (m map[string]json.RawMessage, err error) {
+	data, err := json.Marshal(s)
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	return m, err
+}
+
+// settingsOf is a profile as settings have it.
+func settingsOf(p sandbox.Profile) settings.Sandbox {
+	s := settings.Sandbox{Read: p.Read, Write: p.Write, Hosts: p.Hosts, Env: p.Env, Processes: p.Processes, CPU: p.CPU, Files: p.Files}
+	if p.Memory > 0 {
+		s.Memory = fmt.Sprintf("%dMB", (p.Memory+1e6-1)/1e6)
+	}
+	return s
+}

@@ -1,0 +1,144 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// An order is what the launcher is to do.
+type order struct {
+	Path      string // of the program; empty only tries whether it can be confined
+	Bare      bool   // without namespaces
+	Argv      []string
+	Env       []string
+	Dir       string
+	Places    []place
+	Ports     []uint16
+	Offline   bool // of a bare one: no network at all
+	Processes uint64
+	Memory    uint64
+	Counted   bool // memory is limited by a control group, that of all processes together
+	Files     uint64
+	Watch     bool
+	Learn     bool // watches what is only looked at, too
+}
+
+// A report is what the launcher says.
+type report struct {
+	Step  string // what was done: network (with its sockets), started; or what was tried
+	Error string
+	Errno unix.Errno // of Error, where it has one
+}
+
+const (
+	maxOrder  = 8 << 20  // bytes; arguments and environment have at most 2 MiB
+	maxReport = 64 << 10 // bytes
+	maxPassed = 253      // files in a message, by the kernel
+	chunk     = 64 << 10 // bytes of an order that are sent at once
+)
+
+// A channel carries orders and reports in packets, and open files with them.
+type channel struct{ *net.UnixConn }
+
+func newChannel(f *os.File) (channel, error) {
+	conn, err := net.FileConn(f)
+	f.Close()
+	if err != nil {
+		return channel{}, err
+	}
+	unixConn, ok := conn.(*net.UnixConn)
+	if !ok {
+		conn.Close()
+		return channel{}, errors.New("not a Unix socket")
+	}
+	return channel{unixConn}, nil
+}
+
+func (c channel) sendOrder(o order) error {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	for len(data) > 0 {
+		n, err := c.Write(data[:min(len(data), chunk)])
+		if err != nil {
+			return err
+		}
+		data = data[n:]
+	}
+	_, err = c.Write([]byte{'\n'})
+	return err
+}
+
+func (c channel) order() (o order, err error) {
+	var data []byte
+	packet := make([]byte, chunk)
+	for {
+		n, err := c.Read(packet)
+		switch {
+		case err != nil:
+			return o, err
+		case n == 1 && packet[0] == '\n':
+			return o, json.Unmarshal(data, &o)
+		case len(data)+n > maxOrder:
+			return o, fmt.Errorf("arguments and environment have more than %d bytes", maxOrder)
+		}
+		data = append(data, packet[:n]...)
+	}
+}
+
+// send hands over the files, which are the receiver's from then on.
+func (c channel) send(r report, files []*os.File) error {
+	data, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	_, _, err = c.WriteMsgUnix(data, rights, nil)
+	for _, f := range files {
+		f.Close()
+	}
+	return err
+}
+
+func (c channel) receive() (r report, files []*os.File, err error) {
+	data, rights := make([]byte, maxReport), make([]byte, unix.CmsgSpace(4*maxPassed))
+	n, rn, _, _, err := c.ReadMsgUnix(data, rights)
+	if err != nil {
+		return r, nil, err
+	}
+	if rn > 0 {
+		messages, err := unix.ParseSocketControlMessage(rights[:rn])
+		if err != nil {
+			return r, nil, err
+		}
+		for _, m := range messages {
+			fds, err := unix.ParseUnixRights(&m)
+			if err != nil {
+				continue
+			}
+			for _, fd := range fds {
+				unix.CloseOnExec(fd)
+				unix.SetNonblock(fd, true)
+				files = append(files, os.NewFile(uintptr(fd), "passed"))
+			}
+		}
+	}
+	if n == 0 {
+		return r, files, io.EOF
+	}
+	return r, files, json.Unmarshal(data[:n], &r)
+}

@@ -1,0 +1,267 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hostile makes the test binary be a hostile program, which tries the escape that it names.
+const hostile = "SANDBOX_TEST_ESCAPE"
+
+// A world is what a hostile program is about, and knows all of.
+type world struct {
+	Home, Secret, Project string // a folder; files
+	Write, Read           string // folders of the profile
+	TCP, TCP6, Own, UDP   string // services on this machine
+	Socket, Abstract      string
+	Shared                string // a file in /dev/shm
+	Victim                int    // a process
+}
+
+// theSecret is in all files, variables and services outside.
+const theSecret = "S3CRET-of-the-person"
+
+func TestNoEscapeSucceeds(t *testing.T) {
+	escapesFail(t, false)
+}
+
+// The same where the system permits no namespaces.
+func TestNoEscapeSucceedsWithoutNamespaces(t *testing.T) {
+	escapesFail(t, true)
+}
+
+// without are escapes that only namespaces stop, which State says.
+var without = []string{"see other processes", "connect to an address that an allowed name could have"}
+
+// The same for somebody who is not root, whose sandbox has other means.
+func TestNoEscapeOfAnOrdinaryUserSucceeds(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("this is what the test above does already")
+	}
+	dir := t.TempDir()
+	for at := dir; at != "/tmp" && at != "/"; at = filepath.Dir(at) {
+		os.Chmod(at, 0o755)
+	}
+	self, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(dir, "sandbox.test")
+	if err := os.WriteFile(program, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, "-test.run=^TestNoEscapeSucceeds", "-test.v")
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", "HOME=/nonexistent", "GORACE=atexit_sleep_ms=0"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || strings.Count(string(out), "\n--- PASS: TestNoEscapeSucceeds") != 2 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func escapesFail(t *testing.T, bare bool) {
+	w := newWorld(t)
+	about, err := json.Marshal(w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What Junction has open is not the program's, even if it was opened without care.
+	leaked, err := syscall.Open(w.Secret, syscall.O_RDONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(leaked)
+	t.Setenv("SECRET_OF_JUNCTION", theSecret)
+	hosts := []string{"api.example.com"}
+	if bare {
+		hosts = nil
+	}
+	p := Profile{Read: []string{w.Read}, Write: []string{w.Write}, Hosts: hosts, Processes: 64, Memory: 512 << 20, Files: 256}
+	if bare && os.Getuid() != 0 {
+		p.Processes = 0 // that an ordinary user's cannot be counted is another test's
+	}
+	for _, e := range escapes {
+		if bare && (slices.Contains(without, e.name) || e.name == "start without end" && p.Processes == 0) {
+			continue
+		}
+		t.Run(e.name, func(t *testing.T) {
+			s, err := New(p, Options{Refused: func(r Refusal) { t.Log(r) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			cmd := exec.Command("/proc/self/exe")
+			cmd.Path, err = os.Readlink("/proc/self/exe")
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd.Stdout, cmd.Stderr = out, out
+			cmd.Env = append(p.Environ(os.Environ()), hostile+"="+e.name, "WORLD="+string(about), "GORACE=atexit_sleep_ms=0")
+			start := s.Start
+			if bare {
+				start = s.startBare
+			}
+			ended, err := start(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			timeout := time.AfterFunc(30*time.Second, func() { cmd.Process.Kill() })
+			cmd.Wait()
+			timeout.Stop()
+			ended()
+			said, _ := os.ReadFile(out.Name())
+			if text := string(said); !strings.HasSuffix(text, "stopped\n") && !(e.mayDie && !strings.Contains(text, "ESCAPED")) || strings.Contains(text, theSecret) {
+				t.Errorf("it was not stopped: %s", text)
+			} else {
+				t.Logf("%s", text)
+			}
+		})
+	}
+	w.isUnharmed(t)
+}
+
+// startBare is Start on a system that permits no namespaces.
+func (s *Sandbox) startBare(cmd *exec.Cmd) (func(), error) {
+	o, err := s.order(cmd)
+	if err != nil {
+		return nil, err
+	}
+	o, temporary, err := s.bare(o, errNoNamespaces)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := s.launch(cmd, o, &syscall.SysProcAttr{Setsid: true})
+	return func() {
+		ended()
+		os.RemoveAll(temporary)
+	}, err
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	root := t.TempDir()
+	w := &world{Home: filepath.Join(root, "home"), Write: filepath.Join(root, "home/write"), Read: filepath.Join(root, "home/read"), Abstract: "\x00" + root}
+	w.Secret, w.Project = filepath.Join(w.Home, ".ssh/id_ed25519"), filepath.Join(w.Home, "other/source.go")
+	for _, path := range []string{w.Secret, w.Project, filepath.Join(w.Write, "a"), filepath.Join(w.Read, "a")} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text := theSecret
+		if strings.HasSuffix(path, "/a") {
+			text = "open"
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{w.Write, w.Read} {
+		if err := os.Symlink(w.Secret, filepath.Join(dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("HOME", w.Home)
+	w.Shared = fmt.Sprintf("/dev/shm/sandbox-test-%d", os.Getpid())
+	if err := os.WriteFile(w.Shared, []byte(theSecret), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.Remove(w.Shared) })
+	w.Socket = filepath.Join(w.Home, "agent.sock")
+	serve := func(network, address string) string {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			return "" // no IPv6 here
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				t.Errorf("%s %q was reached", network, address)
+				conn.Write([]byte(theSecret))
+				conn.Close()
+			}
+		}()
+		return l.Addr().String()
+	}
+	w.TCP, w.TCP6 = serve("tcp", "127.0.0.1:0"), serve("tcp", "[::1]:0")
+	serve("unix", w.Socket)
+	serve("unix", "@"+root)
+	if own := ownAddress(); own != "" {
+		w.Own = serve("tcp", net.JoinHostPort(own, "0"))
+	}
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { udp.Close() })
+	go func() {
+		buf := make([]byte, 100)
+		if _, from, err := udp.ReadFrom(buf); err == nil {
+			t.Errorf("UDP was reached")
+			udp.WriteTo([]byte(theSecret), from)
+		}
+	}()
+	w.UDP = udp.LocalAddr().String()
+	victim := exec.Command("sleep", "1000")
+	victim.Env = append(os.Environ(), "SECRET="+theSecret)
+	if err := victim.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		victim.Process.Kill()
+		victim.Wait()
+	})
+	w.Victim = victim.Process.Pid
+	return w
+}
+
+// ownAddress is an address of this machine that is not loopback, or "".
+func ownAddress() string {
+	addresses, _ := net.InterfaceAddrs()
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			return n.IP.String()
+		}
+	}
+	return ""
+}
+
+// isUnharmed compares the world with what it was.
+func (w *world) isUnharmed(t *testing.T) {
+	t.Helper()
+	for path, want := range map[string]string{w.Secret: theSecret, w.Project: theSecret, filepath.Join(w.Read, "a"): "open", w.Shared: theSecret} {
+		if got, err := os.ReadFile(path); string(got) != want {
+			t.Errorf("%s is now %q, %v", path, got, err)
+		}
+	}
+	if names, _ := filepath.Glob(w.Home + "/*"); len(names) != 5 {
+		t.Errorf("in the home folder is now %q", names)
+	}
+	if err := unix.Kill(w.Victim, 0); err != nil {
+		t.Errorf("the victim: %v", err)
+	}
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.Victim)); err != nil || strings.Contains(string(stat), ") Z ") {
+		t.Errorf("the victim died: %s, %v", stat, err)
+	}
+	var now unix.Stat_t
+	if err := unix.Stat(w.Secret, &now); err != nil || now.Nlink != 1 {
+		t.Errorf("the secret has %d links, %v", now.Nlink, err)
+	}
+}

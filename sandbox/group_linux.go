@@ -1,0 +1,231 @@
+package sandbox
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A group is a control group of the kernel, which counts what all processes of a sandbox use together.
+type group struct {
+	folders map[string]string // by controller: memory, pids, cpu
+	unified bool              // version 2: the folder of each is the same
+}
+
+// groupName is what control groups are called, with this process's id and a number.
+const groupName = "junction-sandbox-"
+
+// newGroup makes a group with the limits, as far as this process may: it must be root, or have been given groups by systemd.
+// lacking says why a controller is missing.
+func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
+	g, lacking = &group{folders: map[string]string{}}, map[string]string{}
+	g.makeUnified()
+	for _, controller := range []string{"memory", "pids", "cpu"} {
+		var err error
+		if !g.unified {
+			err = g.makeOld(controller)
+		}
+		if err == nil {
+			err = g.limit(controller, o, cpu)
+		}
+		if err != nil {
+			lacking[controller] = fmt.Sprintf("no control group for %s: %v", controller, err)
+			if dir := g.folders[controller]; !g.unified && dir != "" {
+				unix.Rmdir(dir)
+			}
+			delete(g.folders, controller)
+		}
+	}
+	return g, lacking
+}
+
+// mounted are the folders of control groups: that of version 2 by "", those of version 1 by their controllers.
+func mounted() map[string]string {
+	found := map[string]string{}
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return found
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		before, after, _ := strings.Cut(lines.Text(), " - ")
+		fields, rest := strings.Fields(before), strings.Fields(after)
+		if len(fields) < 5 || len(rest) < 3 {
+			continue
+		}
+		switch rest[0] {
+		case "cgroup2":
+			found[""] = fields[4]
+		case "cgroup":
+			for _, controller := range strings.Split(rest[2], ",") {
+				found[controller] = fields[4]
+			}
+		}
+	}
+	return found
+}
+
+// own is the group of this process, by controller as in mounted.
+func own() map[string]string {
+	found := map[string]string{}
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return found
+	}
+	for line := range strings.Lines(string(text)) {
+		if parts := strings.SplitN(strings.TrimSpace(line), ":", 3); len(parts) == 3 {
+			for _, controller := range strings.Split(parts[1], ",") {
+				found[controller] = parts[2]
+			}
+		}
+	}
+	return found
+}
+
+// makeUnified makes a group of version 2, below the group of this process or next to it.
+func (g *group) makeUnified() {
+	mount, path := mounted()[""], own()[""]
+	if mount == "" || path == "" {
+		return
+	}
+	for _, parent := range []string{filepath.Join(mount, path), filepath.Join(mount, filepath.Dir(path))} {
+		if !within(parent, mount) {
+			continue
+		}
+		// A group with processes cannot hand controllers on: then its parent is tried.
+		os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory +pids +cpu"), 0)
+		has, err := os.ReadFile(filepath.Join(parent, "cgroup.subtree_control"))
+		if err != nil || !strings.Contains(string(has), "pids") && !strings.Contains(string(has), "memory") {
+			continue
+		}
+		dir, err := makeGroup(parent)
+		if err != nil {
+			continue
+		}
+		g.unified = true
+		for _, controller := range []string{"memory", "pids", "cpu"} {
+			if slices.Contains(strings.Fields(string(has)), controller) {
+				g.folders[controller] = dir
+			}
+		}
+		return
+	}
+}
+
+func (g *group) makeOld(controller string) error {
+	mount := mounted()[controller]
+	if mount == "" {
+		return errors.New("there is none")
+	}
+	parent := filepath.Join(mount, own()[controller])
+	if !exists(parent) { // seen from a container
+		parent = mount
+	}
+	dir, err := makeGroup(parent)
+	if err != nil {
+		return cause(err)
+	}
+	g.folders[controller] = dir
+	return nil
+}
+
+// makeGroup makes a folder, and removes those of processes that are gone.
+func makeGroup(parent string) (string, error) {
+	old, _ := filepath.Glob(filepath.Join(parent, groupName+"*"))
+	for _, dir := range old {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), groupName), "-")
+		if pid, err := strconv.Atoi(owner); err == nil && unix.Kill(pid, 0) == unix.ESRCH {
+			unix.Rmdir(dir) // it stays if it has processes
+		}
+	}
+	return os.MkdirTemp(parent, fmt.Sprintf("%s%d-*", groupName, os.Getpid()))
+}
+
+// limit sets what all processes together may use.
+func (g *group) limit(controller string, o order, cpu float64) error {
+	const period = 100_000 // microseconds
+	dir := g.folders[controller]
+	if dir == "" {
+		return errors.New("it is not handed on to this group")
+	}
+	set := func(name, value string) error {
+		return cause(os.WriteFile(filepath.Join(dir, name), []byte(value), 0))
+	}
+	switch {
+	case controller == "pids":
+		return set("pids.max", fmt.Sprint(o.Processes))
+	case controller == "memory" && g.unified:
+		set("memory.swap.max", "0") // absent without swap
+		set("memory.oom.group", "1")
+		return set("memory.max", fmt.Sprint(o.Memory))
+	case controller == "memory":
+		err := set("memory.limit_in_bytes", fmt.Sprint(o.Memory))
+		set("memory.memsw.limit_in_bytes", fmt.Sprint(o.Memory)) // absent without swap
+		return err
+	case cpu == 0:
+		return nil
+	case g.unified:
+		return set("cpu.max", fmt.Sprintf("%d %d", int(cpu*period), period))
+	}
+	if err := set("cpu.cfs_period_us", fmt.Sprint(period)); err != nil {
+		return err
+	}
+	return set("cpu.cfs_quota_us", fmt.Sprint(int(cpu*period)))
+}
+
+// add moves a process into the group; what it starts later is in it, too.
+func (g *group) add(pid int) error {
+	for controller, dir := range g.folders {
+		if err := os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0); err != nil {
+			return fmt.Errorf("control group for %s: %w", controller, cause(err))
+		}
+	}
+	return nil
+}
+
+// groupTime is how long an ended sandbox may take to leave its group.
+const groupTime = time.Second
+
+// close says which limits were met, and removes the group, whose processes have ended.
+func (g *group) close(o order, refuse func(Refusal)) {
+	if g.count("memory", "memory.events", "oom_kill") > 0 || g.count("memory", "memory.oom_control", "oom_kill") > 0 {
+		refuse(Refusal{What: fmt.Sprintf("use more than %d MiB of memory", o.Memory>>20), Reason: "its profile says so, and the system ended it", Allow: []string{"--memory", fmt.Sprintf("%dMB", 2*o.Memory/1e6)}})
+	}
+	if g.count("pids", "pids.events", "max") > 0 {
+		refuse(Refusal{What: fmt.Sprintf("have more than %d processes and threads", o.Processes), Reason: "its profile says so", Allow: []string{"--processes", fmt.Sprint(2 * o.Processes)}})
+	}
+	deadline := time.Now().Add(groupTime)
+	for _, dir := range g.folders {
+		for unix.Rmdir(dir) == unix.EBUSY && time.Now().Before(deadline) {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// count reads "name number" from a file of the group.
+func (g *group) count(controller, file, name string) int {
+	text, _ := os.ReadFile(filepath.Join(g.folders[controller], file))
+	for line := range strings.Lines(string(text)) {
+		if value, found := strings.CutPrefix(strings.TrimSpace(line), name+" "); found {
+			n, _ := strconv.Atoi(value)
+			return n
+		}
+	}
+	return 0
+}
+
+// cause takes the operation and the path off an error.
+func cause(err error) error {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}

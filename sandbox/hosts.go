@@ -1,0 +1,167 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A host is an entry of [Profile].Hosts.
+type host struct {
+	name    string     // in lower case, without the "*." of a wildcard
+	suffix  bool       // any name below it
+	address netip.Addr // in place of a name
+	ports   []uint16
+	any     bool // every host of the internet, at every port
+}
+
+var usualPorts = []uint16{443, 80}
+
+// unusualPorts are those at which a program that is learned from finds what it wants to reach, too.
+var unusualPorts = []uint16{22, 25, 465, 587, 993, 1433, 3306, 5432, 6379, 6443, 8443, 9200, 27017}
+
+const maxHosts = 200
+
+var hostName = regexp.MustCompile(`^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$`)
+
+// parseHost reads NAME, *.NAME or an address, each with :PORT where it is not for 443 and 80.
+func parseHost(text string) (host, error) {
+	h := host{ports: usualPorts}
+	name, port := text, ""
+	switch at := strings.LastIndexByte(text, ':'); {
+	case strings.HasPrefix(text, "["):
+		end := strings.IndexByte(text, ']')
+		if end < 0 || end+1 < len(text) && text[end+1] != ':' {
+			return host{}, fmt.Errorf("%q: expected [ADDRESS] or [ADDRESS]:PORT", text)
+		}
+		name, port = text[1:end], strings.TrimPrefix(text[end+1:], ":")
+	case at >= 0 && strings.Count(text, ":") == 1:
+		name, port = text[:at], text[at+1:]
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return host{}, fmt.Errorf("%q: expected a port from 1 to 65535 behind the colon", text)
+		}
+		h.ports = []uint16{uint16(n)}
+	}
+	if a, err := netip.ParseAddr(name); err == nil {
+		h.address = a.Unmap().WithZone("")
+		return h, nil
+	}
+	h.name = strings.TrimSuffix(strings.ToLower(name), ".")
+	if rest, wild := strings.CutPrefix(h.name, "*."); wild {
+		h.name, h.suffix = rest, true
+		if !strings.Contains(rest, ".") {
+			return host{}, fmt.Errorf("%q: expected at least two labels behind the *", text)
+		}
+	}
+	if len(h.name) > 253 || !hostName.MatchString(h.name) {
+		return host{}, fmt.Errorf("%q: expected a host name, *.DOMAIN or an address, with :PORT for another port than 443 and 80", text)
+	}
+	return h, nil
+}
+
+// Check says what of the profile cannot be understood.
+func (p Profile) Check() error {
+	var faults []error
+	for at, list := range map[string][]string{"read": p.Read, "write": p.Write} {
+		for _, path := range list {
+			if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
+				faults = append(faults, fmt.Errorf("%s: %q: expected an absolute path, or one that begins with ~/", at, path))
+			}
+		}
+	}
+	if len(p.Hosts) > maxHosts {
+		faults = append(faults, fmt.Errorf("hosts: %d, expected at most %d", len(p.Hosts), maxHosts))
+	}
+	for _, text := range p.Hosts {
+		if _, err := parseHost(text); err != nil {
+			faults = append(faults, fmt.Errorf("hosts: %w", err))
+		}
+	}
+	if p.Processes < 0 || p.Memory < 0 || p.CPU < 0 || p.Files < 0 {
+		faults = append(faults, errors.New("processes, memory, cpu and files: expected a positive number, or none"))
+	}
+	return errors.Join(faults...)
+}
+
+// hosts are those of a profile.
+type hosts []host
+
+func parseHosts(list []string) hosts {
+	var all hosts
+	for _, text := range list {
+		if h, err := parseHost(text); err == nil { // New has checked them
+			all = append(all, h)
+			if h.name == "localhost" && !h.suffix {
+				all = append(all, host{address: netip.MustParseAddr("127.0.0.1"), ports: h.ports}, host{address: netip.IPv6Loopback(), ports: h.ports})
+			}
+		}
+	}
+	return all
+}
+
+// hasName reports whether a name may be resolved.
+func (all hosts) hasName(name string) bool {
+	return slices.ContainsFunc(all, func(h host) bool { return h.matches(name) })
+}
+
+func (h host) matches(name string) bool {
+	if h.any {
+		return true
+	}
+	if h.suffix {
+		return strings.HasSuffix(name, "."+h.name)
+	}
+	return h.name != "" && h.name == name
+}
+
+// allowsName reports whether a port of a name may be connected to.
+func (all hosts) allowsName(name string, port uint16) bool {
+	return slices.ContainsFunc(all, func(h host) bool { return h.matches(name) && (h.any || slices.Contains(h.ports, port)) })
+}
+
+// allowsAddress reports whether the profile has the address itself.
+func (all hosts) allowsAddress(a netip.Addr, port uint16) bool {
+	return slices.ContainsFunc(all, func(h host) bool { return h.any && isPublic(a) || h.address == a && slices.Contains(h.ports, port) })
+}
+
+// ports are those that any of the hosts has, and the usual ones, on which refusals are seen.
+func (all hosts) ports() []uint16 {
+	ports := slices.Clone(usualPorts)
+	for _, h := range all {
+		ports = append(ports, h.ports...)
+	}
+	slices.Sort(ports)
+	return slices.Compact(ports)
+}
+
+// isPublic reports whether an address belongs to the internet at large, and so to no machine or network of the person.
+func isPublic(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// special are ranges that lead to networks of their own: shared addresses of providers (metadata services stand there, too),
+// those for benchmarks and protocols, and IPv6 ranges with an IPv4 address inside, by which a translator reaches any of the others.
+var special = []netip.Prefix{
+	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
+	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
+	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
+	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("::/96"),
+}
+
+// hosts are those that the program may reach.
+func (s *Sandbox) hosts() hosts {
+	all := parseHosts(s.profile.Hosts)
+	if s.o.Record != nil {
+		all = append(all, host{any: true, ports: unusualPorts})
+	}
+	return all
+}

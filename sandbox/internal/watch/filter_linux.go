@@ -1,0 +1,81 @@
+//go:build amd64 || arm64
+
+package watch
+
+import (
+	"fmt"
+	"maps"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// Offsets of struct seccomp_data.
+const (
+	dataNumber = 0
+	dataArch   = 4
+	dataArgs   = 16
+)
+
+// filter asks the listener about the calls of the table, or about those that do more than to look, and allows all others.
+// Those of another architecture, such as 32-bit programs, are not seen.
+func filter(looks bool) ([]bpf.RawInstruction, error) {
+	asked := table()
+	if !looks {
+		maps.DeleteFunc(asked, func(_ int, c call) bool {
+			return c.names[0].kind == Look || c.address
+		})
+	}
+	length := 3 + len(asked) + 2
+	for _, c := range asked {
+		if c.flags != 0 {
+			length += 2
+		}
+	}
+	f := make([]bpf.Instruction, 0, length)
+	allow := func() uint8 { return uint8(length - 2 - len(f) - 1) }
+	ask := func() uint8 { return uint8(length - 1 - len(f) - 1) }
+	f = append(f, bpf.LoadAbsolute{Off: dataArch, Size: 4})
+	f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: auditArch, SkipTrue: allow()})
+	f = append(f, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
+	for number, c := range asked {
+		if c.flags == 0 {
+			f = append(f, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: ask()})
+			continue
+		}
+		// With AT_EMPTY_PATH the call asks about an open file, as fstat does, and often.
+		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: 2})
+		f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(c.flags), Size: 4})
+		f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.AT_EMPTY_PATH, SkipTrue: allow(), SkipFalse: ask()})
+	}
+	return bpf.Assemble(append(f, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}))
+}
+
+// Install makes the kernel ask at the returned listener before each call of the
+// calling thread, and of what it starts, that names a file or an address. The
+// thread must be locked and must not be able to gain privileges (PR_SET_NO_NEW_PRIVS).
+// Without looks it asks only where a file is opened, run or changed: a program looks at files far more often.
+// From then on such calls wait until a Watcher runs at the listener, and fail
+// with ENOSYS when the last copy of it is closed.
+func Install(looks bool) (listener int, err error) {
+	raw, err := filter(looks)
+	if err != nil {
+		return -1, err
+	}
+	program := unix.SockFprog{Len: uint16(len(raw)), Filter: (*unix.SockFilter)(unsafe.Pointer(&raw[0]))}
+	flags := uintptr(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
+	fd, errno := install(flags, &program)
+	if errno == unix.EINVAL { // before Linux 5.19: a signal makes the call begin again
+		fd, errno = install(unix.SECCOMP_FILTER_FLAG_NEW_LISTENER, &program)
+	}
+	if errno != 0 {
+		return -1, fmt.Errorf("seccomp user notification: %w", errno)
+	}
+	return fd, nil
+}
+
+func install(flags uintptr, program *unix.SockFprog) (int, unix.Errno) {
+	fd, _, errno := unix.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(program)))
+	return int(fd), errno
+}

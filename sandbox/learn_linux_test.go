@@ -1,0 +1,167 @@
+package sandbox
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// refusalsOf runs a shell command confined, and returns each thing that it was refused with what would allow it.
+func refusalsOf(t *testing.T, p Profile, o Options, script string) (output string, refused []string) {
+	t.Helper()
+	var mu sync.Mutex
+	o.Refused = func(r Refusal) {
+		mu.Lock()
+		defer mu.Unlock()
+		refused = append(refused, r.What+"; "+strings.Join(r.Allow, " "))
+	}
+	s, err := New(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	cmd := exec.Command("sh", "-c", script)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &out, &out
+	ended, err := s.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	ended()
+	return out.String(), refused
+}
+
+func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
+	root := machine(t)
+	home := root + "/home"
+	for _, c := range []struct {
+		name, script string
+		p            Profile
+		want         []string // $ is the root
+	}{
+		{"a file that is read", `cat $/data/one/x`, Profile{}, []string{"read $/data/one/x; --read $/data/one/x"}},
+		{"only once", `for i in 1 2 3; do cat $/data/one/x; done`, Profile{}, []string{"read $/data/one/x; --read $/data/one/x"}},
+		{"one that is not there", `cat $/data/one/nothing; cat ~/nothing`, Profile{}, nil},
+		{"what is allowed", `cat ~/notes/a.md; echo >~/notes/new; ls ~/notes; mv ~/notes/new ~/notes/newer; rm ~/notes/newer`, Profile{Write: []string{"~/notes"}}, nil},
+		{"a file that is only looked at", `test -f ~/todo.txt`, Profile{}, nil},
+		{"a file that may only be read", `cat ~/todo.txt; echo >>~/todo.txt`, Profile{Read: []string{"~/todo.txt"}}, []string{"write $/home/todo.txt; --write $/home/todo.txt"}},
+		{"a folder in which a file is made", `mkdir $/data/one/new`, Profile{Read: []string{"$/data"}}, []string{"write $/data/one/new; --write $/data/one"}},
+		{"what is lost when it ends", `mkdir -p ~/.config/app; echo >~/.config/app/settings.json`, Profile{},
+			[]string{"keep what it writes to $/home/.config/app; --write $/home/.config/app"}},
+		{"many files of one folder are their folder", `cd ~; for i in a b c d deep/e; do cat notes/%i.md; done`, Profile{},
+			[]string{"read $/home/notes/a.md; --read $/home/notes/a.md", "read $/home/notes/b.md; --read $/home/notes/b.md", "read $/home/notes/c.md; --read $/home/notes/c.md",
+				"read $/home/notes; --read $/home/notes"}},
+		{"a host", `getent hosts blocked.example.com`, Profile{}, []string{"look up blocked.example.com; --host blocked.example.com"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			filled := func(list []string) (all []string) {
+				for _, text := range list {
+					all = append(all, strings.ReplaceAll(text, "$", root))
+				}
+				return all
+			}
+			c.p.Read = filled(c.p.Read)
+			_, got := refusalsOf(t, c.p, Options{}, "HOME="+home+"\n"+strings.NewReplacer("$", root, "%", "$").Replace(c.script))
+			if want := filled(c.want); !slices.Equal(got, want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		})
+	}
+}
+
+func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
+	root := machine(t)
+	var refused []string
+	s, err := New(Profile{Read: []string{"~/todo.txt"}}, Options{Refused: func(r Refusal) { refused = append(refused, r.What+"; "+strings.Join(r.Allow, " ")) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("true", "--dir="+root+"/home/notes", "./data/one", root+"/home/todo.txt", root+"/nothing", "/usr/bin")
+	cmd.Dir, cmd.Env = root, []string{"DATA=" + root + "/data/two/x", "HOME=" + root + "/home"}
+	ended, err := s.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	ended()
+	// The folder that it is started in is its own.
+	if want := []string{"read " + root + "/home/notes; --read " + root + "/home/notes"}; !slices.Equal(refused, want) {
+		t.Errorf("got %q, want %q", refused, want)
+	}
+}
+
+func TestWhatWasLearnedIsEnoughAndNoMore(t *testing.T) {
+	root := machine(t)
+	script := "HOME=" + root + "/home\n" + `cat ~/.config/app/settings.json && echo x >~/.cache/app/2 && cat ~/notes/a.md && rm ~/.cache/app/2 && cat ` + root + `/data/one/x && echo done`
+	r := new(Record)
+	if out, refused := refusalsOf(t, Profile{}, Options{Record: r}, script); !strings.HasSuffix(out, "done\n") || refused != nil {
+		t.Fatalf("while it is learned from: %q, refused %q", out, refused)
+	}
+	got := r.Propose(Learned{Dir: "/"})
+	want := Profile{Read: []string{"~/.config/app", "~/notes/a.md"}, Write: []string{"~/.cache/app"}}
+	if !reflect.DeepEqual(got.Profile, want) || got.Omitted != nil || !r.Complete() {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	// What is below /tmp is everybody's, and not proposed: it is refused and named.
+	out, refused := refusalsOf(t, got.Profile, Options{}, script)
+	if want := []string{"read " + root + "/data/one/x; --read " + root + "/data/one/x"}; !slices.Equal(refused, want) || strings.HasSuffix(out, "done\n") {
+		t.Errorf("got %q, refused %q", out, refused)
+	}
+	got.Profile.Read = append(got.Profile.Read, root+"/data/one/x")
+	if out, refused := refusalsOf(t, got.Profile, Options{}, script); !strings.HasSuffix(out, "done\n") || refused != nil {
+		t.Errorf("with what was learned: %q, refused %q", out, refused)
+	}
+}
+
+func TestWhoIsLearnedFromGetsNoKeysAndNoPrivateAddresses(t *testing.T) {
+	root := machine(t)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	reached := make(chan struct{}, 1)
+	go func() {
+		if conn, err := l.Accept(); err == nil {
+			conn.Close()
+			reached <- struct{}{}
+		}
+	}()
+	if err := os.WriteFile(filepath.Join(root, "home/.ssh/id"), []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "home/.npmrc"), []byte("sesame\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	r := new(Record)
+	out, _ := refusalsOf(t, Profile{}, Options{Record: r}, "cd "+root+"/home; ls .ssh; cat .ssh/id .npmrc; echo x >.ssh/new; "+
+		`bash -c 'exec 3<>/dev/tcp/127.0.0.1/`+port+`'; bash -c 'exec 3<>/dev/tcp/169.254.169.254/80'; cat todo.txt && echo still`)
+	if strings.Contains(out, "sesame") || strings.Contains(out, "id\n") || !strings.HasSuffix(out, "still\n") {
+		t.Errorf("it sees %q", out)
+	}
+	select {
+	case <-reached:
+		t.Error("a service of this machine was reached")
+	default:
+	}
+	if text, err := os.ReadFile(filepath.Join(root, "home/.ssh/id")); string(text) != "sesame\n" {
+		t.Errorf("the key is %q, %v", text, err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "home/.ssh/new")); err == nil {
+		t.Error("a key was added")
+	}
+	var omitted []string
+	for _, o := range r.Propose(Learned{}).Omitted {
+		omitted = append(omitted, o.Path)
+	}
+	if want := []string{"~/.npmrc", "~/.ssh"}; !slices.Equal(omitted, want) {
+		t.Errorf("for the person to decide: %q, want %q", omitted, want)
+	}
+}

@@ -1,0 +1,238 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// network is the way out of a sandbox: it answers its resolver and carries its connections, as far as the profile allows.
+type network struct {
+	names   *names
+	allowed hosts
+	refuse  func(Refusal)
+	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+
+	ctx       context.Context
+	cancel    context.CancelFunc
+	resolver  net.PacketConn
+	listeners []net.Listener
+	slots     chan struct{} // one for each connection
+	running   sync.WaitGroup
+}
+
+// connectTime is how long it may take to reach a host.
+const connectTime = 20 * time.Second
+
+// serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
+func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
+	allowed := s.hosts()
+	ctx, cancel := context.WithCancel(context.Background())
+	n := &network{
+		names: newNames(allowed, refuse), allowed: allowed, refuse: refuse, ctx: ctx, cancel: cancel,
+		lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
+			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+		},
+		dial:  new(net.Dialer).DialContext,
+		slots: make(chan struct{}, maxConnections),
+	}
+	var err error
+	for i, f := range files {
+		if i == 0 {
+			n.resolver, err = net.FilePacketConn(f)
+		} else {
+			var l net.Listener
+			if l, err = net.FileListener(f); err == nil {
+				n.listeners = append(n.listeners, l)
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	for _, f := range files {
+		f.Close()
+	}
+	if err != nil || n.resolver == nil {
+		n.close()
+		return nil, fmt.Errorf("network of the sandbox: %w", err)
+	}
+	n.running.Go(n.answer)
+	for _, l := range n.listeners {
+		n.running.Go(func() { n.accept(l) })
+	}
+	return n, nil
+}
+
+// close ends all connections and waits for them.
+func (n *network) close() {
+	n.cancel()
+	if n.resolver != nil {
+		n.resolver.Close()
+	}
+	for _, l := range n.listeners {
+		l.Close()
+	}
+	n.running.Wait()
+}
+
+func (n *network) answer() {
+	buf := make([]byte, maxQuestion)
+	for {
+		size, from, err := n.resolver.ReadFrom(buf)
+		if err != nil {
+			return
+		}
+		if reply := n.names.answer(buf[:size]); reply != nil {
+			n.resolver.WriteTo(reply, from)
+		}
+	}
+}
+
+func (n *network) accept(l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if n.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			select { // no files are left, which passes
+			case <-n.ctx.Done():
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+			continue
+		}
+		select {
+		case n.slots <- struct{}{}:
+		default:
+			n.refuse(Refusal{What: "connect to one more host", Reason: fmt.Sprintf("the program has %d others", maxConnections)})
+			reset(conn)
+			continue
+		}
+		n.running.Go(func() {
+			defer func() { <-n.slots }()
+			n.carry(conn)
+		})
+	}
+}
+
+// reset has the program see that nobody listens.
+func reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	conn.Close()
+}
+
+// carry connects one of the program's connections with the host that it is meant for.
+func (n *network) carry(inside net.Conn) {
+	outside, err := n.connect(inside)
+	if err != nil {
+		reset(inside)
+		return
+	}
+	stop := context.AfterFunc(n.ctx, func() {
+		inside.Close()
+		outside.Close()
+	})
+	defer stop()
+	var both sync.WaitGroup
+	both.Go(func() { pass(outside, inside) })
+	pass(inside, outside)
+	both.Wait()
+	inside.Close()
+	outside.Close()
+}
+
+// pass copies until one side ends, and says so to the other. The kernel copies, a pipe's worth at a time.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	if tcp, ok := to.(*net.TCPConn); ok && err == nil {
+		tcp.CloseWrite()
+		return
+	}
+	to.Close()
+	from.Close()
+}
+
+// connect reaches what a connection is meant for, which its own end says.
+func (n *network) connect(inside net.Conn) (net.Conn, error) {
+	meant, err := netip.ParseAddrPort(inside.LocalAddr().String())
+	if err != nil {
+		return nil, err
+	}
+	address, port := meant.Addr().Unmap(), meant.Port()
+	ctx, cancel := context.WithTimeout(n.ctx, connectTime)
+	defer cancel()
+	name := n.names.name(address)
+	if name == "" {
+		if !n.allowed.allowsAddress(address, port) {
+			return nil, n.refused(address.String(), port, "it is not among the hosts of the profile")
+		}
+		return n.dial(ctx, "tcp", netip.AddrPortFrom(address, port).String())
+	}
+	if !n.allowed.allowsName(name, port) {
+		return nil, n.refused(name, port, "the profile has other ports of this host only")
+	}
+	addresses, err := n.lookup(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	failure := error(nil)
+	for _, a := range addresses {
+		a = a.Unmap().WithZone("")
+		if !isPublic(a) && !n.allowed.allowsAddress(a, port) {
+			failure = n.refused(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
+			continue
+		}
+		conn, err := n.dial(ctx, "tcp", netip.AddrPortFrom(a, port).String())
+		if err == nil {
+			return conn, nil
+		}
+		failure = err
+	}
+	if failure == nil {
+		failure = fmt.Errorf("%s has no address", name)
+	}
+	return nil, failure
+}
+
+func (n *network) refused(host string, port uint16, reason string) error {
+	target := host
+	if port != 443 && port != 80 {
+		target = net.JoinHostPort(host, fmt.Sprint(port))
+	}
+	r := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", target}}
+	n.refuse(r)
+	return errors.New(r.String())
+}
+
+// refusals returns what passes each refusal on once.
+func (s *Sandbox) refusals() func(Refusal) {
+	if s.o.Refused == nil {
+		return func(Refusal) {}
+	}
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return func(r Refusal) {
+		key := strings.ToLower(r.What)
+		mu.Lock()
+		first := !seen[key] && len(seen) < maxRefusals
+		if first {
+			seen[key] = true
+		}
+		mu.Unlock()
+		if first {
+			s.o.Refused(r)
+		}
+	}
+}

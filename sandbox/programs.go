@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const (
+	hops      = 40  // links and interpreters that a program stands behind, as the kernel has it
+	firstLine = 256 // bytes of a script's first line, as the kernel reads
+)
+
+// programFolders are the folders that a program is made of: its own, those of the links by which it is found, and
+// those of the interpreters that its first line names, as far as they do not belong to the system anyway.
+func programFolders(path, searched string) []string {
+	var folders []string
+	for range hops {
+		if !filepath.IsAbs(path) {
+			break
+		}
+		folders = append(folders, installation(path))
+		if target, err := os.Readlink(path); err == nil {
+			if !filepath.IsAbs(target) {
+				target = filepath.Join(realFolder(path), target)
+			}
+			path = target
+			continue
+		}
+		interpreter := interpreterOf(path)
+		if interpreter == "" {
+			break
+		}
+		path = interpreter
+		if !filepath.IsAbs(path) {
+			path = find(path, searched)
+		}
+	}
+	slices.Sort(folders)
+	return slices.Compact(folders)
+}
+
+func realFolder(path string) string {
+	dir := filepath.Dir(path)
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// interpreterOf is the program that the first line of a script names, or "".
+func interpreterOf(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	line, _ := bufio.NewReader(io.LimitReader(f, firstLine)).ReadString('\n')
+	line, isScript := strings.CutPrefix(line, "#!")
+	words := strings.Fields(line)
+	if !isScript || len(words) == 0 {
+		return ""
+	}
+	if filepath.Base(words[0]) != "env" {
+		return words[0]
+	}
+	for _, word := range words[1:] {
+		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
+			return word
+		}
+	}
+	return words[0]
+}
+
+func find(name, searched string) string {
+	for _, dir := range filepath.SplitList(searched) {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 && info.Mode().IsRegular() {
+			return path
+		}
+	}
+	return ""
+}
+
+// installation is what must be read to run a program: all below the folder that has its bin, where that has
+// nothing else; or the program's own folder.
+func installation(path string) string {
+	dir := filepath.Dir(path)
+	if strings.HasPrefix(path, "/nix/store/") {
+		return "/nix/store"
+	}
+	prefix := filepath.Dir(dir)
+	switch base := filepath.Base(dir); {
+	case base == "shims": // of pyenv, nodenv and others, which look for the program below
+		return prefix
+	case base != "bin" && base != ".bin":
+		if p := packageFolder(dir); p != "" {
+			return p
+		}
+		return dir
+	case base == ".bin" && filepath.Base(prefix) == "node_modules":
+		return prefix
+	case holdsPerson(prefix):
+		return dir
+	case exists(filepath.Join(prefix, "lib")), exists(filepath.Join(prefix, "pyvenv.cfg")):
+		return prefix
+	}
+	return dir
+}
+
+// packageFolder is the folder of the package or project that a folder belongs to, with what it depends on; "" without one.
+func packageFolder(dir string) string {
+	if i := strings.Index(dir+"/", "/node_modules/"); i > 0 {
+		return dir[:i] + "/node_modules"
+	}
+	for at := dir; !holdsPerson(at); at = filepath.Dir(at) {
+		if exists(filepath.Join(at, "package.json")) || exists(filepath.Join(at, "pyproject.toml")) {
+			return at
+		}
+	}
+	return ""
+}
+
+// holdsPerson reports whether a folder is not a program's: the root, a home folder, one that has home folders, or
+// ~/.local, where other programs keep what they know.
+func holdsPerson(dir string) bool {
+	home := home()
+	return dir == "/" || dir == "/home" || dir == "/root" || filepath.Dir(dir) == "/home" || dir == "/tmp" || dir == "/var" || dir == "/opt" ||
+		home != "" && (dir == home || strings.HasPrefix(home+"/", dir+"/") || dir == filepath.Join(home, ".local"))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// scriptFolder is the folder of the first argument that is a file: what an interpreter is to run. "" without one.
+func scriptFolder(args []string, dir string) string {
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") {
+			continue
+		}
+		path := arg
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(dir, path)
+		}
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() || !slices.Contains(scripts, filepath.Ext(path)) {
+			return "" // what follows are the arguments of something else
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		if p := packageFolder(filepath.Dir(path)); p != "" {
+			return p
+		}
+		if holdsPerson(filepath.Dir(path)) {
+			return path
+		}
+		return filepath.Dir(path)
+	}
+	return ""
+}
+
+var scripts = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".pyz", ".rb", ".jar", ".sh", ".php", ".dll"}

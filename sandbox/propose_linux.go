@@ -1,0 +1,286 @@
+package sandbox
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/sandbox/internal/watch"
+)
+
+// proposing makes a Proposal.
+type proposing struct {
+	home      string
+	packages  []string
+	temporary []string
+	meant     []string // folders and files that the command line names, the longest first
+	read      map[string]bool
+	write     map[string]bool
+	omitted   map[string]Omission
+}
+
+// Propose says what is to be allowed. It looks at the files that were used, as folders are generalised by what they are.
+func (r *Record) Propose(l Learned) Proposal {
+	return r.propose(l, []string{"/tmp", "/var/tmp", "/dev/shm", filepath.Clean(os.TempDir())})
+}
+
+func (r *Record) propose(l Learned, temporary []string) Proposal {
+	r.mu.Lock()
+	files, hosts, own := maps.Clone(r.files), slices.Sorted(maps.Keys(r.hosts)), r.own
+	r.mu.Unlock()
+	p := &proposing{home: home(), temporary: temporary, read: map[string]bool{}, write: map[string]bool{}, omitted: map[string]Omission{}}
+	for _, dir := range own {
+		p.packages = append(p.packages, dir)
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
+			p.packages = append(p.packages, real)
+		}
+	}
+	p.meant = p.named(l)
+	for path, u := range files {
+		p.use(path, u)
+		// A link in a folder that is allowed may lead out of it.
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			p.use(real, u)
+		}
+	}
+	p.lift(p.read)
+	p.lift(p.write)
+	return Proposal{Profile: Profile{Read: p.paths(p.read, false), Write: p.paths(p.write, true), Hosts: hosts}, Omitted: p.omissions()}
+}
+
+// named are the paths that the words name, and the folder that the program is started in.
+func (p *proposing) named(l Learned) []string {
+	list := p.inWords(l)
+	if l.Dir != "" && !isShared(l.Dir, p.home) && !p.isGiven(l.Dir) && !p.isTemporary(l.Dir) {
+		list = append(list, l.Dir)
+	}
+	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
+	return list
+}
+
+// inWords are the paths that the words name, and that are there.
+func (p *proposing) inWords(l Learned) (list []string) {
+	for _, word := range l.Words {
+		if _, value, isOption := strings.Cut(word, "="); isOption && !filepath.IsAbs(word) {
+			word = value
+		}
+		if rest, found := strings.CutPrefix(word, "~/"); found && p.home != "" {
+			word = filepath.Join(p.home, rest)
+		}
+		if !filepath.IsAbs(word) && l.Dir != "" && strings.ContainsAny(word, `./\`) && !strings.Contains(word, "://") {
+			word = filepath.Join(l.Dir, word)
+		}
+		if path := filepath.Clean(word); filepath.IsAbs(path) && !p.isGiven(path) && exists(path) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// isGiven reports whether every confined program has the path, or this one as its own.
+func (p *proposing) isGiven(path string) bool {
+	return isOfSystem(path) || p.isOfPackage(path)
+}
+
+func (p *proposing) isOfPackage(path string) bool {
+	return slices.ContainsFunc(p.packages, func(dir string) bool { return within(path, dir) })
+}
+
+// use adds what has to be allowed for one path.
+func (p *proposing) use(path string, u uses) {
+	writes := u.has(watch.Write, watch.Change)
+	if u.has(watch.Connect, watch.Listen) {
+		if exists(path) && !isOfSystem(path) {
+			p.omit(path, true, "it is a socket, behind which is another program")
+		}
+		return
+	}
+	for _, meant := range p.meant {
+		if within(path, meant) {
+			p.add(p.around(meant, u), writes)
+			return
+		}
+	}
+	switch {
+	case p.isOfPackage(path):
+		switch {
+		case u.has(watch.Change):
+			p.omit(path, true, "it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables")
+		case writes && exists(path):
+			p.add(path, true) // and no folder: a program is not to change itself
+		}
+		return
+	case isOfSystem(path) || p.isTemporary(path):
+		return
+	case !writes && (!u.has(watch.Read, watch.Run) || !exists(path)):
+		return // only looked at, or looked for in vain
+	}
+	path = p.around(path, u)
+	switch {
+	case path == "":
+	case isShared(path, p.home):
+		p.omit(path, writes, "it has what belongs to all programs")
+	case isSecret(path, p.home):
+		p.omit(path, writes, "it is where keys, logins or histories are kept")
+	default:
+		p.add(p.folder(path), writes)
+	}
+}
+
+// around is what must be allowed so that a name in a folder can change: the folder, unless that has what belongs to others.
+func (p *proposing) around(path string, u uses) string {
+	if !u.has(watch.Write, watch.Change) {
+		return path
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && (info.IsDir() || !u.has(watch.Change)):
+		return path
+	case !isShared(filepath.Dir(path), p.home):
+		return filepath.Dir(path)
+	case err == nil:
+		return path
+	}
+	return "" // it was there for a moment
+}
+
+// folder is the folder of a program's settings or data that a path is in; else the path.
+func (p *proposing) folder(path string) string {
+	if p.home == "" || !within(path, p.home) || path == p.home {
+		return path
+	}
+	names := strings.Split(strings.TrimPrefix(path, strings.TrimSuffix(p.home, "/")+"/"), "/")
+	for _, shared := range sharedInHome {
+		depth := strings.Count(shared, "/") + 2
+		if within(filepath.Join(names...), shared) && len(names) >= depth {
+			return filepath.Join(p.home, filepath.Join(names[:depth]...))
+		}
+	}
+	if strings.HasPrefix(names[0], ".") {
+		return filepath.Join(p.home, names[0])
+	}
+	return path
+}
+
+func (p *proposing) add(path string, writes bool) {
+	switch {
+	case path == "":
+	case writes:
+		p.write[path] = true
+	default:
+		p.read[path] = true
+	}
+}
+
+func (p *proposing) omit(path string, writes bool, reason string) {
+	writes = writes || p.omitted[path].Write
+	p.omitted[path] = Omission{p.short(path), writes, reason}
+}
+
+// maxSiblings is how many paths of one folder are allowed one by one.
+const maxSiblings = 3
+
+// lift allows a folder in place of many paths in it.
+func (p *proposing) lift(paths map[string]bool) {
+	for again := true; again; {
+		again = false
+		inside := map[string]int{}
+		for path := range paths {
+			inside[filepath.Dir(path)]++
+		}
+		for dir, n := range inside {
+			if n <= maxSiblings || isShared(dir, p.home) || p.isOfPackage(dir) {
+				continue
+			}
+			for path := range paths {
+				if filepath.Dir(path) == dir {
+					delete(paths, path)
+				}
+			}
+			paths[dir], again = true, true
+		}
+	}
+}
+
+// paths are those that no other one has in it, as a profile says them.
+func (p *proposing) paths(set map[string]bool, isWritten bool) (list []string) {
+	for path := range set {
+		covered := false
+		for other := range set {
+			covered = covered || other != path && within(path, other)
+		}
+		for other := range p.write {
+			covered = covered || within(path, other) && (path != other || !isWritten)
+		}
+		if !covered {
+			list = append(list, p.short(path))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+func (p *proposing) omissions() (list []Omission) {
+	for path, o := range p.omitted {
+		covered := false
+		for other := range p.omitted {
+			covered = covered || other != path && within(path, other) && !isShared(other, p.home)
+		}
+		for dir := range p.write {
+			covered = covered || within(path, dir)
+		}
+		if !covered {
+			list = append(list, o)
+		}
+	}
+	slices.SortFunc(list, func(a, b Omission) int { return strings.Compare(a.Path, b.Path) })
+	return list
+}
+
+// short has ~ for the home folder, so that a profile is good for another machine.
+func (p *proposing) short(path string) string {
+	if p.home != "" && p.home != "/" && within(path, p.home) {
+		return "~" + strings.TrimPrefix(path, strings.TrimSuffix(p.home, "/"))
+	}
+	return path
+}
+
+// sharedInHome are folders of a home folder in which each program has a folder of its own.
+var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
+
+// secretInHome is where people keep what no server needs unless they say so.
+var secretInHome = []string{
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d",
+	".config/gcloud", ".config/gh", ".config/git/credentials", ".config/junction", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird", ".local/share/keyrings",
+	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".claude.json", ".cursor", "Library/Keychains", "Library/Cookies", "Library/Messages", "Library/Mail",
+	"Library/Application Support/Google", "Library/Application Support/Firefox",
+}
+
+func isSecret(path, home string) bool {
+	return home != "" && slices.ContainsFunc(secretInHome, func(name string) bool { return within(path, filepath.Join(home, name)) })
+}
+
+// isShared reports whether a folder has what belongs to other programs or people.
+func isShared(dir, home string) bool {
+	if holdsPerson(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
+		return true
+	}
+	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
+}
+
+// isTemporary reports whether a path is where each confined program has a folder of its own.
+func (p *proposing) isTemporary(path string) bool {
+	return slices.ContainsFunc(p.temporary, func(dir string) bool {
+		return within(path, dir) && (p.home == "" || !within(path, p.home) || within(dir, p.home)) // a home may be in such a folder
+	})
+}
+
+// isOfSystem reports whether every confined program has a path, or something else in its place.
+func isOfSystem(path string) bool {
+	inside := func(dir string) bool { return within(path, dir) }
+	return slices.ContainsFunc(systemFolders, inside) || slices.ContainsFunc(systemFiles, inside) ||
+		slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/hostname", "/run/systemd", "/run/nscd"}, inside)
+}

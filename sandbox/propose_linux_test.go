@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/sandbox/internal/watch"
+)
+
+// machine is a home folder with files, and other folders next to it.
+func machine(t *testing.T) (root string) {
+	t.Helper()
+	root, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", filepath.Join(root, "home"))
+	for _, name := range []string{
+		"home/.config/app/settings.json", "home/.config/other/x", "home/.cache/app/1", "home/.apprc", "home/.app/db/data", "home/notes/a.md", "home/notes/b.md", "home/notes/c.md", "home/notes/d.md",
+		"home/notes/deep/e.md", "home/.ssh/id", "home/.npmrc", "home/todo.txt", "home/new.json",
+		"pkg/index.js", "pkg/data/memory.json", "data/one/x", "data/two/x", "project/.git/HEAD", "project/a.go",
+	} {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "data/two"), filepath.Join(root, "home/.app/link")); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestTheSmallestProfileIsProposed(t *testing.T) {
+	root := machine(t)
+	for _, c := range []struct {
+		name string
+		l    Learned
+		seen string // lines of a kind and a path; ~ is the home folder, $ the root of the test
+		want Profile
+		omit []string
+	}{
+		{"what every program has is left out", Learned{}, "read /usr/lib/libc.so\nread /etc/ssl/certs/x\nread /proc/self/maps\nread /dev/urandom\nwrite /tmp/of-its-own/x\nread $/pkg/index.js", Profile{}, nil},
+		{"a folder of settings, and not all of them", Learned{}, "read ~/.config/app/settings.json", Profile{Read: []string{"~/.config/app"}}, nil},
+		{"a cache that is written", Learned{}, "read ~/.cache/app/1\nchange ~/.cache/app/gone\nwrite ~/.cache/app/1", Profile{Write: []string{"~/.cache/app"}}, nil},
+		{"a file of settings", Learned{}, "read ~/.apprc", Profile{Read: []string{"~/.apprc"}}, nil},
+		{"a folder with a dot", Learned{}, "read ~/.app/db/data", Profile{Read: []string{"~/.app"}}, nil},
+		{"a link out of a folder", Learned{}, "read ~/.app/link/x", Profile{Read: []string{"$/data/two/x", "~/.app"}}, nil},
+		{"what is looked for in vain, or only looked at", Learned{}, "read ~/.nothing\nlook ~/todo.txt\nlook ~/notes", Profile{}, nil},
+		{"few files are allowed one by one", Learned{}, "read ~/notes/a.md\nread ~/notes/b.md", Profile{Read: []string{"~/notes/a.md", "~/notes/b.md"}}, nil},
+		{"many files are their folder", Learned{}, "read ~/notes/a.md\nread ~/notes/b.md\nread ~/notes/c.md\nread ~/notes/d.md\nread ~/notes/deep/e.md", Profile{Read: []string{"~/notes"}}, nil},
+		{"a file that is written and was there", Learned{}, "write ~/todo.txt", Profile{Write: []string{"~/todo.txt"}}, nil},
+		{"a file that is made in a folder", Learned{}, "change ~/notes/f.md", Profile{Write: []string{"~/notes"}}, nil},
+		{"a file that takes another one's place at home", Learned{}, "write ~/new.json.tmp\nchange ~/new.json.tmp\nchange ~/new.json", Profile{Write: []string{"~/new.json"}}, nil},
+		{"what the command line names is meant", Learned{Words: []string{"server", "~/notes", "--db=$/data/one/x"}}, "look ~/notes\nread ~/notes/a.md\nwrite $/data/one/x",
+			Profile{Read: []string{"~/notes"}, Write: []string{"$/data/one/x"}}, nil},
+		{"a file of the command line that is made again and again", Learned{Words: []string{"--db", "$/data/one/x"}}, "write $/data/one/x\nchange $/data/one/x", Profile{Write: []string{"$/data/one"}}, nil},
+		{"a written folder is read, too", Learned{Words: []string{"~/notes"}}, "read ~/notes/a.md\nwrite ~/notes/b.md", Profile{Write: []string{"~/notes"}}, nil},
+		{"the project that it works in", Learned{Dir: "$/project"}, "read $/project/.git/HEAD\nlook $/project", Profile{Read: []string{"$/project"}}, nil},
+		{"a program does not change itself but for a file of data", Learned{}, "write $/pkg/data/memory.json", Profile{Write: []string{"$/pkg/data/memory.json"}}, nil},
+		{"a file of data that is made again and again in its package", Learned{}, "write $/pkg/data/memory.json\nchange $/pkg/data/memory.json", Profile{},
+			[]string{"$/pkg/data/memory.json: it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables"}},
+		{"keys are for the person to decide", Learned{}, "read ~/.ssh/id\nread ~/.npmrc", Profile{}, []string{"~/.npmrc: it is where keys, logins or histories are kept", "~/.ssh/id: it is where keys, logins or histories are kept"}},
+		{"what belongs to all programs is, too", Learned{}, "read ~\nread ~/.config", Profile{}, []string{"~: it has what belongs to all programs", "~/.config: it has what belongs to all programs"}},
+		{"a socket is another program", Learned{}, "connect ~/todo.txt", Profile{}, []string{"~/todo.txt: it is a socket, behind which is another program"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			filled := func(text string) string {
+				return strings.ReplaceAll(strings.ReplaceAll(text, "~", root+"/home"), "$", root)
+			}
+			kinds := map[string]watch.Kind{}
+			for k := watch.Look; k <= watch.Listen; k++ {
+				kinds[k.String()] = k
+			}
+			r := new(Record)
+			for line := range strings.Lines(c.seen) {
+				kind, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+				r.see(watch.Access{Kind: kinds[kind], Path: filled(path)})
+			}
+			for i, word := range c.l.Words {
+				c.l.Words[i] = strings.ReplaceAll(word, "$", root)
+			}
+			c.l.Dir = strings.ReplaceAll(c.l.Dir, "$", root)
+			r.belongs([]string{root + "/pkg"})
+			got := r.propose(c.l, []string{"/tmp/of-its-own"})
+			for _, list := range [][]string{c.want.Read, c.want.Write} {
+				for i := range list {
+					list[i] = strings.ReplaceAll(list[i], "$", root)
+				}
+			}
+			var omitted []string
+			for _, o := range got.Omitted {
+				omitted = append(omitted, o.Path+": "+o.Reason)
+			}
+			for i := range c.omit {
+				c.omit[i] = strings.ReplaceAll(c.omit[i], "$", root)
+			}
+			if !reflect.DeepEqual(got.Profile, c.want) || !reflect.DeepEqual(omitted, c.omit) {
+				t.Errorf("got %+v, omitted %q\nwant %+v, %q", got.Profile, omitted, c.want, c.omit)
+			}
+			if err := got.Profile.Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestARecordIsBounded(t *testing.T) {
+	r := new(Record)
+	for i := range maxRecorded + 10 {
+		r.see(watch.Access{Kind: watch.Read, Path: fmt.Sprintf("/%d", i)})
+	}
+	if len(r.files) != maxRecorded || r.Complete() {
+		t.Errorf("%d paths; complete: %v", len(r.files), r.Complete())
+	}
+	r = new(Record)
+	r.see(watch.Access{Kind: watch.Read, Path: "/" + strings.Repeat("x", maxRecordedBytes)})
+	r.see(watch.Access{Kind: watch.Read, Path: "/x"})
+	if len(r.files) != 1 || r.Complete() {
+		t.Errorf("%d paths; complete: %v", len(r.files), r.Complete())
+	}
+}

@@ -1,0 +1,151 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// ErrUnconfined says that this system cannot confine as the profile asks, and that
+// [Options].Weaker does not allow less.
+var ErrUnconfined = errors.New("cannot be confined as its profile says")
+
+const (
+	defaultProcesses = 512       // and threads
+	defaultMemory    = 4 << 30   // bytes
+	defaultFiles     = 4096      // open in each process
+	maxFile          = 8 << 30   // bytes of a file that is written
+	maxTemporary     = 256 << 20 // bytes of the temporary folder, and of the home folder that stands in for the person's
+	maxShared        = 64 << 20  // bytes of /dev/shm
+	maxConnections   = 128       // of one server at a time
+	maxNames         = 1024      // host names that one server has asked for
+	maxRefusals      = 1000      // different ones of one server that are reported
+)
+
+// Options are those of a [Sandbox].
+type Options struct {
+	// Package are folders that belong to the program and are read by it: what a package manager installed.
+	Package []string
+	// Record, if set, is what the program uses. Such a program is to be learned from: it may read and write the files of the
+	// machine, but where keys are kept, and reach the hosts of the internet, whatever its profile says.
+	Record *Record
+	// Refused, if set, is called with each thing that the program was refused, as far as that is known, and once for each
+	// thing. It must return.
+	Refused func(Refusal)
+	// Weaker allows a start with less than the profile asks for, where the system cannot do it. Unconfined, if set, is
+	// then called with what is missing.
+	Weaker     bool
+	Unconfined func(missing []string)
+}
+
+// A Refusal is something that a confined program tried and may not.
+type Refusal struct {
+	What   string   // such as "read /home/ann/notes" or "connect to example.com:443"
+	Reason string   // such as "it is not among the hosts of its profile"
+	Allow  []string // what junction sandbox allow takes to allow it, such as --host example.com; empty where nothing does
+}
+
+// String returns a sentence for people.
+func (r Refusal) String() string {
+	return "was refused to " + r.What + ": " + r.Reason
+}
+
+// A Sandbox starts a program confined. It may be used for any number of programs, at the same time too.
+type Sandbox struct {
+	profile Profile
+	o       Options
+}
+
+// New returns the Sandbox of a profile. The error says what of the profile cannot be understood.
+func New(p Profile, o Options) (*Sandbox, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	return &Sandbox{profile: p, o: o}, nil
+}
+
+// Start starts cmd confined, in place of its own Start. Its program, arguments, environment, folder, pipes and
+// process group are as cmd says; cmd.Process is the launcher's, with which all that the program started ends. The
+// returned function ends what stands around the program; it is to be called once, when cmd was waited for.
+//
+// The program that calls Start must call [Main] first thing in its own main function.
+func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
+	return s.start(cmd)
+}
+
+// Environ returns those variables of an environment that a confined program gets: what any program needs, and
+// those that the profile names.
+func (p Profile) Environ(environ []string) []string {
+	var kept []string
+	for _, pair := range environ {
+		name, _, _ := strings.Cut(pair, "=")
+		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") || slices.Contains(p.Env, name) {
+			kept = append(kept, pair)
+		}
+	}
+	if kept == nil {
+		kept = []string{} // nil would mean all
+	}
+	return kept
+}
+
+// harmless are variables that hold no secret and that programs expect.
+var harmless = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "PATHEXT", "SYSTEMROOT", "COMSPEC", "WINDIR",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
+
+// certificates are those of them that name files and folders which the program is to read.
+var certificates = harmless[len(harmless)-5:]
+
+// State says what of a program is confined on this system.
+type State struct {
+	Confined   []string          // such as "files"
+	Unconfined map[string]string // what is not, or not wholly, with the reason
+}
+
+// The parts of a State.
+const (
+	partFiles     = "files"
+	partHosts     = "network by host names"
+	partNetwork   = "network"
+	partProcesses = "other processes"
+	partCalls     = "system calls"
+	partMemory    = "memory"
+	partNumber    = "number of processes"
+	partCPU       = "processor time"
+)
+
+func (s *State) set(part, missing string) {
+	if missing == "" {
+		s.Confined = append(s.Confined, part)
+		return
+	}
+	if s.Unconfined == nil {
+		s.Unconfined = map[string]string{}
+	}
+	s.Unconfined[part] = missing
+}
+
+// String returns a line for people.
+func (s State) String() string {
+	text := "confined: " + strings.Join(s.Confined, ", ")
+	if len(s.Confined) == 0 {
+		text = "not confined"
+	}
+	for _, part := range slices.Sorted(maps.Keys(s.Unconfined)) {
+		text += fmt.Sprintf("; not wholly %s: %s", part, s.Unconfined[part])
+	}
+	return text
+}
+
+// home is the person's home folder, or nothing that could be one.
+func home() string {
+	dir, err := os.UserHomeDir()
+	if err != nil || dir == "/" || !strings.HasPrefix(dir, "/") {
+		return ""
+	}
+	return dir
+}

@@ -1,0 +1,109 @@
+package sandbox
+
+import (
+	"fmt"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// outsourced is a program that another one is to start and confine: sandbox-exec of macOS, or a container engine.
+type outsourced struct {
+	argv    []string // the program is absolute but in a container
+	dir     string   // working folder
+	pkg     string   // the folder it was installed into; empty for a program of the system
+	temp    string   // a folder of its own, which exists
+	proxy   string   // 127.0.0.1:PORT, through which hosts are reached; empty where none may be
+	profile Profile
+}
+
+// seatbeltSystem is what every program on macOS needs: the system's files, and what libraries ask about the machine. What is
+// not named is refused: Mach services but three, the keychain, the clipboard, other programs, DNS.
+const seatbeltSystem = `(version 1)
+(deny default)
+(allow process-exec process-fork)
+(allow signal (target same-sandbox))
+(allow process-info* (target same-sandbox))
+(allow sysctl-read)
+(allow mach-lookup
+  (global-name "com.apple.system.opendirectoryd.libinfo")
+  (global-name "com.apple.system.notification_center")
+  (global-name "com.apple.trustd.agent"))
+(allow ipc-posix-sem)
+(allow file-read-metadata (literal "/") (literal "/private") (literal "/private/var") (literal "/private/tmp") (literal "/etc") (literal "/tmp") (literal "/var"))
+(allow file-read*
+  (literal "/")
+  (subpath "/bin") (subpath "/sbin") (subpath "/usr/bin") (subpath "/usr/sbin") (subpath "/usr/lib") (subpath "/usr/libexec") (subpath "/usr/share")
+  (subpath "/usr/local/bin") (subpath "/usr/local/lib") (subpath "/usr/local/opt") (subpath "/usr/local/share") (subpath "/usr/local/Cellar")
+  (subpath "/opt/homebrew/bin") (subpath "/opt/homebrew/lib") (subpath "/opt/homebrew/opt") (subpath "/opt/homebrew/share") (subpath "/opt/homebrew/Cellar")
+  (subpath "/nix/store")
+  (subpath "/System") (subpath "/Library/Frameworks") (subpath "/Library/Apple") (subpath "/Library/Developer/CommandLineTools")
+  (subpath "/private/etc/ssl") (literal "/private/etc/hosts") (literal "/private/etc/localtime") (literal "/private/etc/passwd")
+  (literal "/private/etc/protocols") (literal "/private/etc/services") (subpath "/private/var/db/timezone") (subpath "/private/var/db/dyld")
+  (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/autofs_nowait"))
+(allow file-write-data (require-all (path "/dev/null") (vnode-type CHARACTER-DEVICE)))
+`
+
+// seatbelt is the command line by which macOS starts and confines a program. Paths are parameters and no part of the text, so
+// that no name of a file can be a rule. SBPL knows no host names: only the proxy can be reached, which decides by name.
+func seatbelt(l outsourced) (argv []string, env []string, err error) {
+	var text strings.Builder
+	text.WriteString(seatbeltSystem)
+	argv = []string{"/usr/bin/sandbox-exec", "-p", ""}
+	parameter := func(path string) string {
+		name := fmt.Sprintf("P%d", len(argv))
+		argv = append(argv, "-D", name+"="+path)
+		return "(param \"" + name + "\")"
+	}
+	if !filepath.IsAbs(l.argv[0]) || !filepath.IsAbs(l.temp) {
+		return nil, nil, fmt.Errorf("the program %q and its folder %q are not absolute", l.argv[0], l.temp)
+	}
+	read := append([]string{l.argv[0]}, l.profile.Read...)
+	if l.pkg != "" {
+		read = append(read, l.pkg)
+	}
+	write := append([]string{l.temp}, l.profile.Write...)
+	for _, path := range ancestors(slices.Concat(read, write)) {
+		// A program that finds the real path of its files asks what each folder above is, and may read none of them.
+		fmt.Fprintf(&text, "(allow file-read-metadata (literal %s))\n", parameter(path))
+	}
+	for _, path := range read {
+		fmt.Fprintf(&text, "(allow file-read* (subpath %s))\n", parameter(path))
+	}
+	for _, path := range write {
+		fmt.Fprintf(&text, "(allow file-read* file-write* (subpath %s))\n", parameter(path))
+	}
+	if l.proxy != "" {
+		host, port, err := net.SplitHostPort(l.proxy)
+		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() || strings.Trim(port, "0123456789") != "" || port == "" {
+			return nil, nil, fmt.Errorf("the proxy %q is no address and port of this machine", l.proxy)
+		}
+		fmt.Fprintf(&text, "(allow network-outbound (remote tcp \"localhost:%s\"))\n", port)
+	}
+	argv[2] = text.String()
+	return append(append(argv, "--"), l.argv...), l.environment(), nil
+}
+
+// environment says where the program's own folder and the proxy are.
+func (l outsourced) environment() (env []string) {
+	env = []string{"TMPDIR=" + l.temp}
+	if l.proxy != "" {
+		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
+			env = append(env, name+"=http://"+l.proxy)
+		}
+		env = append(env, "NODE_USE_ENV_PROXY=1")
+	}
+	return env
+}
+
+// ancestors are the folders above some paths, without /.
+func ancestors(paths []string) (list []string) {
+	for _, path := range paths {
+		for dir := filepath.Dir(path); dir != "/" && dir != "."; dir = filepath.Dir(dir) {
+			list = append(list, dir)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}

@@ -1,0 +1,235 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// errNoNamespaces says that this system lets this user have none, or that they cannot be furnished.
+var errNoNamespaces = errors.New("this system permits no user namespaces")
+
+// launchTime is how long a launcher may take.
+const launchTime = 20 * time.Second
+
+func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
+	o, err := s.order(cmd)
+	if err != nil {
+		return nil, err
+	}
+	ended, err = s.launch(cmd, o, s.namespaces())
+	if err == nil || !errors.Is(err, errNoNamespaces) {
+		return ended, err
+	}
+	bare, temporary, err := s.bare(o, err)
+	if err != nil {
+		return nil, err
+	}
+	// What was started is spent.
+	again := &exec.Cmd{Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
+	ended, err = s.launch(again, bare, &syscall.SysProcAttr{Setsid: true})
+	if err != nil {
+		os.RemoveAll(temporary)
+		return nil, err
+	}
+	*cmd = *again
+	return func() {
+		ended()
+		os.RemoveAll(temporary)
+	}, nil
+}
+
+// launch starts the launcher and has it follow the order.
+func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr) (ended func(), err error) {
+	refuse := s.refusals()
+	g, lacking := newGroup(o, s.profile.CPU)
+	defer func() {
+		if err != nil {
+			g.close(o, func(Refusal) {})
+		}
+	}()
+	if err := s.checkLimits(o, lacking); err != nil {
+		return nil, err
+	}
+	o.Counted = g.folders["memory"] != ""
+	ours, theirs, err := socketPair()
+	if err != nil {
+		return nil, err
+	}
+	defer theirs.Close()
+	control, err := newChannel(ours)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = "/proc/self/exe", []string{launcherName}, []string{}, "/", []*os.File{theirs}
+	cmd.SysProcAttr = attributes
+	if err := cmd.Start(); err != nil {
+		control.Close()
+		return nil, fmt.Errorf("%w: %w", errNoNamespaces, err)
+	}
+	var outside *network
+	var seen *watched
+	if err = g.add(cmd.Process.Pid); err == nil {
+		outside, seen, err = s.attend(control, o, cmd.Process.Pid, refuse)
+	}
+	if err != nil {
+		control.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+		return nil, err
+	}
+	return func() {
+		control.Close()
+		seen.close()
+		if outside != nil {
+			outside.close()
+		}
+		g.close(o, refuse)
+	}, nil
+}
+
+// checkLimits says which limits of the profile cannot be kept without a control group.
+func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
+	p := s.profile
+	switch {
+	case s.o.Weaker:
+	case p.CPU > 0 && lacking["cpu"] != "":
+		return fmt.Errorf("%w: cpu %v: %s", ErrUnconfined, p.CPU, lacking["cpu"])
+	case p.Processes > 0 && lacking["pids"] != "" && (o.Bare || os.Getuid() == 0):
+		return fmt.Errorf("%w: processes %d: %s", ErrUnconfined, p.Processes, lacking["pids"])
+	}
+	return nil
+}
+
+// order says what the launcher is to do for cmd.
+func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
+	env, dir := cmd.Environ(), cmd.Dir
+	if dir == "" {
+		var err error
+		if dir, err = os.Getwd(); err != nil {
+			return order{}, err
+		}
+	}
+	path := cmd.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return order{}, err
+	}
+	searched, folders := "", slices.Clone(s.o.Package)
+	for _, pair := range env {
+		switch name, value, _ := strings.Cut(pair, "="); {
+		case name == "PATH":
+			searched = value
+		case slices.Contains(certificates, name) && filepath.IsAbs(value):
+			folders = append(folders, value)
+		}
+	}
+	folders = append(folders, programFolders(path, searched)...)
+	own := slices.Clone(folders)
+	if cmd.Dir != "" && !holdsPerson(cmd.Dir) {
+		folders = append(folders, cmd.Dir)
+	}
+	if len(cmd.Args) > 1 {
+		if script := scriptFolder(cmd.Args[1:], dir); script != "" {
+			folders, own = append(folders, script), append(own, script)
+		}
+	}
+	s.o.Record.belongs(own)
+	places, err := s.view(folders)
+	if err != nil {
+		return order{}, err
+	}
+	p := s.profile
+	return order{
+		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.hosts().ports(),
+		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(), Learn: s.o.Record != nil,
+	}, nil
+}
+
+// namespaces are the kernel's: the process gets users, files, processes, a network and more of its own, and the
+// rights to furnish them, which it gives up before the program starts.
+func (s *Sandbox) namespaces() *syscall.SysProcAttr {
+	uid, gid := os.Getuid(), os.Getgid()
+	return &syscall.SysProcAttr{
+		// A session of its own has no terminal, and is a process group, too.
+		Setsid: true,
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS | syscall.CLONE_NEWNET |
+			syscall.CLONE_NEWCGROUP,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+		AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_NET_BIND_SERVICE, unix.CAP_SETPCAP},
+	}
+}
+
+func socketPair() (ours, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	return os.NewFile(uintptr(fds[0]), "control"), os.NewFile(uintptr(fds[1]), "control"), nil
+}
+
+// attend gives the launcher its order, and takes over the network, until the program runs.
+func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Refusal)) (*network, *watched, error) {
+	control.SetDeadline(time.Now().Add(launchTime))
+	if err := control.sendOrder(o); err != nil {
+		return nil, nil, fmt.Errorf("the launcher does not listen: %w", err)
+	}
+	var outside *network
+	var seen *watched
+	for {
+		r, files, err := control.receive()
+		if err == nil && r.Error != "" {
+			err = r.failure()
+		}
+		if err != nil {
+			closeAll(files)
+			seen.close()
+			if outside != nil {
+				outside.close()
+			}
+			return nil, nil, err
+		}
+		switch r.Step {
+		case "network":
+			if outside, err = s.serveNetwork(files, refuse); err != nil {
+				return nil, nil, err
+			}
+		case "watch":
+			if len(files) == 1 {
+				seen = s.watch(files[0], launcher, o, outside, refuse)
+			}
+		case "started":
+			control.SetDeadline(time.Time{})
+			return outside, seen, nil
+		}
+	}
+}
+
+// failure is the error of a report.
+func (r report) failure() error {
+	if r.Step == "start" && r.Errno != 0 {
+		return r.Errno
+	}
+	if errors.Is(r.Errno, unix.EPERM) || errors.Is(r.Errno, unix.EACCES) || errors.Is(r.Errno, unix.ENOSYS) {
+		return fmt.Errorf("%w: %s: %s", errNoNamespaces, r.Step, r.Error)
+	}
+	return fmt.Errorf("confine %s: %s", r.Step, r.Error)
+}
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		f.Close()
+	}
+}

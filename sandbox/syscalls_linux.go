@@ -1,0 +1,123 @@
+//go:build amd64 || arm64
+
+package sandbox
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/net/bpf"
+	"golang.org/x/sys/unix"
+)
+
+// Offsets of struct seccomp_data.
+const (
+	dataNumber = 0
+	dataArch   = 4
+	dataArgs   = 16
+)
+
+// denied are calls that a server has no use for, and that reach into other processes, the kernel or other namespaces.
+var denied = []int{
+	unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PROCESS_MADVISE, unix.SYS_KCMP, unix.SYS_PIDFD_GETFD,
+	unix.SYS_UNSHARE, unix.SYS_SETNS, unix.SYS_CHROOT, unix.SYS_PIVOT_ROOT,
+	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_FSOPEN, unix.SYS_FSMOUNT, unix.SYS_FSCONFIG, unix.SYS_FSPICK, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_MOUNT_SETATTR,
+	openTreeAttr, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_QUOTACTL, unix.SYS_QUOTACTL_FD,
+	unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_KEYCTL,
+	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
+	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
+	unix.SYS_SYSLOG, unix.SYS_ACCT, unix.SYS_VHANGUP, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NAME_TO_HANDLE_AT, unix.SYS_OPEN_BY_HANDLE_AT, unix.SYS_FANOTIFY_INIT,
+	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
+}
+
+// openTreeAttr is open_tree_attr of Linux 6.15, the same everywhere.
+const openTreeAttr = 467
+
+// Flags of clone by which new namespaces are made.
+const newNamespaces = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+
+// Kinds of sockets, without their flags.
+const socketKind = 0xf
+
+// deniedBare are calls that only namespaces would confine: those for memory that others share, and for what Landlock does not look
+// at, which are owners, modes, times and attributes of files.
+var deniedBare = []int{
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN,
+	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt, setFileAttr,
+}
+
+// Calls that are newer than package unix.
+const (
+	setXattrAt    = 463
+	removeXattrAt = 466
+	setFileAttr   = 469
+)
+
+// filter refuses the denied calls and those with denied arguments. Where there are no namespaces, bare refuses sockets with
+// names in the file system, which no Landlock before Linux 7 does, and shared memory; offline those of IPv4 and IPv6.
+func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
+	const (
+		refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+		unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // so that libraries do it in another way
+	)
+	allow, no, absent := bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: refuse}, bpf.RetConstant{Val: unknown}
+	arg := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
+	f := []bpf.Instruction{
+		// Calls of another architecture have other numbers.
+		bpf.LoadAbsolute{Off: dataArch, Size: 4},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: auditArch, SkipTrue: 1}, absent,
+		bpf.LoadAbsolute{Off: dataNumber, Size: 4},
+	}
+	// on adds the instructions for one call; they end with a return, or go on with the number in the register.
+	on := func(number int, body ...bpf.Instruction) {
+		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: uint8(len(body))})
+		f = append(f, body...)
+	}
+	if x32Bit != 0 {
+		f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: x32Bit, SkipTrue: 1}, absent)
+	}
+	on(unix.SYS_CLONE3, absent) // its flags are in memory, where no filter looks
+	on(unix.SYS_CLONE, arg(0), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: newNamespaces, SkipTrue: 1}, no, allow)
+	on(unix.SYS_IOCTL, arg(1),
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: 3},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: tioclinux, SkipTrue: 2},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSETD, SkipTrue: 1}, allow, no)
+	named, also := allow, []int(nil)
+	if bare {
+		named, also = no, slices.Concat(deniedBare, deniedBareHere)
+	}
+	socket := []bpf.Instruction{
+		arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_PACKET, SkipFalse: 1}, no, bpf.TAX{},
+		arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipFalse: 1}, named,
+		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_NETLINK, SkipFalse: 4},
+		arg(2), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.NETLINK_ROUTE, SkipFalse: 1}, allow, no,
+	}
+	if !offline {
+		socket = append(socket,
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET, SkipTrue: 1},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_INET6, SkipFalse: 3},
+			bpf.TXA{}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_RAW, SkipTrue: 1}, allow)
+	}
+	on(unix.SYS_SOCKET, append(socket, no)...)
+	on(unix.SYS_SOCKETPAIR, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipFalse: 1}, allow, no)
+	for _, number := range slices.Concat(denied, deniedHere, also) {
+		on(number, no)
+	}
+	return bpf.Assemble(append(f, allow))
+}
+
+// restrictCalls gives up the denied calls, on this thread and for what it starts. It must have given up privileges before.
+func restrictCalls(bare, offline bool) error {
+	raw, err := filter(bare, offline)
+	if err != nil {
+		return err
+	}
+	program := unix.SockFprog{Len: uint16(len(raw)), Filter: (*unix.SockFilter)(unsafe.Pointer(&raw[0]))}
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, uintptr(unsafe.Pointer(&program))); errno != 0 {
+		return fmt.Errorf("seccomp: %w", errno)
+	}
+	return nil
+}

@@ -1,0 +1,14 @@
+package sandbox
+
+import "golang.org/x/sys/unix"
+
+const (
+	auditArch = unix.AUDIT_ARCH_AARCH64
+	x32Bit    = 0
+	tioclinux = 0x541c
+)
+
+// deniedHere are denied calls of this architecture.
+var deniedHere = []int{unix.SYS_NFSSERVCTL}
+
+var deniedBareHere []int

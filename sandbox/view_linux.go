@@ -1,0 +1,223 @@
+package sandbox
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A place is something that a confined program finds at a path.
+type place struct {
+	Path     string
+	Kind     kind
+	Text     string // of a file its contents, of a link where it leads
+	Size     int64  // of a temporary folder
+	Optional bool   // left out where it is not there
+}
+
+type kind uint8
+
+const (
+	shown     kind = iota // what is there outside, to be read
+	writable              // the same, to be written too
+	device                // the same, a device
+	temporary             // an empty folder in memory
+	file                  // a file made for the program
+	link                  // a symbolic link
+	processes             // the sandbox's own /proc
+	hidden                // nothing, where there is something in a folder around
+)
+
+// systemFolders are where programs and libraries of the system are.
+var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw"}
+
+// systemFiles are settings that libraries read; they say nothing of the person.
+var systemFiles = []string{
+	"/etc/ssl", "/etc/pki", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+	"/etc/ld.so.preload", "/etc/ld-musl-x86_64.path", "/etc/ld-musl-aarch64.path", "/etc/localtime", "/etc/timezone", "/etc/alternatives", "/etc/protocols", "/etc/services",
+	"/etc/mime.types", "/etc/gai.conf", "/etc/host.conf", "/etc/os-release", "/etc/fonts", "/etc/java", "/etc/static", "/etc/magic",
+}
+
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// view is what a program sees of the file system.
+type view struct {
+	home   string
+	places map[string]place
+}
+
+// add puts a path of the machine into the view, with the links that lead to it.
+func (v *view) add(path string, k kind, optional bool) error {
+	for range hops {
+		real, hop, target, err := firstLink(filepath.Clean(path))
+		if err != nil {
+			if optional {
+				return nil
+			}
+			return err
+		}
+		if hop == "" {
+			if p, known := v.places[real]; !known || p.Kind != writable {
+				v.places[real] = place{Path: real, Kind: k, Optional: optional}
+			}
+			return nil
+		}
+		v.places[hop] = place{Path: hop, Kind: link, Text: target}
+		path = real
+	}
+	return fmt.Errorf("%s: more than %d links", path, hops)
+}
+
+// firstLink returns the path with its first link followed, and that link; or the path itself.
+func firstLink(path string) (followed, hop, target string, err error) {
+	at := "/"
+	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return "", "", "", err
+		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		target, err := os.Readlink(at)
+		if err != nil {
+			return "", "", "", err
+		}
+		to := target
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(at), to)
+		}
+		return filepath.Join(append([]string{to}, names[i+1:]...)...), at, target, nil
+	}
+	return path, "", "", nil
+}
+
+// view is what the profile shows to a program; folders are read because they belong to it.
+func (s *Sandbox) view(folders []string) ([]place, error) {
+	v := &view{home: home(), places: map[string]place{}}
+	for _, path := range slices.Concat(systemFolders, systemFiles) {
+		if err := v.add(path, shown, true); err != nil {
+			return nil, err
+		}
+	}
+	for _, path := range devices {
+		v.places[path] = place{Path: path, Kind: device}
+	}
+	made := map[string]string{"/etc/hosts": hostsFile, "/etc/resolv.conf": "nameserver 127.0.0.1\noptions timeout:10 attempts:1\n",
+		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n", "/etc/passwd": passwd(v.home), "/etc/group": groups(), "/etc/hostname": hostname + "\n"}
+	for path, text := range made {
+		v.places[path] = place{Path: path, Kind: file, Text: text}
+	}
+	for path, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
+		"/var/tmp": "/tmp", "/etc/mtab": "/proc/mounts"} {
+		v.places[path] = place{Path: path, Kind: link, Text: target}
+	}
+	v.places["/proc"] = place{Path: "/proc", Kind: processes}
+	v.places["/tmp"] = place{Path: "/tmp", Kind: temporary, Size: maxTemporary}
+	v.places["/dev/shm"] = place{Path: "/dev/shm", Kind: temporary, Size: maxShared}
+	if v.home != "" && !within(v.home, "/usr") {
+		if real, err := filepath.EvalSymlinks(v.home); err == nil && real != v.home {
+			v.places[v.home] = place{Path: v.home, Kind: link, Text: real}
+			v.home = real
+		}
+		v.places[v.home] = place{Path: v.home, Kind: temporary, Size: maxTemporary}
+	}
+	for _, path := range folders {
+		if err := v.add(path, shown, true); err != nil {
+			return nil, fmt.Errorf("program's folder: %w", err)
+		}
+	}
+	for _, path := range s.profile.Read {
+		if err := v.add(s.absolute(path), shown, true); err != nil {
+			return nil, fmt.Errorf("read: %w", err)
+		}
+	}
+	for _, path := range s.profile.Write {
+		path = s.absolute(path)
+		if !exists(path) {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				return nil, fmt.Errorf("write: %w", err)
+			}
+		}
+		if err := v.add(path, writable, false); err != nil {
+			return nil, fmt.Errorf("write: %w", err)
+		}
+	}
+	if s.o.Record != nil {
+		if err := v.widest(s.allowed()); err != nil {
+			return nil, err
+		}
+	}
+	return v.sorted(), nil
+}
+
+// absolute is a path of the profile with ~ as the home folder.
+func (s *Sandbox) absolute(path string) string {
+	if rest, found := strings.CutPrefix(path, "~"); found {
+		return filepath.Join(home(), rest)
+	}
+	return path
+}
+
+// sorted has folders before what is in them, and leaves out what others show anyway.
+func (v *view) sorted() []place {
+	var all []place
+	for _, p := range v.places {
+		if !v.redundant(p) {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b place) int { return strings.Compare(a.Path, b.Path) })
+	return all
+}
+
+// redundant reports whether a place is in a folder that shows the same.
+func (v *view) redundant(p place) bool {
+	if p.Kind != shown && p.Kind != writable && p.Kind != link {
+		return false
+	}
+	for dir := filepath.Dir(p.Path); ; dir = filepath.Dir(dir) {
+		if above, known := v.places[dir]; known && above.Kind != link {
+			return above.Kind == p.Kind || (above.Kind == shown || above.Kind == writable) && p.Kind == link || above.Kind == writable && p.Kind == shown
+		}
+		if dir == "/" {
+			return false
+		}
+	}
+}
+
+func within(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+const (
+	hostname  = "sandbox"
+	hostsFile = "127.0.0.1 localhost " + hostname + "\n::1 localhost\n"
+)
+
+// passwd names the person as the program needs to, and nobody else.
+func passwd(home string) string {
+	if home == "" {
+		home = "/tmp"
+	}
+	text := "nobody:x:65534:65534:nobody:/:/usr/sbin/nologin\n"
+	if os.Getuid() != 0 {
+		text += "root:x:0:0:root:/:/usr/sbin/nologin\n"
+	}
+	return text + fmt.Sprintf("user:x:%d:%d:user:%s:/bin/sh\n", os.Getuid(), os.Getgid(), home)
+}
+
+func groups() string {
+	text := "nogroup:x:65534:\n"
+	if os.Getgid() != 0 {
+		text += "root:x:0:\n"
+	}
+	return text + fmt.Sprintf("user:x:%d:\n", os.Getgid())
+}

@@ -1,0 +1,207 @@
+package sandbox
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/junction-mcp/junction/sandbox/internal/watch"
+)
+
+// watched is what follows the accesses of a program that was started.
+type watched struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	root   int // of the program's file system
+}
+
+// isWatched reports whether somebody wants to know what a program accesses.
+func (s *Sandbox) isWatched() bool { return s.o.Refused != nil || s.o.Record != nil }
+
+// watch answers at the listener that a launcher made, until all that it started has ended.
+func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) *watched {
+	root, err := unix.Open(fmt.Sprintf("/proc/%d/root", launcher), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		root = -1 // then what is hidden is not named; without namespaces nothing is
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
+	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
+	options := watch.Options{Skip: r.skip, See: r.see}
+	if record := s.o.Record; record != nil {
+		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
+			record.see(a)
+			n.learn(record, a)
+		}}
+	}
+	if s.o.Record == nil {
+		r.nameWords(o)
+	}
+	watcher := watch.New(listener, options)
+	go func() {
+		defer close(w.done)
+		watcher.Run(ctx) // its end is that of the program; what goes wrong costs only that refusals are not named
+	}()
+	return w
+}
+
+// sendListener has the parent see what the program accesses, where this system can.
+func (o *order) sendListener(control channel) error {
+	listener, err := watch.Install(o.Learn)
+	if err != nil { // another one watches this process already, or the system cannot: refusals are not named then
+		return control.send(report{Step: "watch"}, nil)
+	}
+	return control.send(report{Step: "watch"}, []*os.File{os.NewFile(uintptr(listener), "listener")})
+}
+
+// close waits until nothing of the program is followed any more.
+func (w *watched) close() {
+	if w == nil {
+		return
+	}
+	w.cancel()
+	<-w.done
+	if w.root >= 0 {
+		unix.Close(w.root)
+	}
+}
+
+// isGivenAnyway reports whether a path is none that a profile has to name; it is asked for each call.
+func isGivenAnyway(path string) bool {
+	for _, dir := range []string{"/usr/", "/lib/", "/lib64/", "/proc/", "/dev/", "/sys/"} {
+		if strings.HasPrefix(path, dir) && !strings.HasPrefix(path, "/dev/shm") {
+			return true
+		}
+	}
+	return false
+}
+
+// maxRefusedOfFolder is how many refusals are named that concern files of one folder; then that folder is.
+const maxRefusedOfFolder = 3
+
+// refusing finds out which accesses the sandbox refuses. It is no part of what refuses them: the file system, which the kernel checks, does.
+type refusing struct {
+	root    int
+	places  []place // those above others first
+	home    string
+	dir     string // that the program is started in, which is looked at in any case
+	isBare  bool   // it sees all files, and may open few of them
+	refuse  func(Refusal)
+	folders map[string]int  // refusals by verb and folder
+	named   map[string]bool // refusals by verb and path
+}
+
+func (r *refusing) skip(a watch.Access) bool {
+	return a.Path == "" || a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+}
+
+// nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
+// whether a folder is there, and gives up, opens nothing.
+func (r *refusing) nameWords(o order) {
+	l := Learned{Dir: o.Dir}
+	if len(o.Argv) > 1 {
+		l.Words = slices.Clone(o.Argv[1:])
+	}
+	inherited := os.Environ()
+	for _, pair := range o.Env {
+		if name, value, _ := strings.Cut(pair, "="); !slices.Contains(harmless, name) && name != "TMPDIR" && name != "PWD" && !slices.Contains(inherited, pair) {
+			l.Words = append(l.Words, value)
+		}
+	}
+	for _, path := range (&proposing{home: r.home}).inWords(l) {
+		real, err := filepath.EvalSymlinks(path)
+		if p := r.place(real); err == nil && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
+			r.say(false, "read", path, "its command line or environment names it")
+		}
+	}
+}
+
+// see is called when an access may have been tried already.
+func (r *refusing) see(a watch.Access) {
+	if a.Kind != watch.Write && a.Kind != watch.Change {
+		if r.isBare && a.Kind == watch.Look {
+			return
+		}
+		if r.isHidden(a.Path) {
+			r.say(a.Kind == watch.Connect, "read", a.Path, "it is not in its profile")
+		}
+		return
+	}
+	path := a.Path
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		path = filepath.Join(dir, filepath.Base(path))
+	}
+	p := r.place(path)
+	switch {
+	case p != nil && p.Kind == temporary && p.Path == r.home && !r.isBare:
+		if !isShared(path, r.home) {
+			r.say(true, "keep what it writes to", a.Path, "its home folder is a temporary one, which ends with it")
+		}
+	case p != nil && p.Kind != shown && (!r.isBare || p.Kind != temporary):
+	case exists(filepath.Dir(path)):
+		r.say(true, "write", a.Path, "it is not in its profile")
+	}
+}
+
+// isHidden reports whether there is a file that the program does not see.
+func (r *refusing) isHidden(path string) bool {
+	if r.isBare {
+		real, err := filepath.EvalSymlinks(path)
+		p := r.place(real)
+		return err == nil && (p == nil || p.Kind == temporary)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return false
+	}
+	fd, err := unix.Openat2(r.root, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT})
+	if err == nil {
+		unix.Close(fd)
+	}
+	return err == unix.ENOENT || err == unix.EACCES || err == unix.ENOTDIR
+}
+
+// place is the innermost one that has a path; nil for the root.
+func (r *refusing) place(path string) (p *place) {
+	for i := range r.places {
+		if within(path, r.places[i].Path) {
+			p = &r.places[i]
+		}
+	}
+	return p
+}
+
+func (r *refusing) say(writes bool, verb, path, reason string) {
+	for dir := path; dir != "/"; dir = filepath.Dir(dir) {
+		if r.named[verb+" "+dir] {
+			return // and so is all that is in it
+		}
+	}
+	key := verb + " " + filepath.Dir(path)
+	if len(r.folders) >= maxRefusals && r.folders[key] == 0 {
+		return
+	}
+	r.folders[key]++
+	switch n := r.folders[key]; {
+	case n == maxRefusedOfFolder+1 && !isShared(filepath.Dir(path), r.home):
+		path = filepath.Dir(path)
+		reason += ", nor is much else in this folder"
+	case n > maxRefusedOfFolder && n <= 10*maxRefusedOfFolder && isShared(filepath.Dir(path), r.home): // one by one: the folder has all
+	case n > maxRefusedOfFolder:
+		return
+	}
+	r.named[verb+" "+path] = true
+	flag := "--read"
+	if writes {
+		flag = "--write"
+	}
+	allow := path
+	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
+		allow = dir // in which a file is to be made, often under a name for a moment
+	}
+	r.refuse(Refusal{What: verb + " " + path, Reason: reason, Allow: []string{flag, allow}})
+}
