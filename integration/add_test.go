@@ -77,7 +77,7 @@ func TestServersThatAreAddedStartWithoutANetwork(t *testing.T) {
 		if !s.inCI && os.Getenv("ADD_ALL") == "" {
 			continue
 		}
-		words := append([]string{path, "add", s.spec, "--name", s.name, "--config", configuration, "--yes", "--"}, s.args...)
+		words := append([]string{path, "add", s.spec, "--name", s.name, "--config", configuration, "--yes", "--sure", "--"}, s.args...)
 		began := time.Now()
 		if out, err := addWithin(t, 6*time.Minute, env, words); err != nil {
 			t.Errorf("%s: %v\n%s", s.name, err, out)
