@@ -234,7 +234,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d.login = true
 			return d, nil
 		}
-		return d, &connectError{fmt.Errorf("server %q was not added: it does not start as it would be written: %s; to mend it: %s", r.name, reason(err, r.name), refused.remedy(startRemedy(r.program != nil, err, r.name, 0)))}
+		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, reason(err, r.name), refused.remedy(startRemedy(r.program != nil, err, r.name, 0)))}
 	}
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
