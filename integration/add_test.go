@@ -77,7 +77,7 @@ func TestServersThatAreAddedStartWithoutANetwork(t *testing.T) {
 		if !s.inCI && os.Getenv("ADD_ALL") == "" {
 			continue
 		}
-		words := append([]string{path, "add", s.spec, "--name", s.name, "--config", configuration, "--yes", "--"}, s.args...)
+		words := append([]string{path, "add", s.spec, "--name", s.name, "--config", configuration, "--yes", "--sure", "--"}, s.args...)
 		began := time.Now()
 		if out, err := addWithin(t, 6*time.Minute, env, words); err != nil {
 			t.Errorf("%s: %v\n%s", s.name, err, out)
@@ -177,7 +177,7 @@ func TestAddThatIsKilledLeavesTheOldOrTheNewState(t *testing.T) {
 		t.Fatal(err)
 	}
 	const kills = 30
-	olds, news := 0, 0
+	before, after := 0, 0
 	for i := range kills {
 		env, configuration := addEnv(t)
 		write(configuration)
@@ -194,7 +194,7 @@ func TestAddThatIsKilledLeavesTheOldOrTheNewState(t *testing.T) {
 		}
 		switch {
 		case bytes.Equal(got, []byte(old)):
-			olds++
+			before++
 			if out := run(t, env, path, "install", "--config", configuration); !strings.Contains(out, "No server here has a locked package") {
 				t.Errorf("after the kill %d: %s", i, out)
 			}
@@ -203,7 +203,7 @@ func TestAddThatIsKilledLeavesTheOldOrTheNewState(t *testing.T) {
 				t.Errorf("added again after the kill %d: %v, %s", i, err, got)
 			}
 		case bytes.Equal(got, now):
-			news++
+			after++
 		default:
 			t.Errorf("the kill %d left %s", i, got)
 		}
@@ -211,8 +211,8 @@ func TestAddThatIsKilledLeavesTheOldOrTheNewState(t *testing.T) {
 			t.Errorf("after the kill %d: %s", i, out)
 		}
 	}
-	if olds == 0 || news == 0 {
-		t.Errorf("of %d kills %d left the old state and %d the new one: none was near", kills, olds, news)
+	if before == 0 || after == 0 {
+		t.Errorf("of %d kills %d left the old state and %d the new one: none was near", kills, before, after)
 	}
-	t.Logf("of %d kills within %v, %d left the old state and %d the new one", kills, whole, olds, news)
+	t.Logf("of %d kills within %v, %d left the old state and %d the new one", kills, whole, before, after)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/registry"
+	"github.com/junction-mcp/junction/sandbox"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -25,6 +26,8 @@ type addFlags struct {
 	yes     bool
 	sure    bool
 	scripts bool
+	free    bool // it is not confined
+	allowed sandbox.Profile
 	set     []string
 	env     []string
 	header  []string
@@ -49,7 +52,9 @@ then on exactly that is started, without a package manager and without a network
 
 It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
 project, and --config any file. Values that a server needs are asked for; --set gives them.
-Secrets are kept as junction secret does.
+Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
+package, writes into the folders that its arguments name, and reaches the hosts of --host;
+junction sandbox learn NAME finds out what else it needs.
 
 Exit codes:
   0    it was added, or the answer was no
@@ -76,6 +81,10 @@ Exit codes:
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")
 	cmd.Flags().StringArrayVar(&f.env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
 	cmd.Flags().StringArrayVar(&f.header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")
+	cmd.Flags().BoolVar(&f.free, "no-sandbox", false, "let the server's program do what you may")
+	cmd.Flags().StringArrayVar(&f.allowed.Hosts, "host", nil, "let the confined program reach `HOST` at ports 443 and 80, or HOST:PORT (repeatable)")
+	cmd.Flags().StringArrayVar(&f.allowed.Read, "read", nil, "let the confined program read `PATH` (repeatable)")
+	cmd.Flags().StringArrayVar(&f.allowed.Write, "write", nil, "let the confined program read and write `PATH` (repeatable)")
 	yesFlag(cmd.Flags(), &f.yes)
 	f.registryFlags.define(cmd.Flags())
 	a.configFlags(cmd.Flags())
@@ -106,6 +115,7 @@ type addition struct {
 	advice  install.Advice
 	written config.NewServer
 	secrets map[string]string // to be kept, by name
+	sandbox *sandbox.Profile  // nil: it is not confined
 	asked   int
 	doubts  []string // why it may be another one than is meant
 	notes   []string // what else should be known
@@ -138,6 +148,9 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 		}
 	}
 	if err := w.fill(ctx); err != nil {
+		return err
+	}
+	if err := w.confine(); err != nil {
 		return err
 	}
 	if err := w.rehearse(ctx); err != nil {

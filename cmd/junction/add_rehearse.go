@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
@@ -13,8 +16,11 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/model/offline"
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // rehearsalTime is how long a server may take to start and to list what it has, when it is looked at before it is added.
@@ -22,6 +28,9 @@ const rehearsalTime = 3 * time.Minute
 
 // maxCounted is how many resources are counted.
 const maxCounted = 1_000
+
+// maxRefused is how much of what a program is refused while it is looked at is said.
+const maxRefused = 5
 
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
@@ -32,6 +41,7 @@ type dryRun struct {
 	prompts     int
 	resources   int
 	findings    []guard.Finding
+	unconfined  []string    // what of its sandbox this system cannot do
 	login       bool        // it could not be looked at, as it wants a login first
 	client      *mcp.Client // until gateway has it
 	gateway     *gateway.Gateway
@@ -61,7 +71,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	}
 	w.app.screen.Transient("starting " + w.name)
 	defer w.app.screen.Transient("")
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.secretOf})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.secretOf})
 	if err != nil {
 		return err
 	}
@@ -82,6 +92,79 @@ func (w *addition) words() []string {
 	return install.CommandLine(w.name, w.locked)
 }
 
+// confine chooses what the program may do.
+func (w *addition) confine() error {
+	if w.locked == nil {
+		return nil
+	}
+	if w.flags.free {
+		if w.flags.allowed.Hosts != nil || w.flags.allowed.Read != nil || w.flags.allowed.Write != nil {
+			return usagef("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
+		}
+		return nil
+	}
+	if w.locked.Type == install.OCI { // the engine confines it
+		return nil
+	}
+	p := w.flags.allowed
+	for _, list := range []*[]string{&p.Read, &p.Write} {
+		*list = slices.Clone(*list)
+		for i, path := range *list {
+			(*list)[i] = profilePath(path)
+		}
+	}
+	for _, folder := range w.folders() {
+		p.Write = append(p.Write, profilePath(folder))
+	}
+	if err := p.Check(); err != nil {
+		return usagef("what the program may do: %w", err)
+	}
+	w.sandbox = &p
+	return nil
+}
+
+// folders are those that the arguments of the server name.
+func (w *addition) folders() (all []string) {
+	for _, arg := range w.written.Args[min(len(w.words())-1, len(w.written.Args)):] {
+		if info, err := os.Stat(arg); err == nil && info.IsDir() {
+			all = append(all, absolute(arg))
+		}
+	}
+	return all
+}
+
+// notAllowed is what a sandbox refused to a program that is looked at. It is safe for concurrent use.
+type notAllowed struct {
+	mu  sync.Mutex
+	all []sandbox.Refusal
+}
+
+func (r *notAllowed) add(one sandbox.Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.all) < maxRefused {
+		r.all = append(r.all, one)
+	}
+}
+
+// remedy names what was refused, with the flags that allow it, or else says something else.
+func (r *notAllowed) remedy(otherwise string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var said []string
+	for _, one := range r.all {
+		line := "it was refused to " + plaintext.Line(one.What, 200)
+		if len(one.Allow) > 0 {
+			line += ", which " + plaintext.Line(strings.Join(one.Allow, " "), 200) + " allows"
+		}
+		said = append(said, line)
+	}
+	if len(said) == 0 {
+		return otherwise
+	}
+	return strings.Join(said, "; ")
+}
+
 // A rehearsal says what is to be started once.
 type rehearsal struct {
 	configuration string
@@ -89,6 +172,7 @@ type rehearsal struct {
 	data          []byte           // the configuration that is not written yet
 	program       *install.Program // nil: it is reached at a URL
 	words         int              // that the program stands for
+	sandbox       *sandbox.Profile // nil: it is not confined
 	secret        func(context.Context, string) (string, error)
 }
 
@@ -134,6 +218,13 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	if err != nil {
 		return d, err
 	}
+	var refused notAllowed
+	if c, is := transport.(*command.Command); is && r.sandbox != nil {
+		o := sandbox.Options{Weaker: true, Package: []string{r.program.Dir}, Refused: refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
+		if err := a.confineTo(c, r.name, *r.sandbox, o); err != nil {
+			return d, &connectError{fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)}
+		}
+	}
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
 	o := a.options(target{name: r.name, transport: transport, server: s})
@@ -143,7 +234,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d.login = true
 			return d, nil
 		}
-		return d, &connectError{fmt.Errorf("server %q was not added: it does not start as it would be written: %s; to mend it: %s", r.name, reason(err, r.name), startRemedy(r.program != nil, err, r.name, 0))}
+		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, reason(err, r.name), refused.remedy(startRemedy(r.program != nil, err, r.name, 0)))}
 	}
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {

@@ -24,12 +24,13 @@ type packageSet struct {
 	advice    map[string]install.Advice
 	fault     error // of installing
 	installed map[string]bool
+	dir       string
 	kept      []string // by the last Prune
 	known     []install.Vulnerability
 }
 
 func newPackageSet(t *testing.T) *packageSet {
-	return &packageSet{installed: map[string]bool{}, pulled: map[string]bool{}, advice: map[string]install.Advice{},
+	return &packageSet{dir: t.TempDir(), installed: map[string]bool{}, pulled: map[string]bool{}, advice: map[string]install.Advice{},
 		newest: map[string]string{"@x/echo": "2.0.0"},
 		versions: map[string][]string{
 			"@x/echo@1.0.0": self(t, "serve", "everything"),
@@ -61,7 +62,7 @@ func (s *packageSet) Open(l *install.Locked) (*install.Program, error) {
 	if !s.installed[key] {
 		return nil, fmt.Errorf("%s: %w", key, install.ErrNotInstalled)
 	}
-	return &install.Program{Dir: os.TempDir(), Argv: s.versions[key]}, nil
+	return &install.Program{Dir: s.dir, Argv: s.versions[key], Env: map[string]string{asProgram: "1"}}, nil
 }
 
 func (s *packageSet) Advice(_ context.Context, l *install.Locked) (install.Advice, error) {

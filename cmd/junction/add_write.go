@@ -49,7 +49,7 @@ func (w *addition) write(ctx context.Context) error {
 
 // lockedServer is what is locked of it.
 func (w *addition) lockedServer() *install.LockedServer {
-	l := &install.LockedServer{Replaces: w.words(), Package: w.locked, Definitions: lockedDefinitions(w.dry.definitions), Name: w.server.Name, Source: w.sourceURL(aboutPackage{})}
+	l := &install.LockedServer{Replaces: w.words(), Package: w.locked, Definitions: lockedDefinitions(w.dry.definitions), Sandbox: w.sandbox, Name: w.server.Name, Source: w.sourceURL(aboutPackage{})}
 	if w.locked != nil && l.Source == "" {
 		l.Source = readAbout(w.locked, w.program.Dir).Source
 	}

@@ -22,7 +22,7 @@ func (a *app) confine(c *command.Command, e entry) error {
 		return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)}
 	}
 	if s != nil {
-		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker}); err != nil {
+		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(e)}); err != nil {
 			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)}
 		}
 		return nil
@@ -32,10 +32,27 @@ func (a *app) confine(c *command.Command, e entry) error {
 		return err
 	}
 	// A lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so.
-	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true}); err != nil {
+	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true, Package: a.installedFolders(e)}); err != nil {
 		return &connectError{fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)}
 	}
 	return nil
+}
+
+// installedFolders are those in which what is locked of a server lies.
+func (a *app) installedFolders(e entry) []string {
+	locked, err := a.locked(e.definition)
+	if err != nil || locked == nil || locked.Package == nil {
+		return nil
+	}
+	store, err := a.locks.store()
+	if err != nil {
+		return nil
+	}
+	program, err := store.Open(locked.Package)
+	if err != nil {
+		return nil // which whoever starts it says
+	}
+	return []string{program.Dir}
 }
 
 // confineTo has a program start in the sandbox of a profile. What it is refused is logged, once, and stands in the server's own log.

@@ -111,6 +111,7 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 	w := &addition{app: a, flags: f, name: e.name, configuration: realPath(d.Source), server: &registry.Server{Name: e.name}, secrets: map[string]string{}}
 	if before != nil {
 		w.server.Name = before.Name
+		w.sandbox = before.Sandbox
 		w.server.Repository = &registry.Repository{URL: before.Source}
 	}
 	if w.before, err = os.ReadFile(w.configuration); err != nil {
@@ -250,7 +251,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
 	w.app.screen.Transient("starting " + w.name)
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.secretOf})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.secretOf})
 	w.app.screen.Transient("")
 	if err != nil {
 		return err
@@ -264,7 +265,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	}
 	locked := w.lockedServer()
 	if before != nil {
-		locked.Sandbox, locked.Name, locked.Registry = before.Sandbox, before.Name, before.Registry
+		locked.Name, locked.Registry = before.Name, before.Registry
 	}
 	if err := noteLock(w.configuration); err != nil {
 		return err
