@@ -84,6 +84,9 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 		e.Client = c.Name + "/" + c.Version
 	}
 	of, _ := ctx.Value(requestKey{}).(*request)
+	if of == nil {
+		of, _ = mcp.NoterOf(ctx).(*request) // of a call that began in this process
+	}
 	if of != nil {
 		e.Call = of.call
 	}

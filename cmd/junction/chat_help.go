@@ -24,7 +24,7 @@ func chatGroups() []flagGroup {
 	return []flagGroup{
 		{"The question and its answer", "prompt attach instructions json trace trace-file record"},
 		{"The model", "model base-url key-env injected window max-answer price effort"},
-		{"The servers", "config up root env header timeout revision elicit"},
+		{"The servers", "config frozen up root env header timeout revision elicit"},
 		{"What may be done", "allow trust approve policy"},
 		{"Limits of a run", "max-steps max-time max-tokens max-cost"},
 		{"What the model sees at once", "tool-budget always result-budget embeddings embeddings-model embeddings-key-env"},

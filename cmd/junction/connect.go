@@ -44,7 +44,7 @@ func (a *app) connectCommand() *cobra.Command {
 	c := &connecting{importing: importing{app: a}}
 	cmd := &cobra.Command{
 		Use:   "connect HOST",
-		Short: "Put junction in place of the servers of Claude, Cursor, VS Code or another host",
+		Short: "Put junction in place of the servers of a host such as Cursor",
 		Long: `Take the servers of a host into junction's own file, as junction import does, and put one entry
 in their place that serves them all: junction up --stdio, or with --url the address of a junction up
 that runs. What cannot be taken stays. It is shown first what is written; everything else in the

@@ -49,7 +49,7 @@ func (a *app) importCommand() *cobra.Command {
 	var files []string
 	cmd := &cobra.Command{
 		Use:   "import HOST... | --all",
-		Short: "Take the servers of Claude, Cursor, VS Code and others into junction's own file",
+		Short: "Take the servers of hosts such as Cursor into junction's own file",
 		Long: `Take the servers that hosts have in their configuration into junction's own file, which every
 command reads. HOST is claude-desktop, claude-code, cursor, vscode, codex or another that
 junction tap --list knows. The hosts' files are only read.

@@ -75,7 +75,7 @@ func (a *app) outdatedCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "outdated [NAME...]",
-		Short: "List locked servers that have newer versions, or were pulled or deprecated",
+		Short: "List locked servers that have newer versions, or were pulled",
 		Long: `Ask the package registries about the servers that junction.lock has, and list those that have
 a newer version, and those whose version was pulled or deprecated. junction upgrade changes them.
 
