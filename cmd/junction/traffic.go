@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -201,7 +202,16 @@ func (w *watched) join(paths []string) {
 			continue
 		}
 		w.seen[path] = true
-		_, _ = conn.Write([]byte{w.wants}) // whoever cannot be asked does not show anything either
+		_ = conn.SetDeadline(time.Now().Add(statusTime))
+		_, err = conn.Write([]byte{w.wants})
+		if err == nil {
+			_, err = io.ReadFull(conn, make([]byte, len(watchBegins)))
+		}
+		if err != nil { // it ends, or is no junction of this version
+			conn.Close()
+			continue
+		}
+		_ = conn.SetDeadline(time.Time{})
 		w.readers.Go(func() {
 			if readTraffic(w.ctx, conn, path, w.events) {
 				return // and is not tried again

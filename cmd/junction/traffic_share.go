@@ -37,8 +37,12 @@ func wantsOf(notes bool) byte {
 	return wantsMessages
 }
 
-// tooManyWatch is the line that one too many gets.
-const tooManyWatch = `{"busy":true}` + "\n"
+const (
+	// watchBegins is what one who watches gets when they see what goes from then on.
+	watchBegins = "\n"
+	// tooManyWatch is what one too many gets.
+	tooManyWatch = watchBegins + `{"busy":true}` + "\n"
+)
 
 // markWatching says to processes that begin that somebody wants to see their messages: by a socket, as what is left of one
 // whose process was killed refuses. The function that it returns ends that.
@@ -160,7 +164,7 @@ func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan
 	case came <- struct{}{}:
 	default:
 	}
-	var lines []byte
+	lines := []byte(watchBegins)
 	write := func() error {
 		within := trafficTime
 		if ctx.Err() != nil {
@@ -170,6 +174,9 @@ func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan
 		_, err := conn.Write(lines)
 		lines = lines[:0]
 		return err
+	}
+	if write() != nil {
+		cancel() // watch must be called
 	}
 	_ = watch(ctx, func(events []*traffic.Event) error {
 		for _, e := range events {
