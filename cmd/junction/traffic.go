@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -243,37 +242,6 @@ func trafficSockets(dir string, pids []string, seen map[string]bool) (paths []st
 func processOf(path string) (pid int) {
 	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
 	return pid
-}
-
-// readTraffic reads the messages of one process until it ends, or has enough that watch it.
-func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- shownEvent) (busy bool) {
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	defer conn.Close()
-	pid := processOf(path)
-	lines := bufio.NewScanner(conn)
-	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)
-	for lines.Scan() {
-		e := shownEvent{PID: pid}
-		if json.Unmarshal(lines.Bytes(), &e) != nil {
-			break // no junction of this version
-		}
-		e.PID = pid
-		select {
-		case events <- e:
-		case <-ctx.Done():
-			return true
-		}
-		if e.Busy {
-			return true
-		}
-	}
-	if lines.Err() != nil && ctx.Err() == nil {
-		select {
-		case events <- shownEvent{PID: pid, Event: traffic.Event{Time: time.Now(), Kind: traffic.Dropped, Count: 1}}:
-		case <-ctx.Done():
-		}
-	}
-	return false
 }
 
 // shows reports whether a message is shown.

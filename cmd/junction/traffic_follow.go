@@ -1,8 +1,13 @@
 package main
 
 import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -131,4 +136,35 @@ func (f *followed) ended(pid int) {
 // leadsTo reports whether what goes to a server is shown.
 func (f *trafficFilter) leadsTo(server string) bool {
 	return len(f.servers) == 0 || slices.Contains(f.servers, server)
+}
+
+// readTraffic reads the messages of one process until it ends, or has enough that watch it.
+func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- shownEvent) (busy bool) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	pid := processOf(path)
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)
+	for lines.Scan() {
+		e := shownEvent{PID: pid}
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			break // no junction of this version
+		}
+		e.PID = pid
+		select {
+		case events <- e:
+		case <-ctx.Done():
+			return true
+		}
+		if e.Busy {
+			return true
+		}
+	}
+	if lines.Err() != nil && ctx.Err() == nil {
+		select {
+		case events <- shownEvent{PID: pid, Event: traffic.Event{Time: time.Now(), Kind: traffic.Dropped, Count: 1}}:
+		case <-ctx.Done():
+		}
+	}
+	return false
 }

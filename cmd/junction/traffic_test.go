@@ -241,6 +241,9 @@ func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-came
+	if _, err := io.ReadFull(client, make([]byte, len(watchBegins))); err != nil {
+		t.Fatal(err)
+	}
 	events := make(chan shownEvent, 10)
 	running.Go(func() { readTraffic(ctx, client, "7.traffic", events) })
 	for id, method := range []string{"ping", strings.Repeat("x", 3<<20), "tools/call"} {
