@@ -90,7 +90,7 @@ func TestServersThatAreAddedStartWithoutANetwork(t *testing.T) {
 	if _, stderr, err := tryRun(t, env, append(offline, "true")...); err != nil {
 		t.Skipf("skip: this system lets nobody be without a network: %s", stderr)
 	}
-	up := append(append([]string{}, offline...), path, "up", "--stdio", "--frozen", "--config", configuration)
+	up := append(append([]string{}, offline...), path, "up", "--stdio", "--frozen", "--tools", "all", "--config", configuration)
 	listed := run(t, env, append([]string{path, "tools", "--"}, up...)...)
 	for _, s := range added {
 		if !strings.Contains(listed, s.name+"__"+s.tool) {

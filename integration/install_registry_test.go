@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -88,7 +89,8 @@ func (r *npmRegistry) publish(t *testing.T, name, version string, manifest map[s
 	for file, content := range files {
 		all[file] = content
 	}
-	for file, content := range all {
+	for _, file := range slices.Sorted(maps.Keys(all)) { // so that the same files have the same hash
+		content := all[file]
 		if err := errors.Join(w.WriteHeader(&tar.Header{Name: "package/" + file, Mode: 0o644, Size: int64(len(content))}), func() error { _, err := w.Write([]byte(content)); return err }()); err != nil {
 			t.Fatal(err)
 		}
