@@ -131,7 +131,7 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 		switch name, value, _ := strings.Cut(pair, "="); {
 		case name == "PATH":
 			searched = value
-		case slices.Contains(certificates, name) && filepath.IsAbs(value):
+		case isCertificates(name, value):
 			folders = append(folders, value)
 		}
 	}
