@@ -49,3 +49,16 @@ func holdsPrivate(path string) bool {
 func isCertificates(name, value string) bool {
 	return slices.Contains(certificates, name) && filepath.IsAbs(value) && value == os.Getenv(name) && !inSecret(value) && !holdsPrivate(value)
 }
+
+// junctionPlaces are where Junction keeps its settings, approvals, conversations and packages, and is spoken with.
+func junctionPlaces() (places []string) {
+	for _, folder := range []func() (string, error){os.UserConfigDir, os.UserCacheDir} {
+		if dir, err := folder(); err == nil {
+			places = append(places, namesOf(filepath.Join(dir, "junction"))...)
+		}
+	}
+	if dir := os.Getenv("JUNCTION_STATE"); filepath.IsAbs(dir) {
+		places = append(places, namesOf(dir)...)
+	}
+	return places
+}

@@ -78,3 +78,55 @@ func TestAVariableOfJunctionShowsCertificatesOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestWhoIsLearnedFromReachesNoOtherProgramAndNotJunction(t *testing.T) {
+	home := homeWithSecret(t)
+	elsewhere, err := os.MkdirTemp("/var/lib", "junction-test-")
+	if err != nil {
+		t.Skip(err) // only root may
+	}
+	defer os.RemoveAll(elsewhere)
+	t.Setenv("XDG_CONFIG_HOME", elsewhere+"/config")
+	t.Setenv("XDG_CACHE_HOME", elsewhere+"/cache")
+	t.Setenv("JUNCTION_STATE", elsewhere+"/state")
+	socket := filepath.Join(elsewhere, "agent")
+	t.Setenv("SSH_AUTH_SOCK", socket)
+	other, err := os.MkdirTemp("/tmp", "other")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(other)
+	files := []string{"/run/junction-test-secret", other + "/secret", socket, elsewhere + "/config/junction/secret", elsewhere + "/cache/junction/secret", elsewhere + "/state/secret"}
+	for _, path := range append([]string{elsewhere + "/open", elsewhere + "/cache/junction/pkg/bin/own"}, files...) {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+			t.Skip(err)
+		}
+		defer os.Remove(path)
+	}
+	program := elsewhere + "/cache/junction/pkg/bin/own"
+	os.Remove(program)
+	if err := os.WriteFile(program, []byte("#!/bin/sh\ncat \"$@\"\nls -A /run /var/run/\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Profile{}, Options{Record: new(Record)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{append([]string{program}, files...), {program, elsewhere + "/open"}, {program, home + "/s"}} {
+		var out bytes.Buffer
+		cmd := exec.Command(words[0], words[1:]...)
+		cmd.Stdout = &out
+		ended, err := s.Start(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd.Wait()
+		ended()
+		if got, want := strings.Contains(out.String(), "secret"), len(words) == 2; got != want || strings.Contains(out.String(), "sock") {
+			t.Errorf("%q reads %q", words, out.String())
+		}
+	}
+}

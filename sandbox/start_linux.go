@@ -146,6 +146,9 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 			folders, own = append(folders, script), append(own, script)
 		}
 	}
+	if s.o.Record != nil { // its package is where Junction keeps all of them, which it is not to see
+		folders = append(folders, slices.DeleteFunc(slices.Clone(s.o.Package), holdsPrivate)...)
+	}
 	s.o.Record.belongs(own)
 	places, err := s.view(folders)
 	if err != nil {
