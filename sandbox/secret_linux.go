@@ -14,6 +14,9 @@ func secretPlaces() (places []string) {
 			places = append(places, namesOf(filepath.Join(dir, name))...)
 		}
 	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		places = append(places, namesOf(filepath.Join(dir, "junction"))...)
+	}
 	return places
 }
 

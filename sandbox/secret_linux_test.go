@@ -130,3 +130,63 @@ func TestWhoIsLearnedFromReachesNoOtherProgramAndNotJunction(t *testing.T) {
 		}
 	}
 }
+
+func TestAFirstLineNamesAProgramOrNothing(t *testing.T) {
+	dir := t.TempDir()
+	program, file := filepath.Join(dir, "sh"), filepath.Join(dir, "file")
+	for path, mode := range map[string]os.FileMode{program: 0o700, file: 0o600} {
+		if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for line, want := range map[string]string{
+		"/usr/bin/env sh":                    program,
+		"/usr/bin/env " + program:            program,
+		program + " -e":                      program,
+		"/usr/bin/env -S -u " + file + " sh": "",
+		"/usr/bin/env -S sh":                 "",
+		"/usr/bin/env -u " + program + " sh": "",
+		"/usr/bin/env A=" + program + " sh":  "",
+		"/usr/bin/env sh " + program:         "",
+		"/usr/bin/env " + file:               "",
+		"/usr/bin/env ../sh":                 "",
+		"/usr/bin/env none":                  "",
+		"/usr/bin/env":                       "",
+		file:                                 "",
+		dir:                                  "",
+		filepath.Join(dir, "none"):           "",
+		"sh":                                 "",
+		"":                                   "",
+	} {
+		script := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(script, []byte("#!"+line+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if got := interpreterOf(script, dir); got != want {
+			t.Errorf("#!%s: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestNoFolderOfSecretsIsWhereAProgramStarts(t *testing.T) {
+	home := homeWithSecret(t)
+	links := t.TempDir()
+	for name, target := range map[string]string{"home": home, "ssh": filepath.Join(home, ".ssh")} {
+		if err := os.Symlink(target, filepath.Join(links, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(home, ".config/gh"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(home, ".config/gh/s"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := "cat " + home + "/s " + home + "/.ssh/s " + home + "/.config/gh/s"
+	for dir, refused := range map[string]bool{home: false, home + "/.ssh/..": false, home + "/.config": false, links + "/home": false, home + "/.ssh": true, links + "/ssh": true, home + "/.config/gh": true} {
+		got, err := outputOf(t, dir, nil, "/bin/sh", "-c", script)
+		if strings.Contains(got, "secret") || (err != nil) != refused {
+			t.Errorf("in %s: read %q, %v", dir, got, err)
+		}
+	}
+}

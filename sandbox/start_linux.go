@@ -112,12 +112,10 @@ func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 
 // order says what the launcher is to do for cmd.
 func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
-	env, dir := cmd.Environ(), cmd.Dir
-	if dir == "" {
-		var err error
-		if dir, err = os.Getwd(); err != nil {
-			return order{}, err
-		}
+	env := cmd.Environ()
+	dir, err := filepath.Abs(cmd.Dir) // of "" it is the present one
+	if err != nil {
+		return order{}, err
 	}
 	path := cmd.Path
 	if !filepath.IsAbs(path) {
@@ -138,8 +136,14 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 	_, written := s.written()
 	folders = append(folders, programFolders(path, searched, written)...)
 	own := slices.Clone(folders)
-	if cmd.Dir != "" && !holdsPerson(cmd.Dir) {
-		folders = append(folders, cmd.Dir)
+	if cmd.Dir != "" {
+		// It is an entry that says where its program starts, and what is there is shown though no profile says so.
+		switch names := namesOf(dir); {
+		case inSecret(dir) && !slices.ContainsFunc(names, func(name string) bool { return isWithinAny(name, s.allowed()) }):
+			return order{}, fmt.Errorf("%s is where keys, logins or histories are kept, and no folder for a program to start in that its profile does not name", dir)
+		case !holdsPrivate(dir):
+			folders = append(folders, dir)
+		}
 	}
 	if len(cmd.Args) > 1 {
 		if script := scriptFolder(cmd.Args[1:], dir, written); script != "" {
