@@ -50,10 +50,11 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 
 // launch starts the launcher and has it follow the order.
 func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr) (ended func(), err error) {
-	refuse := s.refusals()
+	refuse, endRefusals := s.refusals()
 	g, lacking := newGroup(o, s.profile.CPU)
 	defer func() {
 		if err != nil {
+			endRefusals()
 			g.close(o, func(Refusal) {})
 		}
 	}()
@@ -94,6 +95,7 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 			outside.close()
 		}
 		g.close(o, refuse)
+		endRefusals()
 	}, nil
 }
 
