@@ -31,6 +31,22 @@ type crate struct {
 	Checksum string `toml:"checksum"`
 }
 
+// publicCrates is how a Cargo.lock names the public registry, whichever index Cargo asks.
+const publicCrates = "registry+https://github.com/rust-lang/crates.io-index"
+
+// host is that of the registry that a crate is from.
+func (c crate) host() string {
+	if c.Source == publicCrates {
+		return "crates.io"
+	}
+	_, address, _ := strings.Cut(c.Source, "+") // after what it is, such as registry or sparse
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
 // crateLock is Locked.Dependencies of a crate: the Cargo.lock that its author packed. Its bytes are part of the crate's checksum; it is
 // kept for audits.
 type crateLock struct {
@@ -84,8 +100,8 @@ func (cargo) look(ctx context.Context, p Package, version, dir string) (crate, e
 			return crate{}, fmt.Errorf("version %s has no checksum in the registry's index", c.Version)
 		}
 		// A server.json names the public registry by its site, and Cargo by the index that belongs to it.
-		if u, err := url.Parse(registry); err == nil && !own && u.Host != "" && !strings.Contains(c.Source, u.Host) {
-			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", u.Host, c.Source)
+		if u, err := url.Parse(registry); registry != "" && (err != nil || u.Host == "" || u.Host != c.host()) {
+			return crate{}, fmt.Errorf("should come from %s, and Cargo asks %s: name the index as sparse+https://…", shown(registry), c.Source)
 		}
 		return c, nil
 	}
@@ -148,6 +164,10 @@ func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
 	}
 	if !crateVersion.MatchString(l.Version) {
 		return errors.New("has no exact version in the lock")
+	}
+	// Cargo is told of no other one, so whatever it asks would stand for the one that the lock names.
+	if l.Registry != "" && !strings.HasPrefix(l.Registry, "sparse+") {
+		return fmt.Errorf("has the registry %s in the lock, which is not an index (sparse+https://…)", shown(l.Registry))
 	}
 	look := filepath.Join(dir, "look")
 	if err := os.Mkdir(look, 0o700); err != nil {

@@ -230,6 +230,9 @@ func (folder) install(context.Context, *Locked, string) error {
 }
 
 func (folder) program(l *Locked, dir string) (*Program, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, errors.New("is no absolute path in the lock, so what it is would depend on where junction runs")
+	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
@@ -240,7 +243,7 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 			if err != nil {
 				return nil, err
 			}
-			return m.program(dir)
+			return m.programOf(l, dir)
 		}
 		return programIn(l.Program, dir)
 	}
@@ -251,7 +254,13 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	words := slices.Clone(l.Program)
+	words, err := fileWords(dir, info)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(l.Program, words) {
+		return nil, fmt.Errorf("the lock starts %q, and this file is started by %q", l.Program, words)
+	}
 	if len(words) > 1 && words[0] == "python3" {
 		words[0] = python()
 	}

@@ -124,3 +124,46 @@ func TestAProgramIsLockedByItsHash(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestWhatIsShownOfALockIsWhatStarts(t *testing.T) {
+	fakePrograms(t, "node", "python3")
+	s := newStore(t)
+	refused := func(l Locked, want string) {
+		t.Helper()
+		if p, err := s.Open(&l); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s %q: %+v, %v, want an error with %s", l.Name, l.Program, p, err, want)
+		}
+	}
+	bundle := folderOf(t, map[string]string{"manifest.json": goodManifest, "server/index.js": ""})
+	l, err := s.Resolve(t.Context(), Package{Type: Folder, Name: bundle})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := *l
+	other.Program = []string{"node", "./harmless.js"}
+	refused(other, "and its manifest.json on this system")
+	other.Program = nil
+	refused(other, "and its manifest.json on this system")
+	if _, err := (mcpb{}).program(&other, bundle); err == nil || !strings.Contains(err.Error(), "and its manifest.json on this system") {
+		t.Errorf("of a bundle: error %v", err)
+	}
+
+	script := filepath.Join(folderOf(t, map[string]string{"run.sh": "#!/bin/sh\n"}), "run.sh")
+	if l, err = s.Resolve(t.Context(), Package{Type: Folder, Name: script}); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{{"python3", "-c", "evil"}, {script, "more"}, {"/bin/sh", script}, nil} {
+		other = *l
+		other.Program = words
+		refused(other, "and this file is started by")
+	}
+
+	t.Chdir(bundle)
+	l, err = s.Resolve(t.Context(), Package{Type: Folder, Name: "."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other = *l
+	other.Name = "."
+	refused(other, "is no absolute path in the lock")
+}

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	json2 "github.com/go-json-experiment/json"
 
@@ -66,7 +67,7 @@ func LockPath(configuration string) string {
 // ReadLock reads a lock; one that is not there has no servers. What cannot be read, or says what no lock says, is an error: nothing may be
 // started without what it says.
 func ReadLock(path string) (*Lock, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Lock{Version: lockVersion, Servers: map[string]*LockedServer{}}, nil
 	}
@@ -83,6 +84,28 @@ func ReadLock(path string) (*Lock, error) {
 		return nil, fmt.Errorf("%s cannot be used (%w); take it from version control, or move it away and lock its servers anew with junction upgrade", path, err)
 	}
 	return l, nil
+}
+
+// openRegular opens a file of a project that somebody else may have made: opening a pipe waits for ever, and a device is never at its end.
+func openRegular(path string) (*os.File, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become another one
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no file", path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
 func parseLock(text []byte) (*Lock, error) {

@@ -133,6 +133,15 @@ func (m *manifest) words() []string {
 	return append([]string{c.Command}, c.Args...)
 }
 
+// programOf is the program of what was locked. The words in the lock are what people are shown and agree to, and those of the manifest are
+// what starts: they must be the same.
+func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
+	if words := m.words(); !slices.Equal(l.Program, words) {
+		return nil, fmt.Errorf("the lock starts %q, and its manifest.json on this system %q: where that is meant, lock it again (junction upgrade)", l.Program, words)
+	}
+	return m.program(dir)
+}
+
 // program makes the command line absolute. What the person is asked for stays in it, as ${user_config.NAME}: see Program.Fill.
 func (m *manifest) program(dir string) (*Program, error) {
 	c := m.config()

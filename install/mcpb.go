@@ -228,7 +228,7 @@ func (k mcpb) have(ctx context.Context, from, want, dir string) error {
 	return err
 }
 
-func (mcpb) program(_ *Locked, dir string) (*Program, error) {
+func (mcpb) program(l *Locked, dir string) (*Program, error) {
 	text, err := readLimited(filepath.Join(dir, "manifest.json"), maxManifest)
 	if err != nil {
 		return nil, ErrNotInstalled
@@ -237,7 +237,7 @@ func (mcpb) program(_ *Locked, dir string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.program(dir)
+	return m.programOf(l, dir)
 }
 
 // advice only knows whether the same archive is still there: a bundle has no registry of its own.

@@ -39,9 +39,13 @@ type npmEntry struct {
 	Resolved         string            `json:"resolved"`
 	Integrity        string            `json:"integrity"`
 	Link             bool              `json:"link"`
-	InBundle         bool              `json:"inBundle"`
 	HasInstallScript bool              `json:"hasInstallScript"`
 	Bin              map[string]string `json:"bin"`
+
+	BundleDependencies   npmNames          `json:"bundleDependencies"`
+	Dependencies         map[string]string `json:"dependencies"`
+	OptionalDependencies map[string]string `json:"optionalDependencies"`
+	PeerDependencies     map[string]string `json:"peerDependencies"`
 }
 
 func (npm) resolve(ctx context.Context, p Package, dir string) (*Locked, error) {
@@ -181,9 +185,6 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 		if !strings.HasPrefix(folder, "node_modules/") || !filepath.IsLocal(filepath.FromSlash(folder)) || path.Clean(folder) != folder {
 			return nil, nil, fmt.Errorf("npm's lock has a package at %q, which is outside of node_modules", folder)
 		}
-		if e.Link || !e.InBundle && !strings.HasPrefix(e.Integrity, "sha") {
-			return nil, nil, fmt.Errorf("its dependency %s comes from %s, with no hash to know it by again: only packages of a registry can be locked", nameOfNPM(folder, e), cmp.Or(e.Resolved, "a folder"))
-		}
 		entries[folder] = e
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &members); err != nil {
@@ -194,6 +195,12 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 		}
 		var err error
 		if lock.Packages[folder], err = json.Marshal(members); err != nil {
+			return nil, nil, err
+		}
+	}
+	bundled := bundledNPM(entries)
+	for _, folder := range slices.Sorted(maps.Keys(entries)) {
+		if err := entries[folder].check(folder, bundled[folder] != ""); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -228,6 +235,9 @@ func chooseBin(p Package, bins map[string]string) (string, error) {
 }
 
 func (npm) install(ctx context.Context, l *Locked, dir string) error {
+	if err := checkNPM(l); err != nil {
+		return err
+	}
 	lock, entries, err := readNPMLock(l.Dependencies)
 	if err != nil {
 		return err
@@ -240,6 +250,9 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 		return fmt.Errorf("the lock contradicts itself: version %s with %s, and in its dependencies version %s with %s", l.Version, l.Integrity, entry.Version, entry.Integrity)
 	}
 	if err := writeNPM(dir, l.Name, l.Version); err != nil {
+		return err
+	}
+	if err := lock.refuseDownloads(entries); err != nil {
 		return err
 	}
 	root := map[string]any{"name": "junction-installed", "dependencies": map[string]string{l.Name: l.Version}}

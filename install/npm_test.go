@@ -14,10 +14,10 @@ import (
 func lockText(old, new string) []byte {
 	const text = `{"name":"n","lockfileVersion":3,"requires":true,"packages":{
 		"":{"dependencies":{"@a/server":"latest"}},
-		"node_modules/@a/server":{"version":"1.0.0","resolved":"https://registry.example.com/x.tgz","integrity":"sha512-AA==","license":"MIT","bin":{"server":"dist/index.js"},"dependencies":{"sharp":"1"}},
+		"node_modules/@a/server":{"version":"1.0.0","resolved":"https://registry.example.com/x.tgz","integrity":"sha512-AA==","license":"MIT","bin":{"server":"dist/index.js"},"dependencies":{"sharp":"1"},"bundleDependencies":["x"]},
 		"node_modules/sharp":{"version":"2.0.0","integrity":"sha512-BB==","hasInstallScript":true},
 		"node_modules/@a/server/node_modules/sharp":{"version":"1.0.0","integrity":"sha512-CC==","hasInstallScript":true},
-		"node_modules/x":{"name":"real-name","version":"3.0.0","inBundle":true,"hasInstallScript":true}}}`
+		"node_modules/@a/server/node_modules/x":{"name":"real-name","version":"3.0.0","inBundle":true,"hasInstallScript":true}}}`
 	return []byte(strings.Replace(text, old, new, 1))
 }
 
@@ -48,14 +48,70 @@ func TestALockThatSaysNotEnoughIsRefused(t *testing.T) {
 		{`"integrity":"sha512-BB=="`, `"link":true,"integrity":"sha512-BB=="`, "its dependency sharp comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
 		{`"node_modules/sharp"`, `"../sharp"`, `npm's lock has a package at "../sharp", which is outside of node_modules`},
 		{`"node_modules/sharp"`, `"node_modules/../../sharp"`, `npm's lock has a package at "node_modules/../../sharp", which is outside of node_modules`},
-		{`"node_modules/@a/server":`, `"node_modules/@a/other":`, "npm's lock has no node_modules/@a/server"},
 		{`"bin":{"server":"dist/index.js"},`, ``, "has no program that could be started: it is a library"},
 		{`dist/index.js`, `../../../../bin/sh`, `its program server lies at "../../../../bin/sh", outside of the package`},
+		{`"integrity":"sha512-BB=="`, `"inBundle":true`, "its dependency sharp comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
+		{`"bundleDependencies":["x"]`, `"bundleDependencies":["y"]`, "its dependency real-name comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
+		{`"bundleDependencies":["x"]`, `"license":"x"`, "its dependency real-name comes from a folder, with no hash to know it by again: only packages of a registry can be locked"},
+		{`"integrity":"sha512-BB=="`, `"integrity":"sha1-BB=="`, `its dependency sharp has the hash "sha1-BB==", by which it cannot be known again: sha256, sha384 or sha512 is needed`},
+		{`"integrity":"sha512-BB=="`, `"integrity":"sha512-!"`, `its dependency sharp has the hash "sha512-!", by which it cannot be known again: sha256, sha384 or sha512 is needed`},
+		{`"integrity":"sha512-BB=="`, `"integrity":"sha"`, `its dependency sharp has the hash "sha", by which it cannot be known again: sha256, sha384 or sha512 is needed`},
+		{`"version":"2.0.0"`, `"version":"https://example.com/x.tgz"`, `its dependency sharp has the version "https://example.com/x.tgz", which is not an exact one`},
+		{`"version":"2.0.0"`, `"version":"^2.0.0"`, `its dependency sharp has the version "^2.0.0", which is not an exact one`},
+		{`"version":"2.0.0"`, `"version":"2.0.0","name":"x@git+ssh://example.com/x"`, `its dependency at node_modules/sharp has the name "x@git+ssh://example.com/x", which is not one of npm`},
+		{`"node_modules/sharp"`, `"node_modules/a b"`, `npm's lock has a package at "node_modules/a b", which is no folder of one`},
+		{`"dependencies":{"sharp":"1"}`, `"dependencies":{"sharp":"github:a/b"}`, `its dependency @a/server wants sharp as "github:a/b": only packages of a registry can be locked`},
+		{`"dependencies":{"sharp":"1"}`, `"optionalDependencies":{"sharp":"a/b"}`, `its dependency @a/server wants sharp as "a/b": only packages of a registry can be locked`},
+		{`"dependencies":{"sharp":"1"}`, `"peerDependencies":{"sharp":"npm:sharp@https://example.com/x"}`, `its dependency @a/server wants sharp as "npm:sharp@https://example.com/x": only packages of a registry can be locked`},
 		{`"version":"2.0.0"`, `"version":2`, "npm's lock: node_modules/sharp: json: cannot unmarshal number into Go struct field npmEntry.version of type string"},
 		{`{"name"`, `["name"`, "npm's lock: invalid character ':' after array element"},
 	} {
 		if _, err := lockNPM(Package{Type: NPM, Name: "@a/server"}, lockText(test.old, test.new)); err == nil || err.Error() != test.want {
 			t.Errorf("%s: error %v, want %s", test.new, err, test.want)
+		}
+	}
+}
+
+func TestALockWithoutThePackageIsRefused(t *testing.T) {
+	if _, err := lockNPM(Package{Type: NPM, Name: "@a/other"}, lockText("", "")); err == nil || err.Error() != "npm's lock has no node_modules/@a/other" {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWhatABundleAndItsDependenciesHaveNeedsNoHash(t *testing.T) {
+	const text = `{"lockfileVersion":3,"packages":{
+		"node_modules/a":{"version":"1.0.0","integrity":"sha512-AA==","bin":{"a":"a.js"},"bundleDependencies":["b"],"dependencies":{"w-cjs":"npm:@s/w@^4.2.0","b":"1"}},
+		"node_modules/a/node_modules/b":{"version":"1.0.0","inBundle":true,"dependencies":{"c":"1","up":"1"}},
+		"node_modules/a/node_modules/b/node_modules/deep":{"version":"1.0.0","inBundle":true},
+		"node_modules/a/node_modules/c":{"version":"1.0.0","inBundle":true},
+		"node_modules/up":{"version":"1.0.0","integrity":"sha512-AA=="},
+		"node_modules/w-cjs":{"name":"@s/w","version":"4.2.0","integrity":"sha512-AA=="}}}`
+	if _, err := lockNPM(Package{Type: NPM, Name: "a"}, []byte(text)); err != nil {
+		t.Error(err)
+	}
+	// What stands above the folder of the bundle is downloaded.
+	above := strings.Replace(text, `"node_modules/up":{"version":"1.0.0","integrity":"sha512-AA=="}`, `"node_modules/up":{"version":"1.0.0","inBundle":true}`, 1)
+	if _, err := lockNPM(Package{Type: NPM, Name: "a"}, []byte(above)); err == nil || !strings.Contains(err.Error(), "its dependency up comes from a folder, with no hash") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWhatNPMInstallsIsWhatResolveWouldHaveLocked(t *testing.T) {
+	fakePrograms(t, "node", "npm")
+	for _, test := range []struct {
+		p    Package
+		want string
+	}{
+		{Package{Name: "a@x/b", Version: "1.0.0"}, "is not a name of npm"},
+		{Package{Name: "a", Version: "latest"}, "has no exact version in the lock"},
+		{Package{Name: "a", Version: "1.0.0", Registry: "http://example.com"}, "is not https"},
+		{Package{Name: "a", Version: "1.0.0", Registry: "https://me:secret@example.com"}, "has a password in it"},
+	} {
+		test.p.Type = NPM
+		l := &Locked{Package: test.p, Integrity: "sha512-AA==", Program: []string{"node", "./x.js"},
+			Dependencies: json.RawMessage(`{"lockfileVersion":3,"packages":{"node_modules/a":{"version":"` + test.p.Version + `","integrity":"sha512-AA=="}}}`)}
+		if _, err := newStore(t).Install(t.Context(), l); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%+v: error %v, want one with %s", test.p, err, test.want)
 		}
 	}
 }

@@ -142,14 +142,14 @@ func TestAContainerIsStartedWithWhatTheProfileSays(t *testing.T) {
 	}{
 		{"nothing is allowed", outsourced{argv: []string{"node", "/pkg/a.js"}, pkg: "/pkg"}, "docker", "node:22",
 			slices.Concat([]string{"docker"}, always, limits, []string{"--network=none", "--mount=type=bind,source=/pkg,target=/pkg,readonly", "node:22", "node", "/pkg/a.js"})},
-		{"all that a profile can say", outsourced{argv: []string{"server"}, dir: "/out/sub", profile: Profile{Read: []string{"/in"}, Write: []string{"/out"}, Hosts: []string{"*"},
+		{"all that a profile can say", outsourced{argv: []string{"server"}, dir: "/out/sub", variables: "/v", profile: Profile{Read: []string{"/in"}, Write: []string{"/out"}, Hosts: []string{"*"},
 			Env: []string{"TOKEN"}, Processes: 7, Memory: 1 << 20, CPU: 1.5, Files: 9}}, "podman", "img",
 			slices.Concat([]string{"podman"}, always, []string{"--pids-limit=7", "--memory=1048576", "--memory-swap=1048576", "--ulimit=nofile=9", limits[4], "--cpus=1.5",
-				"--mount=type=bind,source=/in,target=/in,readonly", "--mount=type=bind,source=/out,target=/out", "--env=TOKEN", "--workdir=/out/sub", "img", "server"})},
+				"--mount=type=bind,source=/in,target=/in,readonly", "--mount=type=bind,source=/out,target=/out", "--env-file=/v", "--workdir=/out/sub", "img", "server"})},
 		{"a folder that is not given is no working folder", outsourced{argv: []string{"server"}, dir: "/home/u"}, "docker", "img",
 			slices.Concat([]string{"docker"}, always, limits, []string{"--network=none", "img", "server"})},
 		{"its own container", outsourced{argv: []string{"/usr/bin/docker", "run", "-i", "--rm", "-e", "A=1", "--env=B", "mcp/time@sha256:00", "--zone", "-e"}}, "", "",
-			slices.Concat([]string{"/usr/bin/docker"}, always, limits, []string{"--network=none", "--env=A=1", "--env=B", "mcp/time@sha256:00", "--zone", "-e"})},
+			slices.Concat([]string{"/usr/bin/docker"}, always, limits, []string{"--network=none", "--env=A=1", "mcp/time@sha256:00", "--zone", "-e"})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := container(c.l, c.by, c.image)
@@ -191,7 +191,13 @@ func TestWhatAContainerCannotConfineIsRefused(t *testing.T) {
 // engine is a program called docker that writes down how it is started, and then does what "run" is for.
 const engine = `#!/bin/sh
 printf '%s\n' "$*" >>"$RECORD"
-[ "$1" = run ] && echo "it runs with TOKEN=$TOKEN"
+for word; do
+	case $word in --env-file=*)
+		ls -l "${word#*=}" | cut -c1-10
+		cat "${word#*=}"
+	esac
+done
+[ "$1" = run ] && echo "it runs with $TOKEN$LD_PRELOAD$DOCKER_HOST$CONTAINERS_CONF of $OWN"
 exit 0
 `
 
@@ -213,7 +219,9 @@ func TestAContainerEngineIsStartedAndItsContainerRemoved(t *testing.T) {
 	var out strings.Builder
 	cmd := exec.Command("node", "/pkg/a.js")
 	cmd.Path, cmd.Err = "/usr/bin/node", nil
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TOKEN=sesame", "RECORD=" + record}
+	t.Setenv("RECORD", record)
+	t.Setenv("OWN", "junction")
+	cmd.Env = []string{"PATH=/elsewhere", "TOKEN=sesame", "LD_PRELOAD=/tmp/evil.so", "DOCKER_HOST=tcp://evil.example.com", "CONTAINERS_CONF=/tmp/evil", "RECORD=/dev/null"}
 	cmd.Stdout = &out
 	ended, err := s.Start(cmd)
 	if err != nil {
@@ -229,11 +237,29 @@ func TestAContainerEngineIsStartedAndItsContainerRemoved(t *testing.T) {
 	}
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	name := regexp.MustCompile(`junction-[0-9a-f]{16}`).FindString(lines[0])
+	variables := regexp.MustCompile(`--env-file=(\S+)`).FindStringSubmatch(lines[0])
+	if len(variables) != 2 || exists(variables[1]) {
+		t.Fatalf("the variables are in %q, and still there", variables)
+	}
+	lines[0] = strings.Replace(lines[0], variables[1], "FILE", 1)
+	wantOut := "-rw-------\nTOKEN=sesame\nLD_PRELOAD=/tmp/evil.so\nDOCKER_HOST=tcp://evil.example.com\nCONTAINERS_CONF=/tmp/evil\nRECORD=/dev/null\nit runs with  of junction\n"
 	want := []string{"run --name=" + name + " --interactive --rm --init --read-only --cap-drop=ALL --security-opt=no-new-privileges --pids-limit=256 --memory=1073741824 --memory-swap=1073741824 " +
 		"--ulimit=nofile=1024 --tmpfs=/tmp:rw,nosuid,nodev,size=268435456 --network=none --mount=type=bind,source=/pkg,target=/pkg,readonly " +
-		"--mount=type=bind,source=/home/ann/notes,target=/home/ann/notes,readonly --env=TOKEN --env=RECORD node:22-slim node /pkg/a.js", "rm --force " + name}
-	if !slices.Equal(lines, want) || name == "" || out.String() != "it runs with TOKEN=sesame\n" || strings.Contains(string(text), "sesame") {
+		"--mount=type=bind,source=/home/ann/notes,target=/home/ann/notes,readonly --env-file=FILE node:22-slim node /pkg/a.js", "rm --force " + name}
+	if !slices.Equal(lines, want) || name == "" || out.String() != wantOut || strings.Contains(string(text), "sesame") {
 		t.Errorf("got\n%s\nwant\n%s\noutput %q", strings.Join(lines, "\n"), strings.Join(want, "\n"), out.String())
+	}
+}
+
+func TestVariablesThatCouldBecomeOthersInAContainerAreRefused(t *testing.T) {
+	for _, pair := range []string{"A=1\nB=2", "#A=1", "A B=1", "=1"} {
+		if got, err := containerVariables([]string{pair}, nil); err == nil {
+			t.Errorf("%q: got %q", pair, got)
+		}
+	}
+	got, err := containerVariables([]string{"PATH=/x", "LC_ALL=C", "PWD=/", "A=1", "TZ=UTC", "A=2=3"}, []string{"TZ"})
+	if err != nil || got != "A=2=3\nTZ=UTC\n" {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -72,8 +73,8 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 			argv = append(argv, "--mount=type=bind,source="+path+",target="+path+mount.mode)
 		}
 	}
-	for _, name := range p.Env {
-		argv = append(argv, "--env="+name)
+	if l.variables != "" {
+		argv = append(argv, "--env-file="+l.variables)
 	}
 	if l.dir != "" && under(l.dir, slices.Concat(read, p.Write)) {
 		argv = append(argv, "--workdir="+l.dir)
@@ -93,12 +94,14 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 	if _, _, is := containerCommand(l.argv); !is && !under(cmd.Path, slices.Concat(l.profile.Read, l.profile.Write)) {
 		l.argv[0] = filepath.Base(cmd.Path) // that of the image
 	}
-	// The engine gets the variables, and gives the container those that the program is meant to have.
-	for _, pair := range cmd.Environ() {
-		if name, _, _ := strings.Cut(pair, "="); !slices.Contains(harmless, name) && !strings.HasPrefix(name, "LC_") && !slices.Contains(l.profile.Env, name) {
-			l.profile.Env = append(slices.Clone(l.profile.Env), name)
-		}
+	if l.variables, err = s.variablesFile(cmd); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnconfined, err)
 	}
+	defer func() {
+		if err != nil && l.variables != "" {
+			os.Remove(l.variables)
+		}
+	}()
 	argv, err := container(l, engine, s.profile.Image)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnconfined, err)
@@ -106,7 +109,7 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 	var random [8]byte
 	rand.Read(random[:])
 	name := "junction-" + hex.EncodeToString(random[:])
-	cmd.Path, cmd.Args = engine, slices.Insert(argv, 2, "--name="+name)
+	cmd.Path, cmd.Args, cmd.Env = engine, slices.Insert(argv, 2, "--name="+name), os.Environ()
 	if cmd.Dir != "" && !exists(cmd.Dir) {
 		cmd.Dir = ""
 	}
@@ -114,6 +117,9 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 		return nil, err
 	}
 	return func() { // an engine's client that is killed leaves its container
+		if l.variables != "" {
+			defer os.Remove(l.variables)
+		}
 		ctx, cancel := context.WithTimeout(context.Background(), removeTime)
 		defer cancel()
 		remove := exec.CommandContext(ctx, engine, "rm", "--force", name)
@@ -174,6 +180,9 @@ func imageOf(rest []string) (options []string, image string, command []string, e
 					return nil, "", nil, fmt.Errorf("%s has no value", name)
 				}
 				value = rest[i]
+			}
+			if longName(name) == "--env" && !strings.Contains(value, "=") {
+				continue // that of the client, which has Junction's variables; what the program is meant to have it gets anyway
 			}
 			options = append(options, longName(name)+"="+value)
 		default:

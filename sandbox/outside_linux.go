@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"strings"
 	"sync"
 	"time"
 )
@@ -214,25 +213,4 @@ func (n *network) refused(host string, port uint16, reason string) error {
 	r := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", target}}
 	n.refuse(r)
 	return errors.New(r.String())
-}
-
-// refusals returns what passes each refusal on once.
-func (s *Sandbox) refusals() func(Refusal) {
-	if s.o.Refused == nil {
-		return func(Refusal) {}
-	}
-	var mu sync.Mutex
-	seen := map[string]bool{}
-	return func(r Refusal) {
-		key := strings.ToLower(r.What)
-		mu.Lock()
-		first := !seen[key] && len(seen) < maxRefusals
-		if first {
-			seen[key] = true
-		}
-		mu.Unlock()
-		if first {
-			s.o.Refused(r)
-		}
-	}
 }

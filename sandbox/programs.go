@@ -34,14 +34,7 @@ func programFolders(path, searched string, written []string) []string {
 			path = target
 			continue
 		}
-		interpreter := interpreterOf(path)
-		if interpreter == "" {
-			break
-		}
-		path = interpreter
-		if !filepath.IsAbs(path) {
-			path = find(path, searched)
-		}
+		path = interpreterOf(path, searched) // where there is none, this was the last
 	}
 	slices.Sort(folders)
 	return slices.Compact(folders)
@@ -59,8 +52,9 @@ func realFolder(path string) string {
 	return dir
 }
 
-// interpreterOf is the program that the first line of a script names, or "".
-func interpreterOf(path string) string {
+// interpreterOf is the program that the first line of a script names, or "". Its folder is shown, so nothing is guessed: what stands
+// behind options or variables of env may be any path, and so may what nobody could execute.
+func interpreterOf(path, searched string) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
@@ -72,21 +66,30 @@ func interpreterOf(path string) string {
 	if !isScript || len(words) == 0 {
 		return ""
 	}
-	if filepath.Base(words[0]) != "env" {
-		return words[0]
-	}
-	for _, word := range words[1:] {
-		if !strings.HasPrefix(word, "-") && !strings.Contains(word, "=") {
-			return word
+	program := words[0]
+	if filepath.Base(program) == "env" {
+		if len(words) != 2 || strings.HasPrefix(words[1], "-") || strings.Contains(words[1], "=") {
+			return ""
+		}
+		if program = words[1]; !strings.Contains(program, "/") {
+			program = find(program, searched)
 		}
 	}
-	return words[0]
+	if !filepath.IsAbs(program) || !isExecutable(program) {
+		return ""
+	}
+	return program
+}
+
+func isExecutable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode()&0o111 != 0 && info.Mode().IsRegular()
 }
 
 func find(name, searched string) string {
 	for _, dir := range filepath.SplitList(searched) {
 		path := filepath.Join(dir, name)
-		if info, err := os.Stat(path); err == nil && info.Mode()&0o111 != 0 && info.Mode().IsRegular() {
+		if isExecutable(path) {
 			return path
 		}
 	}

@@ -10,12 +10,13 @@ import (
 
 // outsourced is a program that another one is to start and confine: sandbox-exec of macOS, or a container engine.
 type outsourced struct {
-	argv    []string // the program is absolute but in a container
-	dir     string   // working folder
-	pkg     string   // the folder it was installed into; empty for a program of the system
-	temp    string   // a folder of its own, which exists
-	proxy   string   // 127.0.0.1:PORT, through which hosts are reached; empty where none may be
-	profile Profile
+	argv      []string // the program is absolute but in a container
+	dir       string   // working folder
+	pkg       string   // the folder it was installed into; empty for a program of the system
+	temp      string   // a folder of its own, which exists
+	proxy     string   // 127.0.0.1:PORT, through which hosts are reached; empty where none may be
+	variables string   // the file with those of a container; empty where it has none
+	profile   Profile
 }
 
 // seatbeltSystem is what every program on macOS needs: the system's files, and what libraries ask about the machine. What is

@@ -50,10 +50,11 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 
 // launch starts the launcher and has it follow the order.
 func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr) (ended func(), err error) {
-	refuse := s.refusals()
+	refuse, endRefusals := s.refusals()
 	g, lacking := newGroup(o, s.profile.CPU)
 	defer func() {
 		if err != nil {
+			endRefusals()
 			g.close(o, func(Refusal) {})
 		}
 	}()
@@ -94,6 +95,7 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 			outside.close()
 		}
 		g.close(o, refuse)
+		endRefusals()
 	}, nil
 }
 
@@ -112,12 +114,10 @@ func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 
 // order says what the launcher is to do for cmd.
 func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
-	env, dir := cmd.Environ(), cmd.Dir
-	if dir == "" {
-		var err error
-		if dir, err = os.Getwd(); err != nil {
-			return order{}, err
-		}
+	env := cmd.Environ()
+	dir, err := filepath.Abs(cmd.Dir) // of "" it is the present one
+	if err != nil {
+		return order{}, err
 	}
 	path := cmd.Path
 	if !filepath.IsAbs(path) {
@@ -131,20 +131,29 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 		switch name, value, _ := strings.Cut(pair, "="); {
 		case name == "PATH":
 			searched = value
-		case slices.Contains(certificates, name) && filepath.IsAbs(value):
+		case isCertificates(name, value):
 			folders = append(folders, value)
 		}
 	}
 	_, written := s.written()
 	folders = append(folders, programFolders(path, searched, written)...)
 	own := slices.Clone(folders)
-	if cmd.Dir != "" && !holdsPerson(cmd.Dir) {
-		folders = append(folders, cmd.Dir)
+	if cmd.Dir != "" {
+		// It is an entry that says where its program starts, and what is there is shown though no profile says so.
+		switch names := namesOf(dir); {
+		case inSecret(dir) && !slices.ContainsFunc(names, func(name string) bool { return isWithinAny(name, s.allowed()) }):
+			return order{}, fmt.Errorf("%s is where keys, logins or histories are kept, and no folder for a program to start in that its profile does not name", dir)
+		case !holdsPrivate(dir):
+			folders = append(folders, dir)
+		}
 	}
 	if len(cmd.Args) > 1 {
 		if script := scriptFolder(cmd.Args[1:], dir, written); script != "" {
 			folders, own = append(folders, script), append(own, script)
 		}
+	}
+	if s.o.Record != nil { // its package is where Junction keeps all of them, which it is not to see
+		folders = append(folders, slices.DeleteFunc(slices.Clone(s.o.Package), holdsPrivate)...)
 	}
 	s.o.Record.belongs(own)
 	places, err := s.view(folders)

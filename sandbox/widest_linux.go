@@ -11,6 +11,10 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
+// unshown are folders at the top that no program is learned from by: those of the kernel, and those with the sockets of other programs, such as the
+// session's bus, an agent with keys and a container engine. A socket can be used wherever it is seen, and whoever answers is not confined.
+var unshown = []string{"proc", "dev", "sys", "etc", "lost+found", "run", "tmp"}
+
 // widest shows a program that is learned from the files of the machine, to be written too, but for those where keys and logins
 // are kept and the profile does not have, and the system's settings, which it only reads.
 func (v *view) widest(allowed []string) error {
@@ -24,7 +28,7 @@ func (v *view) widest(allowed []string) error {
 	}
 	delete(v.places, v.home)
 	for _, e := range top {
-		if slices.Contains([]string{"proc", "dev", "sys", "etc", "lost+found"}, e.Name()) {
+		if slices.Contains(unshown, e.Name()) {
 			continue
 		}
 		delete(v.places, "/"+e.Name())
@@ -46,7 +50,61 @@ func (v *view) widest(allowed []string) error {
 			v.places[path] = place{Path: path, Kind: hidden}
 		}
 	}
+	return v.narrow()
+}
+
+// narrow takes out of the widest view what leads to other programs, and what Junction keeps.
+func (v *view) narrow() error {
+	for path, p := range v.places {
+		if p.Kind == shown && within(path, "/tmp") { // a project there, say, is written as elsewhere
+			p.Kind = writable
+			v.places[path] = p
+		}
+	}
+	if real, err := filepath.EvalSymlinks(v.home); err == nil && !v.isShown(real) {
+		if err := v.add(v.home, writable, true); err != nil {
+			return err
+		}
+	}
+	for _, path := range []string{"/var/run", "/var/tmp"} {
+		delete(v.places, path)
+		if info, err := os.Lstat(path); err == nil && info.IsDir() {
+			v.places[path] = place{Path: path, Kind: temporary, Size: maxTemporary}
+		}
+	}
+	own := junctionPlaces()
+	for _, name := range []string{"SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"} {
+		own = append(own, namesOf(os.Getenv(name))...)
+	}
+	for _, path := range own {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real == path && !holdsPerson(path) && v.isShown(path) {
+			v.hide(path)
+		}
+	}
 	return nil
+}
+
+// isShown reports whether what is at a path outside is there for the program, too.
+func (v *view) isShown(path string) bool {
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if p, known := v.places[dir]; known && p.Kind != link {
+			return p.Kind == shown || p.Kind == writable
+		}
+		if dir == "/" {
+			return false
+		}
+	}
+}
+
+// hide leaves nothing at a path but what the program has below it, such as its own package.
+func (v *view) hide(path string) {
+	p := place{Path: path, Kind: hidden}
+	for other := range v.places {
+		if other != path && within(other, path) {
+			p.Kind, p.Size = temporary, maxTemporary // in which there can be something
+		}
+	}
+	v.places[path] = p
 }
 
 // learn records which host a program wants to connect to. The kernel refuses the connection where nothing waits at
