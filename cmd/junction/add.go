@@ -119,6 +119,7 @@ type addition struct {
 	asked   int
 	doubts  []string // why it may be another one than is meant
 	notes   []string // what else should be known
+	fixed   []string // what the author sets in headers and variables
 
 	dry *dryRun
 }

@@ -70,6 +70,9 @@ func (w *addition) show() {
 		row("  to change", "%s", named)
 	}
 	row("gets", "%s", orNone(strings.Join(w.permissions(), "; ")))
+	for _, one := range w.fixed {
+		row("author sets", "%s", one)
+	}
 	if w.locked != nil {
 		row("may", "%s", w.confinement())
 	}
