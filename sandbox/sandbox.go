@@ -132,6 +132,17 @@ func (s *State) set(part, missing string) {
 	s.Unconfined[part] = missing
 }
 
+// Missing returns what of a profile is not confined on this system, with the reasons. Hosts and limits that it does not name are not missing.
+func (s State) Missing(p Profile) (lines []string) {
+	unused := map[string]bool{partHosts: len(p.Hosts) == 0, partMemory: p.Memory == 0, partNumber: p.Processes == 0, partCPU: p.CPU == 0}
+	for _, part := range slices.Sorted(maps.Keys(s.Unconfined)) {
+		if !unused[part] {
+			lines = append(lines, part+": "+s.Unconfined[part])
+		}
+	}
+	return lines
+}
+
 // String returns a line for people.
 func (s State) String() string {
 	text := "confined: " + strings.Join(s.Confined, ", ")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
@@ -116,9 +117,11 @@ type addition struct {
 	written config.NewServer
 	secrets map[string]string // to be kept, by name
 	sandbox *sandbox.Profile  // nil: it is not confined
+	held    *settings.Sandbox // what the person's settings say of its name, which comes first; nil: nothing
 	asked   int
 	doubts  []string // why it may be another one than is meant
 	notes   []string // what else should be known
+	fixed   []string // what the author sets in headers and variables
 
 	dry *dryRun
 }
@@ -253,6 +256,13 @@ func (w *addition) chooseName() error {
 	set, entries, err := w.app.servers()
 	if err != nil && len(w.app.flags.config) == 0 {
 		return err
+	}
+	if set != nil {
+		held, err := heldSettings(set, len(w.app.flags.config) > 0)
+		if err != nil {
+			return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", w.name, err)}
+		}
+		w.held = held.Of(w.name).Sandbox
 	}
 	if set != nil && len(entries) > 0 {
 		at := slices.IndexFunc(entries, func(e entry) bool { return e.definition != nil && e.name == w.name })

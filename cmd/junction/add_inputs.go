@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
@@ -30,6 +28,9 @@ type need struct {
 
 // fill makes the entry: it takes what the author set, what the command line gives, and asks for the rest.
 func (w *addition) fill(ctx context.Context) error {
+	if err := w.checkAuthor(); err != nil {
+		return err
+	}
 	given, err := w.readSet()
 	if err != nil {
 		return err
@@ -67,6 +68,7 @@ func (w *addition) fillRemote(ctx context.Context, given map[string]string) erro
 		}
 		if use {
 			w.written.Headers[h.Name] = value
+			w.byAuthor("the header", need{h.Name, h.Input}, value, given)
 		}
 	}
 	for _, pair := range w.flags.header {
@@ -110,6 +112,7 @@ func (w *addition) fillPackage(ctx context.Context, given map[string]string) err
 		}
 		if use {
 			w.written.Env[v.Name] = value
+			w.byAuthor("the variable", need{v.Name, v.Input}, value, given)
 		}
 	}
 	for _, pair := range w.flags.env {
@@ -285,29 +288,6 @@ func (w *addition) secretName(name string) string {
 		return '-'
 	}, w.name+"."+name)
 	return safe[:min(len(safe), 100)]
-}
-
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`) })
-
-// template fills {name} in a text of the author with the values of its variables.
-func (w *addition) template(ctx context.Context, text string, variables map[string]registry.Input, given map[string]string) (string, error) {
-	var fault error
-	filled := placeholder().ReplaceAllStringFunc(text, func(match string) string {
-		name := match[1 : len(match)-1]
-		in, known := variables[name]
-		if !known || fault != nil {
-			return match
-		}
-		value, _, err := w.value(ctx, need{name, in}, given)
-		if err != nil {
-			fault = err
-		}
-		if value == "" {
-			value = in.Default
-		}
-		return value
-	})
-	return filled, fault
 }
 
 // question asks for a value.

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -71,7 +71,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	}
 	w.app.screen.Transient("starting " + w.name)
 	defer w.app.screen.Transient("")
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.secretOf})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf})
 	if err != nil {
 		return err
 	}
@@ -90,47 +90,6 @@ func (w *addition) words() []string {
 		return []string{w.written.URL}
 	}
 	return install.CommandLine(w.name, w.locked)
-}
-
-// confine chooses what the program may do.
-func (w *addition) confine() error {
-	if w.locked == nil {
-		return nil
-	}
-	if w.flags.free {
-		if w.flags.allowed.Hosts != nil || w.flags.allowed.Read != nil || w.flags.allowed.Write != nil {
-			return usagef("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
-		}
-		return nil
-	}
-	if w.locked.Type == install.OCI { // the engine confines it
-		return nil
-	}
-	p := w.flags.allowed
-	for _, list := range []*[]string{&p.Read, &p.Write} {
-		*list = slices.Clone(*list)
-		for i, path := range *list {
-			(*list)[i] = profilePath(path)
-		}
-	}
-	for _, folder := range w.folders() {
-		p.Write = append(p.Write, profilePath(folder))
-	}
-	if err := p.Check(); err != nil {
-		return usagef("what the program may do: %w", err)
-	}
-	w.sandbox = &p
-	return nil
-}
-
-// folders are those that the arguments of the server name.
-func (w *addition) folders() (all []string) {
-	for _, arg := range w.written.Args[min(len(w.words())-1, len(w.written.Args)):] {
-		if info, err := os.Stat(arg); err == nil && info.IsDir() {
-			all = append(all, absolute(arg))
-		}
-	}
-	return all
 }
 
 // notAllowed is what a sandbox refused to a program that is looked at. It is safe for concurrent use.
@@ -169,10 +128,11 @@ func (r *notAllowed) remedy(otherwise string) string {
 type rehearsal struct {
 	configuration string
 	name          string
-	data          []byte           // the configuration that is not written yet
-	program       *install.Program // nil: it is reached at a URL
-	words         int              // that the program stands for
-	sandbox       *sandbox.Profile // nil: it is not confined
+	data          []byte            // the configuration that is not written yet
+	program       *install.Program  // nil: it is reached at a URL
+	words         int               // that the program stands for
+	sandbox       *sandbox.Profile  // nil: it is not confined
+	held          *settings.Sandbox // what the person's settings say, which comes first; nil: nothing
 	secret        func(context.Context, string) (string, error)
 }
 
@@ -219,10 +179,9 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		return d, err
 	}
 	var refused notAllowed
-	if c, is := transport.(*command.Command); is && r.sandbox != nil {
-		o := sandbox.Options{Weaker: true, Package: []string{r.program.Dir}, Refused: refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
-		if err := a.confineTo(c, r.name, *r.sandbox, o); err != nil {
-			return d, &connectError{fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)}
+	if c, is := transport.(*command.Command); is {
+		if err := a.confineRehearsal(c, r, d, &refused); err != nil {
+			return d, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)

@@ -70,6 +70,9 @@ func (w *addition) show() {
 		row("  to change", "%s", named)
 	}
 	row("gets", "%s", orNone(strings.Join(w.permissions(), "; ")))
+	for _, one := range w.fixed {
+		row("author sets", "%s", one)
+	}
 	if w.locked != nil {
 		row("may", "%s", w.confinement())
 	}
@@ -120,31 +123,6 @@ func toolNames(tools []*mcp.Tool, reading bool) string {
 		names = append(names[:maxNamesShown], fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(names, ", ")
-}
-
-// confinement is what its program may do.
-func (w *addition) confinement() string {
-	if w.sandbox == nil {
-		return "do what you may: it is not confined"
-	}
-	words := []string{"read the system and its own package"}
-	for _, list := range []struct {
-		what   string
-		values []string
-	}{{"read", w.sandbox.Read}, {"write", w.sandbox.Write}} {
-		if len(list.values) > 0 {
-			words = append(words, list.what+" "+strings.Join(list.values, ", "))
-		}
-	}
-	if hosts := w.sandbox.Hosts; len(hosts) > 0 {
-		words = append(words, "reach "+strings.Join(hosts, ", "))
-	} else {
-		words = append(words, "reach no host; junction sandbox learn "+shellWord(w.name)+" finds out what it needs")
-	}
-	if missing := w.dry.unconfined; len(missing) > 0 {
-		words = append(words, "but this system cannot confine all of that: "+strings.Join(missing, ", "))
-	}
-	return strings.Join(words, "; ")
 }
 
 // permissions are what the server seems to need: what its entry gives it.

@@ -185,15 +185,15 @@ func (a *app) resolveWith(ctx context.Context, e entry, sender func(*config.Serv
 	if err != nil {
 		return target{}, &connectError{err}
 	}
-	started, err := a.started(ctx, e.definition, s)
+	started, locked, err := a.startedAsAgreed(ctx, e, s)
 	if err != nil {
 		return target{}, err
 	}
 	t, err := a.transport(started, e.definition, sender)
 	if c, is := t.(*command.Command); is && err == nil {
-		err = a.confine(c, e)
+		err = a.confine(c, e, locked)
 	}
-	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, isInstalled: started != s, startTimeout: e.definition.StartTimeout}, err
+	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, isInstalled: started != s, locked: locked, startTimeout: e.definition.StartTimeout}, err
 }
 
 // transport is how a server of a configuration is reached.

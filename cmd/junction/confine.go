@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// confine has the program of an entry start in a sandbox, where the settings say how, or else junction.lock.
-func (a *app) confine(c *command.Command, e entry) error {
+// confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
+func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer) error {
 	if e.confined == nil {
 		return nil
 	}
@@ -22,26 +22,24 @@ func (a *app) confine(c *command.Command, e entry) error {
 		return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)}
 	}
 	if s != nil {
-		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(e)}); err != nil {
+		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked)}); err != nil {
 			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)}
 		}
 		return nil
 	}
-	locked, err := a.locked(e.definition)
-	if err != nil || locked == nil || locked.Sandbox == nil {
-		return err
+	if locked == nil || locked.Sandbox == nil {
+		return nil
 	}
 	// A lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so.
-	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true, Package: a.installedFolders(e)}); err != nil {
+	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true, Package: a.installedFolders(locked)}); err != nil {
 		return &connectError{fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)}
 	}
 	return nil
 }
 
 // installedFolders are those in which what is locked of a server lies.
-func (a *app) installedFolders(e entry) []string {
-	locked, err := a.locked(e.definition)
-	if err != nil || locked == nil || locked.Package == nil {
+func (a *app) installedFolders(locked *install.LockedServer) []string {
+	if locked == nil || locked.Package == nil {
 		return nil
 	}
 	store, err := a.locks.store()
@@ -64,7 +62,11 @@ func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sa
 			a.screen.Printf("junction: %s\n", line)
 		}
 	}
+	said := o.Unconfined
 	o.Unconfined = func(missing []string) {
+		if said != nil {
+			said(missing)
+		}
 		a.screen.Printf("junction: server %s is not confined in all that its profile says: %s\n", plaintext.Line(name, 80), strings.Join(missing, "; "))
 	}
 	box, err := sandbox.New(p, o)

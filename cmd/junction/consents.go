@@ -35,15 +35,17 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 	}
 	said := a.saidBefore()
 	var open []int
-	keys := make([]string, len(entries)) // of what is asked about
+	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of what is asked about
 	for i, e := range entries {
 		if !e.ofProject() {
 			continue
 		}
 		a.ofProject = append(a.ofProject, e)
-		keys[i] = a.consentKey(e)
+		prints[i] = a.lockPrint(e.definition)
+		keys[i] = consentKeyOf(e, prints[i])
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
+			a.locks.agreeTo(e.definition, prints[i])
 		case known && !named:
 			faults[i] = &consentError{e.name, e.definition.Source, "refused before; junction asks again about what is named"}
 		default:
@@ -73,7 +75,9 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		case !answers[i]:
 			why = "there was no answer; the next start asks again"
 		case a.consentKey(entries[i]) != keys[i]:
-			why = "the environment file changed while you were asked; start again to be asked about it as it is now"
+			why = "the environment file or junction.lock changed while you were asked; start again to be asked about it as it is now"
+		default:
+			a.locks.agreeTo(entries[i].definition, prints[i])
 		}
 		if why != "" {
 			faults[i] = &consentError{entries[i].name, file, why}
@@ -145,7 +149,7 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 			margin = fmt.Sprintf("%3d  ", n+1)
 		}
 		a.person.Printf("%s%s\n", margin, whole(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
-		if line := a.lockLine(d); line != "" {
+		if line := a.lockLine(entries[i]); line != "" {
 			a.person.Printf("%s  %s\n", strings.Repeat(" ", len(margin)), whole(line))
 		}
 		if variables := d.Variables(); len(variables) > 0 {
@@ -202,9 +206,12 @@ func chosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 
 // consentKey is the server as its file defines it: what runs, or where it is reached, with all that the file
 // says of that.
-func (a *app) consentKey(e entry) string {
+func (a *app) consentKey(e entry) string { return consentKeyOf(e, a.lockPrint(e.definition)) }
+
+// consentKeyOf is consentKey with this print of what is locked of the server.
+func consentKeyOf(e entry, printed string) string {
 	d := e.definition
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", realPath(d.Source), e.name, d.String(), d.Around(), d.Hash(), a.lockPrint(d)))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", realPath(d.Source), e.name, d.String(), d.Around(), d.Hash(), printed))
 	return hex.EncodeToString(sum[:])
 }
 

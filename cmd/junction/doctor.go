@@ -209,13 +209,13 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 		if names := e.definition.Variables(); len(names) > 0 {
 			p.ok("variables", "%s", strings.Join(names, ", "))
 		}
-		started, err := a.started(ctx, e.definition, s)
+		started, _, err := a.startedAsAgreed(ctx, e, s)
 		if err != nil {
 			p.broken("lock", err.Error(), "do as it says")
 			return
 		}
 		if started != s {
-			p.ok("lock", "%s", a.lockLine(e.definition))
+			p.ok("lock", "%s", a.lockLine(e))
 		}
 		if s.Kind == config.Stdio && !a.findProgram(ctx, started, p) || s.Kind != config.Stdio && !reachAddress(ctx, s, p) {
 			return

@@ -2,9 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -35,6 +32,7 @@ type locks struct {
 	mu       sync.Mutex
 	packages packages
 	read     map[string]readLock // by path
+	agreed   map[string]string   // the prints of what is locked of projects' servers that may be started, by agreedKey
 }
 
 // A readLock is a lock as it was when its file had this size and time.
@@ -125,12 +123,8 @@ func (a *app) upFlags(f *pflag.FlagSet) {
 }
 
 // started is the server as it is started: where it is locked, the installed program stands in the place of what its entry begins with, and no
-// package manager is asked.
-func (a *app) started(ctx context.Context, d *config.Definition, s *config.Server) (*config.Server, error) {
-	locked, err := a.locked(d)
-	if err != nil {
-		return nil, &connectError{err}
-	}
+// package manager is asked. locked is what is locked of it, or nil.
+func (a *app) started(ctx context.Context, d *config.Definition, s *config.Server, locked *install.LockedServer) (*config.Server, error) {
 	switch {
 	case locked == nil && a.flags.frozen && s.Kind == config.Stdio && d.Words() != nil:
 		return nil, &connectError{fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, shortened(install.LockPath(d.Source)), upgradeOf(d))}
@@ -197,32 +191,4 @@ func lockedDefinitions(all []guard.Definition) map[string]string {
 		}
 	}
 	return hashes
-}
-
-// lockPrint tells what is locked of a server from all else that could be: whoever writes a project's lock decides what runs.
-func (a *app) lockPrint(d *config.Definition) string {
-	locked, err := a.locked(d)
-	if err != nil || locked == nil {
-		return "" // which starts nothing, or what the entry says
-	}
-	text, err := json.Marshal(locked)
-	if err != nil {
-		return err.Error()
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
-
-// lockLine is what is locked of a server, for a person who is asked whether it may be started.
-func (a *app) lockLine(d *config.Definition) string {
-	locked, err := a.locked(d)
-	if err != nil || locked == nil || locked.Package == nil {
-		return ""
-	}
-	p := locked.Package
-	line := fmt.Sprintf("which junction.lock says is %s %s %s: %s", p.Type, p.Name, p.Version, strings.Join(p.Program, " "))
-	if p.Registry != "" {
-		line += " (from " + p.Registry + ")"
-	}
-	return line
 }

@@ -166,6 +166,7 @@ func (a *app) showOutdated(list []outdated, locked int, failed bool) error {
 }
 
 func (a *app) installCommand() *cobra.Command {
+	var scripts bool
 	cmd := &cobra.Command{
 		Use:   "install [NAME...]",
 		Short: "Install everything that junction.lock has, exactly so",
@@ -178,13 +179,29 @@ Exit codes:
   3    something is not
   130  interrupted (Ctrl-C)`,
 		ValidArgsFunction: a.suggestLocked,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.installAll(cmd.Context(), args) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.installAll(cmd.Context(), args, scripts) },
 	}
+	cmd.Flags().BoolVar(&scripts, "scripts", false, "let packages run their install scripts where a project's lock says so")
 	a.configFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) installAll(ctx context.Context, names []string) error {
+// refusedLocks is why what is locked of servers of a project may not be installed, of each.
+func (a *app) refusedLocks(ctx context.Context, locked []lockedEntry, named bool) []error {
+	var entries []entry
+	for _, l := range locked {
+		entries = append(entries, l.entry)
+	}
+	faults := a.consents(ctx, entries, named)
+	for i, l := range locked {
+		if faults[i] == nil {
+			faults[i] = a.agreedLock(l.entry, l.locked)
+		}
+	}
+	return faults
+}
+
+func (a *app) installAll(ctx context.Context, names []string, scripts bool) error {
 	locked, failed, err := a.lockedEntries(names)
 	if err != nil {
 		return err
@@ -194,9 +211,15 @@ func (a *app) installAll(ctx context.Context, names []string) error {
 		return err
 	}
 	installed := 0
-	for _, l := range locked {
+	refused := a.refusedLocks(ctx, locked, len(names) > 0)
+	for i, l := range locked {
 		p := l.locked.Package
 		if p == nil {
+			continue
+		}
+		if refused[i] != nil {
+			failed = true
+			a.screen.Printf("junction: %s\n", once(plainText(refused[i])))
 			continue
 		}
 		if err := noteLock(l.definition.Source); err != nil {
@@ -204,6 +227,11 @@ func (a *app) installAll(ctx context.Context, names []string) error {
 		}
 		_, err := store.Open(p)
 		was := "is there"
+		if errors.Is(err, install.ErrNotInstalled) && p.Scripts && !scripts && l.ofProject() { // whose lock others wrote
+			failed = true
+			a.screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.name, shortened(install.LockPath(l.definition.Source)))
+			continue
+		}
 		if errors.Is(err, install.ErrNotInstalled) {
 			was = "is installed"
 			a.screen.Transient("installing " + l.name)

@@ -41,19 +41,35 @@ func (a *app) sandboxShowCommand() *cobra.Command {
 				a.out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.name, shellWord(k.entry.name))
 				return nil
 			}
-			a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where())
-			lines := profileLines(*k.profile)
-			for _, line := range lines {
-				a.out.Printf("  %s\n", line)
-			}
-			if len(lines) == 0 {
-				a.out.Printf("  nothing beyond the system's programs and its own package, and no host\n")
-			}
+			a.showProfile(k, sandbox.Available())
 			return nil
 		},
 	}
 	a.configFlags(cmd.Flags())
 	return cmd
+}
+
+// showProfile shows what a program may do, and what of that does not hold on a system that is like this.
+func (a *app) showProfile(k *keptProfile, state sandbox.State) {
+	weaker := (k.weaker || k.locked != nil) && k.profile.By == "" // a lock is for systems of which some cannot confine: see confine
+	if weaker && len(state.Confined) == 0 {
+		a.out.Printf("%s is not confined on this system, although %s says:\n", k.entry.name, k.where())
+	} else {
+		a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where())
+	}
+	lines := profileLines(*k.profile)
+	if len(lines) == 0 {
+		lines = []string{"nothing beyond the system's programs and its own package, and no host"}
+	}
+	for _, line := range lines {
+		a.out.Printf("  %s\n", line)
+	}
+	if missing := state.Missing(*k.profile); weaker && len(missing) > 0 {
+		a.out.Printf("It starts all the same where this system cannot confine all of that. Missing here:\n")
+		for _, line := range missing {
+			a.out.Printf("  %s\n", plaintext.Line(line, maxReason))
+		}
+	}
 }
 
 // oneKept is the profile of the one server that the command line names.

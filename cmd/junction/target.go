@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
@@ -30,8 +31,9 @@ type target struct {
 	timeout   time.Duration // 0: the default
 	// server is what a configuration says of it; nil where none does.
 	server       *config.Server
-	isInstalled  bool          // what is started is what junction.lock has, and not what server names
-	startTimeout time.Duration // 0: the default
+	isInstalled  bool                  // what is started is what junction.lock has, and not what server names
+	locked       *install.LockedServer // what is locked of it; nil: nothing
+	startTimeout time.Duration         // 0: the default
 }
 
 // target finds the server that a command line means, and returns what else

@@ -30,7 +30,8 @@ is started once, and what it defines is shown with what you approved, before any
 changed. What fails leaves the configuration and the lock as they were.
 
 A server that is named and not locked, or whose entry was changed by hand, is locked as its
-entry says: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION.
+entry says: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION. Its program
+stays confined as it was, and one that was never locked is confined from then on.
 
 Exit codes:
   0    done, or nothing is newer, or the answer was no
@@ -42,6 +43,7 @@ Exit codes:
 	}
 	cmd.Flags().BoolVar(&f.sure, "sure", false, "upgrade although something looks harmful")
 	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
+	cmd.Flags().BoolVar(&f.free, "no-sandbox", false, "let the program of a server that was never locked do what you may")
 	yesFlag(cmd.Flags(), &f.yes)
 	a.configFlags(cmd.Flags())
 	cmd.Flags().DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
@@ -66,11 +68,17 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 		}
 	}
 	failed, seen := false, 0
+	refused := a.refusedUpgrades(ctx, chosen, len(names) > 0)
 	for _, e := range chosen {
 		if e.definition == nil {
 			if len(names) > 0 {
 				return &connectError{fmt.Errorf("server %q ships with junction, and is upgraded with it", e.name)}
 			}
+			continue
+		}
+		if err := refused[e.name]; err != nil {
+			failed = true
+			a.screen.Printf("junction: %s\n", once(plainText(err)))
 			continue
 		}
 		done, err := a.upgradeOne(ctx, e, f, len(names) > 0)
@@ -97,21 +105,51 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 	return nil
 }
 
+// refusedUpgrades is why servers of a project may not be started, by name, before anything that its lock names is asked for or installed. Nobody is
+// asked about one that is neither named nor locked, as that is left as it is.
+func (a *app) refusedUpgrades(ctx context.Context, chosen []entry, named bool) map[string]error {
+	var open []entry
+	for _, e := range chosen {
+		if _, known := a.lockedAnyhow(e.definition); e.definition != nil && (named || known) {
+			open = append(open, e)
+		}
+	}
+	refused := map[string]error{}
+	for i, fault := range a.consents(ctx, open, named) {
+		refused[open[i].name] = fault
+	}
+	return refused
+}
+
+// lastLocked is what is locked of a server and still what its entry says, and what was locked last, before a hand may have edited the entry.
+func (a *app) lastLocked(e entry) (before, last *install.LockedServer, err error) {
+	lock, err := a.locks.of(e.definition.Source)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, mismatch := lock.Find(e.name, e.definition.Words())
+	if last = before; mismatch != nil {
+		last = lock.Servers[e.name]
+	}
+	if last == nil { // nothing of a lock is used
+		return nil, nil, nil
+	}
+	return before, last, a.agreedLock(e, last)
+}
+
 // upgradeOne upgrades one server; done is false where it is not locked and nobody named it.
 func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (done bool, err error) {
 	d := e.definition
-	lock, err := a.locks.of(d.Source)
+	before, last, err := a.lastLocked(e)
 	if err != nil {
 		return true, err
 	}
-	before, mismatch := lock.Find(e.name, d.Words())
-	if before == nil && mismatch == nil && !named {
+	if last == nil && !named {
 		return false, nil
 	}
 	w := &addition{app: a, flags: f, name: e.name, configuration: realPath(d.Source), server: &registry.Server{Name: e.name}, secrets: map[string]string{}}
 	if before != nil {
 		w.server.Name = before.Name
-		w.sandbox = before.Sandbox
 		w.server.Repository = &registry.Repository{URL: before.Source}
 	}
 	if w.before, err = os.ReadFile(w.configuration); err != nil {
@@ -125,6 +163,9 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 		return true, err
 	}
 	w.pkg = &registry.Package{RegistryType: p.Type, Identifier: p.Name, Version: p.Version}
+	if err := w.keepConfined(e, last, len(words)); err != nil {
+		return true, err
+	}
 	store, err := a.locks.store()
 	if err != nil {
 		return true, err
@@ -154,7 +195,7 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 
 // wanted is the package that a server is to be upgraded to, and the words of its entry that stand for it.
 func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (words []string, p install.Package, err error) {
-	if before != nil {
+	if before != nil && before.Package != nil {
 		p = before.Package.Package
 		if slices.Contains([]string{install.NPM, install.PyPI, install.Cargo, install.NuGet}, p.Type) {
 			p.Version = ""
@@ -170,74 +211,6 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	return d.Words()[:n], p, nil
 }
 
-// packageOfWords is the package that a command line starts, and how many words say so; 0 if it starts none.
-func packageOfWords(words []string) (p install.Package, n int) {
-	if len(words) < 2 {
-		return p, 0
-	}
-	switch words[0] {
-	case "npx":
-		p.Type = install.NPM
-	case "uvx":
-		p.Type = install.PyPI
-	case "dnx":
-		p.Type = install.NuGet
-	default:
-		return p, 0
-	}
-	spec, i := "", 1
-	for ; i < len(words) && strings.HasPrefix(words[i], "-"); i++ {
-		name, value, inline := strings.Cut(words[i], "=")
-		switch {
-		case name == "-y" || name == "--yes" || name == "--quiet" || name == "-q":
-			continue
-		case (p.Type == install.NPM && (name == "-p" || name == "--package") || p.Type == install.PyPI && name == "--from") && spec == "":
-			if !inline {
-				if i++; i == len(words) {
-					return p, 0
-				}
-				value = words[i]
-			}
-			spec = value
-		default:
-			return p, 0
-		}
-	}
-	if i == len(words) {
-		return p, 0
-	}
-	if spec == "" {
-		spec = words[i]
-	} else {
-		p.Bin = words[i]
-	}
-	n = i + 1
-	if p.Type == install.NuGet && n < len(words) && words[n] == "--yes" {
-		n++
-	}
-	if strings.ContainsAny(spec, "${:") { // a variable, an address, a tag
-		return p, 0
-	}
-	if p.Name, p.Version = nameAndVersion(spec); p.Version == "latest" {
-		p.Version = ""
-	}
-	if strings.ContainsAny(p.Version, "^~<>*=| ") || strings.ContainsAny(p.Name, "[]<>= ") {
-		return p, 0
-	}
-	return p, n
-}
-
-// nameAndVersion are the parts of NAME==VERSION, or of NAME@VERSION.
-func nameAndVersion(spec string) (name, version string) {
-	if name, version, found := strings.Cut(spec, "=="); found {
-		return name, version
-	}
-	if at := strings.LastIndexByte(spec, '@'); at > 0 {
-		return spec[:at], spec[at+1:]
-	}
-	return spec, ""
-}
-
 // relock locks what a server with a URL defines now.
 func (w *addition) relock(ctx context.Context, d *config.Definition, before *install.LockedServer) error {
 	w.written.URL = d.Words()[0]
@@ -251,7 +224,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
 	w.app.screen.Transient("starting " + w.name)
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.secretOf})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf})
 	w.app.screen.Transient("")
 	if err != nil {
 		return err
@@ -311,6 +284,9 @@ func (w *addition) showChange(before *install.LockedServer) error {
 	}
 	if w.locked != nil && len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 		out.Printf("  install scripts that did not run: %s\n", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason))
+	}
+	if w.locked != nil {
+		out.Printf("  its program may %s\n", plaintext.Line(w.confinement(), 4*maxReason))
 	}
 	for _, note := range w.notes {
 		out.Printf("  %s\n", note)

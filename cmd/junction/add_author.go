@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/registry"
+)
+
+// checkAuthor refuses a variable in what the author of a server says of it. The configuration would fill it with what is the person's, and the
+// rehearsal would send that to the author before anybody agreed.
+func (w *addition) checkAuthor() error {
+	if w.entry != nil && w.pkg != nil { // else the person typed these
+		for _, text := range []string{w.pkg.Identifier, w.pkg.Version} {
+			if err := w.noVariable("the name of its package", text); err != nil {
+				return err
+			}
+		}
+	}
+	if w.remote != nil {
+		if err := w.noVariable("its URL", w.remote.URL); err != nil {
+			return err
+		}
+		if err := w.checkInputs(w.remote.Variables); err != nil {
+			return err
+		}
+		return w.checkVariables("header", w.remote.Headers)
+	}
+	if w.pkg == nil {
+		return nil
+	}
+	for _, a := range w.pkg.PackageArguments {
+		name := argumentName(a)
+		if err := w.noVariable("the name of an argument", a.Name, a.ValueHint); err != nil {
+			return err
+		}
+		if err := w.checkInput("the argument "+name, a.Input); err != nil {
+			return err
+		}
+	}
+	return w.checkVariables("variable", w.pkg.EnvironmentVariables)
+}
+
+func (w *addition) checkVariables(what string, all []registry.Variable) error {
+	for _, v := range all {
+		if err := w.noVariable("the name of a "+what, v.Name); err != nil {
+			return err
+		}
+		if err := w.checkInput("the "+what+" "+v.Name, v.Input); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *addition) checkInputs(inputs map[string]registry.Input) error {
+	for _, name := range sortedInputs(inputs) {
+		if err := w.noVariable("the name of a value", name); err != nil {
+			return err
+		}
+		if err := w.checkInput("the value "+name, inputs[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *addition) checkInput(what string, in registry.Input) error {
+	if err := w.noVariable(what, append([]string{in.Value, in.Default}, in.Choices...)...); err != nil {
+		return err
+	}
+	return w.checkInputs(in.Variables)
+}
+
+func (w *addition) noVariable(what string, texts ...string) error {
+	for _, text := range texts {
+		if strings.Contains(text, "${") {
+			return w.namesVariable(what, text)
+		}
+	}
+	return nil
+}
+
+func (w *addition) namesVariable(what, text string) error {
+	return &connectError{fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))}
+}
+
+// byAuthor notes what the author, and not the person, puts into a header or a variable, so that it is shown before it is agreed to.
+func (w *addition) byAuthor(what string, n need, value string, given map[string]string) {
+	if _, is := given[n.name]; n.input.Value != "" || !is && n.input.Default != "" && !n.input.IsSecret {
+		w.fixed = append(w.fixed, what+" "+n.name+" = "+value)
+	}
+}
+
+var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`) })
+
+var ownSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{secret:[A-Za-z0-9_.-]+\}`) })
+
+// template fills {name} in a text of the author with the values of its variables. The pieces together must not be a variable either, as "$" and
+// "{TOKEN}" would be; only a reference to a secret that is kept for this server is one.
+func (w *addition) template(ctx context.Context, text string, variables map[string]registry.Input, given map[string]string) (string, error) {
+	var filled, bare strings.Builder // bare has no such references
+	end := 0
+	for _, at := range placeholder().FindAllStringSubmatchIndex(text, -1) {
+		name := text[at[2]:at[3]]
+		in, known := variables[name]
+		if !known {
+			continue
+		}
+		value, _, err := w.value(ctx, need{name, in}, given)
+		if err != nil {
+			return "", err
+		}
+		if value == "" {
+			value = in.Default
+		}
+		filled.WriteString(text[end:at[0]] + value)
+		// What is left in a value is ours: checkAuthor has seen the author's, and what a person types with a variable in it is kept as a secret.
+		bare.WriteString(text[end:at[0]] + ownSecret().ReplaceAllLiteralString(value, "{"))
+		end = at[1]
+	}
+	filled.WriteString(text[end:])
+	bare.WriteString(text[end:])
+	if strings.Contains(bare.String(), "${") {
+		return "", w.namesVariable("a text", filled.String())
+	}
+	return filled.String(), nil
+}

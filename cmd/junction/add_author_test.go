@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/registry"
+)
+
+// filled is what add makes of what an author says of a server, and the error.
+func filled(t *testing.T, server *registry.Server, set ...string) (*addition, error) {
+	t.Helper()
+	var stderr safeBuffer
+	a := &app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)}
+	t.Cleanup(func() { _ = a.closeAll() })
+	w := &addition{app: a, name: "tracker", server: server, entry: &registry.Entry{Server: server}, secrets: map[string]string{}, flags: addFlags{yes: true, set: set}}
+	if len(server.Remotes) > 0 {
+		w.remote = &server.Remotes[0]
+	} else {
+		w.pkg = &server.Packages[0]
+		w.locked = &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}}
+	}
+	return w, w.fill(t.Context())
+}
+
+func TestAnAuthorCannotNameThePersonsVariables(t *testing.T) {
+	alone(t)
+	const steal = "${GITHUB_TOKEN}"
+	at := func(r registry.Remote) *registry.Server { return &registry.Server{Remotes: []registry.Remote{r}} }
+	of := func(p registry.Package) *registry.Server { return &registry.Server{Packages: []registry.Package{p}} }
+	header := func(v registry.Variable) *registry.Server {
+		return at(registry.Remote{URL: "https://example.com", Headers: []registry.Variable{v}})
+	}
+	variable := func(v registry.Variable) *registry.Server {
+		return of(registry.Package{EnvironmentVariables: []registry.Variable{v}})
+	}
+	argument := func(a registry.Argument) *registry.Server {
+		return of(registry.Package{PackageArguments: []registry.Argument{a}})
+	}
+	required := registry.Input{IsRequired: true}
+	with := func(value, name string, in registry.Input) registry.Input {
+		return registry.Input{Value: value, Variables: map[string]registry.Input{name: in}}
+	}
+	for why, server := range map[string]*registry.Server{
+		"a URL":                      at(registry.Remote{URL: "https://example.com/" + steal}),
+		"a variable of a URL":        at(registry.Remote{URL: "https://example.com/{x}", Variables: map[string]registry.Input{"x": {Default: steal}}}),
+		"a fixed header":             header(registry.Variable{Name: "X", Input: registry.Input{Value: "Bearer ${secret:github}"}}),
+		"the name of a header":       header(registry.Variable{Name: "X-" + steal, Input: registry.Input{Value: "x"}}),
+		"a default":                  header(registry.Variable{Name: "X", Input: registry.Input{IsRequired: true, Default: steal}}),
+		"a choice":                   header(registry.Variable{Name: "X", Input: registry.Input{IsRequired: true, Choices: []string{"a", steal}}}),
+		"a fixed variable":           variable(registry.Variable{Name: "X", Input: registry.Input{Value: steal}}),
+		"the name of a variable":     variable(registry.Variable{Name: steal, Input: registry.Input{Value: "x"}}),
+		"a default in a variable":    variable(registry.Variable{Name: "X", Input: with("{y}", "y", registry.Input{Default: steal})}),
+		"a fixed argument":           argument(registry.Argument{Type: "positional", Input: registry.Input{Value: steal}}),
+		"the name of an argument":    argument(registry.Argument{Type: "named", Name: "--x=" + steal, Input: registry.Input{Value: "x"}}),
+		"the name of a package":      of(registry.Package{Identifier: "https://example.com/" + steal + ".mcpb"}),
+		"pieces":                     header(registry.Variable{Name: "X", Input: with("{dollar}{GITHUB_TOKEN}", "dollar", registry.Input{Default: "$"})}),
+		"a brace that is a variable": header(registry.Variable{Name: "X", Input: with("${x}", "x", required)}),
+		"a brace behind a dollar":    header(registry.Variable{Name: "X", Input: with("${{x}}", "x", registry.Input{Default: "GITHUB_TOKEN"})}),
+		"a brace among pieces":       header(registry.Variable{Name: "X", Input: with("${open}GITHUB_TOKEN}", "open", registry.Input{Default: "{"})}),
+		"a dollar behind a secret": header(registry.Variable{Name: "X", Input: registry.Input{Value: "{y}{GITHUB_TOKEN}", Variables: map[string]registry.Input{
+			"y": with("{token}$", "token", registry.Input{IsRequired: true, IsSecret: true, Default: "t0p"})}}}),
+	} {
+		w, err := filled(t, server)
+		if err == nil || !strings.Contains(err.Error(), "name a variable or a secret of yours") {
+			t.Errorf("%s: the error is %v, written is %+v", why, err, w.written)
+		}
+	}
+}
+
+func TestWhatAnAuthorSetsIsShown(t *testing.T) {
+	w, err := filled(t, &registry.Server{Packages: []registry.Package{{EnvironmentVariables: []registry.Variable{
+		{Name: "NODE_OPTIONS", Input: registry.Input{Value: "--require=./x.js"}},
+		{Name: "LEVEL", Input: registry.Input{IsRequired: true, Default: "low"}},
+		{Name: "MINE", Input: registry.Input{IsRequired: true, Default: "theirs"}},
+	}}}}, "MINE=7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(w.fixed, "\n"); got != "the variable NODE_OPTIONS = --require=./x.js\nthe variable LEVEL = low" {
+		t.Errorf("shown is %s", got)
+	}
+	w.dry = &dryRun{}
+	var stdout safeBuffer
+	w.app.out, w.locked = terminal.NewScreen(&stdout), nil
+	w.show()
+	if !strings.Contains(stdout.String(), "the variable NODE_OPTIONS = --require=./x.js") {
+		t.Errorf("the review is %s", stdout.String())
+	}
+}

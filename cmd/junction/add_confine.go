@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// confine chooses what the program may do.
+func (w *addition) confine() error {
+	if w.locked == nil {
+		return nil
+	}
+	if w.flags.free {
+		if w.flags.allowed.Hosts != nil || w.flags.allowed.Read != nil || w.flags.allowed.Write != nil {
+			return usagef("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
+		}
+		return nil
+	}
+	if w.locked.Type == install.OCI { // the engine confines it
+		return nil
+	}
+	p := w.flags.allowed
+	for _, list := range []*[]string{&p.Read, &p.Write} {
+		*list = slices.Clone(*list)
+		for i, path := range *list {
+			(*list)[i] = profilePath(path)
+		}
+	}
+	for _, folder := range w.folders() {
+		p.Write = append(p.Write, profilePath(folder))
+	}
+	if err := p.Check(); err != nil {
+		return usagef("what the program may do: %w", err)
+	}
+	w.sandbox = &p
+	return nil
+}
+
+// folders are those that the arguments of the server name.
+func (w *addition) folders() (all []string) {
+	return foldersIn(w.written.Args[min(len(w.words())-1, len(w.written.Args)):])
+}
+
+func foldersIn(args []string) (all []string) {
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err == nil && info.IsDir() {
+			all = append(all, absolute(arg))
+		}
+	}
+	return all
+}
+
+// keepConfined chooses what the program of an entry may do that is about to be locked: what the lock says of that server, although a hand may
+// have edited the entry since. What was never locked is confined, as what is added is.
+func (w *addition) keepConfined(e entry, before *install.LockedServer, words int) (err error) {
+	if e.confined != nil {
+		if w.held, err = e.confined(); err != nil {
+			return fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)
+		}
+	}
+	if before != nil && before.Package != nil && before.Package.Type == install.OCI && w.pkg.RegistryType != install.OCI {
+		before = nil // its engine confined it
+	}
+	if before != nil && (before.Package != nil || before.Sandbox != nil) {
+		if w.flags.free {
+			return usagef("--no-sandbox is for a server that is locked for the first time, and %q was locked before", w.name)
+		}
+		w.sandbox = before.Sandbox
+		return nil
+	}
+	if w.flags.free {
+		return nil
+	}
+	w.sandbox = &sandbox.Profile{}
+	all := e.definition.Words()
+	for _, folder := range foldersIn(all[min(words, len(all)):]) {
+		w.sandbox.Write = append(w.sandbox.Write, profilePath(folder))
+	}
+	return nil
+}
+
+// confineRehearsal confines a program that is looked at as [app.confine] does one that is used: by the settings first.
+func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun, refused *notAllowed) error {
+	o := sandbox.Options{Weaker: true, Refused: refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
+	if r.program != nil {
+		o.Package = []string{r.program.Dir}
+	}
+	switch {
+	case r.held != nil:
+		o.Weaker = r.held.Weaker
+		if err := a.confineTo(c, r.name, sandboxProfile(r.held), o); err != nil {
+			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", r.name, r.name, err)}
+		}
+	case r.sandbox != nil:
+		if err := a.confineTo(c, r.name, *r.sandbox, o); err != nil {
+			return &connectError{fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)}
+		}
+	}
+	return nil
+}
+
+// confinement is what its program may do.
+func (w *addition) confinement() string {
+	p := w.sandbox
+	if w.held != nil {
+		held := sandboxProfile(w.held)
+		p = &held
+	}
+	switch {
+	case p == nil && w.locked.Type == install.OCI:
+		return "do what its container may"
+	case p == nil:
+		return "do what you may: it is not confined"
+	}
+	words := []string{"read the system and its own package"}
+	for _, list := range []struct {
+		what   string
+		values []string
+	}{{"read", p.Read}, {"write", p.Write}} {
+		if len(list.values) > 0 {
+			words = append(words, list.what+" "+strings.Join(list.values, ", "))
+		}
+	}
+	if len(p.Env) > 0 {
+		words = append(words, "get your variables "+strings.Join(p.Env, ", "))
+	}
+	if len(p.Hosts) > 0 {
+		words = append(words, "reach "+strings.Join(p.Hosts, ", "))
+	} else {
+		words = append(words, "reach no host; junction sandbox learn "+shellWord(w.name)+" finds out what it needs")
+	}
+	if p.By != "" {
+		words = append(words, "run in a container of "+p.By+" "+p.Image)
+	}
+	if w.held != nil {
+		words = append(words, "as your settings say")
+	}
+	if missing := w.dry.unconfined; len(missing) > 0 {
+		words = append(words, "but this system cannot confine all of that: "+strings.Join(missing, ", "))
+	}
+	return strings.Join(words, "; ")
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
+	bare := sandbox.State{Confined: []string{"files"}, Unconfined: map[string]string{"network by host names": "no namespaces", "other processes": "can be read", "processor time": "no group"}}
+	none := sandbox.State{Unconfined: map[string]string{"files": "no sandbox"}}
+	locked := &install.LockedServer{}
+	for _, test := range []struct {
+		why, want, without string
+		k                  keptProfile
+		state              sandbox.State
+	}{
+		{"a lock", "Missing here:\n  other processes: can be read\n", "processor time", keptProfile{locked: locked}, bare},
+		{"a lock with hosts", "  network by host names: no namespaces\n", "processor time", keptProfile{locked: locked, profile: &sandbox.Profile{Hosts: []string{"a.org"}}}, bare},
+		{"settings that allow it", "Missing here:\n", "processor time", keptProfile{weaker: true}, bare},
+		{"a system without a sandbox", "echo is not confined on this system, although ", "is confined, by", keptProfile{locked: locked}, none},
+		{"a lock where nothing is missing", "echo is confined, by ", "Missing", keptProfile{locked: locked}, sandbox.State{Confined: []string{"files"}}},
+		{"settings that start nothing weaker", "echo is confined, by ", "Missing", keptProfile{}, bare},
+	} {
+		var stdout safeBuffer
+		a := &app{out: terminal.NewScreen(&stdout)}
+		test.k.entry.name = "echo"
+		if test.k.profile == nil {
+			test.k.profile = &sandbox.Profile{}
+		}
+		a.showProfile(&test.k, test.state)
+		if got := stdout.String(); !strings.Contains(got, test.want) || strings.Contains(got, test.without) {
+			t.Errorf("%s: shown is %s", test.why, got)
+		}
+	}
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/install"
+)
+
+// editFile writes another text into the configuration or its lock.
+func editFile(t *testing.T, name, old, now string) {
+	t.Helper()
+	path := filepath.Join("junction", name)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), old, now)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, exitOK, "+ host", "")
+	editFile(t, "mcp.json", "@1.0.0", "@2.0.0")
+	s.runs(t, "", "upgrade", "echo", "--yes", "--no-sandbox").expect(t, exitUsage, "", "was locked before")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "its program may read the system and its own package; reach api.example.com", "")
+	s.runs(t, "", "sandbox", "show", "echo").expect(t, exitOK, "echo is confined", "")
+	if _, lock := pair(t); !strings.Contains(lock, `"api.example.com"`) {
+		t.Errorf("the lock has another profile: %s", lock)
+	}
+}
+
+func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
+	folder := t.TempDir()
+	for _, test := range []struct{ flag, want string }{{"--yes", "files is confined"}, {"--no-sandbox", "files is not confined"}} {
+		write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@x/files@1.0.0", "--root", ` + quoteJSON(folder) + `]}}}`})
+		_ = os.Remove(filepath.Join("junction", install.LockName))
+		s.runs(t, "", "upgrade", "files", "--yes", test.flag).expect(t, exitOK, "files is locked", "")
+		s.runs(t, "", "sandbox", "show", "files").expect(t, exitOK, test.want, "")
+	}
+}
+
+func TestARehearsalIsConfinedAsTheSettingsSay(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
+	folder := t.TempDir()
+	config := func(profile string) {
+		write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {}, "junction": {"servers": {"files": {"sandbox": {` + profile + `}}}}}`})
+	}
+	config("")
+	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, exitConnection, "", "does not start")
+	config(`"read": [` + quoteJSON(folder) + `]`)
+	s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", "--root", folder).expect(t, exitOK, "as your settings say", "")
+}
