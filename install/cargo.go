@@ -165,7 +165,7 @@ func (k cargo) install(ctx context.Context, l *Locked, dir string) error {
 	if !crateVersion.MatchString(l.Version) {
 		return errors.New("has no exact version in the lock")
 	}
-	// Cargo is told of no other one, so whatever it asks would stand for the one that the lock names.
+	// Cargo learns of no other one, so whatever it asks would stand for the one that the lock names.
 	if l.Registry != "" && !strings.HasPrefix(l.Registry, "sparse+") {
 		return fmt.Errorf("has the registry %s in the lock, which is not an index (sparse+https://…)", shown(l.Registry))
 	}

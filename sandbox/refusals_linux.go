@@ -11,7 +11,7 @@ const (
 	refusalsTime       = time.Second // until those that wait when it ends are dropped, too
 )
 
-// refusals returns what passes each refusal on once, and what ends that. It never waits for whoever is told, which may write to a screen that
+// refusals returns what passes each refusal on once, and what ends that. It never waits for whoever is notified, which may write to a screen that
 // is full: the program's network would stand still meanwhile, and its end would be waited for.
 func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 	if s.o.Refused == nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestWhoIsToldOfRefusalsAndWaitsHoldsNothingUp(t *testing.T) {
+func TestWhoIsNotifiedOfRefusalsAndWaitsHoldsNothingUp(t *testing.T) {
 	home := homeWithSecret(t)
 	blocked := make(chan struct{})
 	defer close(blocked)
@@ -36,10 +36,10 @@ func TestWhoIsToldOfRefusalsAndWaitsHoldsNothingUp(t *testing.T) {
 }
 
 func TestRefusalsThatAreTooManyAreDroppedAndNamedLater(t *testing.T) {
-	next, told := make(chan struct{}), make(chan string, maxRefusals)
+	next, reported := make(chan struct{}), make(chan string, maxRefusals)
 	s := &Sandbox{o: Options{Refused: func(r Refusal) {
 		<-next
-		told <- r.What
+		reported <- r.What
 	}}}
 	refuse, end := s.refusals()
 	for range 2 {
@@ -48,16 +48,16 @@ func TestRefusalsThatAreTooManyAreDroppedAndNamedLater(t *testing.T) {
 		}
 	}
 	close(next)
-	for len(told) < maxWaitingRefusals {
+	for len(reported) < maxWaitingRefusals {
 		time.Sleep(time.Millisecond)
 	}
 	refuse(Refusal{What: fmt.Sprint(2*maxWaitingRefusals - 1)})
 	refuse(Refusal{What: "0"})
 	end()
 	end()
-	close(told)
+	close(reported)
 	seen := map[string]bool{}
-	for what := range told {
+	for what := range reported {
 		if seen[what] {
 			t.Errorf("%s is named twice", what)
 		}
