@@ -226,10 +226,11 @@ func (j Journal) clean() error {
 		return err
 	}
 	defer unlock()
-	folders, err := filepath.Glob(filepath.Join(j.Folder, "*", ownerFile))
-	for _, owner := range folders {
-		if _, missing := os.Stat(filepath.Join(filepath.Dir(owner), recordFile)); errors.Is(missing, fs.ErrNotExist) {
-			err = errors.Join(err, os.RemoveAll(filepath.Dir(owner)))
+	folders, err := os.ReadDir(j.Folder)
+	for _, folder := range folders {
+		path := filepath.Join(j.Folder, folder.Name())
+		if _, missing := os.Stat(filepath.Join(path, recordFile)); folder.IsDir() && errors.Is(missing, fs.ErrNotExist) {
+			err = errors.Join(err, os.RemoveAll(path))
 		}
 	}
 	return err
