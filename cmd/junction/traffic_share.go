@@ -110,7 +110,8 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 					showTraffic(ctx, log, conn, came)
 				})
 			default:
-				_ = conn.SetWriteDeadline(time.Now().Add(acceptPause))
+				_ = conn.SetDeadline(time.Now().Add(acceptPause))
+				_, _ = conn.Read(make([]byte, 1)) // what is left unread resets the connection, and what is written is lost
 				_, _ = conn.Write([]byte(tooManyWatch))
 				conn.Close()
 			}
