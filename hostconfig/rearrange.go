@@ -101,7 +101,7 @@ func (e *editor) moveMembers(m move) error {
 	var put []newMember
 	indent := e.indentOf(in)
 	for _, p := range m.put {
-		n := newMember{name: p.name, value: p.value, raw: p.raw}
+		n := newMember(p)
 		if n.raw == "" && e.spread(in) {
 			n.raw = e.pretty(p.value, indent)
 		}

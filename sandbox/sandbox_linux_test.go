@@ -24,6 +24,8 @@ func TestMain(m *testing.M) {
 }
 
 // run runs a command confined, and returns what it wrote, how it ended, and what it was refused.
+//
+//lint:ignore ST1008 what is looked at first comes first
 func run(t *testing.T, p Profile, o Options, name string, args ...string) (output string, status error, refused []string) {
 	t.Helper()
 	var mu sync.Mutex

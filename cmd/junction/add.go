@@ -118,10 +118,9 @@ type addition struct {
 	secrets map[string]string // to be kept, by name
 	sandbox *sandbox.Profile  // nil: it is not confined
 	held    *settings.Sandbox // what the person's settings say of its name, which comes first; nil: nothing
-	asked   int
-	doubts  []string // why it may be another one than is meant
-	notes   []string // what else should be known
-	fixed   []string // what the author sets in headers and variables
+	doubts  []string          // why it may be another one than is meant
+	notes   []string          // what else should be known
+	fixed   []string          // what the author sets in headers and variables
 
 	dry *dryRun
 }

@@ -176,6 +176,8 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 }
 
 // asked runs an import at which a person types.
+//
+//lint:ignore ST1008 what is looked at first comes first
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
 	var out, screen safeBuffer

@@ -202,7 +202,7 @@ func (w *watched) join(paths []string) {
 		}
 		w.seen[path] = true
 		_ = conn.SetDeadline(time.Now().Add(statusTime))
-		_, _ = conn.Write([]byte{w.wants}) // whoever cannot be asked does not answer either
+		_, _ = conn.Write([]byte{w.wants})                                           // whoever cannot be asked does not answer either
 		if _, err := io.ReadFull(conn, make([]byte, len(watchBegins))); err != nil { // it ends, or is no junction of this version
 			conn.Close()
 			continue
