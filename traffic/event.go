@@ -152,30 +152,14 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 }
 
 // read says what the message is. Where it answers a request, that one is known.
-func (e *Event) read(m *jsonrpc.Message, answered *request) {
-	e.ID = json.RawMessage(m.ID)
-	switch m.Kind {
-	case jsonrpc.Request, jsonrpc.Notification:
-		if e.Kind, e.Method = Request, m.Method; m.Kind == jsonrpc.Notification {
-			e.Kind = Notification
+func (e *Event) read(h *head, answered *request) {
+	e.Kind, e.ID = h.kind, h.id
+	if h.kind == Request || h.kind == Notification {
+		e.Method, e.Name = string(h.method), h.name
+		if e.Client == "" {
+			e.Client = h.client
 		}
-		for _, member := range [...]string{"name", "uri"} {
-			if name, is := jsonrpc.Unquote(m.Members.Get(member)); is {
-				e.Name = name
-				break
-			}
-		}
-		if info := m.Members.Get("clientInfo"); info != nil && e.Client == "" { // of initialize
-			name, _ := jsonrpc.Unquote(jsonrpc.Get(info, "name"))
-			version, _ := jsonrpc.Unquote(jsonrpc.Get(info, "version"))
-			e.Client = name + "/" + version
-		}
-		return
-	}
-	if e.Kind = Response; m.Error != nil {
-		e.Kind = Error
-	}
-	if answered != nil && answered.id == m.ID {
+	} else if answered != nil && answered.id == string(h.id) {
 		e.answers(answered)
 	}
 }

@@ -1,7 +1,6 @@
 package traffic
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -23,6 +21,7 @@ type Log struct {
 	watching atomic.Int32
 	noting   atomic.Int32                                 // of these, those who see notes
 	also     atomic.Pointer[func(*Event) json.RawMessage] // hides more
+	buffers  sync.Pool                                    // of *[]byte, for notes
 
 	mu       sync.RWMutex
 	watchers []*watcher
@@ -38,7 +37,7 @@ func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, s
 // than names and looks tell. It is called while somebody watches, by those who do, and must not change the event.
 func (l *Log) Hide(hide func(*Event) json.RawMessage) { l.also.Store(&hide) }
 
-// add gives an event to all who watch, and waits for none of them.
+// add gives an event to all who watch, and waits for none of them. They keep nothing of it.
 func (l *Log) add(e *Event) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -58,7 +57,7 @@ type request struct {
 	context.Context
 	call         uint64
 	hop          *hop
-	id           jsonrpc.ID
+	id           string // as it is in messages
 	method, name string
 	client       string
 	began        time.Time
@@ -80,15 +79,18 @@ func (h *hop) Watching() bool { return h.log.watching.Load() > 0 }
 // Passes implements [mcp.Wire].
 func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	e := &Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Transport: m.Transport, Size: len(m.Message)}
-	if c := m.Client; c != nil {
-		e.Client = c.Name + "/" + c.Version
-	}
 	of, _ := ctx.Value(requestKey{}).(*request)
 	if of == nil {
 		of, _ = mcp.NoterOf(ctx).(*request) // of a call that began in this process
 	}
 	if of != nil {
 		e.Call = of.call
+	}
+	switch {
+	case of != nil && of.hop == h:
+		e.Client = of.client
+	case m.Client != nil:
+		e.Client = m.Client.Name + "/" + m.Client.Version
 	}
 	if m.Err != nil {
 		if e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault)); of != nil && of.hop == h {
@@ -97,10 +99,10 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 		h.log.add(e)
 		return ctx
 	}
-	e.Message = bytes.Clone(m.Message)
-	parsed, fault := jsonrpc.Parse(e.Message, jsonrpc.Limits{})
-	if fault != nil { // the peer hears of it
-		e.Kind, e.Fault, e.Message = Failure, fault.Message, nil
+	e.Message = m.Message
+	head := headOf(m.Message)
+	if head.kind == "" {
+		e.Kind, e.Fault, e.Message = Failure, "this is no message of JSON-RPC", nil
 		h.log.add(e)
 		return ctx
 	}
@@ -108,11 +110,11 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	if of != nil && of.hop != h {
 		answered = nil
 	}
-	switch e.read(&parsed, answered); {
+	switch e.read(&head, answered); {
 	case e.Kind == Request && m.ToServer:
-		r := &request{Context: ctx, call: e.Call, hop: h, id: parsed.ID, method: e.Method, name: e.Name, client: e.Client, began: e.Time}
+		r := &request{Context: ctx, call: e.Call, hop: h, id: string(head.id), method: e.Method, name: e.Name, client: e.Client, began: e.Time}
 		if h.name == Client {
-			r.call = h.log.rounds.call(&parsed)
+			r.call = h.log.rounds.call(head.state)
 			if r.call == 0 {
 				r.call = h.log.calls.Add(1)
 			}
@@ -122,7 +124,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 			ctx = mcp.WithNoter(r, r)
 		}
 	case e.Kind == Response && h.name == Client && !m.ToServer && e.Call > 0:
-		h.log.rounds.add(&parsed, e.Call)
+		h.log.rounds.add(head.result, e.Call)
 	}
 	h.log.add(e)
 	return ctx

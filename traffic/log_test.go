@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -497,24 +496,18 @@ func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
 // What is remembered of rounds has a limit, and what a client makes up leads nowhere.
 func TestRoundsAreForgotten(t *testing.T) {
 	var r rounds
-	parse := func(format string, args ...any) *jsonrpc.Message {
-		m, fault := jsonrpc.Parse(fmt.Appendf(nil, format, args...), jsonrpc.Limits{})
-		if fault != nil {
-			t.Fatal(fault)
-		}
-		return &m
-	}
 	request := func(n int) uint64 {
-		return r.call(parse(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"requestState":"s%d"}}`, n))
+		head := headOf(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"m","params":{"requestState":"s%d"}}`, n))
+		return r.call(head.state)
 	}
 	if got := request(1); got != 0 {
 		t.Errorf("call %d", got)
 	}
 	for n := 1; n <= maxRounds+1; n++ {
-		r.add(parse(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s%d"}}`, n), uint64(n))
+		r.add(fmt.Appendf(nil, `{"resultType":"input_required","requestState":"s%d"}`, n), uint64(n))
 	}
-	r.add(parse(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}`), 7)
-	r.add(parse(`{"jsonrpc":"2.0","id":1,"result":{"requestState":"s0"}}`), 7)
+	r.add([]byte(`{"resultType":"input_required"}`), 7)
+	r.add([]byte(`{"requestState":"s0"}`), 7)
 	for n, want := range map[int]uint64{0: 0, 1: 0, 2: 2, maxRounds + 1: maxRounds + 1, maxRounds + 2: 0} {
 		if got := request(n); got != want {
 			t.Errorf("the state of call %d is that of call %d", n, got)

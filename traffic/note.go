@@ -17,18 +17,31 @@ func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	return &request{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, method: method, name: name, client: client, began: time.Now()}
 }
 
+// appender is what becomes JSON faster than encoding/json makes it.
+type appender interface {
+	AppendJSON(dst []byte) ([]byte, error)
+}
+
 // Note implements [mcp.Noter]: it shows what is said of a request, as an event that belongs to the same call.
 func (r *request) Note(kind string, note any) {
-	if r.hop.log.noting.Load() == 0 {
+	log := r.hop.log
+	if log.noting.Load() == 0 {
 		return
 	}
-	text, is := note.(jsonrpc.Encoded)
-	if !is {
-		var err error
-		if text, err = json.Marshal(note); err != nil {
-			text = jsonrpc.AppendString(nil, err.Error())
-		}
+	buffer, _ := log.buffers.Get().(*[]byte)
+	if buffer == nil {
+		buffer = new([]byte)
 	}
-	r.hop.log.add(&Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Client: r.client, Call: r.call,
-		ID: json.RawMessage(r.id), Method: r.method, Name: r.name, Size: len(text), Message: json.RawMessage(text)})
+	defer log.buffers.Put(buffer)
+	var err error
+	if a, is := note.(appender); is {
+		*buffer, err = a.AppendJSON((*buffer)[:0])
+	} else {
+		*buffer, err = json.Marshal(note)
+	}
+	if err != nil {
+		*buffer = jsonrpc.AppendString((*buffer)[:0], err.Error())
+	}
+	log.add(&Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Client: r.client, Call: r.call,
+		ID: json.RawMessage(r.id), Method: r.method, Name: r.name, Size: len(*buffer), Message: *buffer})
 }

@@ -24,13 +24,20 @@ const (
 	maxBatchBytes = 256 << 10 // of them, but for a larger one
 )
 
+// What waits is copied into pieces that hold many, and the newest of them is used again when nothing waits. They grow from
+// the first of these sizes to the second.
+const (
+	fewEvents, manyEvents = 16, 1_024
+	fewBytes, manyBytes   = 8 << 10, 256 << 10
+)
+
 // Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
 // shown, or show returns an error, which Watch returns. An event belongs to show.
 func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 	return l.Join(true)(ctx, func(events []*Event) error {
 		for _, e := range events {
 			one := *e
-			one.Message = bytes.Clone(e.Message)
+			one.ID, one.Message = bytes.Clone(e.ID), bytes.Clone(e.Message)
 			if err := show(&one); err != nil {
 				return err
 			}
@@ -78,7 +85,10 @@ type watcher struct {
 	first  int      // the oldest one
 	count  int
 	bytes  int64
-	missed int // since the newest one
+	missed int     // since the newest one
+	slab   []Event // of it, used are those that wait or did
+	used   int
+	texts  []byte // behind what is in it are the next messages
 
 	batch []*Event // being shown
 	shown []Event  // what batch has
@@ -103,13 +113,39 @@ func (w *watcher) add(e *Event) {
 	if w.missed > 0 {
 		w.push(w.dropped(e.Time), 0)
 	}
-	w.push(e, size)
+	w.push(w.keep(e), size)
 	if w.count == places {
 		signal(w.ready)
 	}
 	if w.count > maxWaiting/2 || w.bytes > maxWaitingBytes/2 {
 		signal(w.full)
 	}
+}
+
+// keep returns a copy of an event that has nothing of it; mu is held.
+func (w *watcher) keep(e *Event) *Event {
+	if w.used == len(w.slab) {
+		w.slab, w.used = make([]Event, min(max(fewEvents, 2*len(w.slab)), manyEvents)), 0
+	}
+	kept := &w.slab[w.used]
+	w.used++
+	*kept = *e
+	kept.Message, kept.ID = w.copied(e.Message), w.copied(e.ID)
+	return kept
+}
+
+func (w *watcher) copied(text []byte) []byte {
+	switch {
+	case len(text) == 0:
+		return nil
+	case len(text) > fewBytes/4:
+		return bytes.Clone(text)
+	case len(text) > cap(w.texts)-len(w.texts):
+		w.texts = make([]byte, 0, min(max(fewBytes, 2*cap(w.texts)), manyBytes))
+	}
+	at := len(w.texts)
+	w.texts = append(w.texts, text...)
+	return w.texts[at:len(w.texts):len(w.texts)]
 }
 
 func signal(c chan<- struct{}) {
@@ -211,8 +247,12 @@ func (w *watcher) release() {
 		w.first = (w.first + 1) % len(w.events)
 		w.count--
 	}
+	clear(w.shown)
 	if w.count+w.missed > 0 {
 		signal(w.ready)
 	}
-	clear(w.shown)
+	if w.count == 0 {
+		clear(w.slab[:w.used])
+		w.used, w.texts = 0, w.texts[:0]
+	}
 }

@@ -8,6 +8,8 @@ type callOf struct {
 	call uint64
 }
 
+const usualMessages = 8 // of a call over HTTP: with one server, a request and a response on each hop, and the headers of each
+
 // A call is what the index has of one call: what all its messages share, though few of them say it.
 type call struct {
 	client   textID
@@ -20,7 +22,7 @@ func (r *Ring) join(e *entry) {
 	key := callOf{e.pid, e.call}
 	c := r.calls[key]
 	if c == nil {
-		c = &call{}
+		c = &call{messages: make([]uint64, 0, usualMessages)}
 		r.calls[key] = c
 	}
 	switch {

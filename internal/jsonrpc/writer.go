@@ -24,12 +24,6 @@ type Writer struct {
 	array uint64 // bit i: the one at depth i is an array
 }
 
-// Encoded is valid JSON, such as a Writer made, that need not be looked through again.
-type Encoded []byte
-
-// MarshalJSON implements [json.Marshaler].
-func (e Encoded) MarshalJSON() ([]byte, error) { return e, nil }
-
 // NewObject opens an object at the end of dst, which may be nil.
 func NewObject(dst []byte) Writer {
 	return Writer{buf: append(dst, '{')}

@@ -23,8 +23,13 @@ func scan[T string | []byte](text T, raw bool) (found int) {
 			return found | suspect
 		}
 		begins = false
+		for classes[c] == letter {
+			if i++; i == len(text) {
+				return found | suspectIf(at && slashes)
+			}
+			c = text[i]
+		}
 		switch classes[c] {
-		case letter:
 		case space:
 			begins, word = true, i+1
 		case control:
@@ -64,10 +69,14 @@ func scan[T string | []byte](text T, raw bool) (found int) {
 			begins, word = true, -1
 		}
 	}
-	if at && slashes {
-		found |= suspect
+	return found | suspectIf(at && slashes)
+}
+
+func suspectIf(is bool) int {
+	if is {
+		return suspect
 	}
-	return found
+	return 0
 }
 
 // keeps reports whether what stands between the quotes of a string of JSON is to be shown as it is.

@@ -14,29 +14,48 @@ import (
 const noteKind = "http"
 
 // NoteRequest tells who watches a request which headers carry it.
-func NoteRequest(n mcp.Noter, r *http.Request) {
+func NoteRequest(n mcp.Noter, r *http.Request) { n.Note(noteKind, requestNote{r}) }
+
+// NoteResponse tells who watches a request with which headers the response begins.
+func NoteResponse(n mcp.Noter, status int, header http.Header) {
+	n.Note(noteKind, responseNote{status, header})
+}
+
+type requestNote struct{ *http.Request }
+
+// AppendJSON appends the note.
+func (r requestNote) AppendJSON(dst []byte) ([]byte, error) {
 	u := *r.URL
 	if u.Host == "" { // as a server sees it
 		if u.Scheme, u.Host = "http", r.Host; r.TLS != nil {
 			u.Scheme = "https"
 		}
 	}
-	w := jsonrpc.NewObject(make([]byte, 0, usualNote))
+	w := jsonrpc.NewObject(dst)
 	w.String("method", r.Method)
 	w.String("url", nameOf(&u))
 	writeShown(&w, r.Header)
-	n.Note(noteKind, jsonrpc.Encoded(w.Bytes()))
+	return w.Bytes(), nil
 }
 
-// NoteResponse tells who watches a request with which headers the response begins.
-func NoteResponse(n mcp.Noter, status int, header http.Header) {
-	w := jsonrpc.NewObject(make([]byte, 0, usualNote))
-	w.Int("status", int64(status))
-	writeShown(&w, header)
-	n.Note(noteKind, jsonrpc.Encoded(w.Bytes()))
+// MarshalJSON implements [json.Marshaler].
+func (r requestNote) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
+
+type responseNote struct {
+	status int
+	header http.Header
 }
 
-const usualNote = 512 // bytes
+// AppendJSON appends the note.
+func (r responseNote) AppendJSON(dst []byte) ([]byte, error) {
+	w := jsonrpc.NewObject(dst)
+	w.Int("status", int64(r.status))
+	writeShown(&w, r.header)
+	return w.Bytes(), nil
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (r responseNote) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
 
 // writeShown writes headers without what could be a secret: of those that are not known to have none, the names only.
 func writeShown(w *jsonrpc.Writer, header http.Header) {

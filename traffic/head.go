@@ -1,0 +1,59 @@
+package traffic
+
+import "github.com/junction-mcp/junction/internal/jsonrpc"
+
+// A head is what a message says of itself, in parts of it.
+type head struct {
+	kind       string // empty if it is no message
+	id, method []byte
+	name       string // of a tool or prompt, or a URI
+	client     string // of initialize
+	state      []byte // that a request brings back
+	result     []byte
+}
+
+// headOf reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict.
+func headOf(message []byte) (h head) {
+	jsonrpc.EachMember(message, func(name, value []byte) bool {
+		switch string(name) {
+		case `"id"`:
+			h.id = value
+		case `"method"`:
+			if len(value) > 2 {
+				h.method = value[1 : len(value)-1]
+			}
+		case `"params"`:
+			jsonrpc.EachMember(value, h.param)
+		case `"result"`:
+			h.kind, h.result = Response, value
+		case `"error"`:
+			h.kind = Error
+		}
+		return true
+	})
+	switch {
+	case h.method == nil:
+	case h.id == nil:
+		h.kind = Notification
+	default:
+		h.kind = Request
+	}
+	return h
+}
+
+// param reads a member of the params.
+func (h *head) param(name, value []byte) bool {
+	switch string(name) {
+	case `"name"`, `"uri"`:
+		if text, is := jsonrpc.Unquote(value); is {
+			h.name = text
+		}
+	case `"clientInfo"`:
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(value, "name"))
+		version, _ := jsonrpc.Unquote(jsonrpc.Get(value, "version"))
+		h.client = name + "/" + version
+	case `"requestState"`:
+		h.state = value
+	}
+	return true
+}
