@@ -86,6 +86,9 @@ func (d *Definition) Words() []string {
 	return []string{d.url}
 }
 
+// HasFolder reports whether the definition says in which folder the program starts, by its member cwd.
+func (d *Definition) HasFolder() bool { return d.cwd != "" }
+
 // written is the definition with secrets hidden and variables by their names.
 func (d *Definition) written() Server {
 	s := Server{

@@ -30,6 +30,9 @@ const (
 type Options struct {
 	// Package are folders that belong to the program and are read by it: what a package manager installed.
 	Package []string
+	// Folder lets the program read the folder that it starts in, though its profile does not name it: an entry of a
+	// configuration says so. Otherwise it starts there if its profile has the folder, and else elsewhere.
+	Folder bool
 	// Record, if set, is what the program uses. Such a program is to be learned from: it may read and write the files of the
 	// machine, but where keys are kept, and reach the hosts of the internet, whatever its profile says.
 	Record *Record

@@ -138,8 +138,7 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 	_, written := s.written()
 	folders = append(folders, programFolders(path, searched, written)...)
 	own := slices.Clone(folders)
-	if cmd.Dir != "" {
-		// It is an entry that says where its program starts, and what is there is shown though no profile says so.
+	if cmd.Dir != "" && s.o.Folder {
 		switch names := namesOf(dir); {
 		case inSecret(dir) && !slices.ContainsFunc(names, func(name string) bool { return isWithinAny(name, s.allowed()) }):
 			return order{}, fmt.Errorf("%s is where keys, logins or histories are kept, and no folder for a program to start in that its profile does not name", dir)

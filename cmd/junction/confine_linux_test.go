@@ -72,3 +72,27 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 		call("list-folder", "path=.").expect(t, exitConnection, "", want)
 	}
 }
+
+// The folder of a project is not shown because the file stands there; one that the entry names is.
+func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
+	alone(t)
+	project := t.TempDir()
+	writeBelow(t, project, ".env", "TOKEN=made-up")
+	if err := os.Mkdir(filepath.Join(project, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(project)
+	argv := self(t, "serve", "filesystem", "--root", project)
+	args, err := json.Marshal(argv[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for cwd, want := range map[string]int{"": exitConnection, `"cwd": ` + quoteJSON(project) + `, `: exitOK} {
+		entry := `{` + cwd + `"command": ` + quoteJSON(argv[0]) + `, "args": ` + string(args) + `, "env": {"` + asProgram + `": "1"}}`
+		writeBelow(t, project, "junction.json", `{"mcpServers": {"files": `+entry+`}, "junction": {"servers": {"files": {"sandbox": {"read": ["~/notes"]}}}}}`)
+		got := runs(t, "", "call", "--config", "junction.json", "files", "read-file", "path=.env")
+		if got.code != want || strings.Contains(got.stdout, "made-up") != (want == exitOK) {
+			t.Errorf("with %q: exit code %d, it says %s%s", cwd, got.code, got.stdout, got.stderr)
+		}
+	}
+}
