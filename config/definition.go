@@ -86,8 +86,8 @@ func (d *Definition) Words() []string {
 	return []string{d.url}
 }
 
-// HasFolder reports whether the definition says in which folder the program starts, by its member cwd.
-func (d *Definition) HasFolder() bool { return d.cwd != "" }
+// Folder is the folder in which the program starts, as the member cwd says; empty where nothing is said. It may hold secrets.
+func (d *Definition) Folder() string { return d.cwd }
 
 // written is the definition with secrets hidden and variables by their names.
 func (d *Definition) written() Server {

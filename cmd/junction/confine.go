@@ -22,7 +22,7 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 		return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)}
 	}
 	if s != nil {
-		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.HasFolder()}); err != nil {
+		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}); err != nil {
 			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)}
 		}
 		return nil
@@ -31,7 +31,7 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 		return nil
 	}
 	// A lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so.
-	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true, Package: a.installedFolders(locked), Folder: e.definition.HasFolder()}); err != nil {
+	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}); err != nil {
 		return &connectError{fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)}
 	}
 	return nil

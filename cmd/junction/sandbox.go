@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/sandbox"
@@ -28,11 +30,14 @@ func (a *app) sandboxCommand() *cobra.Command {
 
 func (a *app) sandboxShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:               "show SERVER",
-		Short:             "Show what a server's program may do",
-		Long:              "Show what a server's program may do, and where that is written.\n\n" + sandboxHelp,
+		Use:               "show [SERVER]",
+		Short:             "Show what servers' programs may do",
+		Long:              "Show what a server's program may do, and where that is written; without SERVER, a line for each\nserver that is started by a command.\n\n" + sandboxHelp,
 		ValidArgsFunction: a.suggestServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.showProfiles()
+			}
 			k, err := a.oneKept(args)
 			if err != nil {
 				return err
@@ -58,6 +63,9 @@ func (a *app) showProfile(k *keptProfile, state sandbox.State) {
 		a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where())
 	}
 	lines := profileLines(*k.profile)
+	if k.entry.definition.Folder() != "" {
+		lines = append([]string{"read   " + plaintext.Line(k.entry.definition.Folder(), 500) + " (cwd of its entry)"}, lines...)
+	}
 	if len(lines) == 0 {
 		lines = []string{"nothing beyond the system's programs and its own package, and no host"}
 	}
@@ -70,6 +78,29 @@ func (a *app) showProfile(k *keptProfile, state sandbox.State) {
 			a.out.Printf("  %s\n", plaintext.Line(line, maxReason))
 		}
 	}
+}
+
+// showProfiles shows of each server that is started by a command whether it is confined, and what it may do.
+func (a *app) showProfiles() error {
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.definition == nil || e.definition.Kind != config.Stdio {
+			continue
+		}
+		k, err := a.profileKept(set, e)
+		switch {
+		case err != nil:
+			a.out.Printf("%s: %v\n", e.name, err)
+		case k.profile == nil:
+			a.out.Printf("%s is not confined\n", e.name)
+		default:
+			a.out.Printf("%s is confined: %s\n", e.name, cmp.Or(strings.Join(strings.Fields(strings.Join(profileLines(*k.profile), "; ")), " "), "nothing beyond its own package"))
+		}
+	}
+	return nil
 }
 
 // oneKept is the profile of the one server that the command line names.

@@ -212,7 +212,7 @@ func (a *app) lesson(ctx context.Context, k *keptProfile, p sandbox.Profile, o s
 	if !is {
 		return learned, &connectError{fmt.Errorf("server %q is not started by a command", k.entry.name)}
 	}
-	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.HasFolder()
+	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
 	if err := a.confineTo(c, k.entry.name, p, o); err != nil {
 		return learned, &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
 	}
