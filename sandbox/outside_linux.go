@@ -9,7 +9,10 @@ import (
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // network is the way out of a sandbox: it answers its resolver and carries its connections, as far as the profile allows.
@@ -71,16 +74,42 @@ func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network
 	return n, nil
 }
 
-// close ends all connections and waits for them.
+// close ends all connections and waits for them. The program has ended.
 func (n *network) close() {
 	n.cancel()
-	if n.resolver != nil {
-		n.resolver.Close()
-	}
 	for _, l := range n.listeners {
 		l.Close()
 	}
+	if n.resolver != nil {
+		n.resolver.SetDeadline(time.Unix(1, 0)) // and not closed: in it may wait what the program asked for last
+	}
 	n.running.Wait()
+	if n.resolver != nil {
+		n.nameLast()
+		n.resolver.Close()
+	}
+}
+
+// nameLast answers nobody any more, and names what was refused all the same.
+func (n *network) nameLast() {
+	waiting, ok := n.resolver.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := waiting.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Control(func(fd uintptr) {
+		buf := make([]byte, maxQuestion)
+		for { // the kernel keeps no more than it has room for
+			size, _, err := unix.Recvfrom(int(fd), buf, unix.MSG_DONTWAIT)
+			if err != nil {
+				return
+			}
+			n.names.answer(buf[:size])
+		}
+	})
 }
 
 func (n *network) answer() {
@@ -172,15 +201,12 @@ func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	address, port := meant.Addr().Unmap(), meant.Port()
 	ctx, cancel := context.WithTimeout(n.ctx, connectTime)
 	defer cancel()
-	name := n.names.name(address)
-	if name == "" {
-		if !n.allowed.allowsAddress(address, port) {
-			return nil, n.refused(address.String(), port, "it is not among the hosts of the profile")
-		}
-		return n.dial(ctx, "tcp", netip.AddrPortFrom(address, port).String())
+	name, err := n.admit(address, port)
+	if err != nil {
+		return nil, err
 	}
-	if !n.allowed.allowsName(name, port) {
-		return nil, n.refused(name, port, "the profile has other ports of this host only")
+	if name == "" {
+		return n.dial(ctx, "tcp", netip.AddrPortFrom(address, port).String())
 	}
 	addresses, err := n.lookup(ctx, name)
 	if err != nil {
@@ -203,6 +229,18 @@ func (n *network) connect(inside net.Conn) (net.Conn, error) {
 		failure = fmt.Errorf("%s has no address", name)
 	}
 	return nil, failure
+}
+
+// admit refuses an address and port that the profile does not have. It returns the name that the address was given to, if any.
+func (n *network) admit(address netip.Addr, port uint16) (name string, err error) {
+	name = n.names.name(address)
+	switch {
+	case name == "" && !n.allowed.allowsAddress(address, port):
+		return "", n.refused(address.String(), port, "it is not among the hosts of the profile")
+	case name != "" && !n.allowed.allowsName(name, port):
+		return "", n.refused(name, port, "the profile has other ports of this host only")
+	}
+	return name, nil
 }
 
 func (n *network) refused(host string, port uint16, reason string) error {

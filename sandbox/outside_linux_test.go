@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
 // An outsideTest is a network whose names and hosts are the test's. The program's end of a connection is made by dial.
@@ -185,6 +187,38 @@ func TestConnectionsAreLimited(t *testing.T) {
 	defer o.mu.Unlock()
 	if want := []string{"connect to one more host: the program has 128 others"}; !slices.Equal(o.refused, want) {
 		t.Errorf("refused %q", o.refused)
+	}
+}
+
+func TestWhatAProgramAskedForLastIsNamed(t *testing.T) {
+	resolver, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := net.Dial("udp", resolver.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	for _, name := range []string{"one.example.", "two.example."} {
+		q := dnsmessage.Message{Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
+		packet, err := q.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := program.Write(packet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refused []string
+	refuse := func(r Refusal) { refused = append(refused, r.What) }
+	n := &network{names: newNames(nil, refuse), refuse: refuse, resolver: resolver, cancel: func() {}}
+	// Nobody has come to answer when the program ends; what it connects to is seen before.
+	u := &unreachable{ports: usualPorts, network: n, refuse: refuse}
+	u.see(watch.Access{Kind: watch.Connect, Address: "1.2.3.4:443"})
+	n.close()
+	if want := []string{"connect to 1.2.3.4:443", "look up one.example", "look up two.example"}; !slices.Equal(refused, want) {
+		t.Errorf("refused %q, want %q", refused, want)
 	}
 }
 

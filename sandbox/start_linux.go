@@ -71,7 +71,7 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 	if err != nil {
 		return nil, err
 	}
-	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = "/proc/self/exe", []string{launcherName}, []string{}, "/", []*os.File{theirs}
+	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = "/proc/self/exe", []string{launcherName}, []string{launcherEnv}, "/", []*os.File{theirs}
 	cmd.SysProcAttr = attributes
 	if err := cmd.Start(); err != nil {
 		control.Close()
