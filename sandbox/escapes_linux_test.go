@@ -180,14 +180,14 @@ func (s *Sandbox) startBare(cmd *exec.Cmd) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
-	o, temporary, err := s.bare(o, errNoNamespaces)
+	o, remove, err := s.bare(o, errNoNamespaces)
 	if err != nil {
 		return nil, err
 	}
 	ended, err := s.launch(cmd, o, &syscall.SysProcAttr{Setsid: true})
 	return func() {
 		ended()
-		os.RemoveAll(temporary)
+		remove()
 	}, err
 }
 

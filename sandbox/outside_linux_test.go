@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
 
@@ -167,7 +166,11 @@ func TestBothDirectionsAreCarriedToTheirEnds(t *testing.T) {
 }
 
 func TestConnectionsAreLimited(t *testing.T) {
-	o := newOutside(t, map[string][]string{"api.example.com": {"1.2.3.4"}}, func(conn net.Conn) { io.Copy(io.Discard, conn) }, "api.example.com:PORT")
+	carried := make(chan struct{}, maxConnections)
+	o := newOutside(t, map[string][]string{"api.example.com": {"1.2.3.4"}}, func(conn net.Conn) {
+		carried <- struct{}{}
+		io.Copy(io.Discard, conn)
+	}, "api.example.com:PORT")
 	o.names.address("api.example.com")
 	for range maxConnections {
 		conn, err := net.Dial("tcp", o.listeners[0].Addr().String())
@@ -176,8 +179,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 		}
 		defer conn.Close()
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(o.slots) < maxConnections && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
+	for range maxConnections {
+		<-carried
 	}
 	if got := o.get(); got != "nothing" {
 		t.Error(got)

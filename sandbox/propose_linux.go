@@ -85,6 +85,11 @@ func (p *proposing) isGiven(path string) bool {
 	return isOfSystem(path) || p.isOfPackage(path)
 }
 
+func isSocket(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
+}
+
 func (p *proposing) isOfPackage(path string) bool {
 	return slices.ContainsFunc(p.packages, func(dir string) bool { return within(path, dir) })
 }
@@ -92,8 +97,8 @@ func (p *proposing) isOfPackage(path string) bool {
 // use adds what has to be allowed for one path.
 func (p *proposing) use(path string, u uses) {
 	writes := u.has(watch.Write, watch.Change)
-	if u.has(watch.Connect, watch.Listen) {
-		if exists(path) && !isOfSystem(path) {
+	if u.has(watch.Connect, watch.Listen) || isSocket(path) {
+		if u != 1<<watch.Look && exists(path) && !isOfSystem(path) {
 			p.omit(path, true, "it is a socket, behind which is another program")
 		}
 		return

@@ -30,7 +30,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	if err == nil || !errors.Is(err, errNoNamespaces) {
 		return ended, err
 	}
-	bare, temporary, err := s.bare(o, err)
+	bare, remove, err := s.bare(o, err)
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +38,13 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	again := &exec.Cmd{Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
 	ended, err = s.launch(again, bare, &syscall.SysProcAttr{Setsid: true})
 	if err != nil {
-		os.RemoveAll(temporary)
+		remove()
 		return nil, err
 	}
 	*cmd = *again
 	return func() {
 		ended()
-		os.RemoveAll(temporary)
+		remove()
 	}, nil
 }
 
