@@ -10,12 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launcherName is what a process is called that confines itself and then starts the program.
-const launcherName = "junction-sandbox"
-
-// launcherEnv is all of a launcher's environment: one with the race detector would end a second after its program.
-const launcherEnv = "GORACE=atexit_sleep_ms=0"
-
 // controlFile is the launcher's end of the channel.
 const controlFile = 3
 

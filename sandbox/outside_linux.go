@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
@@ -17,11 +16,8 @@ import (
 
 // network is the way out of a sandbox: it answers its resolver and carries its connections, as far as the profile allows.
 type network struct {
-	names   *names
-	allowed hosts
-	refuse  func(Refusal)
-	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	reach
+	names *names
 
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -31,21 +27,11 @@ type network struct {
 	running   sync.WaitGroup
 }
 
-// connectTime is how long it may take to reach a host.
-const connectTime = 20 * time.Second
-
 // serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
 func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
-	allowed := s.hosts()
+	r := s.reach(refuse)
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &network{
-		names: newNames(allowed, refuse), allowed: allowed, refuse: refuse, ctx: ctx, cancel: cancel,
-		lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
-		},
-		dial:  new(net.Dialer).DialContext,
-		slots: make(chan struct{}, maxConnections),
-	}
+	n := &network{reach: r, names: newNames(r.allowed, refuse), ctx: ctx, cancel: cancel, slots: make(chan struct{}, maxConnections)}
 	var err error
 	for i, f := range files {
 		if i == 0 {
@@ -181,17 +167,6 @@ func (n *network) carry(inside net.Conn) {
 	outside.Close()
 }
 
-// pass copies until one side ends, and says so to the other. The kernel copies, a pipe's worth at a time.
-func pass(to, from net.Conn) {
-	_, err := io.Copy(to, from)
-	if tcp, ok := to.(*net.TCPConn); ok && err == nil {
-		tcp.CloseWrite()
-		return
-	}
-	to.Close()
-	from.Close()
-}
-
 // connect reaches what a connection is meant for, which its own end says.
 func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	meant, err := netip.ParseAddrPort(inside.LocalAddr().String())
@@ -208,27 +183,7 @@ func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	if name == "" {
 		return n.dial(ctx, "tcp", netip.AddrPortFrom(address, port).String())
 	}
-	addresses, err := n.lookup(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	failure := error(nil)
-	for _, a := range addresses {
-		a = a.Unmap().WithZone("")
-		if !isPublic(a) && !n.allowed.allowsAddress(a, port) {
-			failure = n.refused(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
-			continue
-		}
-		conn, err := n.dial(ctx, "tcp", netip.AddrPortFrom(a, port).String())
-		if err == nil {
-			return conn, nil
-		}
-		failure = err
-	}
-	if failure == nil {
-		failure = fmt.Errorf("%s has no address", name)
-	}
-	return nil, failure
+	return n.resolved(ctx, name, port)
 }
 
 // admit refuses an address and port that the profile does not have. It returns the name that the address was given to, if any.
@@ -241,14 +196,4 @@ func (n *network) admit(address netip.Addr, port uint16) (name string, err error
 		return "", n.refused(name, port, "the profile has other ports of this host only")
 	}
 	return name, nil
-}
-
-func (n *network) refused(host string, port uint16, reason string) error {
-	target := host
-	if port != 443 && port != 80 {
-		target = net.JoinHostPort(host, fmt.Sprint(port))
-	}
-	r := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", target}}
-	n.refuse(r)
-	return errors.New(r.String())
 }

@@ -46,7 +46,8 @@ func newOutside(t *testing.T, addresses map[string][]string, answer func(net.Con
 		o.refused = append(o.refused, strings.ReplaceAll(r.What+": "+r.Reason, fmt.Sprint(o.port), "PORT"))
 	}
 	hosts := parseHosts(allowed)
-	o.network = &network{names: newNames(hosts, refuse), allowed: hosts, refuse: refuse, ctx: ctx, cancel: cancel, listeners: []net.Listener{l}, slots: make(chan struct{}, maxConnections),
+	o.network = &network{names: newNames(hosts, refuse), ctx: ctx, cancel: cancel, listeners: []net.Listener{l}, slots: make(chan struct{}, maxConnections)}
+	o.reach = reach{allowed: hosts, refuse: refuse,
 		lookup: func(_ context.Context, name string) (all []netip.Addr, err error) {
 			for _, a := range addresses[name] {
 				all = append(all, netip.MustParseAddr(a))
@@ -215,7 +216,7 @@ func TestWhatAProgramAskedForLastIsNamed(t *testing.T) {
 	}
 	var refused []string
 	refuse := func(r Refusal) { refused = append(refused, r.What) }
-	n := &network{names: newNames(nil, refuse), refuse: refuse, resolver: resolver, cancel: func() {}}
+	n := &network{reach: reach{refuse: refuse}, names: newNames(nil, refuse), resolver: resolver, cancel: func() {}}
 	// Nobody has come to answer when the program ends; what it connects to is seen before.
 	u := &unreachable{ports: usualPorts, network: n, refuse: refuse}
 	u.see(watch.Access{Kind: watch.Connect, Address: "1.2.3.4:443"})

@@ -256,14 +256,6 @@ func (p *proposing) short(path string) string {
 // sharedInHome are folders of a home folder in which each program has a folder of its own.
 var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
 
-// secretInHome is where people keep what no server needs unless they say so.
-var secretInHome = []string{
-	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d",
-	".config/gcloud", ".config/gh", ".config/git/credentials", ".config/junction", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird", ".local/share/keyrings",
-	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".claude.json", ".cursor", "Library/Keychains", "Library/Cookies", "Library/Messages", "Library/Mail",
-	"Library/Application Support/Google", "Library/Application Support/Firefox",
-}
-
 func isSecret(path, home string) bool {
 	return home != "" && slices.ContainsFunc(secretInHome, func(name string) bool { return within(path, filepath.Join(home, name)) })
 }

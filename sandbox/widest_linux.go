@@ -154,11 +154,3 @@ func (n *network) learn(r *Record, a watch.Access) {
 	}
 	r.host(host)
 }
-
-// allowed are the files of the profile.
-func (s *Sandbox) allowed() (list []string) {
-	for _, path := range slices.Concat(s.profile.Read, s.profile.Write) {
-		list = append(list, s.absolute(path))
-	}
-	return list
-}

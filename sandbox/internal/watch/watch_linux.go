@@ -108,7 +108,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// next takes a call, looks at it, tells of it and lets it go on. It tells first: once the call goes on it may be the last thing that the
+// next takes a call, looks at it, reports it and lets it go on. It reports first: once the call goes on it may be the last thing that the
 // program does, and with the program all would be gone by which can be found out what the call meant.
 func (w *Watcher) next(listener int) error {
 	var n notification

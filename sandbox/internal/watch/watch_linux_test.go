@@ -301,7 +301,7 @@ func TestWhatARealShellStartsIsSeen(t *testing.T) {
 	}
 }
 
-func TestACallIsToldOfBeforeItIsMade(t *testing.T) {
+func TestACallIsReportedBeforeItIsMade(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "made meanwhile")
 	w := start(t, "", "/bin/cat", path)
 	watcher := New(w.listener, Options{See: func(a Access) {
