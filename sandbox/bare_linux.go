@@ -20,11 +20,11 @@ const leastLandlock = 3
 const scopedLandlock = 6
 
 // bare turns an order into one without namespaces, for a system that permits none: Landlock, the filter of system calls and the
-// limits of processes remain. The error says what the profile asks for that they cannot do. temporary is the program's
+// limits of processes remain. The error says what the profile asks for that they cannot do. remove removes the program's
 // folder in place of /tmp.
-func (s *Sandbox) bare(o order, why error) (_ order, temporary string, err error) {
+func (s *Sandbox) bare(o order, why error) (_ order, remove func(), err error) {
 	if s.o.Record != nil { // keys could not be hidden
-		return o, "", fmt.Errorf("%w: nothing can be learned from a program without namespaces (%w)", ErrUnconfined, why)
+		return o, nil, fmt.Errorf("%w: nothing can be learned from a program without namespaces (%w)", ErrUnconfined, why)
 	}
 	var missing []string
 	if abi := landlockRevision(); abi < leastLandlock {
@@ -34,13 +34,14 @@ func (s *Sandbox) bare(o order, why error) (_ order, temporary string, err error
 		missing = append(missing, "hosts: without namespaces there is no telling them apart")
 	}
 	if len(missing) > 0 && !s.o.Weaker {
-		return o, "", fmt.Errorf("%w: %s (%w)", ErrUnconfined, strings.Join(missing, "; "), why)
+		return o, nil, fmt.Errorf("%w: %s (%w)", ErrUnconfined, strings.Join(missing, "; "), why)
 	}
 	if len(missing) > 0 && s.o.Unconfined != nil {
 		s.o.Unconfined(missing)
 	}
-	if temporary, err = os.MkdirTemp("", "junction-sandbox-"); err != nil {
-		return o, "", err
+	temporary, remove, err := temporaryFolder()
+	if err != nil {
+		return o, nil, err
 	}
 	o.Bare, o.Offline = true, len(s.profile.Hosts) == 0
 	for i, pair := range o.Env {
@@ -49,7 +50,7 @@ func (s *Sandbox) bare(o order, why error) (_ order, temporary string, err error
 		}
 	}
 	o.Places = append(o.Places, place{Path: temporary, Kind: writable})
-	return o, temporary, nil
+	return o, remove, nil
 }
 
 // landlockRevision is what the kernel has; 0 is none.

@@ -85,7 +85,7 @@ func TestMacOSConfinesByRulesThatSayWhatTheProfileSays(t *testing.T) {
 			"(allow file-read* file-write* (subpath /t))",
 			"(allow file-read* file-write* (subpath /Users/u/out))",
 			`(allow network-outbound (remote tcp "localhost:4711"))`,
-		}, []string{"TMPDIR=/t", "HTTP_PROXY=http://127.0.0.1:4711", "HTTPS_PROXY=http://127.0.0.1:4711", "http_proxy=http://127.0.0.1:4711", "https_proxy=http://127.0.0.1:4711", "NODE_USE_ENV_PROXY=1"}},
+		}, []string{"TMPDIR=/t", "HTTP_PROXY=http://127.0.0.1:4711", "HTTPS_PROXY=http://127.0.0.1:4711", "http_proxy=http://127.0.0.1:4711", "https_proxy=http://127.0.0.1:4711", "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1"}},
 		{"a name of a folder is no rule", outsourced{argv: []string{"/x"}, temp: "/t", profile: Profile{Read: []string{`/a")) (allow default) ((subpath "/b`}}}, []string{
 			`(allow file-read-metadata (literal /a")) (allow default) ((subpath "))`,
 			"(allow file-read* (subpath /x))",

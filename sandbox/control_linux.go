@@ -37,7 +37,6 @@ type report struct {
 }
 
 const (
-	maxOrder  = 8 << 20  // bytes; arguments and environment have at most 2 MiB
 	maxReport = 64 << 10 // bytes
 	maxPassed = 253      // files in a message, by the kernel
 	chunk     = 64 << 10 // bytes of an order that are sent at once

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"path/filepath"
 	"regexp"
@@ -154,7 +155,19 @@ func (all hosts) ports() []uint16 {
 // isPublic reports whether an address belongs to the internet at large, and so to no machine or network of the person.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	return a.IsGlobalUnicast() && !a.IsPrivate() && !slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) })
+	if !a.IsGlobalUnicast() || a.IsPrivate() || slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) }) {
+		return false
+	}
+	here, err := net.InterfaceAddrs() // each time, as machines move
+	return err == nil && !isAmong(a, here)
+}
+
+// isAmong reports whether an address is one of this machine's or of its direct neighbours, which may be addresses of the internet, too.
+func isAmong(a netip.Addr, here []net.Addr) bool {
+	return slices.ContainsFunc(here, func(n net.Addr) bool {
+		p, err := netip.ParsePrefix(n.String())
+		return err != nil || p.Addr().Unmap() == a || p.Contains(a) // what is not understood may be anything
+	})
 }
 
 // special are ranges that lead to networks of their own: shared addresses of providers (metadata services stand there, too),
@@ -164,6 +177,7 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
 	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
 	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("::/96"),
+	netip.MustParsePrefix("168.63.129.16/32"), // Azure's services for its machines, at an address of the internet
 }
 
 // hosts are those that the program may reach.

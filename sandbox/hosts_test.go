@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -73,11 +74,36 @@ func TestOnlyAddressesOfTheInternetArePublic(t *testing.T) {
 		"127.0.0.1": false, "127.64.0.1": false, "0.0.0.0": false, "10.1.2.3": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "100.64.0.1": false, "100.100.100.200": false,
 		"192.0.0.192": false, "198.18.0.1": false, "224.0.0.1": false, "255.255.255.255": false, "240.0.0.1": false,
 		"::1": false, "::": false, "fe80::1": false, "fd00:ec2::254": false, "ff02::1": false, "::ffff:127.0.0.1": false, "::ffff:169.254.169.254": false, "64:ff9b::a9fe:a9fe": false, "2002:7f00:1::": false,
-		"::7f00:1": false, "fec0::1": false,
+		"::7f00:1": false, "fec0::1": false, "168.63.129.16": false, "168.63.129.17": true,
 	} {
 		if got := isPublic(netip.MustParseAddr(address)); got != want {
 			t.Errorf("%s is public: %v", address, got)
 		}
+	}
+}
+
+func TestAddressesOfThisMachineAndItsNeighboursAreNotPublic(t *testing.T) {
+	here, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range here {
+		if isPublic(netip.MustParsePrefix(a.String()).Addr()) {
+			t.Errorf("%s is public", a)
+		}
+	}
+	_, v4, _ := net.ParseCIDR("198.51.100.64/26")
+	_, v6, _ := net.ParseCIDR("2001:db8:1:2::/64")
+	network := []net.Addr{v4, v6, &net.IPNet{IP: net.ParseIP("203.0.113.7"), Mask: net.CIDRMask(32, 32)}}
+	for address, want := range map[string]bool{
+		"198.51.100.64": true, "198.51.100.127": true, "198.51.100.128": false, "2001:db8:1:2::99": true, "2001:db8:1:3::99": false, "203.0.113.7": true, "203.0.113.8": false,
+	} {
+		if got := isAmong(netip.MustParseAddr(address), network); got != want {
+			t.Errorf("%s is here: %v", address, got)
+		}
+	}
+	if !isAmong(netip.MustParseAddr("1.1.1.1"), []net.Addr{&net.UnixAddr{Name: "odd"}}) {
+		t.Error("what is not understood is taken for another's")
 	}
 }
 

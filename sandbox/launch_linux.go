@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// launcherName is what a process is called that confines itself and then starts the program.
-const launcherName = "junction-sandbox"
-
 // controlFile is the launcher's end of the channel.
 const controlFile = 3
 

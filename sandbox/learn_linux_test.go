@@ -168,6 +168,50 @@ func TestWhoIsLearnedFromGetsNoKeysAndNoPrivateAddresses(t *testing.T) {
 	}
 }
 
+func TestWhoIsLearnedFromReachesNoSocketOfAnotherProgram(t *testing.T) {
+	root := machine(t)
+	socket, named := root+"/home/notes/db server.sock", root+"/home/named.sock"
+	for _, path := range []string{socket, named} {
+		l, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				conn.Read(make([]byte, 100))
+				conn.Write([]byte("reached"))
+				conn.Close()
+			}
+		}()
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := new(Record)
+	connect := func(path string) string {
+		out, _ := refusalsOf(t, Profile{Write: []string{named}}, Options{Record: r, Package: []string{self}},
+			`cd `+root+`/home/notes; `+hostile+`="connect to an agent's socket" WORLD='{"Socket":"`+path+`"}' `+self+`; cat a.md`)
+		return out
+	}
+	for path, want := range map[string]string{socket: "connect: connection refused\nstopped\n", named: "ESCAPED: reached\n"} {
+		if got := connect(path); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+	if got := r.Propose(Learned{}); !reflect.DeepEqual(got.Profile, Profile{Read: []string{"~/notes/a.md"}}) || len(got.Omitted) != 2 {
+		t.Errorf("proposed is %+v", got)
+	}
+	if info, err := os.Lstat(socket); err != nil || info.Mode()&os.ModeSocket == 0 {
+		t.Errorf("the socket is %v, %v", info, err)
+	}
+}
+
 func TestWhenAllOfASandboxHasEndedNothingIsNamed(t *testing.T) {
 	gone, err := os.Open(t.TempDir()) // what the root is then: a folder without anything
 	if err != nil {

@@ -114,6 +114,8 @@ func (p place) put(tree int) error {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return err
 		}
+	} else if p.Kind == hidden && !exists(path) {
+		return unix.Close(tree) // it has gone meanwhile, and nothing is to be made where others write
 	} else if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o444); err == nil {
 		f.Close()
 	} else if !os.IsExist(err) {

@@ -4,21 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
 	"sync"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // network is the way out of a sandbox: it answers its resolver and carries its connections, as far as the profile allows.
 type network struct {
-	names   *names
-	allowed hosts
-	refuse  func(Refusal)
-	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+	reach
+	names *names
 
 	ctx       context.Context
 	cancel    context.CancelFunc
@@ -28,21 +27,11 @@ type network struct {
 	running   sync.WaitGroup
 }
 
-// connectTime is how long it may take to reach a host.
-const connectTime = 20 * time.Second
-
 // serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
 func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
-	allowed := s.hosts()
+	r := s.reach(refuse)
 	ctx, cancel := context.WithCancel(context.Background())
-	n := &network{
-		names: newNames(allowed, refuse), allowed: allowed, refuse: refuse, ctx: ctx, cancel: cancel,
-		lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
-		},
-		dial:  new(net.Dialer).DialContext,
-		slots: make(chan struct{}, maxConnections),
-	}
+	n := &network{reach: r, names: newNames(r.allowed, refuse), ctx: ctx, cancel: cancel, slots: make(chan struct{}, maxConnections)}
 	var err error
 	for i, f := range files {
 		if i == 0 {
@@ -71,16 +60,42 @@ func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network
 	return n, nil
 }
 
-// close ends all connections and waits for them.
+// close ends all connections and waits for them. The program has ended.
 func (n *network) close() {
 	n.cancel()
-	if n.resolver != nil {
-		n.resolver.Close()
-	}
 	for _, l := range n.listeners {
 		l.Close()
 	}
+	if n.resolver != nil {
+		n.resolver.SetDeadline(time.Unix(1, 0)) // and not closed: in it may wait what the program asked for last
+	}
 	n.running.Wait()
+	if n.resolver != nil {
+		n.nameLast()
+		n.resolver.Close()
+	}
+}
+
+// nameLast answers nobody any more, and names what was refused all the same.
+func (n *network) nameLast() {
+	waiting, ok := n.resolver.(syscall.Conn)
+	if !ok {
+		return
+	}
+	raw, err := waiting.SyscallConn()
+	if err != nil {
+		return
+	}
+	raw.Control(func(fd uintptr) {
+		buf := make([]byte, maxQuestion)
+		for { // the kernel keeps no more than it has room for
+			size, _, err := unix.Recvfrom(int(fd), buf, unix.MSG_DONTWAIT)
+			if err != nil {
+				return
+			}
+			n.names.answer(buf[:size])
+		}
+	})
 }
 
 func (n *network) answer() {
@@ -152,17 +167,6 @@ func (n *network) carry(inside net.Conn) {
 	outside.Close()
 }
 
-// pass copies until one side ends, and says so to the other. The kernel copies, a pipe's worth at a time.
-func pass(to, from net.Conn) {
-	_, err := io.Copy(to, from)
-	if tcp, ok := to.(*net.TCPConn); ok && err == nil {
-		tcp.CloseWrite()
-		return
-	}
-	to.Close()
-	from.Close()
-}
-
 // connect reaches what a connection is meant for, which its own end says.
 func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	meant, err := netip.ParseAddrPort(inside.LocalAddr().String())
@@ -172,45 +176,24 @@ func (n *network) connect(inside net.Conn) (net.Conn, error) {
 	address, port := meant.Addr().Unmap(), meant.Port()
 	ctx, cancel := context.WithTimeout(n.ctx, connectTime)
 	defer cancel()
-	name := n.names.name(address)
-	if name == "" {
-		if !n.allowed.allowsAddress(address, port) {
-			return nil, n.refused(address.String(), port, "it is not among the hosts of the profile")
-		}
-		return n.dial(ctx, "tcp", netip.AddrPortFrom(address, port).String())
-	}
-	if !n.allowed.allowsName(name, port) {
-		return nil, n.refused(name, port, "the profile has other ports of this host only")
-	}
-	addresses, err := n.lookup(ctx, name)
+	name, err := n.admit(address, port)
 	if err != nil {
 		return nil, err
 	}
-	failure := error(nil)
-	for _, a := range addresses {
-		a = a.Unmap().WithZone("")
-		if !isPublic(a) && !n.allowed.allowsAddress(a, port) {
-			failure = n.refused(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
-			continue
-		}
-		conn, err := n.dial(ctx, "tcp", netip.AddrPortFrom(a, port).String())
-		if err == nil {
-			return conn, nil
-		}
-		failure = err
+	if name == "" {
+		return n.dial(ctx, "tcp", netip.AddrPortFrom(address, port).String())
 	}
-	if failure == nil {
-		failure = fmt.Errorf("%s has no address", name)
-	}
-	return nil, failure
+	return n.resolved(ctx, name, port)
 }
 
-func (n *network) refused(host string, port uint16, reason string) error {
-	target := host
-	if port != 443 && port != 80 {
-		target = net.JoinHostPort(host, fmt.Sprint(port))
+// admit refuses an address and port that the profile does not have. It returns the name that the address was given to, if any.
+func (n *network) admit(address netip.Addr, port uint16) (name string, err error) {
+	name = n.names.name(address)
+	switch {
+	case name == "" && !n.allowed.allowsAddress(address, port):
+		return "", n.refused(address.String(), port, "it is not among the hosts of the profile")
+	case name != "" && !n.allowed.allowsName(name, port):
+		return "", n.refused(name, port, "the profile has other ports of this host only")
 	}
-	r := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", target}}
-	n.refuse(r)
-	return errors.New(r.String())
+	return name, nil
 }

@@ -12,9 +12,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
 // An outsideTest is a network whose names and hosts are the test's. The program's end of a connection is made by dial.
@@ -45,7 +46,8 @@ func newOutside(t *testing.T, addresses map[string][]string, answer func(net.Con
 		o.refused = append(o.refused, strings.ReplaceAll(r.What+": "+r.Reason, fmt.Sprint(o.port), "PORT"))
 	}
 	hosts := parseHosts(allowed)
-	o.network = &network{names: newNames(hosts, refuse), allowed: hosts, refuse: refuse, ctx: ctx, cancel: cancel, listeners: []net.Listener{l}, slots: make(chan struct{}, maxConnections),
+	o.network = &network{names: newNames(hosts, refuse), ctx: ctx, cancel: cancel, listeners: []net.Listener{l}, slots: make(chan struct{}, maxConnections)}
+	o.reach = reach{allowed: hosts, refuse: refuse,
 		lookup: func(_ context.Context, name string) (all []netip.Addr, err error) {
 			for _, a := range addresses[name] {
 				all = append(all, netip.MustParseAddr(a))
@@ -165,7 +167,11 @@ func TestBothDirectionsAreCarriedToTheirEnds(t *testing.T) {
 }
 
 func TestConnectionsAreLimited(t *testing.T) {
-	o := newOutside(t, map[string][]string{"api.example.com": {"1.2.3.4"}}, func(conn net.Conn) { io.Copy(io.Discard, conn) }, "api.example.com:PORT")
+	carried := make(chan struct{}, maxConnections)
+	o := newOutside(t, map[string][]string{"api.example.com": {"1.2.3.4"}}, func(conn net.Conn) {
+		carried <- struct{}{}
+		io.Copy(io.Discard, conn)
+	}, "api.example.com:PORT")
 	o.names.address("api.example.com")
 	for range maxConnections {
 		conn, err := net.Dial("tcp", o.listeners[0].Addr().String())
@@ -174,8 +180,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 		}
 		defer conn.Close()
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(o.slots) < maxConnections && time.Now().Before(deadline); {
-		time.Sleep(time.Millisecond)
+	for range maxConnections {
+		<-carried
 	}
 	if got := o.get(); got != "nothing" {
 		t.Error(got)
@@ -185,6 +191,38 @@ func TestConnectionsAreLimited(t *testing.T) {
 	defer o.mu.Unlock()
 	if want := []string{"connect to one more host: the program has 128 others"}; !slices.Equal(o.refused, want) {
 		t.Errorf("refused %q", o.refused)
+	}
+}
+
+func TestWhatAProgramAskedForLastIsNamed(t *testing.T) {
+	resolver, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := net.Dial("udp", resolver.LocalAddr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer program.Close()
+	for _, name := range []string{"one.example.", "two.example."} {
+		q := dnsmessage.Message{Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
+		packet, err := q.Pack()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := program.Write(packet); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refused []string
+	refuse := func(r Refusal) { refused = append(refused, r.What) }
+	n := &network{reach: reach{refuse: refuse}, names: newNames(nil, refuse), resolver: resolver, cancel: func() {}}
+	// Nobody has come to answer when the program ends; what it connects to is seen before.
+	u := &unreachable{ports: usualPorts, network: n, refuse: refuse}
+	u.see(watch.Access{Kind: watch.Connect, Address: "1.2.3.4:443"})
+	n.close()
+	if want := []string{"connect to 1.2.3.4:443", "look up one.example", "look up two.example"}; !slices.Equal(refused, want) {
+		t.Errorf("refused %q, want %q", refused, want)
 	}
 }
 

@@ -2,8 +2,10 @@ package sandbox
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +15,48 @@ const (
 	hops      = 40  // links and interpreters that a program stands behind, as the kernel has it
 	firstLine = 256 // bytes of a script's first line, as the kernel reads
 )
+
+// programPlaces are the program of a command, the folder that it is started in, and the folders that it reads because it is made of them or is
+// started there; own are those of which it is made.
+func (s *Sandbox) programPlaces(cmd *exec.Cmd) (path, dir string, folders, own []string, err error) {
+	if dir, err = filepath.Abs(cmd.Dir); err != nil { // of "" it is the present one
+		return "", "", nil, nil, err
+	}
+	path = cmd.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if _, err := os.Stat(path); err != nil {
+		return "", "", nil, nil, err
+	}
+	searched := ""
+	folders = slices.Clone(s.o.Package)
+	for _, pair := range cmd.Environ() {
+		switch name, value, _ := strings.Cut(pair, "="); {
+		case name == "PATH":
+			searched = value
+		case isCertificates(name, value):
+			folders = append(folders, value)
+		}
+	}
+	_, written := s.written()
+	folders = append(folders, programFolders(path, searched, written)...)
+	own = slices.Clone(folders)
+	if cmd.Dir != "" && s.o.Folder {
+		switch names := namesOf(dir); {
+		case inSecret(dir) && !slices.ContainsFunc(names, func(name string) bool { return isWithinAny(name, s.allowed()) }):
+			return "", "", nil, nil, fmt.Errorf("%s is where keys, logins or histories are kept, and no folder for a program to start in that its profile does not name", dir)
+		case !holdsPrivate(dir):
+			folders = append(folders, dir)
+		}
+	}
+	if len(cmd.Args) > 1 {
+		if script := scriptFolder(cmd.Args[1:], dir, written); script != "" {
+			folders, own = append(folders, script), append(own, script)
+		}
+	}
+	return path, dir, folders, own, nil
+}
 
 // programFolders are the folders that a program is made of: its own, those of the links by which it is found, and
 // those of the interpreters that its first line names, as far as they do not belong to the system anyway. What the program itself
@@ -142,7 +186,7 @@ func packageFolder(dir string) string {
 // ~/.local, where other programs keep what they know.
 func holdsPerson(dir string) bool {
 	home := home()
-	return dir == "/" || dir == "/home" || dir == "/root" || filepath.Dir(dir) == "/home" || dir == "/tmp" || dir == "/var" || dir == "/opt" ||
+	return slices.Contains([]string{"/", "/home", "/root", "/Users", "/Library", "/private", "/private/tmp", "/private/var"}, dir) || filepath.Dir(dir) == "/home" || filepath.Dir(dir) == "/Users" || dir == "/tmp" || dir == "/var" || dir == "/opt" ||
 		home != "" && (dir == home || strings.HasPrefix(home+"/", dir+"/") || dir == filepath.Join(home, ".local"))
 }
 

@@ -85,6 +85,11 @@ func (p *proposing) isGiven(path string) bool {
 	return isOfSystem(path) || p.isOfPackage(path)
 }
 
+func isSocket(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&os.ModeSocket != 0
+}
+
 func (p *proposing) isOfPackage(path string) bool {
 	return slices.ContainsFunc(p.packages, func(dir string) bool { return within(path, dir) })
 }
@@ -92,8 +97,8 @@ func (p *proposing) isOfPackage(path string) bool {
 // use adds what has to be allowed for one path.
 func (p *proposing) use(path string, u uses) {
 	writes := u.has(watch.Write, watch.Change)
-	if u.has(watch.Connect, watch.Listen) {
-		if exists(path) && !isOfSystem(path) {
+	if u.has(watch.Connect, watch.Listen) || isSocket(path) {
+		if u != 1<<watch.Look && exists(path) && !isOfSystem(path) {
 			p.omit(path, true, "it is a socket, behind which is another program")
 		}
 		return
@@ -250,14 +255,6 @@ func (p *proposing) short(path string) string {
 
 // sharedInHome are folders of a home folder in which each program has a folder of its own.
 var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
-
-// secretInHome is where people keep what no server needs unless they say so.
-var secretInHome = []string{
-	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d",
-	".config/gcloud", ".config/gh", ".config/git/credentials", ".config/junction", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird", ".local/share/keyrings",
-	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".claude.json", ".cursor", "Library/Keychains", "Library/Cookies", "Library/Messages", "Library/Mail",
-	"Library/Application Support/Google", "Library/Application Support/Firefox",
-}
 
 func isSecret(path, home string) bool {
 	return home != "" && slices.ContainsFunc(secretInHome, func(name string) bool { return within(path, filepath.Join(home, name)) })

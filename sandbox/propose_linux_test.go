@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -40,6 +41,11 @@ func machine(t *testing.T) (root string) {
 
 func TestTheSmallestProfileIsProposed(t *testing.T) {
 	root := machine(t)
+	socket, err := net.Listen("unix", root+"/home/notes/socket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer socket.Close()
 	for _, c := range []struct {
 		name string
 		l    Learned
@@ -70,6 +76,8 @@ func TestTheSmallestProfileIsProposed(t *testing.T) {
 		{"keys are for the person to decide", Learned{}, "read ~/.ssh/id\nread ~/.npmrc", Profile{}, []string{"~/.npmrc: it is where keys, logins or histories are kept", "~/.ssh/id: it is where keys, logins or histories are kept"}},
 		{"what belongs to all programs is, too", Learned{}, "read ~\nread ~/.config", Profile{}, []string{"~: it has what belongs to all programs", "~/.config: it has what belongs to all programs"}},
 		{"a socket is another program", Learned{}, "connect ~/todo.txt", Profile{}, []string{"~/todo.txt: it is a socket, behind which is another program"}},
+		{"and so is one that is opened", Learned{}, "look ~/notes/socket\nread ~/notes/socket\nchange ~/notes/socket", Profile{}, []string{"~/notes/socket: it is a socket, behind which is another program"}},
+		{"but one that is only looked at is not", Learned{}, "look ~/notes/socket", Profile{}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			filled := func(text string) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -36,34 +37,37 @@ func TestWhoIsNotifiedOfRefusalsAndWaitsHoldsNothingUp(t *testing.T) {
 }
 
 func TestRefusalsThatAreTooManyAreDroppedAndNamedLater(t *testing.T) {
-	next, reported := make(chan struct{}), make(chan string, maxRefusals)
-	s := &Sandbox{o: Options{Refused: func(r Refusal) {
-		<-next
-		reported <- r.What
-	}}}
-	refuse, end := s.refusals()
-	for range 2 {
-		for i := range 2 * maxWaitingRefusals {
-			refuse(Refusal{What: fmt.Sprint(i)})
+	synctest.Test(t, func(t *testing.T) {
+		next, reported := make(chan struct{}), make(chan string, maxRefusals)
+		s := &Sandbox{o: Options{Refused: func(r Refusal) {
+			<-next
+			reported <- r.What
+		}}}
+		refuse, end := s.refusals()
+		for range 2 {
+			for i := range 2 * maxWaitingRefusals {
+				refuse(Refusal{What: fmt.Sprint(i)})
+			}
 		}
-	}
-	close(next)
-	for len(reported) < maxWaitingRefusals {
-		time.Sleep(time.Millisecond)
-	}
-	refuse(Refusal{What: fmt.Sprint(2*maxWaitingRefusals - 1)})
-	refuse(Refusal{What: "0"})
-	end()
-	end()
-	close(reported)
-	seen := map[string]bool{}
-	for what := range reported {
-		if seen[what] {
-			t.Errorf("%s is named twice", what)
+		close(next)
+		synctest.Wait()
+		if len(reported) < maxWaitingRefusals {
+			t.Errorf("%d are named of those that waited", len(reported))
 		}
-		seen[what] = true
-	}
-	if len(seen) > maxWaitingRefusals+2 || !seen["0"] || !seen[fmt.Sprint(2*maxWaitingRefusals-1)] {
-		t.Errorf("%d are named", len(seen))
-	}
+		refuse(Refusal{What: fmt.Sprint(2*maxWaitingRefusals - 1)})
+		refuse(Refusal{What: "0"})
+		end()
+		end()
+		close(reported)
+		seen := map[string]bool{}
+		for what := range reported {
+			if seen[what] {
+				t.Errorf("%s is named twice", what)
+			}
+			seen[what] = true
+		}
+		if len(seen) > maxWaitingRefusals+2 || !seen["0"] || !seen[fmt.Sprint(2*maxWaitingRefusals-1)] {
+			t.Errorf("%d are named", len(seen))
+		}
+	})
 }

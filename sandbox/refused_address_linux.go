@@ -13,24 +13,28 @@ import (
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
-// An unreachable names connections to ports at which nothing of the sandbox waits: the kernel refuses them by itself, and
-// no listener sees them.
+// An unreachable names connections that are refused. At most ports nothing of the sandbox waits, and the kernel refuses them by
+// itself; at the others a program may have ended before its connection was looked at.
 type unreachable struct {
 	launcher int
-	ports    []uint16 // those at which something waits, and says what it refuses
-	names    *names
+	ports    []uint16 // those at which the network waits
+	network  *network
 	refuse   func(Refusal)
 }
 
-// see is called when a program may have tried to connect already.
+// see is called before a program connects.
 func (u *unreachable) see(a watch.Access) {
 	at, err := netip.ParseAddrPort(a.Address)
-	if err != nil || at.Port() == 0 || at.Port() == resolverPort || slices.Contains(u.ports, at.Port()) {
+	if err != nil || at.Port() == 0 || at.Port() == resolverPort {
 		return
 	}
 	address := at.Addr().Unmap()
+	if slices.Contains(u.ports, at.Port()) {
+		u.network.admit(address, at.Port())
+		return
+	}
 	host, reason := address.String(), "it is not among the hosts of the profile"
-	if name := u.names.name(address); name != "" {
+	if name := u.network.names.name(address); name != "" {
 		host, reason = name, "the profile has other ports of this host only"
 	} else if address.IsLoopback() {
 		if u.listens(at.Port()) { // a server of the program's own

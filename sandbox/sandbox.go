@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrUnconfined says that this system cannot confine as the profile asks, and that
@@ -24,7 +25,16 @@ const (
 	maxConnections   = 128       // of one server at a time
 	maxNames         = 1024      // host names that one server has asked for
 	maxRefusals      = 1000      // different ones of one server that are reported
+	maxOrder         = 8 << 20   // bytes of an order to a launcher; arguments and environment have at most 2 MiB
+
+	launchTime = 20 * time.Second // that a launcher may take
 )
+
+// launcherName is what a process is called that confines itself and then starts the program.
+const launcherName = "junction-sandbox"
+
+// launcherEnv is all of a launcher's environment: one with the race detector would end a second after its program.
+const launcherEnv = "GORACE=atexit_sleep_ms=0"
 
 // Options are those of a [Sandbox].
 type Options struct {

@@ -93,7 +93,7 @@ func (l outsourced) environment() (env []string) {
 		for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
 			env = append(env, name+"=http://"+l.proxy)
 		}
-		env = append(env, "NODE_USE_ENV_PROXY=1")
+		env = append(env, "NO_PROXY=", "no_proxy=", "NODE_USE_ENV_PROXY=1")
 	}
 	return env
 }

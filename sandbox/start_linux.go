@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -17,9 +15,6 @@ import (
 
 // errNoNamespaces says that this system lets this user have none, or that they cannot be furnished.
 var errNoNamespaces = errors.New("this system permits no user namespaces")
-
-// launchTime is how long a launcher may take.
-const launchTime = 20 * time.Second
 
 func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	o, err := s.order(cmd)
@@ -30,7 +25,7 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	if err == nil || !errors.Is(err, errNoNamespaces) {
 		return ended, err
 	}
-	bare, temporary, err := s.bare(o, err)
+	bare, remove, err := s.bare(o, err)
 	if err != nil {
 		return nil, err
 	}
@@ -38,13 +33,13 @@ func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
 	again := &exec.Cmd{Stdin: cmd.Stdin, Stdout: cmd.Stdout, Stderr: cmd.Stderr}
 	ended, err = s.launch(again, bare, &syscall.SysProcAttr{Setsid: true})
 	if err != nil {
-		os.RemoveAll(temporary)
+		remove()
 		return nil, err
 	}
 	*cmd = *again
 	return func() {
 		ended()
-		os.RemoveAll(temporary)
+		remove()
 	}, nil
 }
 
@@ -71,7 +66,7 @@ func (s *Sandbox) launch(cmd *exec.Cmd, o order, attributes *syscall.SysProcAttr
 	if err != nil {
 		return nil, err
 	}
-	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = "/proc/self/exe", []string{launcherName}, []string{}, "/", []*os.File{theirs}
+	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = "/proc/self/exe", []string{launcherName}, []string{launcherEnv}, "/", []*os.File{theirs}
 	cmd.SysProcAttr = attributes
 	if err := cmd.Start(); err != nil {
 		control.Close()
@@ -115,41 +110,9 @@ func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 // order says what the launcher is to do for cmd.
 func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 	env := cmd.Environ()
-	dir, err := filepath.Abs(cmd.Dir) // of "" it is the present one
+	path, dir, folders, own, err := s.programPlaces(cmd)
 	if err != nil {
 		return order{}, err
-	}
-	path := cmd.Path
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	if _, err := os.Stat(path); err != nil {
-		return order{}, err
-	}
-	searched, folders := "", slices.Clone(s.o.Package)
-	for _, pair := range env {
-		switch name, value, _ := strings.Cut(pair, "="); {
-		case name == "PATH":
-			searched = value
-		case isCertificates(name, value):
-			folders = append(folders, value)
-		}
-	}
-	_, written := s.written()
-	folders = append(folders, programFolders(path, searched, written)...)
-	own := slices.Clone(folders)
-	if cmd.Dir != "" && s.o.Folder {
-		switch names := namesOf(dir); {
-		case inSecret(dir) && !slices.ContainsFunc(names, func(name string) bool { return isWithinAny(name, s.allowed()) }):
-			return order{}, fmt.Errorf("%s is where keys, logins or histories are kept, and no folder for a program to start in that its profile does not name", dir)
-		case !holdsPrivate(dir):
-			folders = append(folders, dir)
-		}
-	}
-	if len(cmd.Args) > 1 {
-		if script := scriptFolder(cmd.Args[1:], dir, written); script != "" {
-			folders, own = append(folders, script), append(own, script)
-		}
 	}
 	if s.o.Record != nil { // its package is where Junction keeps all of them, which it is not to see
 		folders = append(folders, slices.DeleteFunc(slices.Clone(s.o.Package), holdsPrivate)...)

@@ -34,7 +34,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if !o.Bare && n != nil {
-		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, names: n.names, refuse: refuse}
+		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, network: n, refuse: refuse}
 	}
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
@@ -129,7 +129,7 @@ func (r *refusing) nameWords(o order) {
 	}
 }
 
-// see is called when an access may have been tried already.
+// see is called before an access is tried.
 func (r *refusing) see(a watch.Access) {
 	if a.Path == "" {
 		r.unreachable.see(a)

@@ -1,18 +1,21 @@
 package sandbox
 
 import (
+	"bufio"
 	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
 // unshown are folders at the top that no program is learned from by: those of the kernel, and those with the sockets of other programs, such as the
-// session's bus, an agent with keys and a container engine. A socket can be used wherever it is seen, and whoever answers is not confined.
+// session's bus, an agent with keys and a container engine. A socket can be used wherever it is seen, and whoever answers is not confined; those
+// that stand elsewhere are hidden one by one.
 var unshown = []string{"proc", "dev", "sys", "etc", "lost+found", "run", "tmp"}
 
 // widest shows a program that is learned from the files of the machine, to be written too, but for those where keys and logins
@@ -50,11 +53,11 @@ func (v *view) widest(allowed []string) error {
 			v.places[path] = place{Path: path, Kind: hidden}
 		}
 	}
-	return v.narrow()
+	return v.narrow(allowed)
 }
 
 // narrow takes out of the widest view what leads to other programs, and what Junction keeps.
-func (v *view) narrow() error {
+func (v *view) narrow(allowed []string) error {
 	for path, p := range v.places {
 		if p.Kind == shown && within(path, "/tmp") { // a project there, say, is written as elsewhere
 			p.Kind = writable
@@ -76,12 +79,37 @@ func (v *view) narrow() error {
 	for _, name := range []string{"SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"} {
 		own = append(own, namesOf(os.Getenv(name))...)
 	}
+	for _, path := range sockets() {
+		if !isWithinAny(path, allowed) && v.isShown(path) {
+			v.hide(path)
+		}
+	}
 	for _, path := range own {
 		if real, err := filepath.EvalSymlinks(path); err == nil && real == path && !holdsPerson(path) && v.isShown(path) {
 			v.hide(path)
 		}
 	}
 	return nil
+}
+
+// sockets are those with a path at which programs of this machine wait. What binds one later is kept from the program from Linux 7 on only,
+// where Landlock refuses all sockets of others.
+func sockets() (list []string) {
+	f, err := os.Open("/proc/self/net/unix")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		_, path, found := strings.Cut(lines.Text(), " /") // the last column, which may have spaces
+		if !found {
+			continue
+		}
+		if path, err := filepath.EvalSymlinks("/" + path); err == nil && isSocket(path) {
+			list = append(list, path)
+		}
+	}
+	return list
 }
 
 // isShown reports whether what is at a path outside is there for the program, too.
@@ -125,12 +153,4 @@ func (n *network) learn(r *Record, a watch.Access) {
 		host = net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
 	}
 	r.host(host)
-}
-
-// allowed are the files of the profile.
-func (s *Sandbox) allowed() (list []string) {
-	for _, path := range slices.Concat(s.profile.Read, s.profile.Write) {
-		list = append(list, s.absolute(path))
-	}
-	return list
 }

@@ -28,8 +28,8 @@ type Access struct {
 
 // Options are those of a Watcher.
 type Options struct {
-	// See gets each access once, and more often only where more than Remembered differ. The program has gone on by then,
-	// but its next call waits until See returns.
+	// See gets each access once, and more often only where more than Remembered differ. The call waits until See returns, so
+	// what the program sees is still there; only a process that is killed does not wait.
 	See func(Access)
 	// Skip says quickly that an access is not to be reported; nil reports all.
 	Skip func(Access) bool

@@ -108,7 +108,8 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-// next takes a call, looks at it and lets it go on.
+// next takes a call, looks at it, reports it and lets it go on. It reports first: once the call goes on it may be the last thing that the
+// program does, and with the program all would be gone by which can be found out what the call meant.
 func (w *Watcher) next(listener int) error {
 	var n notification
 	if errno := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); errno != 0 {
@@ -124,12 +125,12 @@ func (w *Watcher) next(listener int) error {
 	} else {
 		w.missed.Add(1)
 	}
+	for _, a := range accesses[:count] {
+		w.o.See(a)
+	}
 	r := reply{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	if errno := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&r)); errno != 0 && errno != unix.ENOENT && errno != unix.EINPROGRESS {
 		return fmt.Errorf("letting a call of a watched program go on: %w", errno)
-	}
-	for _, a := range accesses[:count] {
-		w.o.See(a)
 	}
 	return nil
 }

@@ -301,6 +301,24 @@ func TestWhatARealShellStartsIsSeen(t *testing.T) {
 	}
 }
 
+func TestACallIsReportedBeforeItIsMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "made meanwhile")
+	w := start(t, "", "/bin/cat", path)
+	watcher := New(w.listener, Options{See: func(a Access) {
+		if a == (Access{Kind: Read, Path: path}) {
+			if err := os.WriteFile(path, []byte("seen first"), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+	}})
+	if err := watcher.Run(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if said := w.wait(); said != "seen first" {
+		t.Errorf("the program says %q", said)
+	}
+}
+
 func TestWhatIsSkippedOrKnownIsNotReported(t *testing.T) {
 	dir := t.TempDir()
 	skip := func(a Access) bool {

@@ -65,3 +65,11 @@ func junctionPlaces() (places []string) {
 	}
 	return places
 }
+
+// secretInHome is where people keep what no server needs unless they say so.
+var secretInHome = []string{
+	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d",
+	".config/gcloud", ".config/gh", ".config/git/credentials", ".config/junction", ".config/google-chrome", ".config/chromium", ".mozilla", ".thunderbird", ".local/share/keyrings",
+	".bash_history", ".zsh_history", ".python_history", ".node_repl_history", ".claude.json", ".cursor", "Library/Keychains", "Library/Cookies", "Library/Messages", "Library/Mail",
+	"Library/Application Support/Google", "Library/Application Support/Firefox",
+}

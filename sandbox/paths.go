@@ -1,0 +1,85 @@
+package sandbox
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// written are the folders of the profile that the program may write, and where they really are. What is in one of
+// them the program can replace, by a link too: a path that leads over a link in another one is left out.
+func (s *Sandbox) written() (paths, really []string) {
+	var all, finals []string
+	var links [][]string
+	for _, path := range s.profile.Write {
+		path = s.absolute(path)
+		hops, final := follow(path)
+		all, finals, links = append(all, path), append(finals, final), append(links, hops)
+	}
+	for i, path := range all {
+		others := slices.Delete(slices.Clone(finals), i, i+1)
+		if !slices.ContainsFunc(links[i], func(hop string) bool { return isWithinAny(hop, others) }) {
+			paths, really = append(paths, path), append(really, finals[i])
+		}
+	}
+	return paths, really
+}
+
+// follow returns the links over which a path leads, and where it ends, which may be missing.
+func follow(path string) (links []string, final string) {
+	path = filepath.Clean(path)
+	for range hops {
+		followed, hop, _, err := firstLink(path)
+		if err != nil || hop == "" {
+			break
+		}
+		links, path = append(links, hop), followed
+	}
+	return links, path
+}
+
+// absolute is a path of the profile with ~ as the home folder.
+func (s *Sandbox) absolute(path string) string {
+	if rest, found := strings.CutPrefix(path, "~"); found {
+		return filepath.Join(home(), rest)
+	}
+	return path
+}
+
+// firstLink returns the path with its first link followed, and that link; or the path itself.
+func firstLink(path string) (followed, hop, target string, err error) {
+	at := "/"
+	names := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, name := range names {
+		if name == "" {
+			continue
+		}
+		at = filepath.Join(at, name)
+		info, err := os.Lstat(at)
+		if err != nil {
+			return "", "", "", err
+		}
+		if info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		target, err := os.Readlink(at)
+		if err != nil {
+			return "", "", "", err
+		}
+		to := target
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(filepath.Dir(at), to)
+		}
+		return filepath.Join(append([]string{to}, names[i+1:]...)...), at, target, nil
+	}
+	return path, "", "", nil
+}
+
+// allowed are the files of the profile.
+func (s *Sandbox) allowed() (list []string) {
+	for _, path := range slices.Concat(s.profile.Read, s.profile.Write) {
+		list = append(list, s.absolute(path))
+	}
+	return list
+}

@@ -1,0 +1,227 @@
+//go:build linux || darwin
+
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A seatbeltOrder is what the launcher is to start. It comes by a pipe, as the launcher is not confined: a variable of the program could
+// change what it does, and its command line can be read by all.
+type seatbeltOrder struct {
+	Argv, Env []string
+	Dir       string
+	Files     uint64
+}
+
+// startSeatbelt starts cmd by sandbox-exec of macOS, which is tool.
+func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err error) {
+	if err := s.checkSeatbelt(tool); err != nil {
+		return nil, err
+	}
+	path, dir, folders, _, err := s.programPlaces(cmd)
+	if err != nil {
+		return nil, err
+	}
+	temporary, remove, err := temporaryFolder()
+	if err != nil {
+		return nil, err
+	}
+	refuse, endRefusals := s.refusals()
+	var way *proxy
+	ended = func() {
+		if way != nil {
+			way.close()
+		}
+		remove()
+		endRefusals()
+	}
+	defer func() {
+		if err != nil {
+			ended()
+		}
+	}()
+	l := outsourced{argv: append([]string{path}, cmd.Args[min(1, len(cmd.Args)):]...), temp: temporary}
+	if l.temp, err = filepath.EvalSymlinks(temporary); err != nil { // rules are about real paths
+		return nil, err
+	}
+	if l.profile.Read, l.profile.Write, err = s.seatbeltPaths(folders); err != nil {
+		return nil, err
+	}
+	if len(s.profile.Hosts) > 0 {
+		if way, err = serveProxy(s.reach(refuse)); err != nil {
+			return nil, fmt.Errorf("proxy of the sandbox: %w", err)
+		}
+		l.proxy = way.address
+	}
+	argv, env, err := seatbelt(l)
+	if err != nil {
+		return nil, err
+	}
+	argv[0] = tool
+	if real, err := filepath.EvalSymlinks(dir); err != nil || !isWithinAny(real, slices.Concat(l.profile.Read, l.profile.Write)) {
+		dir = l.temp
+	}
+	files := s.profile.Files
+	if files == 0 {
+		files = defaultFiles
+	}
+	o := seatbeltOrder{Argv: argv, Env: replaced(cmd.Environ(), env), Dir: dir, Files: uint64(files)}
+	if err := o.launch(cmd); err != nil {
+		return nil, err
+	}
+	return ended, nil
+}
+
+// checkSeatbelt says what of the profile macOS cannot do.
+func (s *Sandbox) checkSeatbelt(tool string) error {
+	if s.o.Record != nil {
+		return fmt.Errorf("%w: nothing can be learned from a program on macOS", ErrUnconfined)
+	}
+	if !exists(tool) {
+		return fmt.Errorf("%w: %s is missing", ErrUnconfined, tool)
+	}
+	var missing []string
+	for what, is := range map[string]bool{partMemory: s.profile.Memory > 0, partNumber: s.profile.Processes > 0, partCPU: s.profile.CPU > 0} {
+		if is {
+			missing = append(missing, what)
+		}
+	}
+	slices.Sort(missing)
+	switch {
+	case len(missing) == 0:
+	case !s.o.Weaker:
+		return fmt.Errorf("%w: macOS does not limit %s", ErrUnconfined, strings.Join(missing, ", "))
+	case s.o.Unconfined != nil:
+		s.o.Unconfined(missing)
+	}
+	return nil
+}
+
+// seatbeltPaths are what the program reads and writes, each as it is called and where it really is. A link that the program could have
+// made leads nowhere.
+func (s *Sandbox) seatbeltPaths(folders []string) (read, write []string, err error) {
+	paths, written := s.written()
+	for _, path := range paths {
+		if !exists(path) {
+			if err := os.MkdirAll(path, 0o700); err != nil {
+				return nil, nil, fmt.Errorf("write: %w", err)
+			}
+		}
+		_, real := follow(path)
+		write = append(write, path, real)
+	}
+	read = slices.Clone(folders)
+	for _, path := range s.profile.Read {
+		read = append(read, s.absolute(path))
+	}
+	for _, path := range slices.Clone(read) {
+		links, real := follow(path)
+		if slices.ContainsFunc(links, func(hop string) bool { return isWithinAny(hop, written) }) {
+			read = slices.DeleteFunc(read, func(p string) bool { return p == path })
+			continue
+		}
+		read = append(read, real)
+	}
+	slices.Sort(read)
+	slices.Sort(write)
+	return slices.Compact(read), slices.Compact(write), nil
+}
+
+// replaced is an environment with some variables in place of what it had by these names.
+func replaced(environ, with []string) []string {
+	names := map[string]bool{}
+	for _, pair := range with {
+		name, _, _ := strings.Cut(pair, "=")
+		names[name] = true
+	}
+	kept := slices.DeleteFunc(slices.Clone(environ), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return names[name]
+	})
+	return append(kept, with...)
+}
+
+// launch starts the launcher as cmd, and tells it the order.
+func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
+	data, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	if len(data) > maxOrder {
+		return fmt.Errorf("arguments and environment have more than %d bytes", maxOrder)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	cmd.Path, cmd.Args, cmd.Env, cmd.Dir, cmd.ExtraFiles = self, []string{seatbeltLauncher}, []string{launcherEnv}, "/", []*os.File{r}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // which is a process group, too, and has no terminal
+	err = cmd.Start()
+	r.Close()
+	if err != nil {
+		return err
+	}
+	w.SetWriteDeadline(time.Now().Add(launchTime))
+	if _, err := w.Write(data); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return fmt.Errorf("the launcher does not listen: %w", err)
+	}
+	return nil
+}
+
+// seatbeltLauncher is what a process is called that limits itself and then becomes sandbox-exec.
+const seatbeltLauncher = "junction-seatbelt"
+
+// launchSeatbelt follows an order.
+func launchSeatbelt() error {
+	const pipe = 3
+	data, err := io.ReadAll(io.LimitReader(os.NewFile(pipe, "order"), maxOrder+1))
+	if err != nil {
+		return err
+	}
+	var o seatbeltOrder
+	if err := json.Unmarshal(data, &o); err != nil {
+		return err
+	}
+	if len(o.Argv) == 0 {
+		return errors.New("there is no program")
+	}
+	// Nothing that this process inherited goes on to the program.
+	for fd := pipe; fd < 1<<16; fd++ {
+		unix.CloseOnExec(fd)
+	}
+	for resource, most := range map[int]uint64{unix.RLIMIT_NOFILE: o.Files, unix.RLIMIT_FSIZE: maxFile, unix.RLIMIT_CORE: 0} {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(resource, &now); err != nil {
+			return err
+		}
+		most = min(most, now.Max)
+		// That of package syscall: it keeps the Go runtime from putting its own number of files back.
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			return err
+		}
+	}
+	if err := os.Chdir(o.Dir); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s: %w", o.Argv[0], syscall.Exec(o.Argv[0], o.Argv, o.Env))
+}
