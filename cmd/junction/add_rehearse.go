@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -65,7 +66,7 @@ func (d *dryRun) close() {
 
 // rehearse starts the server as the configuration would have it, and looks at what it has.
 func (w *addition) rehearse(ctx context.Context) error {
-	data, err := config.AddServer(w.before, w.name, w.written)
+	data, err := hostconfig.AddServer(w.before, w.name, w.written)
 	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
