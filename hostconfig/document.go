@@ -233,7 +233,7 @@ func (e *Entry) readURL() error {
 			return fmt.Errorf("only the host itself can do what %q says", name)
 		}
 	}
-	if _, _, err := e.Remote(); err != nil {
+	if _, _, err := e.remote(); err != nil {
 		return err
 	}
 	for _, name := range []string{"auth", "oauth"} {

@@ -21,11 +21,7 @@ func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 // tapped replaces an entry as junction tap does.
 func tapped(e *Entry) Program {
 	if e.URL != "" {
-		env, pass, err := e.Remote()
-		if err != nil {
-			panic(err)
-		}
-		return Program{Command: "J", Args: []string{"proxy", e.Name}, Env: env, Pass: pass}
+		return Program{Command: "J", Args: []string{"proxy", e.Name}}
 	}
 	return Program{Command: "J", Args: append([]string{"proxy", e.Name, "--", e.Command}, e.Args...)}
 }

@@ -20,9 +20,9 @@ const (
 // A Variable is one of the environment.
 type Variable struct{ Name, Value string }
 
-// Remote is what the environment of a command has to have so that [RemoteOf] finds there where the entry's server is. pass
+// remote is what the environment of a command has to have so that [RemoteOf] finds there where the entry's server is. pass
 // are the variables of the host that it needs, too.
-func (e *Entry) Remote() (env []Variable, pass []string, err error) {
+func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	env = []Variable{{urlVariable, e.URL}}
 	headers := 0
 	add := func(name, value, from string) {
@@ -75,7 +75,7 @@ func (e *Entry) Remote() (env []Variable, pass []string, err error) {
 	return env, pass, err
 }
 
-// RemoteOf reads what [Entry.Remote] put into an environment: the address, and headers as "NAME: VALUE".
+// RemoteOf reads what [Document.Replace] put into an environment: the address, and headers as "NAME: VALUE".
 func RemoteOf(getenv func(string) string) (url string, headers []string, err error) {
 	if url = getenv(urlVariable); url == "" {
 		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)

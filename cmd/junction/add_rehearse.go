@@ -35,7 +35,6 @@ const maxRefused = 5
 
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
-	data        []byte // the configuration with it
 	definition  *config.Definition
 	definitions []guard.Definition
 	tools       []*mcp.Tool
@@ -157,7 +156,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	if err != nil {
 		return nil, &connectError{err}
 	}
-	d = &dryRun{data: r.data}
+	d = &dryRun{}
 	defer func() {
 		if err != nil {
 			d.close()
