@@ -77,11 +77,14 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 // A carrier reads the members of an entry.
 type carrier struct {
 	*Carried
-	e *Entry
-	t translation
-	// Variables of the environment and headers that are made here, and not written in the host's file.
-	env, headers []Variable
+	e       *Entry
+	t       translation
+	env     []Variable // that are made here, and not written in the host's file
+	headers []header   // that end with a variable of the host's environment
 }
+
+// A header is one whose value ends with that of a variable, if from is not empty.
+type header struct{ name, value, from string }
 
 // A field is a text in which variables may be.
 type field struct {
@@ -143,10 +146,10 @@ func (r *carrier) remote(m member) error {
 			return err
 		}
 		for _, v := range from {
-			r.headers = append(r.headers, Variable{v.Name, "${" + v.Value + "}"})
+			r.headers = append(r.headers, header{v.Name, "", v.Value})
 		}
 	case m.name == "bearer_token_env_var" && v.kind == text:
-		r.headers = append(r.headers, Variable{"Authorization", "Bearer ${" + v.text + "}"})
+		r.headers = append(r.headers, header{"Authorization", "Bearer ", v.text})
 	case m.name == "requestOptions" && v.kind == object:
 		for _, inner := range v.members {
 			if inner.name != "headers" {
@@ -257,7 +260,10 @@ func (r *carrier) translate() error {
 		}
 		*f.text = value
 	}
-	r.Env, r.Headers = append(r.Env, r.env...), append(r.Headers, r.headers...)
+	r.Env = append(r.Env, r.env...)
+	for _, h := range r.headers {
+		r.Headers = append(r.Headers, Variable{h.name, h.value + "${" + h.from + "}"})
+	}
 	return nil
 }
 
