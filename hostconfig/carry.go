@@ -293,10 +293,9 @@ func (r *carrier) place(project string) {
 // entry is how junction's file writes it.
 func (c *Carried) entry() *node {
 	n := &node{kind: object}
-	add := func(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
 	texts := func(name, value string) {
 		if value != "" {
-			add(name, newText(value))
+			n.add(name, newText(value))
 		}
 	}
 	variables := func(name string, list []Variable) {
@@ -305,14 +304,14 @@ func (c *Carried) entry() *node {
 		}
 		v := &node{kind: object}
 		for _, each := range list {
-			v.members = append(v.members, member{name: each.Name, value: newText(each.Value)})
+			v.add(each.Name, newText(each.Value))
 		}
-		add(name, v)
+		n.add(name, v)
 	}
 	texts("type", c.Type)
 	texts("command", c.Command)
 	if c.Command != "" && len(c.Args) > 0 {
-		add("args", newTexts(c.Args))
+		n.add("args", newTexts(c.Args))
 	}
 	variables("env", c.Env)
 	texts("cwd", c.Dir)
@@ -321,7 +320,7 @@ func (c *Carried) entry() *node {
 	variables("headers", c.Headers)
 	variables("oauth", c.OAuth)
 	if c.Disabled {
-		add("disabled", &node{text: "true"})
+		n.add("disabled", &node{text: "true"})
 	}
 	if c.Timeout > 0 {
 		texts("timeout", c.Timeout.String())
@@ -336,7 +335,7 @@ func (c *Carried) entry() *node {
 func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	m := move{at: d.home()}
 	for _, c := range list {
-		m.put = append(m.put, piece{name: c.Name, value: c.entry()})
+		m.put = append(m.put, newMember{name: c.Name, value: c.entry()})
 	}
 	return d.rearranged(moves{&m})
 }

@@ -12,7 +12,16 @@ import (
 type newMember struct {
 	name  string
 	value *node
-	raw   string // how the value is written, where that is known
+	raw   string // how the value is written, where that is known, or the whole lines of YAML or TOML that it has to itself
+}
+
+// holding is an object, or a list, of new members.
+func holding(k kind, list []newMember) *node {
+	n := &node{kind: k}
+	for _, m := range list {
+		n.hold(m.name, m.value)
+	}
+	return n
 }
 
 // A swap puts members of an object in the place of others.

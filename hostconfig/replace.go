@@ -87,7 +87,7 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 	variables, pass, _ := e.remote() // else the entry has a Problem
 	for _, v := range variables {
 		env.members = slices.DeleteFunc(env.members, func(m member) bool { return m.name == v.Name })
-		env.members = append(env.members, member{name: v.Name, value: newText(v.Value)})
+		env.add(v.Name, newText(v.Value))
 	}
 	envs := newMember{name: e.n.env, value: env}
 	for _, name := range []string{"type", "transport"} {
