@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"slices"
 )
 
 // maxFiles bounds the files of a Set.
@@ -56,15 +55,6 @@ func LoadAll(paths []string, o Options) (*Set, error) {
 		}
 	}
 	return set, errors.Join(faults...)
-}
-
-// Server finds the definition that counts for a name.
-func (s *Set) Server(name string) (*Definition, bool) {
-	i := slices.IndexFunc(s.Servers, func(d *Definition) bool { return d.Name == name })
-	if i < 0 {
-		return nil, false
-	}
-	return s.Servers[i], true
 }
 
 // Problems are those of all files.

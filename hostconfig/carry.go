@@ -77,11 +77,14 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 // A carrier reads the members of an entry.
 type carrier struct {
 	*Carried
-	e *Entry
-	t translation
-	// Variables of the environment and headers that are made here, and not written in the host's file.
-	env, headers []Variable
+	e       *Entry
+	t       translation
+	env     []Variable // that are made here, and not written in the host's file
+	headers []header   // that end with a variable of the host's environment
 }
+
+// A header is one whose value ends with that of a variable, if from is not empty.
+type header struct{ name, value, from string }
 
 // A field is a text in which variables may be.
 type field struct {
@@ -143,10 +146,10 @@ func (r *carrier) remote(m member) error {
 			return err
 		}
 		for _, v := range from {
-			r.headers = append(r.headers, Variable{v.Name, "${" + v.Value + "}"})
+			r.headers = append(r.headers, header{v.Name, "", v.Value})
 		}
 	case m.name == "bearer_token_env_var" && v.kind == text:
-		r.headers = append(r.headers, Variable{"Authorization", "Bearer ${" + v.text + "}"})
+		r.headers = append(r.headers, header{"Authorization", "Bearer ", v.text})
 	case m.name == "requestOptions" && v.kind == object:
 		for _, inner := range v.members {
 			if inner.name != "headers" {
@@ -257,7 +260,10 @@ func (r *carrier) translate() error {
 		}
 		*f.text = value
 	}
-	r.Env, r.Headers = append(r.Env, r.env...), append(r.Headers, r.headers...)
+	r.Env = append(r.Env, r.env...)
+	for _, h := range r.headers {
+		r.Headers = append(r.Headers, Variable{h.name, h.value + "${" + h.from + "}"})
+	}
 	return nil
 }
 
@@ -287,10 +293,9 @@ func (r *carrier) place(project string) {
 // entry is how junction's file writes it.
 func (c *Carried) entry() *node {
 	n := &node{kind: object}
-	add := func(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
 	texts := func(name, value string) {
 		if value != "" {
-			add(name, newText(value))
+			n.add(name, newText(value))
 		}
 	}
 	variables := func(name string, list []Variable) {
@@ -299,14 +304,14 @@ func (c *Carried) entry() *node {
 		}
 		v := &node{kind: object}
 		for _, each := range list {
-			v.members = append(v.members, member{name: each.Name, value: newText(each.Value)})
+			v.add(each.Name, newText(each.Value))
 		}
-		add(name, v)
+		n.add(name, v)
 	}
 	texts("type", c.Type)
 	texts("command", c.Command)
 	if c.Command != "" && len(c.Args) > 0 {
-		add("args", newTexts(c.Args))
+		n.add("args", newTexts(c.Args))
 	}
 	variables("env", c.Env)
 	texts("cwd", c.Dir)
@@ -315,7 +320,7 @@ func (c *Carried) entry() *node {
 	variables("headers", c.Headers)
 	variables("oauth", c.OAuth)
 	if c.Disabled {
-		add("disabled", &node{text: "true"})
+		n.add("disabled", &node{text: "true"})
 	}
 	if c.Timeout > 0 {
 		texts("timeout", c.Timeout.String())
@@ -330,7 +335,7 @@ func (c *Carried) entry() *node {
 func (d *Document) Add(list []*Carried) (after []byte, err error) {
 	m := move{at: d.home()}
 	for _, c := range list {
-		m.put = append(m.put, piece{name: c.Name, value: c.entry()})
+		m.put = append(m.put, newMember{name: c.Name, value: c.entry()})
 	}
 	return d.rearranged(moves{&m})
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -260,7 +258,7 @@ func TestAnotherServerOfJunctionsNameIsNotOverwritten(t *testing.T) {
 
 // Hosts and people change other things, or the entry itself, while junction is connected.
 func TestInAFileThatSomebodyChangedTheServersComeBackInThePlaceOfJunction(t *testing.T) {
-	for _, test := range []struct{ name, host, path, before, old, new, want, left string }{
+	for _, test := range []meanwhile{
 		{"another member", "cursor", "mcp.json", "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" /* c */},\n    \"b\": {\"url\": \"https://b.example\"}\n  }\n}\n",
 			"{\n  \"mcp", "{\n  \"z\": 1,\n  \"mcp", "{\n  \"z\": 1,\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\" /* c */},\n    \"b\": {\"url\": \"https://b.example\"}\n  }\n}\n", ""},
 		{"the entry was changed", "cline", "c.json", `{"mcpServers": {"a": {"command": "x"}}}`,
@@ -293,22 +291,7 @@ func TestInAFileThatSomebodyChangedTheServersComeBackInThePlaceOfJunction(t *tes
 			if err != nil {
 				t.Fatal(err)
 			}
-			after, err := Parse(h, test.path, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			changed := strings.Replace(string(data), test.old, test.new, 1)
-			if changed == string(data) {
-				t.Fatalf("%q is not in %s", test.old, data)
-			}
-			now, err := Parse(h, test.path, []byte(changed))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, left, err := restored(before, after, now, []Change{change})
-			if err != nil || string(got) != test.want || strings.Join(left, " ") != test.left {
-				t.Errorf("got %v %q\n%s\nwant %q\n%s\nfrom\n%s", err, left, got, test.left, test.want, changed)
-			}
+			test.putsBack(t, before, data, []Change{change})
 		})
 	}
 }
@@ -382,45 +365,29 @@ func servers(d *Document) *node {
 }
 
 func TestGeneratedFilesAreConnectedAndDisconnected(t *testing.T) {
-	const rounds = 1_000
 	refused, all := 0, 0
-	for i := range uint64(rounds) {
-		for _, made := range []struct {
-			host, path string
-			data       func(*writer) string
-		}{
-			{"cursor", "mcp.json", (*writer).json}, {"continue", "config.yaml", (*writer).yaml}, {"codex", "config.toml", (*writer).toml},
-		} {
-			h, _, _ := LookupHost(made.host)
-			data := made.data(&writer{Rand: rand.New(rand.NewPCG(i, 2))})
-			if i%2 == 1 && made.path != "mcp.json" {
-				data = crlf(data)
-			}
-			all++
-			switch err := connects(h, made.path, []byte(data)); {
-			case errors.Is(err, errRefused):
-				refused++
-				t.Logf("round %d of %s: %v\nof\n%s", i, made.path, err, data)
-			case err != nil:
-				t.Fatalf("round %d of %s: %v\nof\n%s", i, made.path, err, data)
-			}
-			if i >= 15 {
-				continue // the disk is slow
-			}
-			path := filepath.Join(t.TempDir(), made.path)
-			if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+	for made := range generated(2) {
+		all++
+		switch err := connects(made.host, made.path, []byte(made.data)); {
+		case errors.Is(err, errRefused):
+			refused++
+			t.Logf("round %d of %s: %v\nof\n%s", made.round, made.path, err, made.data)
+		case err != nil:
+			t.Fatalf("round %d of %s: %v\nof\n%s", made.round, made.path, err, made.data)
+		}
+		if made.round >= 15 {
+			continue // the disk is slow
+		}
+		path := write(t, filepath.Join(t.TempDir(), made.path), made.data)
+		j := Journal{Folder: filepath.Join(t.TempDir(), "taps")}
+		if d, err := Read(made.host, path); err != nil {
+			t.Fatal(err)
+		} else if after, change, err := d.Connect(&upStdio, replaceable(d)); err == nil {
+			if _, _, err := j.Apply(d, after, Record{Host: made.host.ID, Kept: true, Connected: true, Changes: []Change{change}}); err != nil {
 				t.Fatal(err)
 			}
-			j := Journal{Folder: filepath.Join(t.TempDir(), "taps")}
-			if d, err := Read(h, path); err != nil {
-				t.Fatal(err)
-			} else if after, change, err := d.Connect(&upStdio, replaceable(d)); err == nil {
-				if _, _, err := j.Apply(d, after, Record{Host: h.ID, Kept: true, Connected: true, Changes: []Change{change}}); err != nil {
-					t.Fatal(err)
-				}
-				if done := restoreOne(t, j); !done.Whole || content(t, path) != data {
-					t.Fatalf("round %d of %s: %+v\n%s", i, made.path, done, content(t, path))
-				}
+			if done := restoreOne(t, j); !done.Whole || content(t, path) != made.data {
+				t.Fatalf("round %d of %s: %+v\n%s", made.round, made.path, done, content(t, path))
 			}
 		}
 	}
@@ -429,21 +396,6 @@ func TestGeneratedFilesAreConnectedAndDisconnected(t *testing.T) {
 	}
 }
 
-func fuzzConnect(f *testing.F, host, path string) {
-	h, _, _ := LookupHost(host)
-	for _, s := range samples {
-		if s.host == host {
-			f.Add([]byte(s.data))
-		}
-	}
-	f.Add([]byte(""))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		if err := connects(h, path, data); err != nil && !errors.Is(err, errRefused) {
-			t.Error(err)
-		}
-	})
-}
-
-func FuzzConnectJSON(f *testing.F) { fuzzConnect(f, "cursor", "mcp.json") }
-func FuzzConnectYAML(f *testing.F) { fuzzConnect(f, "continue", "config.yaml") }
-func FuzzConnectTOML(f *testing.F) { fuzzConnect(f, "codex", "config.toml") }
+func FuzzConnectJSON(f *testing.F) { fuzzEditor(f, "cursor", "mcp.json", connects) }
+func FuzzConnectYAML(f *testing.F) { fuzzEditor(f, "continue", "config.yaml", connects) }
+func FuzzConnectTOML(f *testing.F) { fuzzEditor(f, "codex", "config.toml", connects) }

@@ -3,7 +3,7 @@
 //
 // [Find] says which files there are, [Read] reads one, and [Document.Replace] makes the file in which some entries start
 // another program, [Document.Connect] the one in which one entry stands in the place of others, and [Entry.Carry] makes an entry one of
-// Junction's own, which [Document.Add] writes. Only the bytes of what is changed are other bytes then: comments, order, indentation, line ends, a byte
+// Junction's own, which [Document.Add] writes. Junction's own files are changed by [AddServer], [RemoveServer], [ReplaceWords] and [SetMember]. Only the bytes of what is changed are other bytes then: comments, order, indentation, line ends, a byte
 // order mark, and members that mean nothing here stay as they are. A change that would do anything else is not made: what
 // was written is read again and compared first.
 //

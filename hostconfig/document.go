@@ -84,6 +84,14 @@ func Missing(h Host, path string) (*Document, error) {
 
 // Parse is Read for bytes that were read already; path tells the syntax. A file without servers has no entries.
 func Parse(h Host, path string, data []byte) (*Document, error) {
+	d, err := document(h, path, data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return d, nil
+}
+
+func document(h Host, path string, data []byte) (*Document, error) {
 	syntax, _ := syntaxOf(path)
 	root, err := parse(data, syntax)
 	if syntax == inJSON && len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0 {
@@ -93,7 +101,7 @@ func Parse(h Host, path string, data []byte) (*Document, error) {
 		err = errNotObject
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	d := &Document{Path: path, Data: data, host: h, syntax: syntax, root: root, names: h.names}
 	if d.names.command == "" {
@@ -111,13 +119,10 @@ func Parse(h Host, path string, data []byte) (*Document, error) {
 			err = errors.Join(err, d.find(p.name, p.value, "mcpServers"))
 		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
 	if len(d.Entries) > maxEntries {
-		return nil, fmt.Errorf("%s: more than %d servers", path, maxEntries)
+		err = fmt.Errorf("more than %d servers", maxEntries)
 	}
-	return d, nil
+	return d, err
 }
 
 // find adds the servers at a path in an object.
@@ -228,7 +233,7 @@ func (e *Entry) readURL() error {
 			return fmt.Errorf("only the host itself can do what %q says", name)
 		}
 	}
-	if _, _, err := e.Remote(); err != nil {
+	if _, _, err := e.remote(); err != nil {
 		return err
 	}
 	for _, name := range []string{"auth", "oauth"} {

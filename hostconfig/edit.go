@@ -12,7 +12,16 @@ import (
 type newMember struct {
 	name  string
 	value *node
-	raw   string // how the value is written, where that is known
+	raw   string // how the value is written, where that is known, or the whole lines of YAML or TOML that it has to itself
+}
+
+// holding is an object, or a list, of new members.
+func holding(k kind, list []newMember) *node {
+	n := &node{kind: k}
+	for _, m := range list {
+		n.hold(m.name, m.value)
+	}
+	return n
 }
 
 // A swap puts members of an object in the place of others.
@@ -151,6 +160,12 @@ func indexOf(list []newMember, m *member) int {
 	return slices.IndexFunc(list, func(n newMember) bool { return n.name == m.name && !m.table })
 }
 
+// set puts a value in the place of another one.
+func (e *editor) set(v, now *node, text string) {
+	e.now[v] = now
+	e.replace(v.start, v.end, text)
+}
+
 func (e *editor) replace(start, end int, text string) {
 	e.edits = append(e.edits, edit{start, end, text})
 }
@@ -232,21 +247,7 @@ func (e *editor) blankBefore(at int) []byte {
 // remove takes a member out, one of several, and leaves what stands around it.
 func (e *editor) remove(in *node, m *member, removed []*member) {
 	if in.lines {
-		start, end := e.lineStart(m.start), m.end
-		if newline := bytes.IndexByte(e.data[end:], '\n'); newline >= 0 {
-			end += newline + 1
-		} else {
-			end = len(e.data)
-		}
-		if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash, where the next one then stands
-			start, end = m.start, m.end
-			for i := len(in.members) - 1; i >= 0; i-- {
-				if o := &in.members[i]; o.start > m.start && !slices.Contains(removed, o) {
-					end = o.start
-				}
-			}
-		}
-		e.replace(start, end, "")
+		e.removeLines(in, m, removed)
 		return
 	}
 	var before *member // the last in front that stays
@@ -265,11 +266,23 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 		}
 	}
 	start, end, comma := m.start, m.end, e.comma(m.end)
-	if before := start - len(e.blankBefore(start)); isLast && !bytes.ContainsAny(e.data[free:max(free, before)], "/#") {
-		start = before // unless a comment may end there
-	}
-	if comma >= 0 {
+	lineStart := e.lineStart(start)
+	if comma >= 0 && len(bytes.TrimSpace(e.data[end:comma])) == 0 {
 		end = comma + 1
+	} else if comma >= 0 { // behind a comment, which stays
+		e.replace(comma, comma+1, "")
+	}
+	blanks := len(e.data) - end - len(bytes.TrimLeft(e.data[end:], " \t\r"))
+	isAlone := len(bytes.TrimSpace(e.data[lineStart:start])) == 0
+	if before := start - len(e.blankBefore(start)); len(in.members) == 1 && before == in.start+1 && len(bytes.TrimSpace(e.data[end:in.end-1])) == 0 {
+		start, end = before, in.end-1
+	} else if isAlone && e.data[end+blanks] == '\n' {
+		start, end = lineStart, end+blanks+1
+	} else if isLast && !bytes.ContainsAny(e.data[free:max(free, before)], "/#") {
+		start = before // unless a comment may end there
+	} else if isAlone && e.data[end+blanks] == '/' { // a comment takes the place
+		end += blanks
+	} else if end > m.end {
 		if next := len(e.data) - len(bytes.TrimLeft(e.data[end:], " \t\r\n")); next < len(e.data) && strings.IndexByte("}/#", e.data[next]) < 0 {
 			end = next // but for what is behind it on its line
 		}
@@ -280,6 +293,25 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 			e.replace(comma, comma+1, "")
 		}
 	}
+}
+
+// removeLines is remove for one that has lines of its own.
+func (e *editor) removeLines(in *node, m *member, removed []*member) {
+	start, end := e.lineStart(m.start), m.end
+	if newline := bytes.IndexByte(e.data[end:], '\n'); newline >= 0 {
+		end += newline + 1
+	} else {
+		end = len(e.data)
+	}
+	if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash, where the next one then stands
+		start, end = m.start, m.end
+		for i := len(in.members) - 1; i >= 0; i-- {
+			if o := &in.members[i]; o.start > m.start && !slices.Contains(removed, o) {
+				end = o.start
+			}
+		}
+	}
+	e.replace(start, end, "")
 }
 
 // comma is where the comma after a value is, behind blanks and comments; -1 if there is none.

@@ -21,7 +21,6 @@ type Endpoint struct {
 // entry is how the host writes that.
 func (h Host) entry(to Endpoint) (*node, error) {
 	n := &node{kind: object}
-	add := func(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
 	names, more := h.names, h.form.command
 	if names.command == "" {
 		names = defaultNames
@@ -37,28 +36,28 @@ func (h Host) entry(to Endpoint) (*node, error) {
 		if value == "true" {
 			v.kind = scalar
 		}
-		add(name, v)
+		n.add(name, v)
 	}
 	if to.URL != "" {
-		add(h.form.urlName, newText(to.URL))
+		n.add(h.form.urlName, newText(to.URL))
 		return n, nil
 	}
-	add(names.command, newText(to.Command))
-	add(names.args, newTexts(to.Args))
+	n.add(names.command, newText(to.Command))
+	n.add(names.args, newTexts(to.Args))
 	if len(to.Pass) == 0 {
 		return n, nil
 	}
 	if h.ID == "codex" {
-		add("env_vars", newTexts(to.Pass))
+		n.add("env_vars", newTexts(to.Pass))
 		return n, nil
 	}
 	pattern := map[dialect]string{bareBraces: "${%s}", envBraces: "${env:%s}", inputBraces: "${env:%s}", dollars: "$%s"}[h.variables]
 	env := &node{kind: object}
 	for _, name := range to.Pass {
-		env.members = append(env.members, member{name: name, value: newText(fmt.Sprintf(pattern, name))})
+		env.add(name, newText(fmt.Sprintf(pattern, name)))
 	}
 	if pattern != "" { // without variables no entry of the host can have needed one
-		add(names.env, env)
+		n.add(names.env, env)
 	}
 	return n, nil
 }
@@ -80,7 +79,7 @@ func (d *Document) Connect(to *Endpoint, instead []*Entry) (after []byte, c Chan
 			return nil, c, err
 		}
 		m := all.at(home)
-		m.put = append(m.put, piece{name: OwnName, value: value})
+		m.put = append(m.put, newMember{name: OwnName, value: value})
 	}
 	for _, e := range instead {
 		m := all.at(d.place(e.Scope, e.path))
@@ -135,7 +134,7 @@ func disconnected(before, now *Document, c Change) (data []byte, left []string, 
 			if was == nil {
 				continue
 			}
-			p := piece{name: t.Name, value: was.full}
+			p := newMember{name: t.Name, value: was.full}
 			if asWritten {
 				p.raw = before.written(was)
 			}

@@ -21,11 +21,7 @@ func crlf(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 // tapped replaces an entry as junction tap does.
 func tapped(e *Entry) Program {
 	if e.URL != "" {
-		env, pass, err := e.Remote()
-		if err != nil {
-			panic(err)
-		}
-		return Program{Command: "J", Args: []string{"proxy", e.Name}, Env: env, Pass: pass}
+		return Program{Command: "J", Args: []string{"proxy", e.Name}}
 	}
 	return Program{Command: "J", Args: append([]string{"proxy", e.Name, "--", e.Command}, e.Args...)}
 }
@@ -494,9 +490,32 @@ func TestEveryFormatIsChangedInNothingButItsEntries(t *testing.T) {
 	}
 }
 
+// A meanwhile is a change to a file that entries were changed in, and what there is when these are put back.
+type meanwhile struct{ name, host, path, before, old, new, want, left string }
+
+func (m meanwhile) putsBack(t *testing.T, before *Document, data []byte, changes []Change) {
+	t.Helper()
+	changed := strings.Replace(string(data), m.old, m.new, 1)
+	if changed == string(data) {
+		t.Fatalf("%q is not in %s", m.old, data)
+	}
+	after, err := Parse(before.host, m.path, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, err := Parse(before.host, m.path, []byte(changed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, left, err := restored(before, after, now, changes)
+	if err != nil || string(got) != m.want || strings.Join(left, " ") != m.left {
+		t.Errorf("got %v %q\n%s\nwant %q\n%s\nfrom\n%s", err, left, got, m.left, m.want, changed)
+	}
+}
+
 // Hosts write their files anew, in a style of their own, and people change other things in them.
 func TestInAFileThatSomebodyChangedOnlyTheEntriesArePutBack(t *testing.T) {
-	for _, test := range []struct{ name, host, path, before, old, new, want, left string }{
+	for _, test := range []meanwhile{
 		{"another entry was added", "cursor", "mcp.json", `{"mcpServers": {"a": {"command": "x" /* c */, "args": ["1"]}}}`,
 			`"]}}}`, `"]}, "b": {"command": "y"}}}`, `{"mcpServers": {"a": {"command": "x" /* c */, "args": ["1"]}, "b": {"command": "y"}}}`, ""},
 		{"a member of the entry was added", "cline", "c.json", "{\"mcpServers\": {\n  \"a\": {\n    \"command\": \"x\"\n  }\n}}",
@@ -537,23 +556,7 @@ func TestInAFileThatSomebodyChangedOnlyTheEntriesArePutBack(t *testing.T) {
 			}
 			s := sample{host: test.host, path: test.path, data: test.before}
 			before, data, changes := s.read(t)
-			h, _, _ := LookupHost(test.host)
-			after, err := Parse(h, test.path, data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			changed := strings.Replace(string(data), test.old, test.new, 1)
-			if changed == string(data) {
-				t.Fatalf("%q is not in %s", test.old, data)
-			}
-			now, err := Parse(h, test.path, []byte(changed))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, left, err := restored(before, after, now, changes)
-			if err != nil || string(got) != test.want || strings.Join(left, " ") != test.left {
-				t.Errorf("got %v %q\n%s\nwant %q\n%s\nfrom\n%s", err, left, got, test.left, test.want, changed)
-			}
+			test.putsBack(t, before, data, changes)
 		})
 	}
 }

@@ -5,19 +5,11 @@ import (
 	"strings"
 )
 
-// A piece is an entry that is put into a file.
-type piece struct {
-	name  string
-	value *node
-	// raw is how it was written in a file of this syntax: a value of JSON, whole lines of YAML or TOML. Empty: however.
-	raw string
-}
-
 // A move takes entries out of a place, and puts others there.
 type move struct {
 	at   place
 	take []*Entry
-	put  []piece
+	put  []newMember
 }
 
 // moves are those of several places.
@@ -74,10 +66,7 @@ func (e *editor) create(m move) error {
 	case strings.Contains(m.at.path, ".") || m.at.scope != "":
 		return errEdit // it was there when it was read
 	}
-	entries := &node{kind: object}
-	for _, p := range m.put {
-		entries.members = append(entries.members, member{name: p.name, value: p.value})
-	}
+	entries := holding(object, m.put)
 	old := e.root.get(m.at.path)
 	if e.syntax == inYAML && e.root.lines {
 		return e.createBlock(m, old)
@@ -98,18 +87,15 @@ func (e *editor) create(m move) error {
 // moveMembers moves those of an object between braces.
 func (e *editor) moveMembers(m move) error {
 	in := m.at.in
-	var put []newMember
-	indent := e.indentOf(in)
-	for _, p := range m.put {
-		n := newMember(p)
-		if n.raw == "" && e.spread(in) {
-			n.raw = e.pretty(p.value, indent)
-		}
-		put = append(put, n)
-	}
 	if len(m.take) == 0 {
-		e.says(in, nil, put)
-		return e.insert(in, put)
+		e.says(in, nil, m.put)
+		return e.insert(in, m.put)
+	}
+	put := slices.Clone(m.put)
+	for i := range put {
+		if put[i].raw == "" && e.spread(in) {
+			put[i].raw = e.pretty(put[i].value, e.indentOf(in))
+		}
 	}
 	var names []string
 	for _, t := range m.take {

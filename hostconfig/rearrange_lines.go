@@ -100,25 +100,16 @@ func (e *editor) moveBlocks(m move) error {
 	now := &node{kind: in.kind}
 	put := func() {
 		for _, p := range m.put {
-			if in.kind == list {
-				now.items = append(now.items, p.value)
-			} else {
-				now.members = append(now.members, member{name: p.name, value: p.value})
-			}
+			now.hold(p.name, p.value)
 		}
 	}
 	isPut := false
 	for _, c := range children {
-		switch {
-		case m.taken(c.value):
-			if !isPut {
-				at, isPut = c.span.start, true
-				put()
-			}
-		case in.kind == list:
-			now.items = append(now.items, c.value)
-		default:
-			now.members = append(now.members, member{name: c.name, value: c.value})
+		if !m.taken(c.value) {
+			now.hold(c.name, c.value)
+		} else if !isPut {
+			at, isPut = c.span.start, true
+			put()
 		}
 	}
 	if !isPut {
@@ -142,7 +133,7 @@ func (e *editor) moveBlocks(m move) error {
 }
 
 // blocks writes entries on lines of their own.
-func (e *editor) blocks(put []piece, k kind, column int) string {
+func (e *editor) blocks(put []newMember, k kind, column int) string {
 	var b strings.Builder
 	pad := strings.Repeat(" ", column)
 	for _, p := range put {
@@ -182,14 +173,7 @@ func (e *editor) createBlock(m move, old *member) error {
 	if m.at.in != nil && m.at.in.kind == object {
 		k = object
 	}
-	entries := &node{kind: k}
-	for _, p := range m.put {
-		if k == list {
-			entries.items = append(entries.items, p.value)
-		} else {
-			entries.members = append(entries.members, member{name: p.name, value: p.value})
-		}
-	}
+	entries := holding(k, m.put)
 	text := e.blocks(m.put, k, column+2)
 	if old == nil {
 		new := []newMember{{name: m.at.path, value: entries}}
@@ -246,11 +230,7 @@ func (e *editor) moveTables(m move) error {
 			return err
 		}
 	}
-	var new []newMember
-	for _, p := range m.put {
-		new = append(new, newMember{name: p.name, value: p.value})
-	}
-	e.says(m.at.in, old, new)
+	e.says(m.at.in, old, m.put)
 	if len(e.now[m.at.in].members) == 0 { // a table without a header is not there without tables in it
 		if !slices.ContainsFunc(e.keys(), func(k key) bool { return k.isHeader && len(k.full) == 1 && k.full[0] == m.at.path }) {
 			e.says(e.root, []*member{e.root.get(m.at.path)}, nil)
@@ -261,9 +241,7 @@ func (e *editor) moveTables(m move) error {
 
 func (e *editor) appendTables(m move) error {
 	var b strings.Builder
-	entries := &node{kind: object}
 	for _, p := range m.put {
-		entries.members = append(entries.members, member{name: p.name, value: p.value})
 		if b.WriteString(e.newline()); p.raw != "" {
 			b.WriteString(strings.TrimRight(p.raw, "\r\n") + e.newline())
 			continue
@@ -288,7 +266,7 @@ func (e *editor) appendTables(m move) error {
 		text = e.newline() + text
 	}
 	if m.at.in == nil {
-		e.says(e.root, nil, []newMember{{name: m.at.path, value: entries}})
+		e.says(e.root, nil, []newMember{{name: m.at.path, value: holding(object, m.put)}})
 	}
 	e.replace(len(e.data), len(e.data), text)
 	return nil

@@ -20,62 +20,37 @@ const (
 // A Variable is one of the environment.
 type Variable struct{ Name, Value string }
 
-// Remote is what the environment of a command has to have so that [RemoteOf] finds there where the entry's server is. pass
+// remote is what the environment of a command has to have so that [RemoteOf] finds there where the entry's server is. pass
 // are the variables of the host that it needs, too.
-func (e *Entry) Remote() (env []Variable, pass []string, err error) {
-	env = []Variable{{urlVariable, e.URL}}
-	headers := 0
-	add := func(name, value, from string) {
-		headers++
-		variable := headerVariable + strconv.Itoa(headers)
-		env = append(env, Variable{variable, name + ": " + value})
-		if from != "" {
-			env = append(env, Variable{variable + fromEnding, from})
-			pass = append(pass, from)
+func (e *Entry) remote() (env []Variable, pass []string, err error) {
+	r := &carrier{Carried: &Carried{}, e: e}
+	for _, name := range e.n.headers {
+		if m := e.full.get(name); m != nil {
+			err = errors.Join(err, r.remote(*m))
 		}
-		switch {
-		case headers > maxHeaders:
-			err = fmt.Errorf("it has more than %d headers", maxHeaders)
-		case e.n.command == "cmd" && strings.Contains(value, "$"):
+	}
+	for _, h := range r.Headers {
+		r.headers = append(r.headers, header{name: h.Name, value: h.Value})
+	}
+	env = []Variable{{urlVariable, e.URL}}
+	for i, h := range r.headers {
+		variable := headerVariable + strconv.Itoa(i+1)
+		env = append(env, Variable{variable, h.name + ": " + h.value})
+		if h.from != "" {
+			env = append(env, Variable{variable + fromEnding, h.from})
+			pass = append(pass, h.from)
+		}
+		if e.n.command == "cmd" && strings.Contains(h.value, "$") {
 			err = errors.New("only the host itself can replace the variables in its headers")
 		}
 	}
-	for _, name := range e.n.headers {
-		m := e.full.get(name)
-		if m == nil {
-			continue
-		}
-		value := m.value
-		switch name {
-		case "bearer_token_env_var":
-			add("Authorization", "Bearer ", value.text)
-			continue
-		case "oauth_resource":
-			continue
-		case "requestOptions":
-			if m = value.get("headers"); m == nil {
-				continue
-			}
-			value = m.value
-		}
-		if value.kind != object {
-			return nil, nil, fmt.Errorf("%s is not an object of texts", name)
-		}
-		for _, h := range value.members {
-			switch {
-			case h.value.kind > text:
-				return nil, nil, fmt.Errorf("%s is not an object of texts", name)
-			case name == "env_http_headers":
-				add(h.name, "", h.value.text)
-			default:
-				add(h.name, h.value.text, "")
-			}
-		}
+	if len(r.headers) > maxHeaders {
+		err = fmt.Errorf("it has more than %d headers", maxHeaders)
 	}
 	return env, pass, err
 }
 
-// RemoteOf reads what [Entry.Remote] put into an environment: the address, and headers as "NAME: VALUE".
+// RemoteOf reads what [Document.Replace] put into an environment: the address, and headers as "NAME: VALUE".
 func RemoteOf(getenv func(string) string) (url string, headers []string, err error) {
 	if url = getenv(urlVariable); url == "" {
 		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)

@@ -2,13 +2,10 @@ package hostconfig
 
 import "slices"
 
-// A Program is what an entry starts once it is replaced.
+// A Program is what an entry starts once it is replaced. In place of an address it finds that in its environment: see [RemoteOf].
 type Program struct {
 	Command string
 	Args    []string
-	Env     []Variable // in addition to the entry's own
-	// Pass are variables of the host that it needs, for hosts that keep theirs to themselves.
-	Pass []string
 }
 
 // A Change is what was done to an entry, so that it can be undone.
@@ -74,15 +71,6 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 		swaps = append(swaps, swap{in, old, new})
 	}
 	command, args := newMember{name: e.n.command, value: newText(p.Command)}, newMember{name: e.n.args, value: newTexts(p.Args)}
-	env := &node{kind: object}
-	if m := e.at.get(e.n.env); m != nil && m.value.kind == object {
-		env.members = slices.Clone(m.value.members)
-	}
-	for _, v := range p.Env {
-		env.members = slices.DeleteFunc(env.members, func(m member) bool { return m.name == v.Name })
-		env.members = append(env.members, member{name: v.Name, value: newText(v.Value)})
-	}
-	envs := newMember{name: e.n.env, value: env}
 	if e.URL == "" {
 		if e.at.get(e.n.args) == nil {
 			put(e.at, []string{e.n.command}, args, command)
@@ -90,14 +78,18 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 			put(e.at, []string{e.n.command}, command)
 			put(e.at, []string{e.n.args}, args)
 		}
-		if len(p.Env) > 0 && e.at.get(e.n.env) != nil {
-			put(e.at, []string{e.n.env}, envs)
-		} else if len(p.Env) > 0 {
-			last := &swaps[0]
-			last.new = append(last.new, envs)
-		}
 		return swaps
 	}
+	env := &node{kind: object}
+	if m := e.at.get(e.n.env); m != nil && m.value.kind == object {
+		env.members = slices.Clone(m.value.members)
+	}
+	variables, pass, _ := e.remote() // else the entry has a Problem
+	for _, v := range variables {
+		env.members = slices.DeleteFunc(env.members, func(m member) bool { return m.name == v.Name })
+		env.add(v.Name, newText(v.Value))
+	}
+	envs := newMember{name: e.n.env, value: env}
 	for _, name := range []string{"type", "transport"} {
 		if e.full.get(name) != nil {
 			put(e.full, []string{name}, newMember{name: name, value: newText("stdio")})
@@ -106,8 +98,8 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 	// What there is already of a command's, such as an empty list that Goose writes, goes.
 	instead := []newMember{command, args}
 	old := slices.Concat(e.n.urls, []string{e.n.command, e.n.args})
-	if len(p.Pass) > 0 {
-		instead = append(instead, newMember{name: "env_vars", value: newTexts(p.Pass)})
+	if len(pass) > 0 { // for hosts that keep their variables to themselves
+		instead = append(instead, newMember{name: "env_vars", value: newTexts(pass)})
 	}
 	headers := append(slices.Clone(e.n.headers), e.n.env)
 	if slices.ContainsFunc(headers, func(name string) bool { return e.full.get(name) != nil }) {

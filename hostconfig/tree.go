@@ -79,6 +79,18 @@ func (n *node) duplicate() string {
 	return ""
 }
 
+// add puts a member behind the others.
+func (n *node) add(name string, v *node) { n.members = append(n.members, member{name: name, value: v}) }
+
+// hold is add for what is a list, too.
+func (n *node) hold(name string, v *node) {
+	if n.kind == list {
+		n.items = append(n.items, v)
+	} else {
+		n.add(name, v)
+	}
+}
+
 func newText(s string) *node { return &node{kind: text, text: s} }
 
 func newTexts(words []string) *node {
@@ -130,7 +142,7 @@ func replaced(n *node, by map[*node]*node) *node {
 		c.items = append(c.items, replaced(item, by))
 	}
 	for _, m := range n.members {
-		c.members = append(c.members, member{name: m.name, value: replaced(m.value, by)})
+		c.add(m.name, replaced(m.value, by))
 	}
 	return c
 }

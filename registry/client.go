@@ -112,31 +112,6 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	return c.page(ctx, "/servers", q)
 }
 
-// Versions asks for all versions of a server. The error is [ErrNotFound] where the registry has none.
-func (c *Client) Versions(ctx context.Context, name string, includeDeleted bool) (*Page, error) {
-	q := url.Values{}
-	if includeDeleted {
-		q.Set("include_deleted", "true")
-	}
-	return c.page(ctx, "/servers/"+segment(name)+"/versions", q)
-}
-
-// Version asks for one version of a server, or for the one that is called latest.
-func (c *Client) Version(ctx context.Context, name, version string) (*Entry, error) {
-	body, err := c.read(ctx, "/servers/"+segment(name)+"/versions/"+segment(version), nil)
-	if err != nil {
-		return nil, err
-	}
-	e, err := parseEntry(body)
-	if err != nil {
-		return nil, fmt.Errorf("registry %s %w: %w", c, ErrGarbage, err)
-	}
-	return e, nil
-}
-
-// segment is a part of a path. A + in it would be a space to some.
-func segment(s string) string { return strings.ReplaceAll(url.PathEscape(s), "+", "%2B") }
-
 // page reads a list.
 func (c *Client) page(ctx context.Context, path string, q url.Values) (*Page, error) {
 	body, err := c.read(ctx, path, q)

@@ -123,27 +123,3 @@ func TestARedirectToAnotherHostHasNoToken(t *testing.T) {
 		t.Errorf("the other host heard %q, and the client %v", heard, err)
 	}
 }
-
-func TestOneVersionAndAllVersionsAreAskedFor(t *testing.T) {
-	f := newFake(t)
-	f.publish(day(1), serverJSON("org.example/tool", "1.0.0+build", "A tool", ""))
-	f.publish(day(2), serverJSON("org.example/tool", "2.0.0", "A tool", ""))
-	f.set(day(3), "org.example/tool", "1.0.0+build", Deleted, "old")
-	c, err := NewClient(f.URL, ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if e, err := c.Version(t.Context(), "org.example/tool", "latest"); err != nil || e.Server.Version != "2.0.0" || !e.IsLatest {
-		t.Errorf("latest: %+v, %v", e, err)
-	}
-	if _, err := c.Version(t.Context(), "org.example/tool", "1.0.0+build"); !errors.Is(err, ErrNotFound) {
-		t.Errorf("a deleted version: %v", err)
-	}
-	if p, err := c.Versions(t.Context(), "org.example/tool", true); err != nil || len(p.Entries) != 2 || p.Entries[0].StatusMessage != "old" {
-		t.Errorf("all versions: %+v, %v", p, err)
-	}
-	want := []string{"/v0.1/servers/org.example%2Ftool/versions/latest", "/v0.1/servers/org.example%2Ftool/versions/1.0.0%2Bbuild", "/v0.1/servers/org.example%2Ftool/versions?include_deleted=true"}
-	if got := f.questions(); strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("asked %q, want %q", got, want)
-	}
-}

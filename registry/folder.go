@@ -24,6 +24,8 @@ const (
 	maxFolderFiles = 20_000
 	// maxFolderFile bounds a file of a folder of server.json files, in bytes.
 	maxFolderFile = 1 << 20
+	// maxFolderBytes bounds all that is read of such a folder, in bytes: the servers are held until the last one is read.
+	maxFolderBytes = 256 << 20
 )
 
 // readFolder reads the servers of a folder: files called server.json, and further files that end in .json and hold a server, a list
@@ -36,7 +38,7 @@ func readFolder(ctx context.Context, folder string) (*Page, error) {
 	}
 	defer root.Close()
 	p := &Page{}
-	looked, read := 0, 0
+	looked, read, left := 0, 0, int64(maxFolderBytes)
 	err = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
 			err = ctx.Err()
@@ -57,7 +59,9 @@ func readFolder(ctx context.Context, folder string) (*Page, error) {
 		if read++; read > maxFolderFiles {
 			return fmt.Errorf("has more than %d files that end in .json; name a smaller one", maxFolderFiles)
 		}
-		p.addFile(root, path)
+		if left -= p.addFile(root, path, min(left, maxFolderFile)); left < 0 {
+			return fmt.Errorf("has more than %d MiB in files that end in .json; name a smaller one", maxFolderBytes>>20)
+		}
 		return nil
 	})
 	if err != nil {
@@ -67,14 +71,14 @@ func readFolder(ctx context.Context, folder string) (*Page, error) {
 	return p, nil
 }
 
-// addFile adds the servers of a file.
-func (p *Page) addFile(root *os.Root, path string) {
+// addFile adds the servers of a file, of which at most so many bytes are read and one more, and returns how many were.
+func (p *Page) addFile(root *os.Root, path string, most int64) int64 {
 	meant := path == "server.json" || strings.HasSuffix(path, "/server.json")
 	fail := func(err error) { p.add(nil, fmt.Errorf("%s: %w", path, err)) }
 	file, err := root.Open(path)
 	if err != nil {
 		fail(err)
-		return
+		return 0
 	}
 	defer file.Close()
 	info, err := file.Stat()
@@ -83,17 +87,17 @@ func (p *Page) addFile(root *os.Root, path string) {
 		err = errors.New("is no regular file")
 	}
 	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(file, maxFolderFile+1))
+		text, err = io.ReadAll(io.LimitReader(file, most+1))
 	}
 	switch {
 	case err != nil:
 		fail(err)
-		return
-	case len(text) > maxFolderFile:
+		return int64(len(text))
+	case int64(len(text)) > most:
 		if meant {
-			fail(fmt.Errorf("has more than %d bytes", maxFolderFile))
+			fail(fmt.Errorf("has more than %d bytes", most))
 		}
-		return
+		return int64(len(text))
 	}
 	for _, raw := range serversOf(bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff"))), meant) {
 		e, err := parseEntry(raw)
@@ -106,6 +110,7 @@ func (p *Page) addFile(root *os.Root, path string) {
 		}
 		p.Entries = append(p.Entries, e)
 	}
+	return int64(len(text))
 }
 
 // serversOf are the servers that a file holds; none where it is about something else.

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -68,5 +69,25 @@ func TestAFolderOfFilesIsARegistry(t *testing.T) {
 	}
 	if s = syncAll(t, m)[0]; s.Servers != 3 || !strings.Contains(s.Fault, "cannot be read") {
 		t.Errorf("after the folder was removed: %+v", s)
+	}
+}
+
+func TestAFolderWhoseFilesAreTooLargeTogetherIsRefused(t *testing.T) {
+	folder := t.TempDir()
+	path := func(i int) string { return filepath.Join(folder, fmt.Sprintf("%03d.json", i)) }
+	const full = maxFolderBytes / maxFolderFile
+	for i := range full {
+		write(t, path(i), "")
+		if err := os.Truncate(path(i), maxFolderFile); err != nil { // which takes no room on the disk
+			t.Fatal(err)
+		}
+	}
+	m := newMirror(t, Source{Name: "house", Folder: folder})
+	if s := syncAll(t, m)[0]; s.Fault != "" {
+		t.Errorf("as much as may be read: %q", s.Fault)
+	}
+	write(t, path(full), "{}")
+	if s := syncAll(t, m)[0]; !strings.Contains(s.Fault, "has more than 256 MiB in files that end in .json; name a smaller one") {
+		t.Errorf("two bytes more: %q", s.Fault)
 	}
 }

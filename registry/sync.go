@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -16,6 +17,8 @@ const (
 	// maxServers is how many versions of servers are read from one source, and maxSourceBytes how many bytes of them.
 	maxServers     = 500_000
 	maxSourceBytes = 2 << 30
+	// maxPages is how many pages are read of one source in one sync: a cursor is remembered of each.
+	maxPages = 50_000
 	// overlapTime is how far before the newest change that was seen a sync begins: changes that were made at the same time can
 	// become visible later.
 	overlapTime = 5 * time.Minute
@@ -119,7 +122,7 @@ func (s *syncing) sync(ctx context.Context) error {
 	if !s.whole {
 		r.UpdatedSince = timeOf(newest).Add(-overlapTime)
 	}
-	cursors := map[string]bool{}
+	pages := trail{}
 	for {
 		p, err := client.List(ctx, r)
 		if err != nil {
@@ -131,12 +134,27 @@ func (s *syncing) sync(ctx context.Context) error {
 		if p.Next == "" {
 			return nil
 		}
-		if cursors[p.Next] || len(p.Entries)+p.Unread == 0 {
-			return fmt.Errorf("registry %s %w: its list goes round in a circle", client, ErrGarbage)
+		if err := pages.follow(p); err != nil {
+			return fmt.Errorf("registry %s %w: its list %w", client, ErrGarbage, err)
 		}
-		cursors[p.Next] = true // maxServers bounds them, as no page is empty
 		r.Cursor = p.Next
 	}
+}
+
+// A trail is the cursors that pages named, by their hashes: a registry makes them long.
+type trail map[[sha256.Size]byte]bool
+
+// follow refuses the page behind p where the list would never end.
+func (t trail) follow(p *Page) error {
+	next := sha256.Sum256([]byte(p.Next))
+	switch {
+	case t[next] || len(p.Entries)+p.Unread == 0:
+		return errors.New("goes round in a circle")
+	case len(t) == maxPages:
+		return fmt.Errorf("has more than %d pages", maxPages)
+	}
+	t[next] = true
+	return nil
 }
 
 // put stores a page.

@@ -142,3 +142,25 @@ func TestASourceThatNobodyNamesAnyMoreIsForgotten(t *testing.T) {
 		t.Errorf("there are %d versions and %d texts (%v), want those of the new one", rows, texts, err)
 	}
 }
+
+func TestAListThatNeverEndsIsLeft(t *testing.T) {
+	one := &Page{Unread: 1}
+	for name, test := range map[string]struct {
+		page func(i int) *Page
+		want string
+	}{
+		"new cursors forever": {func(i int) *Page { p := *one; p.Next = fmt.Sprint(i, strings.Repeat("x", 100)); return &p }, fmt.Sprintf("has more than %d pages", maxPages)},
+		"a long circle":       {func(i int) *Page { p := *one; p.Next = fmt.Sprint(i % 40_000); return &p }, "goes round in a circle"},
+		"empty pages":         {func(i int) *Page { return &Page{Next: fmt.Sprint(i)} }, "goes round in a circle"},
+	} {
+		pages := trail{}
+		var err error
+		read := 0
+		for ; err == nil && read <= maxPages+1; read++ {
+			err = pages.follow(test.page(read))
+		}
+		if err == nil || err.Error() != test.want || len(pages) > maxPages {
+			t.Errorf("%s: after %d pages, of which %d are remembered: %v, want %q", name, read, len(pages), err, test.want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
@@ -114,7 +115,7 @@ type addition struct {
 	locked  *install.Locked
 	program *install.Program
 	advice  install.Advice
-	written config.NewServer
+	written hostconfig.NewServer
 	secrets map[string]string // to be kept, by name
 	sandbox *sandbox.Profile  // nil: it is not confined
 	held    *settings.Sandbox // what the person's settings say of its name, which comes first; nil: nothing
@@ -274,8 +275,16 @@ func (w *addition) chooseName() error {
 		return &connectError{err}
 	}
 	w.before = data
-	if _, err := config.AddServer(data, w.name, config.NewServer{Command: "x"}); err != nil {
+	data, err = hostconfig.AddServer(data, w.name, hostconfig.NewServer{Command: "x"})
+	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
+	}
+	file, err := config.Parse(w.configuration, data, config.Options{})
+	if err == nil {
+		_, err = definitionIn(file, w.name) // names have limits
+	}
+	if err != nil {
+		return &connectError{err}
 	}
 	return nil
 }

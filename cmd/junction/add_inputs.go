@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
@@ -60,7 +60,7 @@ func (w *addition) fillRemote(ctx context.Context, given map[string]string) erro
 	if err != nil {
 		return err
 	}
-	w.written = config.NewServer{URL: url, SSE: w.remote.Type == "sse", Headers: map[string]string{}}
+	w.written = hostconfig.NewServer{URL: url, SSE: w.remote.Type == "sse", Headers: map[string]string{}}
 	for _, h := range w.remote.Headers {
 		value, use, err := w.value(ctx, need{h.Name, h.Input}, given)
 		if err != nil {
@@ -86,7 +86,7 @@ func (w *addition) fillRemote(ctx context.Context, given map[string]string) erro
 
 func (w *addition) fillPackage(ctx context.Context, given map[string]string) error {
 	words := install.CommandLine(w.name, w.locked)
-	w.written = config.NewServer{Command: words[0], Args: slices.Clone(words[1:]), Env: map[string]string{}}
+	w.written = hostconfig.NewServer{Command: words[0], Args: slices.Clone(words[1:]), Env: map[string]string{}}
 	// Arguments of the runner itself, such as -v of docker, would stand before the package, where the lock's words stand: what runs is the
 	// installed program, without the runner.
 	for _, argument := range w.pkg.PackageArguments {

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -34,7 +35,6 @@ const maxRefused = 5
 
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
-	data        []byte // the configuration with it
 	definition  *config.Definition
 	definitions []guard.Definition
 	tools       []*mcp.Tool
@@ -65,7 +65,7 @@ func (d *dryRun) close() {
 
 // rehearse starts the server as the configuration would have it, and looks at what it has.
 func (w *addition) rehearse(ctx context.Context) error {
-	data, err := config.AddServer(w.before, w.name, w.written)
+	data, err := hostconfig.AddServer(w.before, w.name, w.written)
 	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
@@ -156,7 +156,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	if err != nil {
 		return nil, &connectError{err}
 	}
-	d = &dryRun{data: r.data}
+	d = &dryRun{}
 	defer func() {
 		if err != nil {
 			d.close()

@@ -26,6 +26,7 @@ type packageSet struct {
 	installed map[string]bool
 	dir       string
 	kept      []string // by the last Prune
+	heard     []string // whose advice or audit was asked for
 	known     []install.Vulnerability
 }
 
@@ -66,12 +67,14 @@ func (s *packageSet) Open(l *install.Locked) (*install.Program, error) {
 }
 
 func (s *packageSet) Advice(_ context.Context, l *install.Locked) (install.Advice, error) {
+	s.heard = append(s.heard, l.Name)
 	advice := s.advice[l.Name+"@"+l.Version]
 	advice.Newest = s.newest[l.Name]
 	return advice, nil
 }
 
-func (s *packageSet) Audit(context.Context, *install.Locked) ([]install.Vulnerability, error) {
+func (s *packageSet) Audit(_ context.Context, l *install.Locked) ([]install.Vulnerability, error) {
+	s.heard = append(s.heard, l.Name)
 	return s.known, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/listfile"
 )
@@ -25,7 +26,7 @@ func (w *addition) write(ctx context.Context) error {
 	}
 	locked := w.lockedServer()
 	err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Locked: locked, Edit: func(data []byte) ([]byte, error) {
-		return config.AddServer(data, w.name, w.written)
+		return hostconfig.AddServer(data, w.name, w.written)
 	}})
 	if err != nil {
 		return err

@@ -37,7 +37,8 @@ func (a *app) auditDepsCommand() *cobra.Command {
 		Use:   "audit-deps [NAME...]",
 		Short: "List known vulnerabilities of locked servers and what they need",
 		Long: `Ask the package managers' own commands, such as npm audit, for known vulnerabilities of the
-servers that junction.lock has, and of all packages that those need.
+servers that junction.lock has, and of all packages that those need. Of a project's file you are
+asked first, as where its servers are installed; --config FILE agrees to it.
 
 Exit codes:
   0    none is known
@@ -62,11 +63,9 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 		return err
 	}
 	all, found, unknown := []auditedServer{}, 0, 0
-	for _, l := range locked {
+	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
+	for _, l := range agreed {
 		p := l.locked.Package
-		if p == nil {
-			continue
-		}
 		one := auditedServer{Server: l.name, Package: p.Type + ":" + p.Name, Version: p.Version, Vulnerabilities: []vulnerability{}}
 		a.screen.Transient("auditing " + l.name)
 		known, err := store.Audit(ctx, p)
@@ -93,7 +92,7 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 	switch {
 	case found > 0:
 		return errToolFailed
-	case unknown > 0 || failed:
+	case unknown > 0 || failed || refused > 0:
 		return errReported
 	}
 	return nil

@@ -57,49 +57,57 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	}
 	records, err := journal.Records()
 	faults := []error{err}
-	undone := 0
-	for _, r := range records {
-		if !r.Connected || !all && !slices.Contains(hosts, r.Host) && !slices.Contains(files, r.Path) && !slices.Contains(files, r.Named) {
-			continue
-		}
-		undone++
-		done, err := journal.Restore(r)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		a.sayDisconnected(done)
-	}
+	records = slices.DeleteFunc(records, func(r *hostconfig.Record) bool {
+		return !r.Connected || !all && !slices.Contains(hosts, r.Host) && !slices.Contains(files, r.Path) && !slices.Contains(files, r.Named)
+	})
+	faults = append(faults, a.putBack(journal, records...)...)
 	if err := errors.Join(faults...); err != nil {
 		return &connectError{err}
 	}
-	if undone == 0 && !all {
+	if len(records) == 0 && !all {
 		return &connectError{fmt.Errorf("%s is not connected", strings.Join(append(hosts, files...), ", "))}
 	}
-	if undone == 0 {
+	if len(records) == 0 {
 		a.screen.Printf("Nothing is connected.\n")
 	}
 	return nil
 }
 
-func (a *app) sayDisconnected(r *hostconfig.Restored) {
+// putBack takes changes of hosts' files back, and says what became of each.
+func (a *app) putBack(journal hostconfig.Journal, records ...*hostconfig.Record) (faults []error) {
+	for _, r := range records {
+		done, err := journal.Restore(r)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		a.sayRestored(done)
+	}
+	return faults
+}
+
+func (a *app) sayRestored(r *hostconfig.Restored) {
+	out, others, left := a.screen, "its servers are put back", "These servers were changed, renamed or removed, too, and are left as they are now"
+	if r.Connected {
+		out, others, left = a.out, "the entry of junction is gone from it, its servers are back", "It has these again already, and they are left as they are now"
+	}
 	path := shortened(r.Path)
 	switch {
 	case r.Gone:
-		a.out.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
+		out.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
 	case r.Removed:
-		a.out.Printf("%s is removed: there was none before.\n", path)
+		out.Printf("%s is removed: there was none before.\n", path)
 	case r.Whole:
-		a.out.Printf("%s is as it was.\n", path)
+		out.Printf("%s is as it was.\n", path)
 	default:
-		a.out.Printf("%s was changed by somebody else meanwhile: the entry of junction is gone from it, its servers are back, and all else is left as it is now.\n", path)
+		out.Printf("%s was changed by somebody else meanwhile: %s, and all else is left as it is now.\n", path, others)
 	}
 	if len(r.Left) > 0 {
-		a.out.Printf("It has these again already, and they are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), maxReason), r.Original)
+		out.Printf("%s: %s\nWhat the file held before is in %s\n", left, plaintext.Line(strings.Join(r.Left, ", "), maxReason), r.Original)
 	}
 	if r.Also != nil {
-		a.out.Printf("Its link is a file now, or leads elsewhere, which is put back, too.\n")
-		a.sayDisconnected(r.Also)
+		out.Printf("Its link is a file now, or leads elsewhere, which is put back, too.\n")
+		a.sayRestored(r.Also)
 	}
 }
 

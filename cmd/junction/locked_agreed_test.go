@@ -1,12 +1,19 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // cloned makes a project of somebody else whose lock has a server.
@@ -23,6 +30,7 @@ func cloned(t *testing.T, s *packageSet, change func(lock string) string) {
 		t.Fatal(err)
 	}
 	clear(s.installed)
+	s.heard = nil
 }
 
 func editLock(t *testing.T, change func(lock string) string) {
@@ -56,6 +64,29 @@ func TestNothingOfAProjectsLockIsInstalledUnasked(t *testing.T) {
 	}
 	s.runs(t, "", "install", "--scripts").expect(t, exitOK, "is installed", "")
 	s.runs(t, "", "upgrade", "--yes").expect(t, exitOK, "echo is 2.0.0 now.", "")
+}
+
+func TestNoRegistryHearsOfAProjectsLockUnasked(t *testing.T) {
+	for _, command := range []string{"outdated", "audit-deps"} {
+		s := newPackageSet(t)
+		cloned(t, s, func(lock string) string { return lock })
+		for _, test := range []struct{ typed, why string }{
+			{"", "nobody can be asked here; to use what it defines without being asked, name it: --config "},
+			{"n\n", "is not started: refused\n"},
+		} {
+			for _, args := range [][]string{{command}, {command, "--json"}} {
+				if o := s.runs(t, test.typed, append(args, "echo")...); o.code != exitConnection || !strings.Contains(o.stderr, test.why) || len(s.heard) > 0 {
+					t.Errorf("%q, typed %q: exit code %d, %s, and a registry heard of %q; want %q", args, test.typed, o.code, o.stderr, s.heard, test.why)
+				}
+			}
+		}
+		s.runs(t, "", command, "--config", "junction.json", "--json").expect(t, exitOK, "servers", "")
+		s.runs(t, "y\n", command, "echo", "--json").expect(t, exitOK, "servers", "")
+		s.runs(t, "", command, "--json").expect(t, exitOK, "servers", "") // what was agreed to is remembered
+		if want := []string{"@x/echo", "@x/echo", "@x/echo"}; !slices.Equal(s.heard, want) {
+			t.Errorf("%s: a registry heard of %q, want %q", command, s.heard, want)
+		}
+	}
 }
 
 func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
@@ -106,5 +137,54 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	}
 	if _, err := a.resolve(t.Context(), entries[0]); !errors.As(err, new(*consentError)) {
 		t.Errorf("no lock any more: %v", err)
+	}
+}
+
+func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
+	s := newPackageSet(t)
+	alone(t)
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
+	a, _ := asking("")
+	_, entries, err := a.servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	y := &layers{}
+	y.now.Store(&arrangement{options: layering{review: string(review.Changes)}})
+	if err := y.readPins(); err != nil {
+		t.Fatal(err)
+	}
+	const late = `{"name":"late","description":"Nobody reviewed this.","inputSchema":{"type":"object"}}`
+	lists := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{JSON: json.RawMessage(`{"tools":[` + late + `]}`)}, nil
+	})
+	names := func(around mcp.Middleware) (names []string) {
+		for tool, err := range mcp.NewClient(around(lists)).Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, tool.Name)
+		}
+		return names
+	}
+	running := y.review(a, entries[0], &gateway.Upstream{})
+	if got := names(running); len(got) > 0 {
+		t.Errorf("before it is locked: %q", got)
+	}
+	d := review.Definitions("echo", []json.RawMessage{json.RawMessage(late)}, nil)[0]
+	path := filepath.Join("junction", install.LockName)
+	lock, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, []byte(strings.Replace(string(lock), `"definitions": {`, `"definitions": {"tool late": "`+y.pins.Load().Check(d).Hash+`",`, 1)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.locks.forget(entries[0].definition.Source)
+	if got := names(running); len(got) > 0 {
+		t.Errorf("of the server that was made before: %q", got)
+	}
+	if got := names(y.review(a, entries[0], &gateway.Upstream{})); !slices.Equal(got, []string{"late"}) {
+		t.Errorf("of one that is made now: %q", got)
 	}
 }

@@ -78,6 +78,7 @@ func (a *app) outdatedCommand() *cobra.Command {
 		Short: "List locked servers that have newer versions, or were pulled",
 		Long: `Ask the package registries about the servers that junction.lock has, and list those that have
 a newer version, and those whose version was pulled or deprecated. junction upgrade changes them.
+Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
 
 Exit codes:
   0    done, whatever was found
@@ -102,11 +103,10 @@ func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 		return err
 	}
 	list := []outdated{}
-	for _, l := range locked {
+	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
+	failed = failed || refused > 0
+	for _, l := range agreed {
 		p := l.locked.Package
-		if p == nil {
-			continue
-		}
 		one := outdated{Server: l.name, Package: p.Type + ":" + p.Name, Locked: p.Version}
 		a.screen.Transient("asking about " + l.name)
 		advice, err := store.Advice(ctx, p)
@@ -121,7 +121,7 @@ func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 			list = append(list, one)
 		}
 	}
-	if err := a.showOutdated(list, len(locked), failed); err != nil {
+	if err := a.showOutdated(list, len(locked)-refused, failed); err != nil {
 		return err
 	}
 	if failed {
@@ -186,19 +186,26 @@ Exit codes:
 	return cmd
 }
 
-// refusedLocks is why what is locked of servers of a project may not be installed, of each.
-func (a *app) refusedLocks(ctx context.Context, locked []lockedEntry, named bool) []error {
+// agreedPackages are those of some locked servers that have a package, without those of a project that the person did not agree to: whoever
+// wrote its lock chose what would be installed, and which registry hears of it. Why one is refused is said.
+func (a *app) agreedPackages(ctx context.Context, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
+	locked = slices.DeleteFunc(slices.Clone(locked), func(l lockedEntry) bool { return l.locked.Package == nil })
 	var entries []entry
 	for _, l := range locked {
 		entries = append(entries, l.entry)
 	}
-	faults := a.consents(ctx, entries, named)
-	for i, l := range locked {
-		if faults[i] == nil {
-			faults[i] = a.agreedLock(l.entry, l.locked)
+	for i, fault := range a.consents(ctx, entries, named) {
+		if fault == nil {
+			fault = a.agreedLock(entries[i], locked[i].locked)
 		}
+		if fault == nil {
+			agreed = append(agreed, locked[i])
+			continue
+		}
+		refused++
+		a.screen.Printf("junction: %s\n", once(plainText(fault)))
 	}
-	return faults
+	return agreed, refused
 }
 
 func (a *app) installAll(ctx context.Context, names []string, scripts bool) error {
@@ -211,17 +218,10 @@ func (a *app) installAll(ctx context.Context, names []string, scripts bool) erro
 		return err
 	}
 	installed := 0
-	refused := a.refusedLocks(ctx, locked, len(names) > 0)
-	for i, l := range locked {
+	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
+	failed = failed || refused > 0
+	for _, l := range agreed {
 		p := l.locked.Package
-		if p == nil {
-			continue
-		}
-		if refused[i] != nil {
-			failed = true
-			a.screen.Printf("junction: %s\n", once(plainText(refused[i])))
-			continue
-		}
 		if err := noteLock(l.definition.Source); err != nil {
 			return err
 		}

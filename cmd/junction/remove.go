@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
-	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/spf13/cobra"
 )
@@ -76,7 +76,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 // removeOne removes an entry. Its lock is changed where there is one.
 func (a *app) removeOne(ctx context.Context, e entry) error {
 	path := realPath(e.definition.Source)
-	edit := func(data []byte) ([]byte, error) { return config.RemoveServer(data, e.name) }
+	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.name) }
 	change := install.Change{Configuration: path, Name: e.name, Words: e.definition.Words(), Edit: edit}
 	if err := a.change(ctx, change); err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/sandbox"
@@ -147,7 +148,7 @@ func (k *keptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return config.SetMember(data, path, text)
+		return hostconfig.SetMember(data, path, text)
 	}
 	was, err := rawMembers(settingsOf(*k.profile))
 	if err != nil {
@@ -163,7 +164,7 @@ func (k *keptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 		if bytes.Equal(was[name], is[name]) {
 			continue
 		}
-		if data, err = config.SetMember(data, append(slices.Clone(path), name), is[name]); err != nil {
+		if data, err = hostconfig.SetMember(data, append(slices.Clone(path), name), is[name]); err != nil {
 			return nil, err
 		}
 	}

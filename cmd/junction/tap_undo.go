@@ -33,12 +33,7 @@ func (p *tap) restore() error {
 			}
 			continue
 		}
-		done, err := p.journal.Restore(records[i])
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		p.sayRestored(done)
+		faults = append(faults, p.putBack(p.journal, records[i])...)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return &connectError{err}
@@ -57,25 +52,6 @@ func (p *tap) recover() error {
 		p.sayRestored(r)
 	}
 	return err
-}
-
-func (p *tap) sayRestored(r *hostconfig.Restored) {
-	path := shortened(r.Path)
-	switch {
-	case r.Gone:
-		p.screen.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
-	case r.Whole:
-		p.screen.Printf("%s is as it was.\n", path)
-	default:
-		p.screen.Printf("%s was changed by somebody else meanwhile: its servers are put back, and all else is left as it is now.\n", path)
-	}
-	if len(r.Left) > 0 {
-		p.screen.Printf("These servers were changed, renamed or removed, too, and are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), 500), r.Original)
-	}
-	if r.Also != nil {
-		p.screen.Printf("Its link is a file now, or leads elsewhere, which is put back, too.\n")
-		p.sayRestored(r.Also)
-	}
 }
 
 // undoKept puts back what stays until somebody asks. recovered is what was wrong with what need not be asked for.
@@ -103,12 +79,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 			faults = append(faults, fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", r.Path, r.Process))
 			continue
 		}
-		done, err := p.journal.Restore(r)
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		p.sayRestored(done)
+		faults = append(faults, p.putBack(p.journal, r)...)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return &connectError{err}

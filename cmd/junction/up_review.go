@@ -18,12 +18,9 @@ import (
 // instance has a reviewer of its own, as what it lists may be for its user only.
 func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	o := review.Options{Server: e.name, Mode: review.Mode(y.now.Load().options.review), Pins: y.pins.Load, Remedy: "run junction approve " + shellWord(e.name) + ", as junction status shows it"}
-	o.Locked = func() map[string]string {
-		locked, err := a.locked(e.definition)
-		if err != nil || locked == nil {
-			return nil // where it is refused, nothing is listed
-		}
-		return locked.Definitions
+	// The lock is read once, as a server whose lock changed is replaced: what comes into the file meanwhile approves nothing of this one.
+	if locked, err := a.locked(e.definition); err == nil && locked != nil && a.agreedLock(e, locked) == nil { // else nothing is started, nor listed
+		o.Locked = func() map[string]string { return locked.Definitions }
 	}
 	o.OnAdded = func(added []guard.Definition) {
 		y.added.note(e.name, added)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
@@ -189,7 +190,7 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 		w.notes = append(w.notes, "deprecated: "+plaintext.Line(advice.Deprecated, maxReason))
 	}
 	now := install.CommandLine(e.name, w.locked)
-	edit := func(data []byte) ([]byte, error) { return config.ReplaceWords(data, e.name, words, now) }
+	edit := func(data []byte) ([]byte, error) { return hostconfig.ReplaceWords(data, e.name, words, now) }
 	return true, w.replace(ctx, d, before, edit)
 }
 

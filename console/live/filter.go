@@ -3,10 +3,12 @@ package live
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -71,6 +73,21 @@ func filterOf(q url.Values) (f filter, err error) {
 		}
 	}
 	return f, nil
+}
+
+// askedFor reads a filter and numbers of a query, 0 where there is none. Where they are none, that is answered.
+func askedFor(w http.ResponseWriter, q url.Values, names ...string) (f filter, numbers map[string]uint64, ok bool) {
+	f, err := filterOf(q)
+	numbers = map[string]uint64{}
+	for _, name := range names {
+		if err == nil {
+			numbers[name], err = number(q, name, 63)
+		}
+	}
+	if err != nil {
+		reply.Error(w, http.StatusBadRequest, err)
+	}
+	return f, numbers, err == nil
 }
 
 // number reads a number of a query; 0 where there is none.

@@ -26,35 +26,15 @@ func (r *Ring) Mount(handle func(pattern string, h http.Handler)) {
 
 func (r *Ring) serveList(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
-	f, err := filterOf(q)
-	if err != nil {
-		reply.Error(w, http.StatusBadRequest, err)
+	f, asked, ok := askedFor(w, q, "before", "after", "afterRow", "limit")
+	if !ok {
 		return
 	}
-	before, err := number(q, "before", 63)
-	if err != nil {
-		reply.Error(w, http.StatusBadRequest, err)
-		return
-	}
-	after, err := number(q, "after", 63)
-	if err != nil {
-		reply.Error(w, http.StatusBadRequest, err)
-		return
-	}
-	row, err := number(q, "afterRow", 63)
-	if err != nil {
-		reply.Error(w, http.StatusBadRequest, err)
-		return
-	}
-	forward := q.Has("after")
+	before, after, limit, forward := asked["before"], asked["after"], asked["limit"], q.Has("after")
 	if q.Has("afterRow") {
-		after, forward = r.numberOf(row+1)-1, true
+		after, forward = r.numberOf(asked["afterRow"]+1)-1, true
 	}
-	limit, err := number(q, "limit", 31)
 	switch {
-	case err != nil:
-		reply.Error(w, http.StatusBadRequest, err)
-		return
 	case q.Has("before") && forward:
 		reply.Error(w, http.StatusBadRequest, errors.New("before and after: expected one of them"))
 		return

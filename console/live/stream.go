@@ -51,17 +51,11 @@ func (r *Ring) exit() {
 
 func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
 	q := req.URL.Query()
-	f, err := filterOf(q)
-	if err != nil {
-		reply.Error(w, http.StatusBadRequest, err)
+	f, asked, ok := askedFor(w, q, "after")
+	if !ok {
 		return
 	}
-	after, err := number(q, "after", 63)
-	if err != nil {
-		reply.Error(w, http.StatusBadRequest, err)
-		return
-	}
-	resumes := q.Has("after")
+	after, resumes := asked["after"], q.Has("after")
 	if id, err := strconv.ParseUint(req.Header.Get("Last-Event-ID"), 10, 63); err == nil {
 		after, resumes = id, true
 	}

@@ -75,7 +75,6 @@ var rules = []rule{
 	},
 	{
 		who:    "host/tui",
-		except: []string{"host/tui/internal/demo"},
 		never:  []string{"/host/archive", "/host/trace", "/toolsearch"},
 		reason: "the screen shows a Session, which can be scripted",
 	},

@@ -1,11 +1,11 @@
-package config_test
+package hostconfig_test
 
 import (
 	"encoding/json"
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/hostconfig"
 )
 
 func TestAMemberIsSetInTheWayOfTheFile(t *testing.T) {
@@ -24,7 +24,7 @@ func TestAMemberIsSetInTheWayOfTheFile(t *testing.T) {
 		if c.value != "" {
 			value = json.RawMessage(c.value)
 		}
-		got, err := config.SetMember([]byte(c.before), strings.Fields(c.path), value)
+		got, err := hostconfig.SetMember([]byte(c.before), strings.Fields(c.path), value)
 		if err != nil || string(got) != c.after {
 			t.Errorf("%s: %v\n%q, want\n%q", c.name, err, got, c.after)
 		}
@@ -32,7 +32,7 @@ func TestAMemberIsSetInTheWayOfTheFile(t *testing.T) {
 }
 
 func TestAMemberIsNotSetInsideOfWhatIsNoObject(t *testing.T) {
-	_, err := config.SetMember([]byte(`{"junction": {"servers": []}}`), []string{"junction", "servers", "a"}, json.RawMessage("{}"))
+	_, err := hostconfig.SetMember([]byte(`{"junction": {"servers": []}}`), []string{"junction", "servers", "a"}, json.RawMessage("{}"))
 	if want := `junction.servers is no object, in which "a" could stand`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

@@ -1,4 +1,4 @@
-package config_test
+package hostconfig_test
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/hostconfig"
 )
 
 func TestAnEntryIsAddedInTheWayOfTheFile(t *testing.T) {
@@ -15,8 +16,8 @@ func TestAnEntryIsAddedInTheWayOfTheFile(t *testing.T) {
 	const lines = "\"echo\": {\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"echo@1.0.0\"]\n    }"
 	for name, c := range map[string]struct{ before, after string }{
 		"nothing":            {"", "{\n  \"mcpServers\": {\n    " + lines + "\n  }\n}\n"},
-		"a mark only":        {"\xef\xbb\xbf", "{\n  \"mcpServers\": {\n    " + lines + "\n  }\n}\n"},
-		"empty object":       {"{}", `{"mcpServers": {` + one + `}}`},
+		"a mark only":        {"\xef\xbb\xbf", "\xef\xbb\xbf{\n  \"mcpServers\": {\n    " + lines + "\n  }\n}\n"},
+		"empty object":       {"{}", "{\n  \"mcpServers\": {\n    " + lines + "\n  }\n}"},
 		"empty servers":      {"{\n  \"mcpServers\": {}\n}\n", "{\n  \"mcpServers\": {\n    " + lines + "\n  }\n}\n"},
 		"one line":           {`{"mcpServers": {"a": {"command": "x"}}}`, `{"mcpServers": {"a": {"command": "x"}, ` + one + `}}`},
 		"one line, blanks":   {`{ "servers": { "a": {"url": "https://x"} } }`, `{ "servers": { "a": {"url": "https://x"}, ` + one + ` } }`},
@@ -30,15 +31,15 @@ func TestAnEntryIsAddedInTheWayOfTheFile(t *testing.T) {
 		"in VS Code's settings": {"{\n  \"mcp\": {\n    \"servers\": {}\n  }\n}\n", "{\n  \"mcp\": {\n    \"servers\": {\n      " +
 			strings.ReplaceAll(lines, "\n", "\n  ") + "\n    }\n  }\n}\n"},
 	} {
-		got, err := config.AddServer([]byte(c.before), "echo", config.NewServer{Command: "npx", Args: []string{"-y", "echo@1.0.0"}})
+		got, err := hostconfig.AddServer([]byte(c.before), "echo", hostconfig.NewServer{Command: "npx", Args: []string{"-y", "echo@1.0.0"}})
 		if err != nil || string(got) != c.after {
 			t.Errorf("%s: %v\n%q, want\n%q", name, err, got, c.after)
 			continue
 		}
-		if _, err := config.AddServer(got, "echo", config.NewServer{Command: "x"}); !errors.Is(err, config.ErrDuplicate) {
+		if _, err := hostconfig.AddServer(got, "echo", hostconfig.NewServer{Command: "x"}); !errors.Is(err, hostconfig.ErrDuplicate) {
 			t.Errorf("%s: added twice: %v", name, err)
 		}
-		back, err := config.RemoveServer(got, "echo")
+		back, err := hostconfig.RemoveServer(got, "echo")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -50,12 +51,12 @@ func TestAnEntryIsAddedInTheWayOfTheFile(t *testing.T) {
 }
 
 func TestAnAddedEntryIsReadAsItWasMeant(t *testing.T) {
-	for _, s := range []config.NewServer{
+	for _, s := range []hostconfig.NewServer{
 		{Command: "uvx", Args: []string{"time==1", `a "b" <c> ü`}, Env: map[string]string{"B": "${secret:x}", "A": "1"}},
 		{URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer ${secret:x}"}},
 		{URL: "https://example.com/sse", SSE: true},
 	} {
-		data, err := config.AddServer([]byte("{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"}\n  }\n}\n"), "new", s)
+		data, err := hostconfig.AddServer([]byte("{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"x\"}\n  }\n}\n"), "new", s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func TestRemovingAnEntryLeavesTheOthersAndAllComments(t *testing.T) {
 		"last":            {"{\"mcpServers\": {\n  \"a\": {}, // one, or so\n  \"x\": {\"command\": \"x\"} // two\n}}", "{\"mcpServers\": {\n  \"a\": {} // one, or so\n  // two\n}}"},
 		"comma first":     {"{\"mcpServers\": {\n  \"a\": {}\n, \"x\": {\"command\": \"x\"}\n, \"b\": {}\n}}", "{\"mcpServers\": {\n  \"a\": {}\n, \n \"b\": {}\n}}"},
 	} {
-		got, err := config.RemoveServer([]byte(c.before), "x")
+		got, err := hostconfig.RemoveServer([]byte(c.before), "x")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -97,23 +98,23 @@ func TestRemovingAnEntryLeavesTheOthersAndAllComments(t *testing.T) {
 			t.Errorf("%s:\n%q, want\n%q", name, got, c.after)
 		}
 	}
-	if _, err := config.RemoveServer([]byte(`{"mcpServers": {}}`), "x"); !errors.Is(err, config.ErrNoEntry) {
+	if _, err := hostconfig.RemoveServer([]byte(`{"mcpServers": {}}`), "x"); !errors.Is(err, hostconfig.ErrNoEntry) {
 		t.Errorf("the error is %v", err)
 	}
 }
 
 func TestOnlyTheWordsThatChangedAreWritten(t *testing.T) {
 	const before = "{\"mcpServers\": {\"x\": {\n  \"command\" : \"npx\", /* why */ \"args\": [ \"-y\", // yes\n  \"x@1\" , \"${HOME}\"] }}}"
-	got, err := config.ReplaceWords([]byte(before), "x", []string{"npx", "-y", "x@1"}, []string{"npx", "-y", "x@2"})
+	got, err := hostconfig.ReplaceWords([]byte(before), "x", []string{"npx", "-y", "x@1"}, []string{"npx", "-y", "x@2"})
 	if want := strings.Replace(before, "x@1", "x@2", 1); err != nil || string(got) != want {
 		t.Errorf("%v\n%q, want\n%q", err, got, want)
 	}
-	got, err = config.ReplaceWords([]byte(before), "x", []string{"npx", "-y", "x@1"}, []string{"uvx", "x==2"})
+	got, err = hostconfig.ReplaceWords([]byte(before), "x", []string{"npx", "-y", "x@1"}, []string{"uvx", "x==2"})
 	if want := "{\"mcpServers\": {\"x\": {\n  \"command\" : \"uvx\", /* why */ \"args\": [\"x==2\", \"${HOME}\"] }}}"; err != nil || string(got) != want {
 		t.Errorf("%v\n%q, want\n%q", err, got, want)
 	}
 	for _, old := range [][]string{{"npx", "-y", "x@0"}, {"npx", "-y", "x@1", "${HOME}", "more"}, nil} {
-		if _, err := config.ReplaceWords([]byte(before), "x", old, []string{"y"}); !errors.Is(err, config.ErrNoEntry) {
+		if _, err := hostconfig.ReplaceWords([]byte(before), "x", old, []string{"y"}); !errors.Is(err, hostconfig.ErrNoEntry) {
 			t.Errorf("%q: the error is %v", old, err)
 		}
 	}

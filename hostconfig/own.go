@@ -1,0 +1,158 @@
+package hostconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+var (
+	// ErrNoEntry says that a file has no entry of that name.
+	ErrNoEntry = errors.New("there is no such entry")
+	// ErrDuplicate says that it has one already.
+	ErrDuplicate = errors.New("there is a server of that name already")
+)
+
+// A NewServer is an entry of Junction's own that is to be written: a program with its arguments, or an address.
+type NewServer struct {
+	Command string
+	Args    []string
+	Env     map[string]string
+	URL     string
+	SSE     bool // the address speaks HTTP+SSE only
+	Headers map[string]string
+}
+
+// AddServer returns a file of Junction's own with an entry more, behind those that are there. What it says otherwise stays as it is,
+// byte by byte. A file that has an entry of that name is left alone, with [ErrDuplicate].
+func AddServer(data []byte, name string, s NewServer) ([]byte, error) {
+	d, err := document(Host{}, "", data)
+	if err != nil {
+		return nil, err
+	}
+	if d.own(name) != nil {
+		return nil, fmt.Errorf("server %q: %w", name, ErrDuplicate)
+	}
+	c := &Carried{Name: name, Command: s.Command, Args: s.Args, URL: s.URL, Env: sorted(s.Env), Headers: sorted(s.Headers)}
+	switch {
+	case s.SSE:
+		c.Type = "sse"
+	case s.URL != "":
+		c.Type = "http"
+	}
+	return d.Add([]*Carried{c})
+}
+
+func sorted(values map[string]string) (list []Variable) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, Variable{name, values[name]})
+	}
+	return list
+}
+
+// RemoveServer returns a file of Junction's own without an entry. Comments stay.
+func RemoveServer(data []byte, name string) ([]byte, error) {
+	d, e, err := entryOf(data, name)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err = d.Connect(nil, []*Entry{e})
+	return data, err
+}
+
+// own is an entry that is not for one project only; nil if there is none.
+func (d *Document) own(name string) *Entry {
+	if i := slices.IndexFunc(d.Entries, func(e *Entry) bool { return e.Name == name && e.Scope == "" }); i >= 0 {
+		return d.Entries[i]
+	}
+	return nil
+}
+
+func entryOf(data []byte, name string) (*Document, *Entry, error) {
+	d, err := document(Host{}, "", data)
+	if err != nil {
+		return nil, nil, err
+	}
+	if e := d.own(name); e != nil {
+		return d, e, nil
+	}
+	return nil, nil, fmt.Errorf("server %q: %w", name, ErrNoEntry)
+}
+
+// ReplaceWords returns a file of Junction's own in which other words stand at the beginning of the command line of a server; the words
+// behind them stay. [ErrNoEntry] says that there is no such server, or that its command line does not begin with the old words.
+func ReplaceWords(data []byte, name string, old, now []string) ([]byte, error) {
+	d, e, err := entryOf(data, name)
+	if err != nil {
+		return nil, err
+	}
+	words := append([]string{e.Command}, e.Args...)
+	if e.fault != nil || len(old) == 0 || len(now) == 0 || len(words) < len(old) || !slices.Equal(words[:len(old)], old) {
+		return nil, fmt.Errorf("server %q does not begin with %q: %w", name, old, ErrNoEntry)
+	}
+	if len(old) != len(now) {
+		words = slices.Concat(now, words[len(old):])
+		return change(d.Data, d.syntax, d.root, e.swaps(Program{Command: words[0], Args: words[1:]}))
+	}
+	edits := newEditor(d.Data, d.syntax, d.root)
+	written := []*node{e.at.get(e.n.command).value}
+	if args := e.at.get(e.n.args); args != nil {
+		written = append(written, args.value.items...)
+	}
+	for i, word := range now { // so that comments between them stay
+		if old[i] != word {
+			edits.set(written[i], newText(word), quoted(word))
+		}
+	}
+	return edits.made()
+}
+
+// SetMember returns a file of Junction's own in which the member that a path of names leads to has a value, which is JSON; a nil value
+// takes the member out. What the file says otherwise stays as it is, byte by byte; objects on the way are made.
+func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error) {
+	d, err := document(Host{}, "", data)
+	if err != nil {
+		return nil, err
+	}
+	e, in := newEditor(d.Data, d.syntax, d.root), d.root
+	var what *node
+	if value != nil {
+		if what, err = parseJSON(value); err != nil {
+			return nil, err
+		}
+	}
+	for i, name := range path {
+		if in.kind != object {
+			return nil, fmt.Errorf("%s is no object, in which %q could stand", strings.Join(path[:i], "."), name)
+		}
+		m := in.get(name)
+		switch isLast := i == len(path)-1; {
+		case m == nil && what == nil:
+			return data, nil
+		case m == nil:
+			for _, inner := range slices.Backward(path[i+1:]) {
+				what = &node{kind: object, members: []member{{name: inner, value: what}}}
+			}
+			put := []newMember{{name: name, value: what}}
+			e.says(in, nil, put)
+			if err = e.insert(in, put); err != nil {
+				return nil, err
+			}
+			return e.made()
+		case isLast && what == nil:
+			if err = e.swap(swap{in: in, old: []string{name}}); err != nil {
+				return nil, err
+			}
+		case isLast && e.spread(in):
+			e.set(m.value, what, e.pretty(what, e.indentAt(m.start)))
+		case isLast:
+			e.set(m.value, what, encode(what, inJSON))
+		default:
+			in = m.value
+		}
+	}
+	return e.made()
+}
