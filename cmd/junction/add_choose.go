@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
@@ -121,25 +123,69 @@ func (w *addition) install(ctx context.Context) error {
 	}
 	p := packageOf(w.pkg)
 	p.Scripts = w.flags.scripts
-	w.app.screen.Transient("resolving " + p.Type + ":" + plaintext.Line(p.Name, 80))
-	defer w.app.screen.Transient("")
+	if err := w.resolve(ctx, store, p); err != nil {
+		return err
+	}
+	return w.fetch(ctx, store)
+}
+
+// resolve finds the exact version.
+func (w *addition) resolve(ctx context.Context, store packages, p install.Package) (err error) {
+	defer w.app.busy("looking for " + p.Type + ":" + plaintext.Line(p.Name, 80) + " and what it needs")()
 	if w.locked, err = store.Resolve(ctx, p); err != nil {
 		return notInstalled(err)
 	}
-	if w.advice, err = store.Advice(ctx, w.locked); err != nil {
-		w.notes = append(w.notes, "what its registry says of this version is not known: "+plaintext.Line(err.Error(), maxReason))
-	}
-	if w.advice.Pulled {
-		return &connectError{fmt.Errorf("%s %s %s was pulled by its author or its registry, so it is not installed; newest is %s", p.Type, p.Name, w.locked.Version, w.advice.Newest)}
-	}
-	if w.advice.Deprecated != "" {
-		w.notes = append(w.notes, "deprecated: "+plaintext.Line(w.advice.Deprecated, maxReason))
-	}
-	w.app.screen.Transient("installing " + p.Type + ":" + plaintext.Line(p.Name, 80) + " " + plaintext.Line(w.locked.Version, 40))
-	if w.program, err = store.Install(ctx, w.locked); err != nil {
+	return nil
+}
+
+// fetch puts it into the cache. What its registry says of the version is asked meanwhile: that takes seconds, and resolve refused what was pulled.
+func (w *addition) fetch(ctx context.Context, store packages) error {
+	var advice install.Advice
+	var unknown error
+	var asking sync.WaitGroup
+	asking.Go(func() { advice, unknown = store.Advice(ctx, w.locked) })
+	name := w.locked.Type + ":" + plaintext.Line(w.locked.Name, 80)
+	done := w.app.busy("installing " + name + " " + plaintext.Line(w.locked.Version, 40))
+	var err error
+	w.program, err = store.Install(ctx, w.locked)
+	asking.Wait()
+	done()
+	switch {
+	case err != nil:
 		return notInstalled(err)
+	case unknown != nil:
+		w.notes = append(w.notes, "what its registry says of this version is not known: "+plaintext.Line(unknown.Error(), maxReason))
+	case advice.Pulled:
+		return &connectError{fmt.Errorf("%s %s was pulled by its author or its registry, so it is not installed; newest is %s", name, w.locked.Version, advice.Newest)}
+	case advice.Deprecated != "":
+		w.notes = append(w.notes, "deprecated: "+plaintext.Line(advice.Deprecated, maxReason))
 	}
 	return nil
+}
+
+// busy shows what takes a while, and for how long.
+func (a *app) busy(doing string) (done func()) {
+	a.screen.Transient(doing)
+	ended := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		began := time.Now()
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				a.screen.Transient(fmt.Sprintf("%s, %d s", doing, int(time.Since(began).Seconds())))
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		ticking.Wait()
+		a.screen.Transient("")
+	}
 }
 
 // notInstalled is why a package is not installed, with what to do.
