@@ -20,11 +20,11 @@ import (
 func (w *addition) lookUp(ctx context.Context, word string) error {
 	m, _, err := w.app.freshMirror(ctx, w.flags.registryFlags)
 	if err != nil {
-		return err
+		return orPackage(word, err)
 	}
 	e, err := w.app.registered(ctx, m, word)
 	if err != nil {
-		return err
+		return orPackage(word, err)
 	}
 	w.server, w.entry = e.Server, &e
 	why := plaintext.Line(e.StatusMessage, maxReason)
@@ -44,6 +44,17 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 		}
 	}
 	return nil
+}
+
+// orPackage is why a name is not found, with how that of a package is written: pages about servers have it without where it is from.
+func orPackage(word string, err error) error {
+	switch {
+	case strings.HasPrefix(word, "@"):
+		return fmt.Errorf("%w; a package of npm is added as %s", err, shellWord("npm:"+word))
+	case !strings.Contains(word, "/"):
+		return fmt.Errorf("%w; a package is added as %s or %s", err, shellWord("npm:"+word), shellWord("pypi:"+word))
+	}
+	return err
 }
 
 // packageRunners are the programs of which a kind of packages needs one.
