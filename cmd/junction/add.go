@@ -27,6 +27,7 @@ type addFlags struct {
 	yes     bool
 	sure    bool
 	scripts bool
+	with    string
 	free    bool // it is not confined
 	allowed sandbox.Profile
 	set     []string
@@ -79,6 +80,7 @@ Exit codes:
 	cmd.Flags().BoolVar(&f.local, "local", false, "install a package where the server can be reached at a URL, too")
 	cmd.Flags().BoolVar(&f.sure, "sure", false, "add it although its name is nearly that of a better known one, or something looks harmful")
 	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the package run its install scripts, as it cannot be installed without")
+	cmd.Flags().StringVar(&f.with, "with", "", "hold a package of PyPI to one more `REQUIREMENT`, such as 'mcp<2' for one that knows no newer mcp")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")
 	cmd.Flags().StringArrayVar(&f.env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
 	cmd.Flags().StringArrayVar(&f.header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")
@@ -141,6 +143,9 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	}
 	if err := w.chooseWay(); err != nil {
 		return err
+	}
+	if f.with != "" && (w.pkg == nil || w.pkg.RegistryType != install.PyPI) {
+		return usagef("--with is for packages of PyPI, and %s is none", w.name)
 	}
 	if err := w.compareNames(ctx); err != nil {
 		return err

@@ -133,7 +133,7 @@ func (w *addition) install(ctx context.Context) error {
 		return err
 	}
 	p := packageOf(w.pkg)
-	p.Scripts = w.flags.scripts
+	p.Scripts, p.With = w.flags.scripts, w.flags.with
 	if err := w.resolve(ctx, store, p); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf, w.word})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf, w.startRemedy})
 	if err != nil {
 		return err
 	}
@@ -132,19 +132,24 @@ type rehearsal struct {
 	sandbox       *sandbox.Profile  // nil: it is not confined
 	held          *settings.Sandbox // what the person's settings say, which comes first; nil: nothing
 	secret        func(context.Context, string) (string, error)
-	word          string // what junction add was given; "": it was not junction add
+	remedy        func(error) string // what to try where it does not start
 }
 
-// remedy is what to try where it does not start. There is no entry yet that could be changed, but a command line that can be typed again.
-func (r rehearsal) remedy(err error) string {
-	if r.word == "" || r.program == nil {
-		return startRemedy(r.program != nil, err, r.name, 0)
+// startRemedy is what to try where a program does not start that is not added yet: there is no entry that could be changed, but a command line that
+// can be typed again.
+func (w *addition) startRemedy(err error) string {
+	if w.program == nil || w.word == "" {
+		return startRemedy(w.program != nil, err, w.name, 0)
 	}
-	words := "junction add " + shellWord(r.word)
-	if variable := wantedVariable(reason(err, r.name)); variable != "" {
+	words := "junction add " + shellWord(w.word)
+	if variable := wantedVariable(reason(err, w.name)); variable != "" {
 		return fmt.Sprintf("it wants the variable %[1]s: %[2]s --env %[1]s=…; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, words)
 	}
-	return "where its author says that it needs arguments or variables: " + words + " --env NAME=VALUE -- ARGUMENT…"
+	text := "where its author says that it needs arguments or variables: " + words + " --env NAME=VALUE -- ARGUMENT…"
+	if w.locked.Type == install.PyPI {
+		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
+	}
+	return text
 }
 
 // definitionIn is the entry of a server in a file, or why it is none.
