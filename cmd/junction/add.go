@@ -56,7 +56,7 @@ It goes into your own configuration, junction/mcp.json; --project writes junctio
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
 package, writes into the folders that you name as its arguments, and reaches the hosts of --host.
-What it is refused later is named with the command that allows it.
+junction sandbox allow NAME gives it more later.
 
 Exit codes:
   0    it was added, or the answer was no

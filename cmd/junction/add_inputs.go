@@ -325,7 +325,7 @@ func (w *addition) question(ctx context.Context, n need) (string, error) {
 		}
 		ask := p.Line
 		if n.input.IsSecret {
-			ask, prompt = p.Secret, "(not shown, and kept as junction secret keeps it) > "
+			ask, prompt = p.Secret, "(not shown, and kept outside of the configuration) > "
 		}
 		typed, err := ask(ctx, prompt)
 		if err != nil {

@@ -53,8 +53,12 @@ func (w *addition) write(ctx context.Context) error {
 	if len(w.dry.tools) > 0 {
 		w.app.out.Printf("Try it: %s\n", w.firstCall())
 	}
-	if w.sandbox != nil && w.held == nil {
-		w.app.out.Printf("It is confined: what it is refused is named, with the command that allows it.\n")
+	if w.sandbox != nil && w.held == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
+		files := "no files"
+		if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
+			files = "no other files"
+		}
+		w.app.out.Printf("It sees %s of yours. To let it: junction sandbox allow %s --read FOLDER, or --write\n", files, shellWord(w.name))
 	}
 	return nil
 }
