@@ -44,19 +44,23 @@ func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error)
 	if !info.IsDir() {
 		return lockFile(p, info)
 	}
-	l := &Locked{Package: p}
-	for _, kind := range []func(dir, bin string) (words []string, version string, err error){bundleFolder, nodeFolder, pythonFolder, goFolder, serverFolder} {
-		words, version, err := kind(where, p.Bin)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		l.Program, l.Version = words, cmp.Or(p.Version, version)
-		return l, nil
+	words, version, err := folderWords(where, p.Bin)
+	if err != nil {
+		return nil, err
 	}
-	return nil, errors.New("has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program")
+	p.Version = cmp.Or(p.Version, version)
+	return &Locked{Package: p, Program: words}, nil
+}
+
+// folderWords says how what lies in a folder is started.
+func folderWords(dir, bin string) (words []string, version string, err error) {
+	for _, kind := range []func(dir, bin string) (words []string, version string, err error){bundleFolder, nodeFolder, pythonFolder, goFolder, serverFolder} {
+		words, version, err := kind(dir, bin)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return words, version, err
+		}
+	}
+	return nil, "", errors.New("has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program")
 }
 
 // lockFile locks one file that can be started: compiled, or a script.
@@ -245,7 +249,14 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 			}
 			return m.programOf(l, dir)
 		}
-		return programIn(l.Program, dir)
+		words, _, err := folderWords(dir, l.Bin)
+		if err == nil && !slices.Equal(l.Program, words) {
+			err = fmt.Errorf("the lock starts %q, and this folder is started by %q: where that is meant, lock it again (junction upgrade)", l.Program, words)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return programIn(words, dir)
 	}
 	hash, err := hashFile(dir)
 	if err == nil && hash != l.Integrity {

@@ -158,6 +158,16 @@ func TestWhatIsShownOfALockIsWhatStarts(t *testing.T) {
 		refused(other, "and this file is started by")
 	}
 
+	project := folderOf(t, map[string]string{"package.json": `{"main":"index.js"}`, "index.js": "", "evil.js": ""})
+	if l, err = s.Resolve(t.Context(), Package{Type: Folder, Name: project}); err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][]string{{"/bin/sh", "-c", "evil"}, {"node", "./evil.js"}, {"node", "./index.js", "--import=./evil.js"}, nil} {
+		other = *l
+		other.Program = words
+		refused(other, "and this folder is started by")
+	}
+
 	t.Chdir(bundle)
 	l, err = s.Resolve(t.Context(), Package{Type: Folder, Name: "."})
 	if err != nil {

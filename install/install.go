@@ -42,6 +42,7 @@ type Package struct {
 	Registry string `json:"registry,omitempty"` // base URL; none is what the package manager is set up for
 	SHA256   string `json:"sha256,omitempty"`   // of mcpb, hexadecimal, where it is known beforehand
 	Bin      string `json:"bin,omitempty"`      // which of its programs; none is the one that npx, uvx or dnx would start
+	With     string `json:"with,omitempty"`     // of pypi, one more requirement, as uvx --with has it: mcp<2 keeps a dependency from becoming newer than the package knows
 	Scripts  bool   `json:"scripts,omitempty"`  // the person allowed that its code, and that of its dependencies, runs while it is installed
 }
 

@@ -355,10 +355,14 @@ func CommandLine(name string, l *Locked) []string {
 		}
 		return []string{"npx", "-y", l.Name + "@" + l.Version}
 	case "pypi":
-		if l.Bin != "" {
-			return []string{"uvx", "--from", l.Name + "==" + l.Version, l.Bin}
+		words := []string{"uvx"}
+		if l.With != "" {
+			words = append(words, "--with", l.With)
 		}
-		return []string{"uvx", l.Name + "==" + l.Version}
+		if l.Bin != "" {
+			return append(words, "--from", l.Name+"=="+l.Version, l.Bin)
+		}
+		return append(words, l.Name+"=="+l.Version)
 	case "nuget":
 		return []string{"dnx", l.Name + "@" + l.Version, "--yes"}
 	case "oci":

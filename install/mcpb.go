@@ -50,7 +50,7 @@ func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 		return nil, errors.Join(fmt.Errorf("%w: its SHA-256 should be %s and is %s", ErrIntegrity, p.SHA256, hash), os.Remove(k.blob(hash)))
 	}
 	l := &Locked{Package: p, Integrity: "sha256:" + hash}
-	err = withBundle(k.blob(hash), func(b *bundle) error {
+	err = withBundle(k.blobs, hash, func(b *bundle) error {
 		m, err := b.manifest()
 		if err == nil {
 			l.Version, l.Program = m.Version, m.words()
@@ -61,13 +61,13 @@ func (k mcpb) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 }
 
 // withBundle opens an archive that was just kept; where it is not what was expected, it is kept no longer.
-func withBundle(path string, look func(*bundle) error) error {
-	b, err := openBundle(path)
+func withBundle(blobs, hash string, look func(*bundle) error) error {
+	b, err := openBundle(blobs, hash)
 	if err == nil {
 		err = errors.Join(look(b), b.Close())
 	}
 	if err != nil {
-		return errors.Join(err, os.Remove(path))
+		return errors.Join(err, os.Remove(filepath.Join(blobs, hash)))
 	}
 	return nil
 }
@@ -121,20 +121,47 @@ type bundle struct {
 
 func (b *bundle) Close() error { return b.file.Close() }
 
-// openBundle opens an archive. A signature after its end says who made it, in a certificate that anybody can make: it is not looked at.
-func openBundle(path string) (*bundle, error) {
-	f, err := os.Open(path)
+// openBundle opens the archive with this hash. What is read of it comes from the file that was hashed, and not once more from its path, where by
+// then another one could lie; and what Resolve left there may be days old. A signature after its end says who made it, in a certificate that
+// anybody can make: it is not looked at.
+func openBundle(blobs, want string) (*bundle, error) {
+	f, err := os.Open(filepath.Join(blobs, want))
 	if err != nil {
 		return nil, err
 	}
 	b := &bundle{file: f}
-	if b.size, err = unsignedSize(f); err == nil {
+	sum := sha256.New()
+	_, err = io.Copy(sum, io.LimitReader(f, maxArchive+1))
+	if hash := hex.EncodeToString(sum.Sum(nil)); err == nil && hash != want {
+		err = fmt.Errorf("%w: its SHA-256 was %s and is %s", ErrIntegrity, want, hash)
+	}
+	if err == nil {
+		b.size, err = unsignedSize(f)
+	}
+	if err == nil {
 		b.Reader, err = openZip(io.NewSectionReader(f, 0, b.size), b.size)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return b, nil
+}
+
+// openOrGet opens the archive with this hash, and gets it where it is not there or no longer what it was.
+func openOrGet(blobs, want string, get func() (hash string, err error)) (*bundle, error) {
+	if b, err := openBundle(blobs, want); err == nil {
+		return b, nil
+	}
+	hash, err := get()
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil, fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
+	case err != nil:
+		return nil, err
+	case hash != want:
+		return nil, errors.Join(fmt.Errorf("%w: its SHA-256 was %s and is %s", ErrIntegrity, want, hash), os.Remove(filepath.Join(blobs, hash)))
+	}
+	return openBundle(blobs, want)
 }
 
 // unsignedSize is the size of an archive without the signature that may follow it: the two marks around a length and a PKCS#7 block.
@@ -182,10 +209,7 @@ func (k mcpb) install(ctx context.Context, l *Locked, dir string) error {
 	if !ok || !hexHash.MatchString(want) {
 		return fmt.Errorf("the lock has the hash %.100q, which is not a SHA-256", l.Integrity)
 	}
-	if err := k.have(ctx, l.Name, want, dir); err != nil {
-		return err
-	}
-	archive, err := openBundle(k.blob(want))
+	archive, err := openOrGet(k.blobs, want, func() (string, error) { return k.fetch(ctx, l.Name, dir) })
 	if err != nil {
 		return err
 	}
@@ -199,33 +223,6 @@ func (k mcpb) install(ctx context.Context, l *Locked, dir string) error {
 		return err
 	}
 	return m.makeExecutable(dir)
-}
-
-// haveBlob reports whether the archive with this hash is among the blobs. What Resolve left there is read again: it may be days old.
-func haveBlob(blobs, want string) bool {
-	f, err := os.Open(filepath.Join(blobs, want))
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	sum := sha256.New()
-	_, err = io.Copy(sum, io.LimitReader(f, maxArchive+1))
-	return err == nil && hex.EncodeToString(sum.Sum(nil)) == want
-}
-
-// have ensures that the archive with this hash is among the blobs.
-func (k mcpb) have(ctx context.Context, from, want, dir string) error {
-	if haveBlob(k.blobs, want) {
-		return nil
-	}
-	hash, err := k.fetch(ctx, from, dir)
-	if errors.Is(err, ErrNotFound) {
-		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
-	}
-	if err == nil && hash != want {
-		err = errors.Join(fmt.Errorf("%w: its SHA-256 was %s and is %s", ErrIntegrity, want, hash), os.Remove(k.blob(hash)))
-	}
-	return err
 }
 
 func (mcpb) program(l *Locked, dir string) (*Program, error) {

@@ -199,7 +199,7 @@ func (k nuget) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 		return nil, err
 	}
 	l := &Locked{Package: p, Integrity: "sha256:" + hash}
-	err = withBundle(filepath.Join(k.blobs, hash), func(b *bundle) error {
+	err = withBundle(k.blobs, hash, func(b *bundle) error {
 		l.Program, err = nugetProgram(b, p.Bin)
 		return err
 	})
@@ -253,28 +253,17 @@ func (k nuget) install(ctx context.Context, l *Locked, dir string) error {
 	if !ok || !hexHash.MatchString(want) || !nugetName.MatchString(l.Name) || !nugetVersion.MatchString(l.Version) {
 		return fmt.Errorf("the lock has the version %.100q with the hash %.100q, which is not a SHA-256", l.Version, l.Integrity)
 	}
-	if !haveBlob(k.blobs, want) {
+	archive, err := openOrGet(k.blobs, want, func() (string, error) {
 		s, err := k.source(ctx, l.Package)
 		if err != nil {
-			return err
+			return "", err
 		}
-		hash, err := k.fetch(ctx, s, l.Name, l.Version, dir)
-		if errors.Is(err, ErrNotFound) {
-			return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
-		}
-		if err == nil && hash != want {
-			err = errors.Join(fmt.Errorf("%w: its SHA-256 was %s and is %s", ErrIntegrity, want, hash), os.Remove(filepath.Join(k.blobs, hash)))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	blob := filepath.Join(k.blobs, want)
-	archive, err := openBundle(blob)
+		return k.fetch(ctx, s, l.Name, l.Version, dir)
+	})
 	if err != nil {
 		return err
 	}
-	defer os.Remove(blob)
+	defer os.Remove(filepath.Join(k.blobs, want))
 	defer archive.Close()
 	return unpack(ctx, archive.Reader, archive.size, dir)
 }

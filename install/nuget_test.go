@@ -1,13 +1,13 @@
 package install
 
 import (
+	"bytes"
 	"crypto/sha512"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -124,11 +124,12 @@ func TestWhatNuGetHasThatIsNoToolIsRefused(t *testing.T) {
 		"no program":         {[]member{{name: "tools/net8.0/any/DotnetToolSettings.xml", text: "<DotNetCliTool/>"}}, `has no program "at all"`},
 		"no XML":             {[]member{{name: "tools/net8.0/any/DotnetToolSettings.xml", text: "{}"}}, "tools/net8.0/any/DotnetToolSettings.xml: EOF"},
 	} {
-		file := filepath.Join(t.TempDir(), "a")
-		if err := os.WriteFile(file, archiveOf(t, test.files...), 0o600); err != nil {
+		blobs := t.TempDir()
+		hash, err := keep(bytes.NewReader(archiveOf(t, test.files...)), t.TempDir(), blobs)
+		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := openBundle(file)
+		b, err := openBundle(blobs, hash)
 		if err != nil {
 			t.Fatal(err)
 		}

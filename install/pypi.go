@@ -67,10 +67,10 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 }
 
 // lock resolves a requirement to exact versions with the hashes of their files.
-func (k pypi) lock(ctx context.Context, p Package, want, dir string) (*pypiLock, error) {
+func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*pypiLock, error) {
 	if present("uv") {
 		in := filepath.Join(dir, "wanted.in")
-		if err := os.WriteFile(in, []byte(want+"\n"), 0o600); err != nil {
+		if err := os.WriteFile(in, []byte(strings.Join(want, "\n")+"\n"), 0o600); err != nil {
 			return nil, err
 		}
 		args := []string{"pip", "compile", in, "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--quiet", "--no-python-downloads"}
@@ -84,8 +84,8 @@ func (k pypi) lock(ctx context.Context, p Package, want, dir string) (*pypiLock,
 		all, err := parseRequirements(string(out))
 		return &pypiLock{Requirements: all}, err
 	}
-	args := []string{"install", "--dry-run", "--ignore-installed", "--quiet", "--report=" + filepath.Join(dir, "report.json"), want}
-	if err := k.pip(ctx, p, dir, args...); err != nil {
+	args := []string{"install", "--dry-run", "--ignore-installed", "--quiet", "--report=" + filepath.Join(dir, "report.json")}
+	if err := k.pip(ctx, p, dir, append(args, want...)...); err != nil {
 		return nil, err
 	}
 	text, err := readLimited(filepath.Join(dir, "report.json"), maxIndex)

@@ -50,21 +50,30 @@ func splitExtras(name string) (plain, extras string, err error) {
 	return plain, extras, nil
 }
 
-// wanted is the requirement that a package stands for, as pip and uv read it.
-func wanted(p Package) (string, error) {
+// wanted are the requirements that a package stands for, as pip and uv read them.
+func wanted(p Package) (all []string, err error) {
 	plain, extras, err := splitExtras(p.Name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	switch {
 	case p.Version == "" || p.Version == "latest":
-		return plain + extras, nil
+		all = []string{plain + extras}
 	case pypiVersion.MatchString(p.Version):
-		return plain + extras + "==" + p.Version, nil
+		all = []string{plain + extras + "==" + p.Version}
 	case pypiRange.MatchString(p.Version):
-		return plain + extras + " " + p.Version, nil
+		all = []string{plain + extras + " " + p.Version}
+	default:
+		return nil, errors.New("is not a version or a range of PyPI")
 	}
-	return "", errors.New("is not a version or a range of PyPI")
+	if p.With == "" {
+		return all, nil
+	}
+	name := strings.TrimSpace(p.With[:strings.IndexAny(p.With+"=", "<>=!~")])
+	if limits := p.With[len(name):]; !pypiName.MatchString(name) || limits != "" && !pypiRange.MatchString(strings.TrimSpace(limits)) {
+		return nil, fmt.Errorf("is asked for with %.100q, which is not a name of PyPI with versions, such as mcp<2", p.With)
+	}
+	return append(all, p.With), nil
 }
 
 // readPyPILock reads the dependencies of a Locked. What stands there becomes lines of a file for pip, so every word is checked.

@@ -262,3 +262,17 @@ func TestAnEnvironmentOfAPythonThatIsGoneIsInstalledAgain(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+func TestOneMoreRequirementIsNoFlagOfPip(t *testing.T) {
+	for with, want := range map[string]string{"": "", "mcp<2": "mcp<2", "mcp >=1.2, <2": "mcp >=1.2, <2", "rich": "rich"} {
+		all, err := wanted(Package{Name: "x", Version: "1.0", With: with})
+		if got := strings.Join(all, "\n"); err != nil || got != strings.TrimSuffix("x==1.0\n"+want, "\n") {
+			t.Errorf("%q: %q, %v", with, got, err)
+		}
+	}
+	for _, with := range []string{"--index-url=https://evil.example", "-r x", "mcp @ https://evil.example/a.whl", "mcp\n--pre", "<2", "mcp<2;x", " mcp<2", "./mcp", "mcp[cli]<2"} {
+		if all, err := wanted(Package{Name: "x", With: with}); err == nil || !strings.Contains(err.Error(), "which is not a name of PyPI with versions") {
+			t.Errorf("%q: %q, %v", with, all, err)
+		}
+	}
+}

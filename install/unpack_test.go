@@ -214,3 +214,27 @@ func FuzzBundle(f *testing.F) {
 		}
 	})
 }
+
+func TestWhatIsUnpackedIsTheFileThatWasHashed(t *testing.T) {
+	blobs, bundle := t.TempDir(), goodBundle(t)
+	other := archiveOf(t, member{name: "manifest.json", text: goodManifest}, member{name: "server/index.js", text: "// another"})
+	hash, err := keep(bytes.NewReader(bundle), t.TempDir(), blobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := openBundle(blobs, hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	swapped := filepath.Join(t.TempDir(), "other")
+	if err := errors.Join(os.WriteFile(swapped, other, 0o600), os.Rename(swapped, filepath.Join(blobs, hash))); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := fs.ReadFile(b, "server/index.js"); err != nil || string(text) != "// the server" {
+		t.Errorf("read is %q, %v", text, err)
+	}
+	if _, err := openBundle(blobs, hash); !errors.Is(err, ErrIntegrity) {
+		t.Errorf("opened again: %v", err)
+	}
+}

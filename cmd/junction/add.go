@@ -28,6 +28,7 @@ type addFlags struct {
 	yes     bool
 	sure    bool
 	scripts bool
+	with    string
 	free    bool // it is not confined
 	allowed sandbox.Profile
 	set     []string
@@ -55,8 +56,8 @@ then on exactly that is started, without a package manager and without a network
 It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
-package, writes into the folders that its arguments name, and reaches the hosts of --host;
-junction sandbox learn NAME finds out what else it needs.
+package, writes into the folders that you name as its arguments, and reaches the hosts of --host.
+junction sandbox allow NAME gives it more later.
 
 Exit codes:
   0    it was added, or the answer was no
@@ -80,6 +81,7 @@ Exit codes:
 	cmd.Flags().BoolVar(&f.local, "local", false, "install a package where the server can be reached at a URL, too")
 	cmd.Flags().BoolVar(&f.sure, "sure", false, "add it although its name is nearly that of a better known one, or something looks harmful")
 	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the package run its install scripts, as it cannot be installed without")
+	cmd.Flags().StringVar(&f.with, "with", "", "hold a package of PyPI to one more `REQUIREMENT`, such as 'mcp<2' for one that knows no newer mcp")
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")
 	cmd.Flags().StringArrayVar(&f.env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
 	cmd.Flags().StringArrayVar(&f.header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")
@@ -108,19 +110,20 @@ type addition struct {
 	name          string // in the configuration
 	configuration string // the file
 	before        []byte // what is in it
+	word          string // what add was given; "": it is upgraded
 	more          []string
 
 	pkg     *registry.Package // nil: it is reached at a URL
 	remote  *registry.Remote
 	locked  *install.Locked
 	program *install.Program
-	advice  install.Advice
 	written hostconfig.NewServer
 	secrets map[string]string // to be kept, by name
 	sandbox *sandbox.Profile  // nil: it is not confined
 	held    *settings.Sandbox // what the person's settings say of its name, which comes first; nil: nothing
 	doubts  []string          // why it may be another one than is meant
 	notes   []string          // what else should be known
+	typed   []string          // values and arguments that are the person's, and not the author's
 	fixed   []string          // what the author sets in headers and variables
 
 	dry *dryRun
@@ -128,7 +131,7 @@ type addition struct {
 
 // add adds one server.
 func (a *app) add(ctx context.Context, word string, more []string, f addFlags) error {
-	w := &addition{app: a, flags: f, more: more, secrets: map[string]string{}}
+	w := &addition{app: a, flags: f, word: word, more: more, secrets: map[string]string{}}
 	var err error
 	if w.configuration, err = a.addFile(f.project); err != nil {
 		return err
@@ -141,6 +144,9 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	}
 	if err := w.chooseWay(); err != nil {
 		return err
+	}
+	if f.with != "" && (w.pkg == nil || w.pkg.RegistryType != install.PyPI) {
+		return usagef("--with is for packages of PyPI, and %s is none", w.name)
 	}
 	if err := w.compareNames(ctx); err != nil {
 		return err
@@ -315,7 +321,7 @@ func shortName(s *registry.Server) string {
 	for _, common := range []string{"-mcp-server", "-server", "-mcp", "_mcp"} {
 		name = strings.TrimSuffix(name, common)
 	}
-	if name == "mcp" || name == "server" { // of @owner/mcp the owner says more
+	if name == "mcp" || name == "server" || name == "docs" { // of @owner/mcp the owner says more
 		if owner, _, found := strings.Cut(strings.TrimPrefix(s.Name, "@"), "/"); found {
 			name = owner
 		}

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
@@ -18,11 +20,11 @@ import (
 func (w *addition) lookUp(ctx context.Context, word string) error {
 	m, _, err := w.app.freshMirror(ctx, w.flags.registryFlags)
 	if err != nil {
-		return err
+		return orPackage(word, err)
 	}
 	e, err := w.app.registered(ctx, m, word)
 	if err != nil {
-		return err
+		return orPackage(word, err)
 	}
 	w.server, w.entry = e.Server, &e
 	why := plaintext.Line(e.StatusMessage, maxReason)
@@ -42,6 +44,17 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 		}
 	}
 	return nil
+}
+
+// orPackage is why a name is not found, with how that of a package is written: pages about servers have it without where it is from.
+func orPackage(word string, err error) error {
+	switch {
+	case strings.HasPrefix(word, "@"):
+		return fmt.Errorf("%w; a package of npm is added as %s", err, shellWord("npm:"+word))
+	case !strings.Contains(word, "/"):
+		return fmt.Errorf("%w; a package is added as %s or %s", err, shellWord("npm:"+word), shellWord("pypi:"+word))
+	}
+	return err
 }
 
 // packageRunners are the programs of which a kind of packages needs one.
@@ -120,26 +133,70 @@ func (w *addition) install(ctx context.Context) error {
 		return err
 	}
 	p := packageOf(w.pkg)
-	p.Scripts = w.flags.scripts
-	w.app.screen.Transient("resolving " + p.Type + ":" + plaintext.Line(p.Name, 80))
-	defer w.app.screen.Transient("")
+	p.Scripts, p.With = w.flags.scripts, w.flags.with
+	if err := w.resolve(ctx, store, p); err != nil {
+		return err
+	}
+	return w.fetch(ctx, store)
+}
+
+// resolve finds the exact version.
+func (w *addition) resolve(ctx context.Context, store packages, p install.Package) (err error) {
+	defer w.app.busy("looking for " + p.Type + ":" + plaintext.Line(p.Name, 80) + " and what it needs")()
 	if w.locked, err = store.Resolve(ctx, p); err != nil {
 		return notInstalled(err)
 	}
-	if w.advice, err = store.Advice(ctx, w.locked); err != nil {
-		w.notes = append(w.notes, "what its registry says of this version is not known: "+plaintext.Line(err.Error(), maxReason))
-	}
-	if w.advice.Pulled {
-		return &connectError{fmt.Errorf("%s %s %s was pulled by its author or its registry, so it is not installed; newest is %s", p.Type, p.Name, w.locked.Version, w.advice.Newest)}
-	}
-	if w.advice.Deprecated != "" {
-		w.notes = append(w.notes, "deprecated: "+plaintext.Line(w.advice.Deprecated, maxReason))
-	}
-	w.app.screen.Transient("installing " + p.Type + ":" + plaintext.Line(p.Name, 80) + " " + plaintext.Line(w.locked.Version, 40))
-	if w.program, err = store.Install(ctx, w.locked); err != nil {
+	return nil
+}
+
+// fetch puts it into the cache. What its registry says of the version is asked meanwhile: that takes seconds, and resolve refused what was pulled.
+func (w *addition) fetch(ctx context.Context, store packages) error {
+	var advice install.Advice
+	var unknown error
+	var asking sync.WaitGroup
+	asking.Go(func() { advice, unknown = store.Advice(ctx, w.locked) })
+	name := w.locked.Type + ":" + plaintext.Line(w.locked.Name, 80)
+	done := w.app.busy("installing " + name + " " + plaintext.Line(w.locked.Version, 40))
+	var err error
+	w.program, err = store.Install(ctx, w.locked)
+	asking.Wait()
+	done()
+	switch {
+	case err != nil:
 		return notInstalled(err)
+	case unknown != nil:
+		w.notes = append(w.notes, "what its registry says of this version is not known: "+plaintext.Line(unknown.Error(), maxReason))
+	case advice.Pulled:
+		return &connectError{fmt.Errorf("%s %s was pulled by its author or its registry, so it is not installed; newest is %s", name, w.locked.Version, advice.Newest)}
+	case advice.Deprecated != "":
+		w.notes = append(w.notes, "deprecated: "+plaintext.Line(advice.Deprecated, maxReason))
 	}
 	return nil
+}
+
+// busy shows what takes a while, and for how long.
+func (a *app) busy(doing string) (done func()) {
+	a.screen.Transient(doing)
+	ended := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		began := time.Now()
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				a.screen.Transient(fmt.Sprintf("%s, %d s", doing, int(time.Since(began).Seconds())))
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		ticking.Wait()
+		a.screen.Transient("")
+	}
 }
 
 // notInstalled is why a package is not installed, with what to do.

@@ -42,9 +42,9 @@ func (w *addition) confine() error {
 	return nil
 }
 
-// folders are those that the arguments of the server name.
+// folders are those that arguments of the server name which the person typed: what its author fixed lets it write nowhere.
 func (w *addition) folders() (all []string) {
-	return foldersIn(w.written.Args[min(len(w.words())-1, len(w.written.Args)):])
+	return foldersIn(slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) }))
 }
 
 func foldersIn(args []string) (all []string) {
@@ -133,7 +133,7 @@ func (w *addition) confinement() string {
 	if len(p.Hosts) > 0 {
 		words = append(words, "reach "+strings.Join(p.Hosts, ", "))
 	} else {
-		words = append(words, "reach no host; junction sandbox learn "+shellWord(w.name)+" finds out what it needs")
+		words = append(words, "reach no host")
 	}
 	if p.By != "" {
 		words = append(words, "run in a container of "+p.By+" "+p.Image)

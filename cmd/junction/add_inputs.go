@@ -60,16 +60,9 @@ func (w *addition) fillRemote(ctx context.Context, given map[string]string) erro
 	if err != nil {
 		return err
 	}
-	w.written = hostconfig.NewServer{URL: url, SSE: w.remote.Type == "sse", Headers: map[string]string{}}
-	for _, h := range w.remote.Headers {
-		value, use, err := w.value(ctx, need{h.Name, h.Input}, given)
-		if err != nil {
-			return err
-		}
-		if use {
-			w.written.Headers[h.Name] = value
-			w.byAuthor("the header", need{h.Name, h.Input}, value, given)
-		}
+	w.written = hostconfig.NewServer{URL: url, SSE: w.remote.Type == "sse"}
+	if w.written.Headers, err = w.fillVariables(ctx, "the header", w.remote.Headers, given); err != nil {
+		return err
 	}
 	for _, pair := range w.flags.header {
 		name, value, found := strings.Cut(pair, ":")
@@ -84,9 +77,26 @@ func (w *addition) fillRemote(ctx context.Context, given map[string]string) erro
 	return nil
 }
 
+// fillVariables are the headers or the variables of an entry.
+func (w *addition) fillVariables(ctx context.Context, what string, all []registry.Variable, given map[string]string) (map[string]string, error) {
+	filled := map[string]string{}
+	for _, v := range all {
+		n := need{v.Name, v.Input}
+		value, use, err := w.value(ctx, n, given)
+		if err != nil {
+			return nil, err
+		}
+		if use {
+			filled[v.Name] = value
+			w.byAuthor(what, n, value, given)
+		}
+	}
+	return filled, nil
+}
+
 func (w *addition) fillPackage(ctx context.Context, given map[string]string) error {
 	words := install.CommandLine(w.name, w.locked)
-	w.written = hostconfig.NewServer{Command: words[0], Args: slices.Clone(words[1:]), Env: map[string]string{}}
+	w.written = hostconfig.NewServer{Command: words[0], Args: slices.Clone(words[1:])}
 	// Arguments of the runner itself, such as -v of docker, would stand before the package, where the lock's words stand: what runs is the
 	// installed program, without the runner.
 	for _, argument := range w.pkg.PackageArguments {
@@ -105,15 +115,9 @@ func (w *addition) fillPackage(ctx context.Context, given map[string]string) err
 			w.written.Args = append(w.written.Args, value)
 		}
 	}
-	for _, v := range w.pkg.EnvironmentVariables {
-		value, use, err := w.value(ctx, need{v.Name, v.Input}, given)
-		if err != nil {
-			return err
-		}
-		if use {
-			w.written.Env[v.Name] = value
-			w.byAuthor("the variable", need{v.Name, v.Input}, value, given)
-		}
+	var err error
+	if w.written.Env, err = w.fillVariables(ctx, "the variable", w.pkg.EnvironmentVariables, given); err != nil {
+		return err
 	}
 	for _, pair := range w.flags.env {
 		name, value, found := strings.Cut(pair, "=")
@@ -126,6 +130,7 @@ func (w *addition) fillPackage(ctx context.Context, given map[string]string) err
 		return usagef("--header is for servers with a URL, and %q is installed", w.name)
 	}
 	w.written.Args = append(w.written.Args, w.more...)
+	w.typed = append(w.typed, w.more...)
 	return nil
 }
 
@@ -232,12 +237,13 @@ func (w *addition) value(ctx context.Context, n need, given map[string]string) (
 		return value, true, err
 	}
 	value, use = given[n.name]
+	typed := true
 	switch {
 	case use:
 	case !n.input.IsRequired:
 		return "", false, nil
 	case n.input.Default != "":
-		value = n.input.Default
+		value, typed = n.input.Default, false
 	case n.input.IsSecret && w.isKept(ctx, n):
 		return "${secret:" + w.secretName(n.name) + "}", true, nil
 	default:
@@ -259,6 +265,9 @@ func (w *addition) value(ctx context.Context, n need, given map[string]string) (
 	}
 	if n.input.Format == "filepath" && value != "" && !filepath.IsAbs(value) {
 		value = absolute(value)
+	}
+	if typed {
+		w.typed = append(w.typed, value)
 	}
 	return value, true, nil
 }
@@ -316,7 +325,7 @@ func (w *addition) question(ctx context.Context, n need) (string, error) {
 		}
 		ask := p.Line
 		if n.input.IsSecret {
-			ask, prompt = p.Secret, "(not shown, and kept as junction secret keeps it) > "
+			ask, prompt = p.Secret, "(not shown, and kept outside of the configuration) > "
 		}
 		typed, err := ask(ctx, prompt)
 		if err != nil {

@@ -69,9 +69,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
-	w.app.screen.Transient("starting " + w.name)
-	defer w.app.screen.Transient("")
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf, w.startRemedy})
 	if err != nil {
 		return err
 	}
@@ -134,6 +132,24 @@ type rehearsal struct {
 	sandbox       *sandbox.Profile  // nil: it is not confined
 	held          *settings.Sandbox // what the person's settings say, which comes first; nil: nothing
 	secret        func(context.Context, string) (string, error)
+	remedy        func(error) string // what to try where it does not start
+}
+
+// startRemedy is what to try where a program does not start that is not added yet: there is no entry that could be changed, but a command line that
+// can be typed again.
+func (w *addition) startRemedy(err error) string {
+	if w.program == nil || w.word == "" {
+		return startRemedy(w.program != nil, err, w.name, 0)
+	}
+	words := "junction add " + shellWord(w.word)
+	if variable := wantedVariable(reason(err, w.name)); variable != "" {
+		return fmt.Sprintf("it wants the variable %[1]s: %[2]s --env %[1]s=…; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, words)
+	}
+	text := "where its author says that it needs arguments or variables: " + words + " --env NAME=VALUE -- ARGUMENT…"
+	if w.locked.Type == install.PyPI {
+		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
+	}
+	return text
 }
 
 // definitionIn is the entry of a server in a file, or why it is none.
@@ -184,6 +200,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			return d, err
 		}
 	}
+	defer a.busy("starting " + r.name)()
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
 	o := a.options(target{name: r.name, transport: transport, server: s})
@@ -193,7 +210,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d.login = true
 			return d, nil
 		}
-		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, reason(err, r.name), refused.remedy(startRemedy(r.program != nil, err, r.name, 0)))}
+		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, reason(err, r.name), refused.remedy(r.remedy(err)))}
 	}
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
@@ -273,7 +290,10 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
 		case guard.Prompt:
 			d.prompts++
 		}
-		d.findings = append(d.findings, catalogue.ScanDefinition(one)...)
+		for _, f := range catalogue.ScanDefinition(one) {
+			f.Where = plaintext.Line(definitionKey(one), 100) + ", " + f.Where
+			d.findings = append(d.findings, f)
+		}
 	}
 	return nil
 }

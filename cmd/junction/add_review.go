@@ -47,15 +47,12 @@ func (w *addition) show() {
 	} else if about.Description != "" {
 		row("says", "%s", about.Description)
 	}
-	switch source := w.sourceURL(about); {
-	case w.entry != nil:
-		row("from", "%s, in the registry %s; source %s", w.entry.Server.Name, w.entry.Source, orNone(source))
-	default:
-		row("from", "no registry of servers; source, as it says itself: %s", orNone(source))
+	if w.entry != nil {
+		row("listed", "as %s, in the registry %s", w.entry.Server.Name, w.entry.Source)
 	}
+	row("source", "%s", orNone(sourcePage(w.sourceURL(about))))
 	if w.locked != nil {
 		row("licence", "%s", orNone(about.Licence))
-		row("integrity", "%s", w.locked.Integrity)
 		row("runs", "%s", strings.Join(append(slices.Clone(w.locked.Program), w.written.Args[len(w.words())-1:]...), " "))
 		row("written", "%s", strings.Join(append([]string{w.written.Command}, w.written.Args...), " "))
 		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
@@ -67,9 +64,11 @@ func (w *addition) show() {
 		row("  to read", "%s", named)
 	}
 	if named := toolNames(w.dry.tools, false); named != "" {
-		row("  to change", "%s", named)
+		row("  others", "%s", named)
 	}
-	row("gets", "%s", orNone(strings.Join(w.permissions(), "; ")))
+	if gets := w.permissions(); len(gets) > 0 {
+		row("gets", "%s", strings.Join(gets, "; "))
+	}
 	for _, one := range w.fixed {
 		row("author sets", "%s", one)
 	}
@@ -79,14 +78,34 @@ func (w *addition) show() {
 	for _, note := range w.notes {
 		row("note", "%s", note)
 	}
-	found := worst(w.dry.findings)
-	for _, f := range found[:min(len(found), maxFindingsShown)] {
-		row("WARNING", "%s (%s: %s)", f.Why, f.Where, f.Excerpt)
-	}
-	if more := len(found) - maxFindingsShown; more > 0 {
-		row("WARNING", "%d more; junction lint %s shows them once it is added", more, shellWord(w.name))
+	for _, line := range w.warnings() {
+		row("WARNING", "%s", line)
 	}
 	out.Printf("%s", terminal.Table(rows, 2, lineWidth(out)))
+}
+
+// warnings say what looks harmful, each thing once: one sentence stands in many tools of some servers.
+func (w *addition) warnings() (lines []string) {
+	places := map[string][]string{}
+	var order []string
+	for _, f := range worst(w.dry.findings) {
+		key := f.Why + ": " + f.Excerpt
+		if places[key] == nil {
+			order = append(order, key)
+		}
+		places[key] = append(places[key], f.Where)
+	}
+	for _, key := range order[:min(len(order), maxFindingsShown)] {
+		where := places[key][0]
+		if more := len(places[key]) - 1; more > 0 {
+			where += ", and in " + count(more, "more place")
+		}
+		lines = append(lines, key+" ("+where+")")
+	}
+	if more := len(order) - maxFindingsShown; more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more; junction lint %s shows them once it is added", more, shellWord(w.name)))
+	}
+	return lines
 }
 
 func orNone(text string) string {
@@ -94,6 +113,11 @@ func orNone(text string) string {
 		return "none is known"
 	}
 	return text
+}
+
+// sourcePage is an address of a repository as a browser takes it.
+func sourcePage(address string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(address, "git+"), ".git")
 }
 
 // offers counts what a server has.
@@ -107,7 +131,17 @@ func (d *dryRun) offers() string {
 			reading++
 		}
 	}
-	return fmt.Sprintf("%s (%d only read, as it says), %s, %s", count(len(d.tools), "tool"), reading, count(d.prompts, "prompt"), count(d.resources, "resource"))
+	said := []string{count(len(d.tools), "tool")}
+	if reading > 0 {
+		said[0] += fmt.Sprintf(" (%d only read, as it says)", reading)
+	}
+	if d.prompts > 0 {
+		said = append(said, count(d.prompts, "prompt"))
+	}
+	if d.resources > 0 {
+		said = append(said, count(d.resources, "resource"))
+	}
+	return strings.Join(said, ", ")
 }
 
 // toolNames are the names of the tools that only read, or of the others.

@@ -2,15 +2,20 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/listfile"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // write makes what was agreed to hold: approvals and secrets first, as they alone change nothing, then the lock and the configuration together.
@@ -44,8 +49,42 @@ func (w *addition) write(ctx context.Context) error {
 	w.app.out.Printf("Added %q to %s.\n", w.name, shortened(w.configuration))
 	if w.dry.login {
 		w.app.out.Printf("It wants a login: junction login %s\n", shellWord(w.name))
+		return nil
+	}
+	if len(w.dry.tools) > 0 {
+		w.app.out.Printf("Try it: %s\n", w.firstCall())
+	}
+	if w.sandbox != nil && w.held == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
+		files := "no files"
+		if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
+			files = "no other files"
+		}
+		w.app.out.Printf("It sees %s of yours. To let it: junction sandbox allow %s --read FOLDER, or --write\n", files, shellWord(w.name))
 	}
 	return nil
+}
+
+// firstCall is a command that calls the tool that asks for least, of those that only read; where none says so, it lists them.
+func (w *addition) firstCall() string {
+	best := []string{"junction", "tools", shellWord(w.name)}
+	found := false
+	for _, one := range w.dry.definitions {
+		if one.Kind != guard.Tool || !slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return t.Name == one.Name && reads(t) }) {
+			continue
+		}
+		var schema struct {
+			Required []string `json:"required"`
+		}
+		_ = json.Unmarshal(one.Schema, &schema) // else a call says what it misses
+		words := []string{"junction", "call", shellWord(w.name), shellWord(plaintext.Line(one.Name, 100))}
+		for _, name := range schema.Required {
+			words = append(words, shellWord(plaintext.Line(name, 100)+"=…"))
+		}
+		if !found || len(words) < len(best) {
+			best, found = words, true
+		}
+	}
+	return strings.Join(best, " ")
 }
 
 // lockedServer is what is locked of it.

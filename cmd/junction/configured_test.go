@@ -31,7 +31,7 @@ func TestConsent(t *testing.T) {
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
 		}
-		for _, want := range []string{"/project/.mcp.json", "run-me", "It receives: SECRET, OTHER"} {
+		for _, want := range []string{"/project/.mcp.json", "run-me", "which is not confined", "It receives: SECRET, OTHER"} {
 			if !strings.Contains(seen.String(), want) {
 				t.Errorf("%q is not in\n%s", want, seen)
 			}

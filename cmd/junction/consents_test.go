@@ -35,7 +35,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 		return strings.Join(may, " "), seen.String()
 	}
 	if got, seen := agreed("\n"); got != "" || strings.Count(seen, "defines:") != 1 || strings.Count(seen, "Use them?") != 1 ||
-		!strings.Contains(seen, "  1  a (stdio): run-a A=***\n       It receives: TOKEN\n  2  b (stdio): run-b\n") {
+		!strings.Contains(seen, "  1  a (stdio): run-a A=***\n       which is not confined\n       It receives: TOKEN\n  2  b (stdio): run-b\n       which is not confined\n") {
 		t.Errorf("Enter alone: %q\n%s", got, seen)
 	}
 	if got, seen := agreed("yes\n9\n\n"); got != "" || strings.Count(seen, "Use them?") != 3 || !strings.Contains(seen, "“9” is none of these") {
@@ -50,7 +50,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	if got, _ := agreed(""); got != "a c" {
 		t.Errorf("where nobody is there: %q", got)
 	}
-	if got, seen := agreed("y\n", "b"); got != "b" || !strings.Contains(seen, "run-b\nUse it?") {
+	if got, seen := agreed("y\n", "b"); got != "b" || !strings.Contains(seen, "run-b\n    which is not confined\nUse it?") {
 		t.Errorf("the refused one by its name: %q\n%s", got, seen)
 	}
 	if got, _ := agreed(""); got != "a b c" {
@@ -63,7 +63,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	if got, seen := agreed("a\n"); got != "" || seen != "" {
 		t.Errorf("the next time: %q\n%s", got, seen)
 	}
-	if got, seen := agreed("1\n", "b", "c"); got != "b" || !strings.Contains(seen, "1  b (stdio): walk-b\n  2  c (stdio): walk-c\nUse them?") {
+	if got, seen := agreed("1\n", "b", "c"); got != "b" || !strings.Contains(seen, "1  b (stdio): walk-b\n       which is not confined\n  2  c (stdio): walk-c\n       which is not confined\nUse them?") {
 		t.Errorf("two refused ones by their names: %q\n%s", got, seen)
 	}
 	if got, seen := agreed("n\n", "c"); got != "" || !strings.Contains(seen, "Use it?") {

@@ -97,13 +97,16 @@ func (a *app) lockLine(e entry) string {
 		}
 		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + strings.Join(a.lockedRights(e, locked), "; ")
 	}
-	if err != nil || locked == nil {
+	if err != nil || locked == nil && e.definition.Kind != config.Stdio {
 		return ""
+	}
+	if locked == nil {
+		return "which " + strings.Join(a.lockedRights(e, &install.LockedServer{}), "; ")
 	}
 	rights := strings.Join(a.lockedRights(e, locked), "; ")
 	p := locked.Package
 	switch {
-	case p == nil && locked.Sandbox == nil:
+	case p == nil && e.definition.Kind != config.Stdio:
 		return ""
 	case p == nil:
 		return "which by junction.lock " + rights

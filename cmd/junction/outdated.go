@@ -108,9 +108,9 @@ func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 	for _, l := range agreed {
 		p := l.locked.Package
 		one := outdated{Server: l.name, Package: p.Type + ":" + p.Name, Locked: p.Version}
-		a.screen.Transient("asking about " + l.name)
+		done := a.busy("asking about " + l.name)
 		advice, err := store.Advice(ctx, p)
-		a.screen.Transient("")
+		done()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -234,9 +234,9 @@ func (a *app) installAll(ctx context.Context, names []string, scripts bool) erro
 		}
 		if errors.Is(err, install.ErrNotInstalled) {
 			was = "is installed"
-			a.screen.Transient("installing " + l.name)
+			done := a.busy("installing " + l.name)
 			_, err = store.Install(ctx, p)
-			a.screen.Transient("")
+			done()
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -93,14 +93,22 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 		return `change "cwd" of the entry to a folder that exists`
 	}
 	said := reason(err, name)
-	if m := wantsVariable.FindStringSubmatch(said); m != nil {
-		variable := cmp.Or(m[1], m[2])
+	if variable := wantedVariable(said); variable != "" {
 		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
 	}
 	if noFile.MatchString(said) {
 		return `a file that its "args" name is not there: write its whole path, and see whether it is written rightly`
 	}
 	return `start it by hand as the entry says, and read what it writes; variables and paths that it misses go into "env" and "args" of the entry`
+}
+
+// wantedVariable is the variable of the environment that a server says it misses; empty where it says nothing of one.
+func wantedVariable(said string) string {
+	m := wantsVariable.FindStringSubmatch(said)
+	if m == nil {
+		return ""
+	}
+	return cmp.Or(m[1], m[2])
 }
 
 // isWebPage reports whether what answered at a URL is for browsers.

@@ -171,10 +171,8 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 	if err != nil {
 		return true, err
 	}
-	a.screen.Transient("resolving " + plaintext.Line(p.Name, 80))
-	defer a.screen.Transient("")
-	if w.locked, err = store.Resolve(ctx, p); err != nil {
-		return true, fmt.Errorf("server %q: %w", e.name, notInstalled(err))
+	if err := w.resolve(ctx, store, p); err != nil {
+		return true, fmt.Errorf("server %q: %w", e.name, err)
 	}
 	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && before.Package.Integrity == w.locked.Integrity {
 		a.out.Printf("%s %s is the newest.\n", e.name, plaintext.Line(w.locked.Version, 60))
@@ -183,11 +181,8 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version {
 		return true, fmt.Errorf("server %q: %s %s %w: %s was locked, and its registry has %s now; nothing was changed", e.name, p.Name, w.locked.Version, install.ErrIntegrity, before.Package.Integrity, w.locked.Integrity)
 	}
-	if w.program, err = store.Install(ctx, w.locked); err != nil {
-		return true, fmt.Errorf("server %q: %w", e.name, notInstalled(err))
-	}
-	if advice, err := store.Advice(ctx, w.locked); err == nil && advice.Deprecated != "" {
-		w.notes = append(w.notes, "deprecated: "+plaintext.Line(advice.Deprecated, maxReason))
+	if err := w.fetch(ctx, store); err != nil {
+		return true, fmt.Errorf("server %q: %w", e.name, err)
 	}
 	now := install.CommandLine(e.name, w.locked)
 	edit := func(data []byte) ([]byte, error) { return hostconfig.ReplaceWords(data, e.name, words, now) }
@@ -224,9 +219,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
-	w.app.screen.Transient("starting " + w.name)
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf})
-	w.app.screen.Transient("")
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf, w.startRemedy})
 	if err != nil {
 		return err
 	}
@@ -297,8 +290,8 @@ func (w *addition) showChange(before *install.LockedServer) error {
 		return err
 	}
 	w.showDefinitions(approved)
-	for _, f := range worst(w.dry.findings) {
-		out.Printf("  WARNING: %s\n", plaintext.Line(f.Why+" ("+f.Where+": "+f.Excerpt+")", maxReason))
+	for _, line := range w.warnings() {
+		out.Printf("  WARNING: %s\n", plaintext.Line(line, maxReason))
 	}
 	return nil
 }

@@ -27,6 +27,9 @@ func packageOfWords(words []string) (p install.Package, n int) {
 		switch {
 		case name == "-y" || name == "--yes" || name == "--quiet" || name == "-q":
 			continue
+		case p.Type == install.PyPI && name == "--with" && !inline && p.With == "" && i+1 < len(words):
+			i++
+			p.With = words[i]
 		case (p.Type == install.NPM && (name == "-p" || name == "--package") || p.Type == install.PyPI && name == "--from") && spec == "":
 			if !inline {
 				if i++; i == len(words) {
