@@ -60,7 +60,7 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 	if err != nil {
 		return nil, err
 	}
-	p.Version = self.Version
+	p.Bin, p.Version = cmp.Or(uvxBin(plain, program), p.Bin), self.Version
 	l := &Locked{Package: p, Integrity: integrity, Program: program}
 	l.Dependencies, err = json.Marshal(lock)
 	return l, err
@@ -180,7 +180,7 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 	return err
 }
 
-// pypiProgram chooses as uvx does: the program with the package's name; else the only one, or the package's module.
+// pypiProgram chooses the program with the package's name, as uvx does; else the only one, or the package's module.
 func pypiProgram(p Package, plain, site string) ([]string, error) {
 	var names []string
 	for _, sub := range []string{"bin", "Scripts"} {
@@ -204,6 +204,16 @@ func pypiProgram(p Package, plain, site string) ([]string, error) {
 		return nil, errors.New("has no program that could be started: it is a library")
 	}
 	return nil, fmt.Errorf("has no program %q: say which of %s", chosen, strings.Join(names, ", "))
+}
+
+// uvxBin is the program that uvx has to be told to start; empty where it is the one with the package's name. Of an only one with another name uvx
+// gives no more than a list.
+func uvxBin(plain string, program []string) string {
+	script, is := strings.CutPrefix(program[1], "./bin/")
+	if !is || script == plain {
+		return ""
+	}
+	return script
 }
 
 func (k pypi) install(ctx context.Context, l *Locked, dir string) error {

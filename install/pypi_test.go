@@ -234,6 +234,25 @@ func TestOfSeveralScriptsThatOfUvxIsChosen(t *testing.T) {
 	}
 }
 
+func TestUVXIsToldOfAProgramWithAnotherName(t *testing.T) {
+	for _, test := range []struct {
+		plain string
+		words []string
+		bin   string
+		want  string
+	}{
+		{"word-server", []string{"./bin/python", "./bin/word_server"}, "word_server", "uvx --from word-server==1.2.3 word_server"},
+		{"word-server", []string{"./bin/python", "./bin/word-server"}, "", "uvx word-server==1.2.3"},
+		{"word-server", []string{"./bin/python", "-m", "word_server"}, "", "uvx word-server==1.2.3"},
+	} {
+		bin := uvxBin(test.plain, test.words)
+		got := strings.Join(CommandLine("a", &Locked{Package: Package{Type: PyPI, Name: test.plain, Version: "1.2.3", Bin: bin}}), " ")
+		if bin != test.bin || got != test.want {
+			t.Errorf("%q: %q and %q, want %q and %q", test.words, bin, got, test.bin, test.want)
+		}
+	}
+}
+
 func TestAnEnvironmentOfAPythonThatIsGoneIsInstalledAgain(t *testing.T) {
 	s, dir := newStore(t), t.TempDir()
 	interpreter := filepath.Join(dir, "python3.11")
