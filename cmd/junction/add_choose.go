@@ -98,7 +98,7 @@ func (w *addition) chooseWay() error {
 	var missing []string
 	for i, p := range w.server.Packages {
 		if p.Transport.Type != "" && p.Transport.Type != "stdio" {
-			missing = append(missing, p.RegistryType+" (which serves at an address of its own)")
+			missing = append(missing, p.RegistryType+" (it is reached over HTTP, at an address of its own)")
 			continue
 		}
 		if !canRun(p.RegistryType) {

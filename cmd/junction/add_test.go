@@ -28,6 +28,7 @@ type packageSet struct {
 	kept      []string // by the last Prune
 	heard     []string // whose advice or audit was asked for
 	known     []install.Vulnerability
+	unknown   error // why they cannot be known
 }
 
 func newPackageSet(t *testing.T) *packageSet {
@@ -75,7 +76,7 @@ func (s *packageSet) Advice(_ context.Context, l *install.Locked) (install.Advic
 
 func (s *packageSet) Audit(_ context.Context, l *install.Locked) ([]install.Vulnerability, error) {
 	s.heard = append(s.heard, l.Name)
-	return s.known, nil
+	return s.known, s.unknown
 }
 
 func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Duration) (int64, error) {
@@ -264,6 +265,9 @@ func TestKnownVulnerabilitiesAreListed(t *testing.T) {
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	s.runs(t, "", "audit-deps").expect(t, exitOK, "0 known problems of 1 locked package.", "")
+	s.unknown = errors.New("npm answered 405")
+	s.runs(t, "", "audit-deps").expect(t, exitConnection, "0 known problems of 0 locked packages; 1 could not be audited.", `server "echo": could not be audited: npm answered 405`)
+	s.unknown = nil
 	s.known = []install.Vulnerability{{Package: "left-pad", Version: "1.0.0", ID: "GHSA-1", Severity: "high", Title: "pads too far", FixedIn: "1.0.1"}}
 	s.runs(t, "", "audit-deps").expect(t, exitToolFailed, "pads too far (fixed in 1.0.1)", "")
 	s.runs(t, "", "audit-deps", "--json").expect(t, exitToolFailed, `{"servers":[{"server":"echo","package":"npm:@x/echo","version":"1.0.0","vulnerabilities":[{"package":"left-pad","version":"1.0.0","id":"GHSA-1","severity":"high","title":"pads too far","fixedIn":"1.0.1"}]}]}`, "")

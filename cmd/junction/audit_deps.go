@@ -86,7 +86,7 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 		found += len(known)
 		all = append(all, one)
 	}
-	if err := a.showAudited(all, found); err != nil {
+	if err := a.showAudited(all, found, unknown); err != nil {
 		return err
 	}
 	switch {
@@ -98,7 +98,7 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (a *app) showAudited(all []auditedServer, found int) error {
+func (a *app) showAudited(all []auditedServer, found, unknown int) error {
 	if a.flags.json {
 		return a.printObject(map[string][]auditedServer{"servers": all})
 	}
@@ -123,6 +123,10 @@ func (a *app) showAudited(all []auditedServer, found int) error {
 	if len(rows) > 0 {
 		a.out.Printf("%s", terminal.Table(rows, 0, lineWidth(a.out)))
 	}
-	a.out.Printf("%s of %s.\n", count(found, "known problem"), count(len(all), "locked package"))
+	a.out.Printf("%s of %s", count(found, "known problem"), count(len(all)-unknown, "locked package"))
+	if unknown > 0 {
+		a.out.Printf("; %d could not be audited", unknown)
+	}
+	a.out.Printf(".\n")
 	return nil
 }
