@@ -248,7 +248,7 @@ func (w *addedWorld) unlocked(t *testing.T, s addedServer) (ms string, code int)
 	if _, err := exec.LookPath(words[0]); err != nil || os.Getenv("ADD_ALL") == "" {
 		return "-", -1
 	}
-	env := append(slices.Clone(w.env), "npm_config_ignore_scripts=true") // as add does: some get a browser from where nobody here comes to
+	env := append(slices.Clone(w.env), "npm_config_ignore_scripts=true")              // as add does: some get a browser from where nobody here comes to
 	_, _, _ = tryRun(t, env, append([]string{w.junction, "ping", "--"}, words...)...) // fills the cache, which may take longer than a start may
 	code = w.answers(t, s, env, "as any other host starts it", true, append([]string{w.junction, "call", s.tool, s.arguments, "--"}, words...))
 	began := time.Now()
