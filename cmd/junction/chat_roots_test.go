@@ -12,9 +12,9 @@ import (
 )
 
 // asksForRoots is a legacy server that asks for the roots as soon as it is initialized, as
-// the reference server for files does, and whose tool says what it got. It serves until
-// the test ends.
-func asksForRoots(t *testing.T) (url string) {
+// the reference server for files does, and whose tool says what it got; listsLater is one that
+// lists no tools before it got them. It serves until the test ends.
+func asksForRoots(t *testing.T, listsLater bool) (url string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,7 +45,12 @@ func asksForRoots(t *testing.T) (url string) {
 			case m.Method == "notifications/initialized":
 				send(`{"jsonrpc":"2.0","id":"at-the-start","method":"roots/list"}`)
 			case m.Method == "tools/list":
-				reply(`{"tools":[{"name":"folders","description":"List the folders.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false}}]}`)
+				serving.Go(func() {
+					if listsLater {
+						<-answered
+					}
+					reply(`{"tools":[{"name":"folders","description":"List the folders.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false}}]}`)
+				})
 			case m.Method == "tools/call":
 				serving.Go(func() {
 					<-answered
@@ -75,12 +80,15 @@ func asksForRoots(t *testing.T) (url string) {
 }
 
 func TestAServerThatAsksAtItsStartGetsTheRoots(t *testing.T) {
-	noState(t)
-	folder := t.TempDir()
-	url := asksForRoots(t)
-	name := serverName(url)
-	got := runs(t, "", "chat", url, "--root", folder, "--trust", name, "-p", "folders")
-	if got.code != exitOK || !strings.Contains(got.stdout, filepath.ToSlash(folder)) {
-		t.Errorf("%+v", got)
+	for name, listsLater := range map[string]bool{"and lists its tools": false, "before it lists its tools": true} {
+		t.Run(name, func(t *testing.T) {
+			noState(t)
+			folder := t.TempDir()
+			url := asksForRoots(t, listsLater)
+			got := runs(t, "", "chat", url, "--root", folder, "--trust", serverName(url), "-p", "folders")
+			if got.code != exitOK || !strings.Contains(got.stdout, filepath.ToSlash(folder)) {
+				t.Errorf("%+v", got)
+			}
+		})
 	}
 }

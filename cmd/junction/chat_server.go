@@ -17,7 +17,8 @@ import (
 // nothing. Its command is what the host knows it by; own is whether it has its name from
 // the person.
 func (t *chatSetup) addServer(name string, command []string, own bool, resolve func(context.Context) (target, error)) error {
-	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Transparent: true, Logger: t.app.logger()})
+	// What a server asks outside of calls, the host is asked at once: some want the roots before they list their tools.
+	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Transparent: true, OneClient: true, Logger: t.app.logger()})
 	t.gateways = append(t.gateways, g)
 	kept := new(stderrTail)
 	err := g.Add(name, gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
