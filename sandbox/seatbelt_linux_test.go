@@ -167,6 +167,30 @@ func TestWhatMacOSCannotDoIsSaid(t *testing.T) {
 	}
 }
 
+func TestNothingIsLeftOfAStartOnMacOSThatFails(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Profile{Write: []string{"/proc/none"}, Hosts: []string{"api.example.com"}}, Options{Refused: func(Refusal) {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.startSeatbelt(exec.Command("/bin/sh"), self); err == nil || !strings.HasPrefix(err.Error(), "write: mkdir /proc/none: ") {
+		t.Errorf("got %v", err)
+	}
+	s.profile.Write = nil
+	cmd := exec.Command("/bin/sh")
+	cmd.Stdin = os.NewFile(999, "none")
+	if _, err := s.startSeatbelt(cmd, self); err == nil {
+		t.Error("it was started without an input")
+	}
+	if left, err := os.ReadDir(os.TempDir()); len(left) > 0 || err != nil {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
 func TestALauncherOfMacOSFollowsNoBadOrder(t *testing.T) {
 	for order, want := range map[string]string{"": "unexpected end of JSON input\n", "{}": "there is no program\n", `{"Argv":["/nonexistent"],"Dir":"/","Files":64}`: "/nonexistent: no such file or directory\n"} {
 		r, w, err := os.Pipe()

@@ -41,7 +41,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 	}
 	refuse, endRefusals := s.refusals()
 	var way *proxy
-	ended = func() {
+	end := func() {
 		if way != nil {
 			way.close()
 		}
@@ -50,7 +50,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 	}
 	defer func() {
 		if err != nil {
-			ended()
+			end()
 		}
 	}()
 	l := outsourced{argv: append([]string{path}, cmd.Args[min(1, len(cmd.Args)):]...), temp: temporary}
@@ -82,7 +82,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 	if err := o.launch(cmd); err != nil {
 		return nil, err
 	}
-	return ended, nil
+	return end, nil
 }
 
 // checkSeatbelt says what of the profile macOS cannot do.
