@@ -73,7 +73,7 @@ func TestMacOSStartsAProgramBySandboxExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syscall.Close(leaked)
-	s, err := New(Profile{Read: []string{"~/link", "~/out/planted"}, Write: []string{"~/out", "~/new"}, Hosts: []string{"api.example.com"}, Files: 100}, Options{})
+	s, err := New(Profile{Read: []string{"~/link", "~/out/planted"}, Write: []string{"~/out", "~/new"}, Hosts: []string{"api.example.com"}, Files: 100}, Options{Folder: true})
 	if err != nil {
 		t.Fatal(err)
 	}
