@@ -25,10 +25,10 @@ func homeWithSecret(t *testing.T) string {
 	return home
 }
 
-// outputOf runs a command confined by the zero profile, with a folder and variables of its own.
+// outputOf runs a command confined by the zero profile, with a folder that its entry names and variables of its own.
 func outputOf(t *testing.T, dir string, env []string, words ...string) (string, error) {
 	t.Helper()
-	s, err := New(Profile{}, Options{})
+	s, err := New(Profile{}, Options{Folder: true})
 	if err != nil {
 		t.Fatal(err)
 	}
