@@ -206,7 +206,8 @@ func pypiProgram(p Package, plain, site string) ([]string, error) {
 	return nil, fmt.Errorf("has no program %q: say which of %s", chosen, strings.Join(names, ", "))
 }
 
-// uvxBin is the program that uvx needs by name, which it lists and does not start; empty where it is the one with the package's name.
+// uvxBin is the program that has to be named to uvx; empty where it is the one with the package's name. Of an only one with another name uvx
+// gives no more than a list.
 func uvxBin(plain string, program []string) string {
 	script, is := strings.CutPrefix(program[1], "./bin/")
 	if !is || script == plain {

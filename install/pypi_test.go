@@ -234,7 +234,7 @@ func TestOfSeveralScriptsThatOfUvxIsChosen(t *testing.T) {
 	}
 }
 
-func TestUVXIsToldOfAProgramWithAnotherName(t *testing.T) {
+func TestAProgramWithAnotherNameIsNamedToUvx(t *testing.T) {
 	for _, test := range []struct {
 		plain string
 		words []string
