@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/sandbox"
@@ -27,7 +28,7 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 	} {
 		var stdout safeBuffer
 		a := &app{out: terminal.NewScreen(&stdout)}
-		test.k.entry.name = "echo"
+		test.k.entry = entry{name: "echo", definition: &config.Definition{}}
 		if test.k.profile == nil {
 			test.k.profile = &sandbox.Profile{}
 		}
