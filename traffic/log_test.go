@@ -426,9 +426,14 @@ func TestWhatCameBeforeTheEndIsShown(t *testing.T) {
 }
 
 // noted are the notes of a kind, of one hop.
-func (n *notes) noted(kind, hop string) (all []string) {
+func (n *notes) noted(kind, hop string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	return n.notedNow(kind, hop)
+}
+
+// notedNow is noted; mu is held.
+func (n *notes) notedNow(kind, hop string) (all []string) {
 	for _, e := range n.notes {
 		if e.Note == kind && e.Hop == hop && e.Method != "logging/setLevel" {
 			all = append(all, string(e.Message))
@@ -445,11 +450,11 @@ func TestTheHeadersOfBothSidesAreNoted(t *testing.T) {
 		if r, err := c.CallTool(t.Context(), "fail", nil); err != nil || !r.IsError {
 			t.Fatal(r, err)
 		}
-		for len(n.noted("http", Client)) < 2 {
-			n.mu.Lock()
+		n.mu.Lock()
+		for len(n.notedNow("http", Client)) < 2 { // looked at under the lock, or the last one may come before the wait for it
 			n.more.Wait()
-			n.mu.Unlock()
 		}
+		n.mu.Unlock()
 		for _, hop := range []string{Client, Server} {
 			said := n.noted("http", hop)
 			if len(said) != 2 || !strings.HasPrefix(said[0], `{"method":"POST","url":"http://127.0.0.1:`) || !strings.Contains(said[0], `"Content-Type":["application/json"]`) || !strings.HasPrefix(said[1], `{"status":200,"headers":{`) {

@@ -53,10 +53,10 @@ func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Eve
 	l.mu.Lock()
 	l.watchers = append(l.watchers, w)
 	l.mu.Unlock()
-	l.watching.Add(1)
-	if notes {
+	if notes { // first: whoever finds that somebody watches finds also whether notes are wanted
 		l.noting.Add(1)
 	}
+	l.watching.Add(1)
 	return func(ctx context.Context, show func([]*Event) error) error {
 		defer l.leave(w)
 		return w.show(ctx, show)
