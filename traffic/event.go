@@ -155,7 +155,7 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 func (e *Event) read(h *head, answered *request) {
 	e.Kind, e.ID = h.kind, h.id
 	if h.kind == Request || h.kind == Notification {
-		e.Method, e.Name = string(h.method), h.name
+		e.Method, e.Name = h.method, h.name
 		if e.Client == "" {
 			e.Client = h.client
 		}

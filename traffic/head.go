@@ -4,12 +4,13 @@ import "github.com/junction-mcp/junction/internal/jsonrpc"
 
 // A head is what a message says of itself, in parts of it.
 type head struct {
-	kind       string // empty if it is no message
-	id, method []byte
-	name       string // of a tool or prompt, or a URI
-	client     string // of initialize
-	state      []byte // that a request brings back
-	result     []byte
+	kind   string // empty if it is no message
+	id     []byte
+	method string
+	name   string // of a tool or prompt, or a URI
+	client string // of initialize
+	state  []byte // that a request brings back
+	result []byte
 }
 
 // headOf reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict.
@@ -19,9 +20,7 @@ func headOf(message []byte) (h head) {
 		case `"id"`:
 			h.id = value
 		case `"method"`:
-			if len(value) > 2 {
-				h.method = value[1 : len(value)-1]
-			}
+			h.method, _ = jsonrpc.Unquote(value)
 		case `"params"`:
 			jsonrpc.EachMember(value, h.param)
 		case `"result"`:
@@ -32,7 +31,7 @@ func headOf(message []byte) (h head) {
 		return true
 	})
 	switch {
-	case h.method == nil:
+	case h.method == "":
 	case h.id == nil:
 		h.kind = Notification
 	default:
@@ -44,8 +43,12 @@ func headOf(message []byte) (h head) {
 // param reads a member of the params.
 func (h *head) param(name, value []byte) bool {
 	switch string(name) {
-	case `"name"`, `"uri"`:
+	case `"name"`:
 		if text, is := jsonrpc.Unquote(value); is {
+			h.name = text
+		}
+	case `"uri"`:
+		if text, is := jsonrpc.Unquote(value); is && h.name == "" {
 			h.name = text
 		}
 	case `"clientInfo"`:

@@ -110,9 +110,7 @@ func (m *measured) call(b *testing.B, n int) {
 // the second processor, the least of all rounds. bare is a server with one tool and nothing around it. The goal of what is watched is 0.3 of it.
 func BenchmarkWatchedCall(b *testing.B) {
 	const calls = 1_000
-	if out, err := exec.Command("taskset", "-acp", "1", strconv.Itoa(os.Getpid())).CombinedOutput(); err != nil {
-		b.Skip("skip: no second processor for the client: ", string(out))
-	}
+	pin(b, os.Getpid(), 1)
 	dir := b.TempDir()
 	home := func(name string) string { return filepath.Join(dir, name) }
 	bare := startMeasured(b, home("bare"), "bare", "echo", asBare+"=1")
