@@ -9,6 +9,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
 // An order is what the launcher is to do.
@@ -26,7 +28,7 @@ type order struct {
 	Counted   bool // memory is limited by a control group, that of all processes together
 	Files     uint64
 	Watch     bool
-	Learn     bool // watches what is only looked at, too
+	Scope     watch.Scope // of what is watched
 }
 
 // A report is what the launcher says.

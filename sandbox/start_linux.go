@@ -125,7 +125,7 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 	p := s.profile
 	return order{
 		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.hosts().ports(),
-		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(), Learn: s.o.Record != nil,
+		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(), Scope: s.scope(),
 	}, nil
 }
 

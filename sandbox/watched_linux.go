@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -17,11 +18,23 @@ import (
 type watched struct {
 	cancel context.CancelFunc
 	done   chan struct{}
-	root   int // of the program's file system
+	files  *refusing
+	forget func() // that the program runs
 }
 
 // isWatched reports whether somebody wants to know what a program accesses.
 func (s *Sandbox) isWatched() bool { return s.o.Refused != nil || s.o.Record != nil }
+
+// scope is what is watched. A program is learned from by what it looks at, too.
+func (s *Sandbox) scope() watch.Scope {
+	switch {
+	case s.o.Record != nil:
+		return watch.Looks
+	case s.o.Unwatched:
+		return watch.Changes
+	}
+	return watch.Opens
+}
 
 // watch answers at the listener that a launcher made, until all that it started has ended.
 func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, refuse func(Refusal)) *watched {
@@ -30,7 +43,6 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 		root = -1 // then what is hidden is not named; without namespaces nothing is
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &watched{cancel: cancel, done: make(chan struct{}), root: root}
 	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if !o.Bare && n != nil {
@@ -45,6 +57,18 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	if s.o.Record == nil {
 		r.nameWords(o)
 	}
+	m := &mentions{r.mentioned}
+	s.mu.Lock()
+	if s.running == nil {
+		s.running = map[*mentions]struct{}{}
+	}
+	s.running[m] = struct{}{}
+	s.mu.Unlock()
+	w := &watched{cancel: cancel, done: make(chan struct{}), files: r, forget: func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.running, m)
+	}}
 	watcher := watch.New(listener, options)
 	go func() {
 		defer close(w.done)
@@ -55,7 +79,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 
 // sendListener has the parent see what the program accesses, where this system can.
 func (o *order) sendListener(control channel) error {
-	listener, err := watch.Install(o.Learn)
+	listener, err := watch.Install(o.Scope)
 	if err != nil { // another one watches this process already, or the system cannot: refusals are not named then
 		return control.send(report{Step: "watch"}, nil)
 	}
@@ -69,9 +93,8 @@ func (w *watched) close() {
 	}
 	w.cancel()
 	<-w.done
-	if w.root >= 0 {
-		unix.Close(w.root)
-	}
+	w.forget()
+	w.files.close()
 }
 
 // isGivenAnyway reports whether a path is none that a profile has to name; it is asked for each call.
@@ -89,8 +112,9 @@ const maxRefusedOfFolder = 3
 
 // refusing finds out which accesses the sandbox refuses. It is no part of what refuses them: the file system, which the kernel checks, does.
 type refusing struct {
-	root    int
-	places  []place // those above others first
+	mu      sync.Mutex // what waits for the watcher waits for nobody else
+	root    int        // of the program's file system; negative where that is not known
+	places  []place    // those above others first
 	home    string
 	dir     string // that the program is started in, which is looked at in any case
 	isBare  bool   // it sees all files, and may open few of them
@@ -131,6 +155,8 @@ func (r *refusing) nameWords(o order) {
 
 // see is called before an access is tried.
 func (r *refusing) see(a watch.Access) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if a.Path == "" {
 		r.unreachable.see(a)
 		return
@@ -158,6 +184,37 @@ func (r *refusing) see(a watch.Access) {
 	case exists(filepath.Dir(path)):
 		r.say(true, "write", a.Path, "it is not in its profile")
 	}
+}
+
+// mentioned names a path that a failed request was about, if the program does not see it.
+func (r *refusing) mentioned(path string) {
+	if isGivenAnyway(path) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	writes := false
+	if dir := filepath.Dir(path); !exists(path) && dir != "/" { // it was to be made
+		if !r.isHidden(dir) {
+			return
+		}
+		writes = true
+	} else if !r.isHidden(path) {
+		return
+	}
+	if !r.isNamed("read", path) && !r.isNamed("write", path) {
+		r.say(writes, "see", path, "a request that failed names it")
+	}
+}
+
+// close is called when the program has ended.
+func (r *refusing) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.root >= 0 {
+		unix.Close(r.root)
+	}
+	r.root = -1
 }
 
 // isHidden reports whether there is a file that the program does not see.
@@ -194,11 +251,19 @@ func (r *refusing) place(path string) (p *place) {
 	return p
 }
 
-func (r *refusing) say(writes bool, verb, path, reason string) {
+// isNamed reports whether a path was named, or a folder that it is in.
+func (r *refusing) isNamed(verb, path string) bool {
 	for dir := path; dir != "/"; dir = filepath.Dir(dir) {
 		if r.named[verb+" "+dir] {
-			return // and so is all that is in it
+			return true
 		}
+	}
+	return false
+}
+
+func (r *refusing) say(writes bool, verb, path, reason string) {
+	if r.isNamed(verb, path) {
+		return
 	}
 	key := verb + " " + filepath.Dir(path)
 	if len(r.folders) >= maxRefusals && r.folders[key] == 0 {

@@ -17,6 +17,18 @@ func (k Kind) String() string {
 	return [...]string{"look", "read", "write", "change", "run", "connect", "listen"}[k]
 }
 
+// A Scope says which calls are watched. What is not costs nothing.
+type Scope uint8
+
+const (
+	// Changes are calls that open a file to write, change one, or connect. An openat2 that only reads is one, too: a filter cannot see its flags.
+	Changes Scope = iota
+	// Opens are those, and all that open or run a file.
+	Opens
+	// Looks are those, and what a program does far more often: to look whether a file is there.
+	Looks
+)
+
 // Access is one thing that a program tried.
 type Access struct {
 	Kind Kind

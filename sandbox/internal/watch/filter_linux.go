@@ -4,7 +4,6 @@ package watch
 
 import (
 	"fmt"
-	"maps"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -18,20 +17,48 @@ const (
 	dataArgs   = 16
 )
 
-// filter asks the listener about the calls of the table, or about those that do more than to look, and allows all others.
-// Those of another architecture, such as 32-bit programs, are not seen.
-func filter(looks bool) ([]bpf.RawInstruction, error) {
-	asked := table()
-	if !looks {
-		maps.DeleteFunc(asked, func(_ int, c call) bool {
-			return c.names[0].kind == Look || c.names[0].kind == Listen
-		})
+// changing are the flags with which an open is one to write.
+const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
+
+// asks reports whether the listener is asked about a call, and in which argument the flags are by which it is left out; 0: in none. Of an
+// open_how it cannot see the flags.
+func (s Scope) asks(c call) (asks bool, flags int) {
+	kind := c.names[0].kind
+	switch {
+	case s == Looks:
+		return true, 0
+	case kind == Look || kind == Listen:
+		return false, 0
+	case s == Opens:
+		return true, 0
+	case kind == Run:
+		return false, 0
+	case c.open == inSecond:
+		return true, 1
+	case c.open == inThird:
+		return true, 2
 	}
-	length := 3 + len(asked) + 2
-	for _, c := range asked {
-		if c.flags != 0 {
+	return true, 0
+}
+
+// filter asks the listener about the calls of the table that are in the scope, and allows all others.
+// Those of another architecture, such as 32-bit programs, are not seen.
+func filter(scope Scope) ([]bpf.RawInstruction, error) {
+	asked, opens := table(), map[int]int{}
+	length := 3 + 2
+	for number, c := range asked {
+		asks, flags := scope.asks(c)
+		switch {
+		case !asks:
+			delete(asked, number)
+			continue
+		case flags != 0:
+			opens[number] = flags
+			length += 2
+		case c.flags != 0:
 			length += 2
 		}
+		length++
 	}
 	f := make([]bpf.Instruction, 0, length)
 	allow := func() uint8 { return uint8(length - 2 - len(f) - 1) }
@@ -40,12 +67,18 @@ func filter(looks bool) ([]bpf.RawInstruction, error) {
 	f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: auditArch, SkipTrue: allow()})
 	f = append(f, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
 	for number, c := range asked {
-		if c.flags == 0 {
+		flags, isOpen := opens[number]
+		if !isOpen && c.flags == 0 {
 			f = append(f, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: ask()})
 			continue
 		}
-		// With AT_EMPTY_PATH the call asks about an open file, as fstat does, and often.
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: 2})
+		if isOpen {
+			f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(flags), Size: 4})
+			f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: changing, SkipTrue: ask(), SkipFalse: allow()})
+			continue
+		}
+		// With AT_EMPTY_PATH the call asks about an open file, as fstat does, and often.
 		f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(c.flags), Size: 4})
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.AT_EMPTY_PATH, SkipTrue: allow(), SkipFalse: ask()})
 	}
@@ -55,11 +88,11 @@ func filter(looks bool) ([]bpf.RawInstruction, error) {
 // Install makes the kernel ask at the returned listener before each call of the
 // calling thread, and of what it starts, that names a file or an address. The
 // thread must be locked and must not be able to gain privileges (PR_SET_NO_NEW_PRIVS).
-// Without looks it asks only where a file is opened, run or changed, or an address connected to: a program looks at files far more often.
+// The scope says about which of these.
 // From then on such calls wait until a Watcher runs at the listener, and fail
 // with ENOSYS when the last copy of it is closed.
-func Install(looks bool) (listener int, err error) {
-	raw, err := filter(looks)
+func Install(scope Scope) (listener int, err error) {
+	raw, err := filter(scope)
 	if err != nil {
 		return -1, err
 	}

@@ -57,7 +57,13 @@ func launch() {
 	fail(err)
 	fail(unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 	unix.CloseOnExec(3)
-	listener, err := Install(os.Getenv(childEnv+"_NO_LOOKS") == "")
+	scope := Looks
+	if text := os.Getenv(childEnv + "_SCOPE"); text != "" {
+		number, err := strconv.Atoi(text)
+		fail(err)
+		scope = Scope(number)
+	}
+	listener, err := Install(scope)
 	fail(err)
 	fail(unix.Sendmsg(3, []byte{0}, unix.UnixRights(listener), nil, 0))
 	unix.Close(listener)
@@ -257,18 +263,23 @@ func TestEachCallThatNamesAFileOrAnAddressIsSeen(t *testing.T) {
 	}
 }
 
-func TestWhatIsOnlyLookedAtNeedNotBeAsked(t *testing.T) {
-	dir := t.TempDir()
-	t.Setenv(childEnv+"_NO_LOOKS", "1")
-	_, accesses := run(t, Options{}, "uses everything", os.Args[0], dir)
-	kinds := map[Kind]int{}
-	for _, a := range accesses {
-		if strings.HasPrefix(a.Path, dir+"/") || a.Address != "" {
-			kinds[a.Kind]++
+func TestOnlyWhatIsInTheScopeIsAsked(t *testing.T) {
+	for scope, want := range map[Scope]map[Kind]int{
+		Opens:   {Look: 1, Read: 2, Write: 6, Change: 6, Run: 1, Connect: 3}, // an open may be a look, too
+		Changes: {Look: 1, Read: 1, Write: 6, Change: 6, Connect: 3},         // a hard link reads, too
+	} {
+		dir := t.TempDir()
+		t.Setenv(childEnv+"_SCOPE", strconv.Itoa(int(scope)))
+		_, accesses := run(t, Options{}, "uses everything", os.Args[0], dir)
+		kinds := map[Kind]int{}
+		for _, a := range accesses {
+			if strings.HasPrefix(a.Path, dir+"/") || a.Address != "" {
+				kinds[a.Kind]++
+			}
 		}
-	}
-	if want := map[Kind]int{Look: 1, Read: 2, Write: 6, Change: 6, Run: 1, Connect: 3}; !maps.Equal(kinds, want) { // an open may be a look, too
-		t.Errorf("got %v, want %v", kinds, want)
+		if !maps.Equal(kinds, want) {
+			t.Errorf("scope %d: got %v, want %v", scope, kinds, want)
+		}
 	}
 }
 
@@ -389,37 +400,56 @@ func TestRunEndsWhenWhoeverAskedWasKilled(t *testing.T) {
 }
 
 func TestTheFilterAllowsWhatNamesNothing(t *testing.T) {
-	raw, err := filter(true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	instructions, whole := bpf.Disassemble(raw)
-	if !whole {
-		t.Fatal("the filter has unknown instructions")
-	}
-	vm, err := bpf.NewVM(instructions)
-	if err != nil {
-		t.Fatal(err)
+	vms := map[Scope]*bpf.VM{}
+	for _, scope := range []Scope{Changes, Opens, Looks} {
+		raw, err := filter(scope)
+		if err != nil {
+			t.Fatal(err)
+		}
+		instructions, whole := bpf.Disassemble(raw)
+		if !whole {
+			t.Fatal("the filter has unknown instructions")
+		}
+		if vms[scope], err = bpf.NewVM(instructions); err != nil {
+			t.Fatal(err)
+		}
 	}
 	const allow, ask = unix.SECCOMP_RET_ALLOW, unix.SECCOMP_RET_USER_NOTIF
 	for _, c := range []struct {
 		what   string
+		scope  Scope
 		number int
 		arch   uint32
-		arg    int // that is AT_EMPTY_PATH
+		arg    int // that has the flags
+		flags  uint32
 		want   int
 	}{
-		{"read", unix.SYS_READ, auditArch, 0, allow},
-		{"write", unix.SYS_WRITE, auditArch, 0, allow},
-		{"recvfrom", unix.SYS_RECVFROM, auditArch, 0, allow},
-		{"fstat", unix.SYS_FSTAT, auditArch, 0, allow},
-		{"openat", unix.SYS_OPENAT, auditArch, 0, ask},
-		{"openat of another architecture", unix.SYS_OPENAT, unix.AUDIT_ARCH_PARISC, 0, allow},
-		{"connect", unix.SYS_CONNECT, auditArch, 0, ask},
-		{"statx", unix.SYS_STATX, auditArch, 0, ask},
-		{"statx of an open file", unix.SYS_STATX, auditArch, 2, allow},
-		{"fstatat of an open file", fstatat, auditArch, 3, allow},
-		{"fstatat", fstatat, auditArch, 2, ask},
+		{"read", Looks, unix.SYS_READ, auditArch, 0, 0, allow},
+		{"write", Looks, unix.SYS_WRITE, auditArch, 0, 0, allow},
+		{"recvfrom", Looks, unix.SYS_RECVFROM, auditArch, 0, 0, allow},
+		{"fstat", Looks, unix.SYS_FSTAT, auditArch, 0, 0, allow},
+		{"openat", Looks, unix.SYS_OPENAT, auditArch, 0, 0, ask},
+		{"openat of another architecture", Looks, unix.SYS_OPENAT, unix.AUDIT_ARCH_PARISC, 0, 0, allow},
+		{"connect", Looks, unix.SYS_CONNECT, auditArch, 0, 0, ask},
+		{"statx", Looks, unix.SYS_STATX, auditArch, 0, 0, ask},
+		{"statx of an open file", Looks, unix.SYS_STATX, auditArch, 2, unix.AT_EMPTY_PATH, allow},
+		{"fstatat of an open file", Looks, fstatat, auditArch, 3, unix.AT_EMPTY_PATH, allow},
+		{"fstatat", Looks, fstatat, auditArch, 2, unix.AT_EMPTY_PATH, ask},
+		{"statx, of opens", Opens, unix.SYS_STATX, auditArch, 0, 0, allow},
+		{"openat to read, of opens", Opens, unix.SYS_OPENAT, auditArch, 2, unix.O_CLOEXEC, ask},
+		{"execve, of opens", Opens, unix.SYS_EXECVE, auditArch, 0, 0, ask},
+		{"statx, of changes", Changes, unix.SYS_STATX, auditArch, 0, 0, allow},
+		{"openat to read, of changes", Changes, unix.SYS_OPENAT, auditArch, 2, unix.O_CLOEXEC | unix.O_DIRECTORY, allow},
+		{"openat to write, of changes", Changes, unix.SYS_OPENAT, auditArch, 2, unix.O_CLOEXEC | unix.O_WRONLY, ask},
+		{"openat to read and write, of changes", Changes, unix.SYS_OPENAT, auditArch, 2, unix.O_RDWR, ask},
+		{"openat to create, of changes", Changes, unix.SYS_OPENAT, auditArch, 2, unix.O_CREAT, ask},
+		{"openat to empty, of changes", Changes, unix.SYS_OPENAT, auditArch, 2, unix.O_TRUNC, ask},
+		{"openat2, of changes", Changes, unix.SYS_OPENAT2, auditArch, 0, 0, ask},
+		{"execve, of changes", Changes, unix.SYS_EXECVE, auditArch, 0, 0, allow},
+		{"unlinkat, of changes", Changes, unix.SYS_UNLINKAT, auditArch, 0, 0, ask},
+		{"linkat, of changes", Changes, unix.SYS_LINKAT, auditArch, 0, 0, ask},
+		{"linkat of an open file, of changes", Changes, unix.SYS_LINKAT, auditArch, 4, unix.AT_EMPTY_PATH, allow},
+		{"connect, of changes", Changes, unix.SYS_CONNECT, auditArch, 0, 0, ask},
 	} {
 		data := make([]byte, 64) // big-endian, as this VM reads the network's order
 		be := func(at int, v uint32) {
@@ -427,10 +457,8 @@ func TestTheFilterAllowsWhatNamesNothing(t *testing.T) {
 		}
 		be(dataNumber, uint32(c.number))
 		be(dataArch, c.arch)
-		if c.arg > 0 {
-			be(dataArgs+8*c.arg, unix.AT_EMPTY_PATH)
-		}
-		if got, err := vm.Run(data); err != nil || got != c.want {
+		be(dataArgs+8*c.arg, c.flags)
+		if got, err := vms[c.scope].Run(data); err != nil || got != c.want {
 			t.Errorf("%s: got %#x, %v; want %#x", c.what, got, err, c.want)
 		}
 	}

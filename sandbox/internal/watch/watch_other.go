@@ -9,7 +9,7 @@ import (
 )
 
 // Install is for Linux on amd64 and arm64.
-func Install(bool) (listener int, err error) { return -1, errors.ErrUnsupported }
+func Install(Scope) (listener int, err error) { return -1, errors.ErrUnsupported }
 
 // A Watcher watches nothing here.
 type Watcher struct{ listener *os.File }

@@ -1,0 +1,101 @@
+package sandbox
+
+import (
+	"io"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
+	root := machine(t)
+	for _, c := range []struct {
+		name, script string
+		want         []string // $ is the root
+	}{
+		{"what it reads and runs", `cat $/data/two/x; $/data/two/x; exec 3<$/data/two`, nil},
+		{"a file that may only be read", `echo >>~/todo.txt`, []string{"write $/home/todo.txt; --write $/home/todo.txt"}},
+		{"what is lost when it ends", `mkdir -p ~/.config/app`, []string{"keep what it writes to $/home/.config/app; --write $/home/.config/app"}},
+		{"a file that is made", `echo >$/data/one/new`, []string{"write $/data/one/new; --write $/data/one"}},
+		{"a host", `getent hosts blocked.example.com`, []string{"look up blocked.example.com; --host blocked.example.com"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, refused := refusalsOf(t, Profile{Read: []string{"~/todo.txt", root + "/data/one"}}, Options{Unwatched: true}, strings.ReplaceAll(c.script, "$/", root+"/"))
+			for i := range c.want {
+				c.want[i] = strings.ReplaceAll(c.want[i], "$/", root+"/")
+			}
+			if !slices.Equal(refused, c.want) {
+				t.Errorf("refused are %q, want %q; it says %s", refused, c.want, out)
+			}
+		})
+	}
+}
+
+func TestWhatAFailedRequestNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
+	root := machine(t)
+	var mu sync.Mutex
+	var refused []string
+	s, err := New(Profile{Read: []string{"~/notes"}}, Options{Unwatched: true, Refused: func(r Refusal) {
+		mu.Lock()
+		defer mu.Unlock()
+		refused = append(refused, r.What+"; "+strings.Join(r.Allow, " "))
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Failed(root + "/data/one/x") // nothing runs
+	in, out := io.Pipe()
+	cmd := exec.Command("cat")
+	cmd.Stdin, cmd.Dir = in, "/"
+	ended, err := s.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Failed(root+"/data/one/x", "ENOENT: no such file or directory, stat '"+root+"/data/two/x'")
+	s.Failed(root+"/data/one/x", "~/notes/a.md", "~/notes/nothing", root+"/nothing/at/all", "/etc/hosts", "/usr/bin/env", "todo.txt")
+	s.Failed("/usr", "~/new.txt", root+"/data/one/new")
+	out.Close()
+	cmd.Wait()
+	ended()
+	s.Failed(root + "/home/todo.txt") // it has ended
+	want := []string{"see " + root + "/data/one/x; --read " + root + "/data/one/x", "see " + root + "/data/two/x; --read " + root + "/data/two/x",
+		"see " + root + "/data/one/new; --write " + root + "/data/one"}
+	if !reflect.DeepEqual(refused, want) {
+		t.Errorf("refused are\n%q\nwant\n%q", refused, want)
+	}
+}
+
+func TestPathsAreFoundInTexts(t *testing.T) {
+	t.Setenv("HOME", "/home/ann")
+	for text, want := range map[string][]string{
+		"/srv/my notes/a.md":    {"/srv/my notes/a.md", "/srv/my"},
+		"~/notes/../b":          {"/home/ann/b"},
+		"file:///srv/a%20b":     {"/srv/a b"},
+		"file:///srv/%zz":       nil,
+		"file://host/x":         nil,
+		"notes/a.md, ../a, a/b": nil,
+		"https://example.com/a": nil,
+		"/":                     nil,
+		"ENOENT: no such file or directory, open '/srv/my notes/a.md'": {"/srv/my notes/a.md", "/srv/my"},
+		"cannot open /srv/a: Permission denied (/srv/b).":              {"/srv/a", "/srv/b"},
+		"--root=/srv/a\n\x1b[31m/srv/c":                                {"/srv/a"},
+		`fatal: “/srv/a” and /srv/a`:                                   {"/srv/a"},
+	} {
+		if got := pathsIn([]string{text}); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", text, got, want)
+		}
+	}
+	var many []string
+	for i := range 2 * maxMentioned {
+		many = append(many, "/srv/"+strings.Repeat("a", i+1))
+	}
+	if got := pathsIn(many); len(got) != maxMentioned {
+		t.Errorf("%d paths are found", len(got))
+	}
+	if got := pathsIn([]string{strings.Repeat(" ", maxMentionedText) + "/srv/a", "/" + strings.Repeat("a", maxMentionedPath)}); got != nil {
+		t.Errorf("found %.100q", got)
+	}
+}
