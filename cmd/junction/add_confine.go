@@ -94,11 +94,11 @@ func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun, refus
 	switch {
 	case r.held != nil:
 		o.Weaker = r.held.Weaker
-		if err := a.confineTo(c, r.name, sandboxProfile(r.held), o); err != nil {
+		if err := a.confineTo(c, r.name, sandboxProfile(r.held), o, true); err != nil {
 			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", r.name, r.name, err)}
 		}
 	case r.sandbox != nil:
-		if err := a.confineTo(c, r.name, *r.sandbox, o); err != nil {
+		if err := a.confineTo(c, r.name, *r.sandbox, o, true); err != nil {
 			return &connectError{fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)}
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
@@ -22,7 +23,8 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 		return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)}
 	}
 	if s != nil {
-		if err := a.confineTo(c, e.name, sandboxProfile(s), sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}); err != nil {
+		o := sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}
+		if err := a.confineTo(c, e.name, sandboxProfile(s), o, s.Watch); err != nil {
 			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)}
 		}
 		return nil
@@ -31,7 +33,8 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 		return nil
 	}
 	// A lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so.
-	if err := a.confineTo(c, e.name, *locked.Sandbox, sandbox.Options{Weaker: true, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}); err != nil {
+	o := sandbox.Options{Weaker: true, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}
+	if err := a.confineTo(c, e.name, *locked.Sandbox, o, false); err != nil {
 		return &connectError{fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)}
 	}
 	return nil
@@ -53,13 +56,23 @@ func (a *app) installedFolders(locked *install.LockedServer) []string {
 	return []string{program.Dir}
 }
 
-// confineTo has a program start in the sandbox of a profile. What it is refused is logged, once, and stands in the server's own log.
-func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options) error {
+// confineTo has a program start in the sandbox of a profile. What it is refused is logged, once, and stands in the server's own log. What it reads is
+// watched until the profile fits it, or always.
+func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options, always bool) error {
+	t := newTrial(c, name, p, o)
 	if o.Refused == nil {
+		o.Unwatched = t != nil && t.wasFit && !always
 		o.Refused = func(r sandbox.Refusal) {
 			line := refusalLine(name, r)
 			a.stderrOf(name).addRefused(line)
 			a.screen.Printf("junction: %s\n", line)
+		}
+	}
+	if t != nil {
+		refused := o.Refused
+		o.Refused = func(r sandbox.Refusal) {
+			t.isRefused.Store(true)
+			refused(r)
 		}
 	}
 	said := o.Unconfined
@@ -78,6 +91,16 @@ func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sa
 		environ = os.Environ()
 	}
 	c.Environ, c.Launch = p.Environ(environ), box.Start
+	if t != nil {
+		c.Answered = t.hear(box)
+		c.Launch = func(cmd *exec.Cmd) (func(), error) {
+			ended, err := box.Start(cmd)
+			if err != nil {
+				return nil, err
+			}
+			return func() { ended(); t.end() }, nil
+		}
+	}
 	return nil
 }
 

@@ -213,7 +213,7 @@ func (a *app) lesson(ctx context.Context, k *keptProfile, p sandbox.Profile, o s
 		return learned, &connectError{fmt.Errorf("server %q is not started by a command", k.entry.name)}
 	}
 	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
-	if err := a.confineTo(c, k.entry.name, p, o); err != nil {
+	if err := a.confineTo(c, k.entry.name, p, o, true); err != nil {
 		return learned, &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
 	}
 	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(ownEnv(t.server)))), Dir: c.Dir}

@@ -50,6 +50,9 @@ type Command struct {
 	// see package sandbox. The function that it returns is called once, when the program was waited for and what it
 	// started is gone.
 	Launch func(cmd *exec.Cmd) (ended func(), err error)
+	// Answered, if set, is called with each request to the program and what became of it, before that is returned. It must return, and
+	// change nothing.
+	Answered func(ctx context.Context, req *mcp.Request, result mcp.Result, err error)
 	// Started, if set, is called with each program that was started. It must return.
 	Started func(p Program)
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
@@ -71,7 +74,22 @@ func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, 
 	var connected atomic.Bool
 	conn, err := upstream.Connect(ctx, func(ctx context.Context) (link.Link, error) { return c.link(ctx, &connected) }, o)
 	connected.Store(err == nil)
+	if err == nil && c.Answered != nil {
+		conn = heard{conn, c.Answered}
+	}
 	return conn, err
+}
+
+// heard is a connection of which somebody hears how requests end.
+type heard struct {
+	mcp.Conn
+	answered func(context.Context, *mcp.Request, mcp.Result, error)
+}
+
+func (h heard) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	result, err := h.Conn.Handle(ctx, req)
+	h.answered(ctx, req, result, err)
+	return result, err
 }
 
 // A starting program is one that may not be connected to yet: nobody who gives up

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/listfile"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+const (
+	maxFitting   = 1000 // profiles that are remembered
+	maxFailTexts = 64   // texts of one failed request that are searched for paths
+)
+
+// A fitting profile is one in which a program did something and was refused nothing.
+type fitting struct {
+	Key    string    `json:"key"`
+	Server string    `json:"server"`
+	Since  time.Time `json:"since"`
+}
+
+// A trial finds out whether a profile fits its program. To watch what a program reads makes it slower, so that is done until the profile fits, and again
+// once it does not.
+type trial struct {
+	fits      *listfile.File[fitting]
+	key       string
+	server    string
+	wasFit    bool
+	answered  atomic.Bool // anything at all
+	works     atomic.Bool
+	isRefused atomic.Bool
+}
+
+// newTrial returns nil where nothing is watched, or nothing can be remembered, by which all of it is.
+func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Options) *trial {
+	if runtime.GOOS != "linux" || p.By != "" || o.Record != nil {
+		return nil
+	}
+	path, err := stateFile("fitting.json")
+	if err != nil {
+		return nil
+	}
+	fits, err := listfile.Open(path, "the list of profiles that fit", func(f fitting) string { return f.Key })
+	if err != nil {
+		return nil
+	}
+	t := &trial{fits: fits, server: server}
+	var names []string
+	for _, pair := range c.Env {
+		name, _, _ := strings.Cut(pair, "=")
+		names = append(names, name)
+	}
+	all, err := json.Marshal([]any{p, c.Name, c.Args, names, c.Dir, o.Package})
+	if err != nil {
+		return nil
+	}
+	sum := sha256.Sum256(all)
+	t.key = hex.EncodeToString(sum[:])
+	_, t.wasFit, err = fits.Find(t.key)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// hear has the trial know what becomes of requests. What a failed one names is looked for in the sandbox.
+func (t *trial) hear(box *sandbox.Sandbox) func(context.Context, *mcp.Request, mcp.Result, error) {
+	return func(ctx context.Context, req *mcp.Request, result mcp.Result, err error) {
+		switch mcp.OutcomeOf(ctx, &result, err) {
+		case mcp.OutcomeOK:
+			t.answered.Store(true)
+			if req.Name != "" { // a tool, prompt or resource was used
+				t.works.Store(true)
+			}
+		case mcp.OutcomeToolError, mcp.OutcomeError:
+			texts := appendTexts(appendTexts(nil, req.Params), result.JSON)
+			if err != nil {
+				texts = append(texts, err.Error())
+			}
+			box.Failed(texts...)
+		}
+	}
+}
+
+// appendTexts appends the strings in a JSON value.
+func appendTexts(texts []string, value []byte) []string {
+	i := jsonrpc.SkipSpace(value, 0)
+	switch {
+	case i == len(value) || len(texts) >= maxFailTexts:
+	case value[i] == '"':
+		if text, ok := jsonrpc.Unquote(value[i:]); ok {
+			texts = append(texts, text)
+		}
+	case value[i] == '{':
+		jsonrpc.EachMember(value[i:], func(_, member []byte) bool {
+			texts = appendTexts(texts, member)
+			return len(texts) < maxFailTexts
+		})
+	case value[i] == '[':
+		jsonrpc.EachElement(value[i:], func(element []byte) bool {
+			texts = appendTexts(texts, element)
+			return len(texts) < maxFailTexts
+		})
+	}
+	return texts
+}
+
+// end remembers what came of it, when a program has ended.
+func (t *trial) end() {
+	isFit := t.works.Load() && !t.isRefused.Load()
+	if isFit == t.wasFit || t.wasFit && t.answered.Load() && !t.isRefused.Load() {
+		return
+	}
+	_ = t.fits.Change(context.Background(), func(all []fitting) ([]fitting, error) { // else it is found out once more
+		all = slices.DeleteFunc(all, func(f fitting) bool { return f.Key == t.key })
+		if isFit {
+			all = append(all, fitting{t.key, t.server, time.Now().UTC().Truncate(time.Second)})
+		}
+		return all[max(0, len(all)-maxFitting):], nil
+	})
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
+	alone(t)
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeBelow(t, home, "notes/today.md", "today")
+	late := home + "/late.txt"
+	configure := func(more string) {
+		t.Helper()
+		argv := self(t, "serve", "filesystem", "--root", home)
+		args, err := json.Marshal([]string{"-c", `cat ~/late.txt >/dev/null 2>&1; exec "$@"`, "sh", argv[0], argv[1], argv[2], argv[3], argv[4]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeBelow(t, home, "mcp.json", `{"mcpServers": {"files": {"command": "sh", "args": `+string(args)+`, "env": {"`+asProgram+`": "1"}}},
+			"junction": {"servers": {"files": {"sandbox": {"read": ["~/notes", `+quoteJSON(filepath.Dir(argv[0]))+`]`+more+`}}}}}`)
+	}
+	call := func(path string, code int, verb string) {
+		t.Helper()
+		got := runs(t, "", "call", "--config", "mcp.json", "files", "read-file", "path="+path)
+		_, named, _ := strings.Cut(got.stderr, "was refused to ")
+		want := ""
+		if verb != "" {
+			want = verb + " " + late + "; to allow it: junction sandbox allow files --read " + late + "\n"
+		}
+		if got.code != code || named != want {
+			t.Errorf("%s: exit code %d, refused %q, want %q; stderr:\n%s", path, got.code, named, want, got.stderr)
+		}
+	}
+	const there = "notes/today.md"
+	for i, step := range []func(){
+		func() { configure("") },
+		func() { call(there, exitOK, "") }, // it fits
+		func() { writeBelow(t, home, "late.txt", "late") },
+		func() { call(there, exitOK, "") },           // and is watched no more
+		func() { call(late, exitToolFailed, "see") }, // but for what a failed request names
+		func() { call(there, exitOK, "read") },       // so it is watched again
+		func() { call(there, exitOK, "read") },       // for as long as it does not fit
+		func() { os.Remove(late) },                   // it wants nothing of it any more
+		func() { call("none", exitToolFailed, "") },  // and has not shown that it works
+		func() { writeBelow(t, home, "late.txt", "x") },
+		func() { call(there, exitOK, "read") },
+		func() { os.Remove(late) },
+		func() { call(there, exitOK, "") }, // it fits
+		func() { writeBelow(t, home, "late.txt", "x") },
+		func() { call(there, exitOK, "") },
+		func() { configure(`, "memory": "2GB"`) },
+		func() { call(there, exitOK, "read") }, // another profile is another trial
+		func() { configure(`, "watch": true`) },
+		func() { call(there, exitOK, "read") }, // watched in any case
+		func() { configure("") },
+		func() { call(there, exitOK, "read") }, // as that refused it something
+	} {
+		if step(); t.Failed() {
+			t.Fatalf("in step %d", i)
+		}
+	}
+}
+
+func TestTextsAreFoundInWhatFailed(t *testing.T) {
+	for value, want := range map[string][]string{
+		``:            nil,
+		`"/a \u00e9"`: {"/a é"},
+		`{"a": [1, "b", {"c": "d", "e": null}], "f": true, "g": "h"}`: {"b", "d", "h"},
+		`[[["x"]], `: {"x"},
+	} {
+		if got := appendTexts(nil, []byte(value)); !slices.Equal(got, want) {
+			t.Errorf("%s: got %q, want %q", value, got, want)
+		}
+	}
+	many, err := json.Marshal(make([]string, 2*maxFailTexts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := appendTexts(nil, many); len(got) != maxFailTexts {
+		t.Errorf("%d are found", len(got))
+	}
+}
