@@ -43,7 +43,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 		root = -1 // then what is hidden is not named; without namespaces nothing is
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}}
+	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}, remote: automounted()}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if !o.Bare && n != nil {
 		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, network: n, refuse: refuse}
@@ -121,6 +121,7 @@ type refusing struct {
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
+	remote  []string        // folders in which a name that is looked up is mounted
 
 	unreachable *unreachable // nil without namespaces
 }
@@ -129,7 +130,12 @@ func (r *refusing) skip(a watch.Access) bool {
 	if a.Path == "" {
 		return a.Kind != watch.Connect || a.Address == "" || r.unreachable == nil
 	}
-	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+}
+
+// isRemote reports whether to look for a path could mount something. The person's home folder is mounted already.
+func (r *refusing) isRemote(path string) bool {
+	return isWithinAny(path, r.remote) && (r.home == "" || !within(path, r.home))
 }
 
 // nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
@@ -188,7 +194,7 @@ func (r *refusing) see(a watch.Access) {
 
 // mentioned names a path that a failed request was about, if the program does not see it.
 func (r *refusing) mentioned(path string) {
-	if isGivenAnyway(path) {
+	if isGivenAnyway(path) || r.isRemote(path) {
 		return
 	}
 	r.mu.Lock()
