@@ -212,6 +212,21 @@ func TestWhoIsLearnedFromReachesNoSocketOfAnotherProgram(t *testing.T) {
 	}
 }
 
+func TestAFolderBelowVarTmpIsShownAndNoneIsMadeElsewhere(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "junction-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	out, refused := refusalsOf(t, Profile{Write: []string{dir}}, Options{}, "echo hello >"+dir+"/x; cat "+dir+"/x; echo of its own >/var/tmp/y; cat /var/tmp/y")
+	if text, err := os.ReadFile(dir + "/x"); string(text) != "hello\n" || out != "hello\nof its own\n" || refused != nil {
+		t.Errorf("it keeps %q (%v), says %q, is refused %q", text, err, out, refused)
+	}
+	if exists("/tmp/" + filepath.Base(dir)) {
+		t.Error("a folder was made in /tmp")
+	}
+}
+
 func TestWhenAllOfASandboxHasEndedNothingIsNamed(t *testing.T) {
 	gone, err := os.Open(t.TempDir()) // what the root is then: a folder without anything
 	if err != nil {
