@@ -126,7 +126,7 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		}
 	}
 	if s.o.Record != nil {
-		if err := v.widest(s.allowed()); err != nil {
+		if err := v.widest(s.allowed(), s.o.Learned); err != nil {
 			return nil, err
 		}
 	}
