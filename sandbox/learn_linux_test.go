@@ -171,24 +171,8 @@ func TestWhoIsLearnedFromGetsNoKeysAndNoPrivateAddresses(t *testing.T) {
 func TestWhoIsLearnedFromReachesNoSocketOfAnotherProgram(t *testing.T) {
 	root := machine(t)
 	socket, named := root+"/home/notes/db server.sock", root+"/home/named.sock"
-	for _, path := range []string{socket, named} {
-		l, err := net.Listen("unix", path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		go func() {
-			for {
-				conn, err := l.Accept()
-				if err != nil {
-					return
-				}
-				conn.Read(make([]byte, 100))
-				conn.Write([]byte("reached"))
-				conn.Close()
-			}
-		}()
-	}
+	answering(t, socket)
+	answering(t, named)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -209,6 +193,125 @@ func TestWhoIsLearnedFromReachesNoSocketOfAnotherProgram(t *testing.T) {
 	}
 	if info, err := os.Lstat(socket); err != nil || info.Mode()&os.ModeSocket == 0 {
 		t.Errorf("the socket is %v, %v", info, err)
+	}
+}
+
+// answering waits at a Unix socket and says "reached" to whoever connects to it.
+func answering(t *testing.T, path string) {
+	t.Helper()
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Read(make([]byte, 100))
+			conn.Write([]byte("reached"))
+			conn.Close()
+		}
+	}()
+}
+
+func TestWhoIsLearnedFromUsesWhatIsNamedInTemporaryFolders(t *testing.T) {
+	root := machine(t)
+	other, err := os.MkdirTemp("/var/tmp", "junction-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(other)
+	made := "/tmp/made-" + filepath.Base(other)
+	defer os.RemoveAll(made)
+	for path, text := range map[string]string{root + "/shared/project/a.txt": "a", root + "/shared/other/x": "x", other + "/b": "b"} {
+		if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The folder in which a file is to be made, one that a call names, and one that is to be made.
+	l := Learned{Words: []string{"FILE=" + root + "/shared/project/new.jsonl", made, root + "/absent/nothing"}, Named: []string{other + "/b"}}
+	script := strings.ReplaceAll(`cd $; cat shared/project/a.txt `+other+`/b; echo new >>shared/project/new.jsonl; echo other >>`+other+`/c; mkdir -p `+made+`; echo made >`+made+`/x; cat shared/other/x pkg/index.js`, "$", root)
+	r := new(Record)
+	out, _ := refusalsOf(t, Profile{}, Options{Record: r, Learned: l}, script)
+	if !strings.HasPrefix(out, "a\nb\n") || strings.Contains(out, "x\n") || strings.Count(out, "No such file") != 2 {
+		t.Errorf("it sees %q", out)
+	}
+	if text, err := os.ReadFile(root + "/shared/project/new.jsonl"); string(text) != "new\n" {
+		t.Errorf("what it kept is %q, %v", text, err)
+	}
+	if exists(made) {
+		t.Error("what it made in a folder of its own is outside, too")
+	}
+	got := r.Propose(l)
+	want := Profile{Write: []string{root + "/shared/project", made, other}}
+	slices.Sort(want.Write)
+	if !reflect.DeepEqual(got.Profile, want) || got.Omitted != nil {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+	if out, refused := refusalsOf(t, got.Profile, Options{}, script); !strings.HasPrefix(out, "a\nb\n") || len(refused) != 2 { // what is not there
+		t.Errorf("with what was learned: %q, refused %q", out, refused)
+	}
+	for path, want := range map[string]string{root + "/shared/project/new.jsonl": "new\nnew\n", made + "/x": "made\n", other + "/c": "other\nother\n"} {
+		if text, err := os.ReadFile(path); string(text) != want {
+			t.Errorf("%s is %q, %v", path, text, err)
+		}
+	}
+}
+
+func TestWhatIsNamedInTemporaryFoldersIsNoOtherProgramAndNoSecret(t *testing.T) {
+	root := machine(t)
+	t.Setenv("JUNCTION_STATE", root+"/state")
+	socket := root + "/shared/project/agent"
+	answering(t, socket)
+	if err := os.Mkdir(root+"/state", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, text := range map[string]string{"/home/.ssh/id": "sesame", "/state/approvals": "sesame", "/shared/project/a.txt": "hello"} {
+		if err := os.WriteFile(root+path, []byte(text+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(root+"/home/.ssh", root+"/shared/link"); err != nil {
+		t.Fatal(err)
+	}
+	for path, target := range map[string]string{"/shared/run": "/run", "/shared/etc": "/etc"} {
+		if err := os.Symlink(target, root+path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{root + "/home/.ssh/id", root + "/state/approvals", root + "/shared/link", root + "/shared/run", root + "/shared/etc", root + "/shared/project"}
+	for name, l := range map[string]Learned{"by the command line": {Words: all}, "by a call": {Named: all}, "and the socket itself": {Words: append(slices.Clone(all), socket)},
+		"and the folder of all programs": {Words: append(slices.Clone(all), "/tmp", os.TempDir())}} {
+		t.Run(name, func(t *testing.T) {
+			out, _ := refusalsOf(t, Profile{}, Options{Record: new(Record), Learned: l, Package: []string{self}},
+				`cd `+root+`; cat home/.ssh/id state/approvals shared/link/id shared/project/a.txt; ls -A shared/run /run; touch shared/etc/junction-test && echo ESCAPED: settings; `+
+					hostile+`="connect to an agent's socket" WORLD='{"Socket":"`+socket+`"}' `+self)
+			if strings.Contains(out, "sesame") || strings.Contains(out, "ESCAPED") || !strings.Contains(out, "hello\n") || !strings.HasSuffix(out, "connect: connection refused\nstopped\n") {
+				t.Errorf("it sees %q", out)
+			}
+		})
+	}
+}
+
+func TestAFolderBelowVarTmpIsShownAndNoneIsMadeElsewhere(t *testing.T) {
+	dir, err := os.MkdirTemp("/var/tmp", "junction-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	out, refused := refusalsOf(t, Profile{Write: []string{dir}}, Options{}, "echo hello >"+dir+"/x; cat "+dir+"/x; echo of its own >/var/tmp/y; cat /var/tmp/y")
+	if text, err := os.ReadFile(dir + "/x"); string(text) != "hello\n" || out != "hello\nof its own\n" || refused != nil {
+		t.Errorf("it keeps %q (%v), says %q, is refused %q", text, err, out, refused)
+	}
+	if exists("/tmp/" + filepath.Base(dir)) {
+		t.Error("a folder was made in /tmp")
 	}
 }
 

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"cmp"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +16,7 @@ type proposing struct {
 	packages  []string
 	temporary []string
 	meant     []string // folders and files that the command line names, the longest first
+	kept      []string // what is named in temporary folders, and so is none of the program's own
 	read      map[string]bool
 	write     map[string]bool
 	omitted   map[string]Omission
@@ -24,7 +24,7 @@ type proposing struct {
 
 // Propose says what is to be allowed. It looks at the files that were used, as folders are generalised by what they are.
 func (r *Record) Propose(l Learned) Proposal {
-	return r.propose(l, []string{"/tmp", "/var/tmp", "/dev/shm", filepath.Clean(os.TempDir())})
+	return r.propose(l, temporaryFolders())
 }
 
 func (r *Record) propose(l Learned, temporary []string) Proposal {
@@ -38,7 +38,7 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 			p.packages = append(p.packages, real)
 		}
 	}
-	p.meant = p.named(l)
+	p.meant, p.kept = p.named(l), p.inTemporary(l)
 	for path, u := range files {
 		p.use(path, u)
 		// A link in a folder that is allowed may lead out of it.
@@ -49,35 +49,6 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 	p.lift(p.read)
 	p.lift(p.write)
 	return Proposal{Profile: Profile{Read: p.paths(p.read, false), Write: p.paths(p.write, true), Hosts: hosts}, Omitted: p.omissions()}
-}
-
-// named are the paths that the words name, and the folder that the program is started in.
-func (p *proposing) named(l Learned) []string {
-	list := p.inWords(l)
-	if l.Dir != "" && !isShared(l.Dir, p.home) && !p.isGiven(l.Dir) && !p.isTemporary(l.Dir) {
-		list = append(list, l.Dir)
-	}
-	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	return list
-}
-
-// inWords are the paths that the words name, and that are there.
-func (p *proposing) inWords(l Learned) (list []string) {
-	for _, word := range l.Words {
-		if _, value, isOption := strings.Cut(word, "="); isOption && !filepath.IsAbs(word) {
-			word = value
-		}
-		if rest, found := strings.CutPrefix(word, "~/"); found && p.home != "" {
-			word = filepath.Join(p.home, rest)
-		}
-		if !filepath.IsAbs(word) && l.Dir != "" && strings.ContainsAny(word, `./\`) && !strings.Contains(word, "://") {
-			word = filepath.Join(l.Dir, word)
-		}
-		if path := filepath.Clean(word); filepath.IsAbs(path) && !p.isGiven(path) && exists(path) {
-			list = append(list, path)
-		}
-	}
-	return list
 }
 
 // isGiven reports whether every confined program has the path, or this one as its own.
@@ -123,10 +94,13 @@ func (p *proposing) use(path string, u uses) {
 	case !writes && (!u.has(watch.Read, watch.Run) || !exists(path)):
 		return // only looked at, or looked for in vain
 	}
-	path = p.around(path, u)
-	switch {
+	at := p.around(path, u)
+	if at == "" && slices.Contains(p.kept, path) {
+		p.omit(path, true, "no such file is there yet, and what is made in this folder ends with the program; make it, or name one in a folder of its own, and learn again")
+	}
+	switch path = at; {
 	case path == "":
-	case isShared(path, p.home):
+	case p.isShared(path):
 		p.omit(path, writes, "it has what belongs to all programs")
 	case isSecret(path, p.home):
 		p.omit(path, writes, "it is where keys, logins or histories are kept")
@@ -142,9 +116,9 @@ func (p *proposing) around(path string, u uses) string {
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && (info.IsDir() || !u.has(watch.Change)):
+	case err == nil && (info.IsDir() || !u.has(watch.Change) && !p.isKept(path)): // temporary files come and go, and a folder would be made of one that has gone
 		return path
-	case !isShared(filepath.Dir(path), p.home):
+	case !p.isShared(filepath.Dir(path)):
 		return filepath.Dir(path)
 	case err == nil:
 		return path
@@ -182,7 +156,7 @@ func (p *proposing) add(path string, writes bool) {
 
 func (p *proposing) omit(path string, writes bool, reason string) {
 	writes = writes || p.omitted[path].Write
-	p.omitted[path] = Omission{p.short(path), writes, reason}
+	p.omitted[path] = Omission{Path: p.short(path), Write: writes, Missing: !exists(path), Reason: reason}
 }
 
 // maxSiblings is how many paths of one folder are allowed one by one.
@@ -197,7 +171,7 @@ func (p *proposing) lift(paths map[string]bool) {
 			inside[filepath.Dir(path)]++
 		}
 		for dir, n := range inside {
-			if n <= maxSiblings || isShared(dir, p.home) || p.isOfPackage(dir) {
+			if n <= maxSiblings || p.isShared(dir) || p.isOfPackage(dir) {
 				continue
 			}
 			for path := range paths {
@@ -232,7 +206,7 @@ func (p *proposing) omissions() (list []Omission) {
 	for path, o := range p.omitted {
 		covered := false
 		for other := range p.omitted {
-			covered = covered || other != path && within(path, other) && !isShared(other, p.home)
+			covered = covered || other != path && within(path, other) && !p.isShared(other)
 		}
 		for dir := range p.write {
 			covered = covered || within(path, dir)
@@ -268,9 +242,14 @@ func isShared(dir, home string) bool {
 	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
 }
 
+// isShared reports whether a folder has what belongs to other programs or people.
+func (p *proposing) isShared(dir string) bool {
+	return isShared(dir, p.home) || slices.Contains(p.temporary, dir)
+}
+
 // isTemporary reports whether a path is where each confined program has a folder of its own.
 func (p *proposing) isTemporary(path string) bool {
-	return slices.ContainsFunc(p.temporary, func(dir string) bool {
+	return !p.isKept(path) && slices.ContainsFunc(p.temporary, func(dir string) bool {
 		return within(path, dir) && (p.home == "" || !within(path, p.home) || within(dir, p.home)) // a home may be in such a folder
 	})
 }

@@ -23,7 +23,7 @@ func machine(t *testing.T) (root string) {
 	for _, name := range []string{
 		"home/.config/app/settings.json", "home/.config/other/x", "home/.cache/app/1", "home/.apprc", "home/.app/db/data", "home/notes/a.md", "home/notes/b.md", "home/notes/c.md", "home/notes/d.md",
 		"home/notes/deep/e.md", "home/.ssh/id", "home/.npmrc", "home/todo.txt", "home/new.json",
-		"pkg/index.js", "pkg/data/memory.json", "data/one/x", "data/two/x", "project/.git/HEAD", "project/a.go",
+		"pkg/index.js", "pkg/data/memory.json", "data/one/x", "data/two/x", "project/.git/HEAD", "project/a.go", "shared/project/a.txt", "shared/other/x", "shared/there.jsonl",
 	} {
 		path := filepath.Join(root, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -69,6 +69,7 @@ func TestTheSmallestProfileIsProposed(t *testing.T) {
 			Profile{Read: []string{"~/notes"}, Write: []string{"$/data/one/x"}}, nil},
 		{"a file of the command line that is made again and again", Learned{Words: []string{"--db", "$/data/one/x"}}, "write $/data/one/x\nchange $/data/one/x", Profile{Write: []string{"$/data/one"}}, nil},
 		{"a written folder is read, too", Learned{Words: []string{"~/notes"}}, "read ~/notes/a.md\nwrite ~/notes/b.md", Profile{Write: []string{"~/notes"}}, nil},
+		{"all files of the machine are not", Learned{Words: []string{"/"}}, "read /\nread $/data/one/x", Profile{Read: []string{"$/data/one/x"}}, []string{"/: it has what belongs to all programs"}},
 		{"the project that it works in", Learned{Dir: "$/project"}, "read $/project/.git/HEAD\nlook $/project", Profile{Read: []string{"$/project"}}, nil},
 		{"a program does not change itself but for a file of data", Learned{}, "write $/pkg/data/memory.json", Profile{Write: []string{"$/pkg/data/memory.json"}}, nil},
 		{"a file of data that is made again and again in its package", Learned{}, "write $/pkg/data/memory.json\nchange $/pkg/data/memory.json", Profile{},
@@ -78,6 +79,21 @@ func TestTheSmallestProfileIsProposed(t *testing.T) {
 		{"a socket is another program", Learned{}, "connect ~/todo.txt", Profile{}, []string{"~/todo.txt: it is a socket, behind which is another program"}},
 		{"and so is one that is opened", Learned{}, "look ~/notes/socket\nread ~/notes/socket\nchange ~/notes/socket", Profile{}, []string{"~/notes/socket: it is a socket, behind which is another program"}},
 		{"but one that is only looked at is not", Learned{}, "look ~/notes/socket", Profile{}, nil},
+		{"of temporary folders nothing", Learned{Dir: "$/shared"}, "read $/shared/project/a.txt\nread $/shared\nchange $/shared/x", Profile{}, nil},
+		{"but what the command line names", Learned{Words: []string{"$/shared/project"}}, "look $/shared/project\nread $/shared/project/a.txt\nread $/shared/other/x\nchange $/shared/x", Profile{Read: []string{"$/shared/project"}}, nil},
+		{"or a call", Learned{Named: []string{"path", "$/shared/project/a.txt"}}, "read $/shared/project/a.txt\nread $/shared/other/x", Profile{Read: []string{"$/shared/project/a.txt"}}, nil},
+		{"or a path of the folder that it is started in", Learned{Words: []string{"./project"}, Dir: "$/shared"}, "read $/shared/project/a.txt\nread $/shared/other/x", Profile{Read: []string{"$/shared/project"}}, nil},
+		{"a file that is made there", Learned{Words: []string{"FILE=$/shared/project/new.jsonl"}}, "read $/shared/project/new.jsonl\nchange $/shared/project/new.jsonl\nwrite $/shared/project/new.jsonl", Profile{Write: []string{"$/shared/project"}}, nil},
+		{"a database there, which has a second file for moments", Learned{Words: []string{"sqlite://$/shared/project/a.txt"}}, "write $/shared/project/a.txt\nchange $/shared/project/a.txt-journal", Profile{Write: []string{"$/shared/project"}}, nil},
+		{"a file there that is only written", Learned{Words: []string{"$/shared/project/a.txt"}}, "write $/shared/project/a.txt", Profile{Write: []string{"$/shared/project"}}, nil},
+		{"one of a list", Learned{Words: []string{"$/shared/project:$/shared/nothing"}}, "read $/shared/project/a.txt\nread $/shared/other/x\nread $/shared/nothing/x", Profile{Read: []string{"$/shared/project/a.txt"}}, nil},
+		{"a folder that is made there", Learned{Words: []string{"--out", "$/shared/out"}}, "look $/shared/out\nchange $/shared/out\nchange $/shared/out/a.png\nwrite $/shared/out/a.png", Profile{Write: []string{"$/shared/out"}}, nil},
+		{"a file in a folder that is made there", Learned{Words: []string{"--out", "$/shared/out/a.png"}}, "change $/shared/out\nchange $/shared/out/a.png", Profile{Write: []string{"$/shared/out"}}, nil},
+		{"a file in the folder of all programs that is there", Learned{Words: []string{"$/shared/there.jsonl"}}, "change $/shared/there.jsonl\nchange $/shared/.moment", Profile{Write: []string{"$/shared/there.jsonl"}}, nil},
+		{"one that is not there yet", Learned{Words: []string{"$/shared/new.jsonl"}}, "change $/shared/new.jsonl\nchange $/shared/.moment", Profile{},
+			[]string{"$/shared/new.jsonl: no such file is there yet, and what is made in this folder ends with the program; make it, or name one in a folder of its own, and learn again"}},
+		{"the folder of all programs is meant", Learned{Words: []string{"$/shared"}}, "read $/shared/project/a.txt", Profile{Read: []string{"$/shared"}}, nil},
+		{"or is none that a call allows", Learned{Named: []string{"$/shared"}}, "read $/shared\nread $/shared/project/a.txt", Profile{Read: []string{"$/shared/project/a.txt"}}, []string{"$/shared: it has what belongs to all programs"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			filled := func(text string) string {
@@ -92,12 +108,14 @@ func TestTheSmallestProfileIsProposed(t *testing.T) {
 				kind, path, _ := strings.Cut(strings.TrimSpace(line), " ")
 				r.see(watch.Access{Kind: kinds[kind], Path: filled(path)})
 			}
-			for i, word := range c.l.Words {
-				c.l.Words[i] = strings.ReplaceAll(word, "$", root)
+			for _, list := range [][]string{c.l.Words, c.l.Named} {
+				for i, word := range list {
+					list[i] = strings.ReplaceAll(word, "$", root)
+				}
 			}
 			c.l.Dir = strings.ReplaceAll(c.l.Dir, "$", root)
 			r.belongs([]string{root + "/pkg"})
-			got := r.propose(c.l, []string{"/tmp/of-its-own"})
+			got := r.propose(c.l, []string{"/tmp/of-its-own", root + "/shared"})
 			for _, list := range [][]string{c.want.Read, c.want.Write} {
 				for i := range list {
 					list[i] = strings.ReplaceAll(list[i], "$", root)

@@ -87,6 +87,7 @@ func (r *Record) fits(count int, text string) bool {
 // A Learned is what the program of a Record was started with.
 type Learned struct {
 	Words []string // its arguments and the values of its own environment: what they name is meant to be used
+	Named []string // what else names files, such as the arguments of calls: those in folders for temporary files are there for it, as others are
 	Dir   string   // the folder that it was started in
 }
 
@@ -99,7 +100,8 @@ type Proposal struct {
 
 // An Omission is a path that a program used, and a person has to decide about.
 type Omission struct {
-	Path   string
-	Write  bool
-	Reason string
+	Path    string
+	Write   bool
+	Missing bool // nothing is there: to write it, if it is allowed, is to write a folder that is made then
+	Reason  string
 }

@@ -47,6 +47,8 @@ type Options struct {
 	// Record, if set, is what the program uses. Such a program is to be learned from: it may read and write the files of the
 	// machine, but where keys are kept, and reach the hosts of the internet, whatever its profile says.
 	Record *Record
+	// Learned is what such a program is started with: of the folders for temporary files it sees what that names, and else its own.
+	Learned Learned
 	// Refused, if set, is called with each thing that the program was refused, as far as that is known, and once for each
 	// thing. It must return.
 	Refused func(Refusal)

@@ -126,7 +126,7 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		}
 	}
 	if s.o.Record != nil {
-		if err := v.widest(s.allowed()); err != nil {
+		if err := v.widest(s.allowed(), s.o.Learned); err != nil {
 			return nil, err
 		}
 	}
@@ -135,6 +135,11 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 
 // sorted has folders before what is in them, and leaves out what others show anyway.
 func (v *view) sorted() []place {
+	for path := range v.places {
+		if path != "/var/tmp" && within(path, "/var/tmp") && v.places["/var/tmp"].Kind == link { // while the view is put together, it leads to the machine's /tmp
+			v.places["/var/tmp"] = place{Path: "/var/tmp", Kind: temporary, Size: maxTemporary}
+		}
+	}
 	var all []place
 	for _, p := range v.places {
 		if !v.redundant(p) {

@@ -15,12 +15,12 @@ import (
 
 // unshown are folders at the top that no program is learned from by: those of the kernel, and those with the sockets of other programs, such as the
 // session's bus, an agent with keys and a container engine. A socket can be used wherever it is seen, and whoever answers is not confined; those
-// that stand elsewhere are hidden one by one.
+// that stand elsewhere are hidden one by one, and so are those in what is named of /tmp.
 var unshown = []string{"proc", "dev", "sys", "etc", "lost+found", "run", "tmp"}
 
 // widest shows a program that is learned from the files of the machine, to be written too, but for those where keys and logins
 // are kept and the profile does not have, and the system's settings, which it only reads.
-func (v *view) widest(allowed []string) error {
+func (v *view) widest(allowed []string, l Learned) error {
 	top, err := os.ReadDir("/")
 	if err != nil {
 		return err
@@ -53,11 +53,11 @@ func (v *view) widest(allowed []string) error {
 			v.places[path] = place{Path: path, Kind: hidden}
 		}
 	}
-	return v.narrow(allowed)
+	return v.narrow(allowed, l)
 }
 
 // narrow takes out of the widest view what leads to other programs, and what Junction keeps.
-func (v *view) narrow(allowed []string) error {
+func (v *view) narrow(allowed []string, l Learned) error {
 	for path, p := range v.places {
 		if p.Kind == shown && within(path, "/tmp") { // a project there, say, is written as elsewhere
 			p.Kind = writable
@@ -78,6 +78,9 @@ func (v *view) narrow(allowed []string) error {
 	own := junctionPlaces()
 	for _, name := range []string{"SSH_AUTH_SOCK", "XDG_RUNTIME_DIR"} {
 		own = append(own, namesOf(os.Getenv(name))...)
+	}
+	if err := v.showNamed(l, own); err != nil {
+		return err
 	}
 	for _, path := range sockets() {
 		if !isWithinAny(path, allowed) && v.isShown(path) {

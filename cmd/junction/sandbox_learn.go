@@ -189,11 +189,14 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 		if covers(now.Write, o.Path) || !o.Write && covers(now.Read, o.Path) {
 			continue
 		}
-		flag := "--read"
+		flag, remedy := "--read", ""
 		if o.Write {
 			flag = "--write"
 		}
-		a.out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Path, 500), o.Reason, allowCommand(k.entry.name, []string{flag, o.Path}))
+		if !o.Missing {
+			remedy = " If it needs that: " + allowCommand(k.entry.name, []string{flag, o.Path})
+		}
+		a.out.Printf("Not proposed: %s: %s.%s\n", plaintext.Line(o.Path, 500), o.Reason, remedy)
 	}
 	if !r.Complete() {
 		a.out.Printf("It used more than could be recorded; what is missing is named in the log when it is refused.\n")
@@ -213,10 +216,17 @@ func (a *app) lesson(ctx context.Context, k *keptProfile, p sandbox.Profile, o s
 		return learned, &connectError{fmt.Errorf("server %q is not started by a command", k.entry.name)}
 	}
 	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
+	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(ownEnv(t.server)))), Dir: c.Dir}
+	for _, call := range calls {
+		learned.Named = appendTexts(learned.Named, call.arguments)
+	}
+	if o.Folder {
+		learned.Named = append(learned.Named, c.Dir)
+	}
+	o.Learned = learned
 	if err := a.confineTo(c, k.entry.name, p, o, true); err != nil {
 		return learned, &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
 	}
-	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(ownEnv(t.server)))), Dir: c.Dir}
 	client, err := a.connect(ctx, t)
 	if err != nil {
 		return learned, err

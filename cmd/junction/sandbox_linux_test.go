@@ -80,6 +80,45 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
 }
 
+func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
+	alone(t)
+	project := t.TempDir()
+	elsewhere, err := os.MkdirTemp("/tmp", "junction-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(elsewhere)
+	loose := elsewhere + ".jsonl"
+	defer os.Remove(loose)
+	write(t, map[string]string{filepath.Join(project, "a.md"): "hello\n"})
+	program := `{"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", `
+	write(t, map[string]string{"mcp.json": `{"mcpServers": {
+  "files": ` + program + `"filesystem", "--root", ` + quoteJSON(project) + `]},
+  "all": ` + program + `"filesystem", "--root", "/"]},
+  "memory": ` + program + `"memory", "--file", ` + quoteJSON(elsewhere+"/memory.jsonl") + `]},
+  "loose": ` + program + `"memory", "--file", ` + quoteJSON(loose) + `]}}}`})
+	const ada = `create_entities {"entities": [{"name": "Ada", "entityType": "person", "observations": []}]}`
+	const nothing = "With this profile it starts, does the same, and is refused nothing.\n"
+	missing := "Not proposed: " + loose + ": no such file is there yet, and what is made in this folder ends with the program; make it, or name one in a folder of its own, and learn again.\n"
+	for _, c := range []struct{ server, call, want string }{
+		{"files", `read-file {"path": "a.md"}`, "files needs:\n+ read   " + project + "\n" + nothing},
+		{"all", `read-file {"path": ` + quoteJSON(project+"/a.md") + `}`, "all needs:\n+ read   " + project + "\nNot proposed: /: it has what belongs to all programs. If it needs that: junction sandbox allow all --read /\n" + nothing},
+		{"memory", ada, "memory needs:\n+ write  " + elsewhere + "\n" + nothing},
+		{"loose", ada, "loose needs:\n  nothing beyond the system's programs and its own package, and no host\n" + missing + nothing},
+	} {
+		runs(t, "", "sandbox", "learn", c.server, "--config", "mcp.json", "--yes", "--call", c.call).expect(t, exitOK, c.want, "Called "+strings.Fields(c.call)[0]+".\n")
+	}
+	if text, err := os.ReadFile("junction.json"); err != nil || strings.Count(string(text), "sandbox") != 4 {
+		t.Errorf("%v: got %s", err, text)
+	}
+	runs(t, "", "call", "files", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
+	runs(t, "", "call", "memory", "read_graph", "--config", "mcp.json").expect(t, exitOK, "Ada", "")
+	// What is there can be allowed.
+	write(t, map[string]string{loose: ""})
+	runs(t, "", "sandbox", "learn", "loose", "--config", "mcp.json", "--yes", "--call", ada).expect(t, exitOK, "+ write  "+loose+"\n"+nothing, "")
+	runs(t, "", "call", "loose", "read_graph", "--config", "mcp.json").expect(t, exitOK, "Ada", "")
+}
+
 func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
 	home, _ := os.Getwd()
