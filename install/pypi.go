@@ -17,7 +17,10 @@ import (
 )
 
 // pypi installs Python packages with the person's uv, or else with the pip of their python3, into a virtual environment.
-type pypi struct{ web *http.Client }
+type pypi struct {
+	web     *http.Client
+	neutral string
+}
 
 // whichPython prints what a resolution by pip holds for.
 const whichPython = `import platform, sys; print(sys.implementation.name, "%d.%d" % sys.version_info[:2], sys.platform, platform.machine())`
@@ -27,7 +30,7 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 	if err != nil {
 		return nil, err
 	}
-	if p.Registry, err = pypiRegistry(ctx, p.Registry); err != nil {
+	if p.Registry, err = k.registry(ctx, p.Registry); err != nil {
 		return nil, err
 	}
 	lock, err := k.lock(ctx, p, want, dir)
@@ -78,7 +81,7 @@ func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*
 		if path, err := lookUp(python()); err == nil {
 			args = append(args, "--python", path)
 		}
-		out, err := run(ctx, command{name: "uv", args: append(args, onlyBinary(p)...), dir: dir, env: uvEnv(ctx, p), time: installTime})
+		out, err := run(ctx, command{name: "uv", args: append(args, onlyBinary(p)...), dir: dir, env: k.uvEnv(ctx, p), time: installTime})
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +101,7 @@ func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*
 		return nil, err
 	}
 	k.addHashes(ctx, p, lock)
-	here, err := run(ctx, command{name: python(), args: []string{"-c", whichPython}, time: askTime})
+	here, err := run(ctx, command{name: python(), args: []string{"-c", whichPython}, dir: k.neutral, time: askTime})
 	lock.For = strings.TrimSpace(string(here))
 	return lock, err
 }
@@ -162,7 +165,7 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 				args = append(args, "--python", path)
 			}
 		}
-		_, err := run(ctx, command{name: "uv", args: args, dir: dir, env: uvEnv(ctx, p), time: installTime})
+		_, err := run(ctx, command{name: "uv", args: args, dir: dir, env: k.uvEnv(ctx, p), time: installTime})
 		return err
 	}
 	args = append(args, "--no-input", "--disable-pip-version-check", "--quiet")
