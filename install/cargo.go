@@ -16,7 +16,7 @@ import (
 )
 
 // cargo compiles crates with the person's own Rust. That runs code of the package and its dependencies, so only where Scripts is set.
-type cargo struct{}
+type cargo struct{ neutral string }
 
 var (
 	crateName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,63}$`)
@@ -128,18 +128,18 @@ func (k cargo) resolve(ctx context.Context, p Package, dir string) (*Locked, err
 		return nil, fmt.Errorf("%w: version %s is compiled here, with the build scripts of it and its dependencies", ErrScripts, c.Version)
 	}
 	l := &Locked{Package: p, Integrity: "sha256:" + c.Checksum, Program: []string{"./bin/" + cmp.Or(p.Bin, p.Name)}}
-	if text := ownLock(ctx, p); text != nil {
+	if text := k.ownLock(ctx, p); text != nil {
 		l.Dependencies, err = json.Marshal(crateLock{string(text)})
 	}
 	return l, err
 }
 
 // ownLock is the Cargo.lock in a crate, where it has one and this Cargo can be made to fetch it.
-func ownLock(ctx context.Context, p Package) []byte {
+func (k cargo) ownLock(ctx context.Context, p Package) []byte {
 	if p.Registry != "" {
 		return nil // cargo info asks registries by names
 	}
-	if _, err := run(ctx, command{name: "cargo", args: []string{"info", "--quiet", p.Name + "@" + p.Version}, dir: os.TempDir(), time: askTime}); err != nil {
+	if _, err := run(ctx, command{name: "cargo", args: []string{"info", "--quiet", p.Name + "@" + p.Version}, dir: k.neutral, time: askTime}); err != nil {
 		return nil
 	}
 	home := os.Getenv("CARGO_HOME")

@@ -28,7 +28,7 @@ const (
 type command struct {
 	name string   // looked up in PATH
 	args []string // checked by whoever makes them: none that came from outside may look like a flag
-	dir  string
+	dir  string   // empty only for what looks at no folder
 	env  []string // NAME=value, in addition to the clean environment
 	time time.Duration
 }

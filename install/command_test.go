@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -100,5 +101,46 @@ func TestACommandSeesOnlyWhatPackageManagersNeed(t *testing.T) {
 	want := []string{"PATH=p", "HOME=h", "https_proxy=x", "NO_PROXY=y", "npm_config_registry=r", "NPM_CONFIG_x=1", "PIP_INDEX_URL=i", "UV_INDEX=u", "CARGO_HOME=c", "LC_ALL=C"}
 	if !slices.Equal(got, want) {
 		t.Errorf("it sees %q, want %q", got, want)
+	}
+}
+
+// Whoever writes into the folder that Junction is started in, as of a project, or into one for all, must not choose what package managers do:
+// Cargo, npm and .NET take settings from there and from above, and Python takes modules.
+func TestPackageManagersStartInNoFolderOfOthers(t *testing.T) {
+	log, others := filepath.Join(t.TempDir(), "log"), t.TempDir()
+	t.Chdir(others)
+	t.Setenv("TMPDIR", others)
+	hash := strings.Repeat("a", 64)
+	note := `echo "$(basename "$0") $1 $2: $(pwd)" >>` + log + "\n"
+	fakeProgram(t, "cargo", note+`[ "$1" = generate-lockfile ] && printf '[[package]]\nname = "crate"\nversion = "1.0.0"\nsource = "`+publicCrates+`"\nchecksum = "`+hash+`"\n' >Cargo.lock`)
+	fakeProgram(t, "dotnet", note+"exit 1")
+	fakeProgram(t, "npm", note+"exit 1")
+	fakeProgram(t, "python3", note+`for arg; do case "$arg" in --report=*)
+printf '{"install":[{"metadata":{"name":"package","version":"1.0"},"download_info":{"archive_info":{"hashes":{"sha256":"`+hash+`"}}}}]}' >"${arg#--report=}";; esac; done`)
+	fakeProgram(t, "node", "exit 1")
+	if path, err := exec.LookPath("uv"); err == nil {
+		t.Skipf("skip: %s would be used in place of pip", path)
+	}
+	s := newStore(t)
+	for _, p := range []Package{{Type: Cargo, Name: "crate", Version: "1.0.0", Scripts: true}, {Type: NuGet, Name: "Tool", Version: "1.0.0"}, {Type: NPM, Name: "package", Version: "1.0.0"}, {Type: PyPI, Name: "package", Version: "1.0"}} {
+		_, err := s.Resolve(t.Context(), p)
+		if err == nil != (p.Type == Cargo) {
+			t.Errorf("%s: error %v", p.Type, err)
+		}
+		s.Advice(t.Context(), &Locked{Package: p})
+	}
+	text, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, dir, _ := strings.Cut(strings.TrimSpace(line), ": "); !strings.HasPrefix(dir, s.Dir()) {
+			t.Errorf("started is %s", line)
+		}
+	}
+	for _, want := range []string{"cargo info", "dotnet nuget", "npm view", "npm install", "python3 -m pip", "python3 -c import platform", "python3 -c from pip"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s was not started, so nothing is known of it:\n%s", want, text)
+		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // npm installs packages with the person's own npm.
-type npm struct{}
+type npm struct{ neutral string }
 
 var (
 	npmName    = regexp.MustCompile(`^(?:@[A-Za-z0-9~][A-Za-z0-9._~-]*/)?[A-Za-z0-9~_][A-Za-z0-9._~-]*$`)

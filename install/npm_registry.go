@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -43,11 +42,11 @@ type npmView struct {
 	Tags       map[string]string `json:"dist-tags"`
 }
 
-func viewNPM(ctx context.Context, p Package, spec string) (v npmView, err error) {
+func viewNPM(ctx context.Context, neutral string, p Package, spec string) (v npmView, err error) {
 	if !npmName.MatchString(p.Name) {
 		return v, fmt.Errorf("is not a name of npm")
 	}
-	out, err := runNPM(ctx, p, os.TempDir(), "view", spec, "version", "dist.integrity", "deprecated", "versions", "dist-tags")
+	out, err := runNPM(ctx, p, neutral, "view", spec, "version", "dist.integrity", "deprecated", "versions", "dist-tags")
 	if err != nil {
 		return v, err
 	}
@@ -60,10 +59,10 @@ func viewNPM(ctx context.Context, p Package, spec string) (v npmView, err error)
 	return v, nil
 }
 
-func (npm) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
-	v, err := viewNPM(ctx, l.Package, l.Name+"@"+l.Version)
+func (k npm) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
+	v, err := viewNPM(ctx, k.neutral, l.Package, l.Name+"@"+l.Version)
 	if errors.Is(err, ErrNotFound) {
-		all, err := viewNPM(ctx, l.Package, l.Name)
+		all, err := viewNPM(ctx, k.neutral, l.Package, l.Name)
 		if errors.Is(err, ErrNotFound) {
 			return Advice{Pulled: true}, nil // the whole package
 		}

@@ -24,8 +24,9 @@ import (
 // nuget installs .NET tools. It gets the package by NuGet's HTTP API itself and unpacks it: dotnet tool install has no way to be given a hash,
 // and dnx would look for the package at each start. A tool has all its dependencies in its package.
 type nuget struct {
-	web   *http.Client
-	blobs string
+	web     *http.Client
+	blobs   string
+	neutral string
 }
 
 var (
@@ -44,7 +45,7 @@ func (k nuget) source(ctx context.Context, p Package) (nugetSource, error) {
 	var s nugetSource
 	index := p.Registry
 	if index == "" {
-		out, err := run(ctx, command{name: "dotnet", args: []string{"nuget", "list", "source", "--format", "Short"}, dir: os.TempDir(), time: askTime})
+		out, err := run(ctx, command{name: "dotnet", args: []string{"nuget", "list", "source", "--format", "Short"}, dir: k.neutral, time: askTime})
 		if err != nil {
 			return s, err
 		}

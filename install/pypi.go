@@ -13,10 +13,14 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // pypi installs Python packages with the person's uv, or else with the pip of their python3, into a virtual environment.
-type pypi struct{ web *http.Client }
+type pypi struct {
+	web     *http.Client
+	neutral string
+}
 
 // whichPython prints what a resolution by pip holds for.
 const whichPython = `import platform, sys; print(sys.implementation.name, "%d.%d" % sys.version_info[:2], sys.platform, platform.machine())`
@@ -26,7 +30,7 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 	if err != nil {
 		return nil, err
 	}
-	if p.Registry, err = pypiRegistry(ctx, p.Registry); err != nil {
+	if p.Registry, err = k.registry(ctx, p.Registry); err != nil {
 		return nil, err
 	}
 	lock, err := k.lock(ctx, p, want, dir)
@@ -77,7 +81,7 @@ func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*
 		if path, err := lookUp(python()); err == nil {
 			args = append(args, "--python", path)
 		}
-		out, err := run(ctx, command{name: "uv", args: append(args, onlyBinary(p)...), dir: dir, env: uvEnv(ctx, p), time: installTime})
+		out, err := run(ctx, command{name: "uv", args: append(args, onlyBinary(p)...), dir: dir, env: k.uvEnv(ctx, p), time: installTime})
 		if err != nil {
 			return nil, err
 		}
@@ -97,7 +101,7 @@ func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*
 		return nil, err
 	}
 	k.addHashes(ctx, p, lock)
-	here, err := run(ctx, command{name: python(), args: []string{"-c", whichPython}, time: askTime})
+	here, err := run(ctx, command{name: python(), args: []string{"-c", whichPython}, dir: k.neutral, time: askTime})
 	lock.For = strings.TrimSpace(string(here))
 	return lock, err
 }
@@ -161,7 +165,7 @@ func (k pypi) pip(ctx context.Context, p Package, dir string, args ...string) er
 				args = append(args, "--python", path)
 			}
 		}
-		_, err := run(ctx, command{name: "uv", args: args, dir: dir, env: uvEnv(ctx, p), time: installTime})
+		_, err := run(ctx, command{name: "uv", args: args, dir: dir, env: k.uvEnv(ctx, p), time: installTime})
 		return err
 	}
 	args = append(args, "--no-input", "--disable-pip-version-check", "--quiet")
@@ -232,34 +236,34 @@ func (k pypi) install(ctx context.Context, l *Locked, dir string) error {
 	if runtime.GOOS == "windows" {
 		interpreter = filepath.Join(dir, "Scripts", "python.exe")
 	}
-	args := []string{"install", "--no-deps", "--require-hashes", "-r", requirements, "--python", interpreter}
-	if present("uv") {
-		args = append(args, "--compile-bytecode") // as pip does: confined, a server cannot write there
+	// From here on the interpreter of the environment is started as plainPython says only, and nothing else in its folder: both run what packages put there.
+	args := []string{"install", "--require-hashes", "-r", requirements, "--python", interpreter}
+	here := lock.For
+	if lock.For != "" {
+		out, _ := plainPython(ctx, interpreter, askTime, "-c", whichPython)
+		here = string(bytes.TrimSpace(out))
+	}
+	if here == lock.For { // else it may need more, which is an error then, as nothing has a hash that is not in the lock
+		args = append(args, "--no-deps")
 	}
 	err = k.pip(ctx, l.Package, dir, args...)
-	if err != nil && lock.For != "" {
-		if here := pythonHere(ctx, interpreter); here != lock.For {
-			return fmt.Errorf("it was locked for %s, and here is %s: lock it again (junction upgrade), with uv for all systems: %w", lock.For, here, err)
-		}
+	if err != nil && here != lock.For {
+		return fmt.Errorf("it was locked for %s, and here is %s: lock it again (junction upgrade), with uv for all systems: %w", lock.For, here, err)
 	}
 	if err = k.explain(ctx, l.Package, err); errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w since it was locked: %w", ErrPulled, err)
 	}
-	if err != nil {
-		return err
+	if err == nil && present("uv") { // pip does it: confined, a server cannot write there. By uv the environment would run what packages have it run.
+		// It fails for files that are no Python of this version, which packages have, too.
+		_, _ = plainPython(ctx, interpreter, installTime, "-m", "compileall", "-qq", "-j", "0", dir)
+		err = context.Cause(ctx)
 	}
-	if here := pythonHere(ctx, interpreter); lock.For != "" && here != lock.For {
-		if out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "--python", interpreter, "check"}, dir: dir, time: askTime}); err != nil {
-			return fmt.Errorf("it was locked for %s, and here, %s, it needs more: %s: lock it again (junction upgrade)", lock.For, here, oneLine(string(out)))
-		}
-	}
-	return nil
+	return err
 }
 
-// pythonHere is what a resolution by the interpreter's pip would hold for.
-func pythonHere(ctx context.Context, interpreter string) string {
-	out, _ := run(ctx, command{name: interpreter, args: []string{"-I", "-c", whichPython}, time: askTime})
-	return string(bytes.TrimSpace(out))
+// plainPython runs an interpreter without what the packages of its environment have it run when it starts: their files .pth.
+func plainPython(ctx context.Context, interpreter string, limit time.Duration, args ...string) ([]byte, error) {
+	return run(ctx, command{name: interpreter, args: append([]string{"-I", "-S"}, args...), time: limit})
 }
 
 // program starts a script by the environment's interpreter and not by the script's first line, which names a folder that was renamed.

@@ -104,7 +104,7 @@ func (k pypi) page(ctx context.Context, p Package, name string) (*indexPage, err
 	index := p.Registry
 	if index == "" {
 		var err error
-		if index, err = pipIndex(ctx); err != nil {
+		if index, err = k.pipIndex(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -117,7 +117,7 @@ func (k pypi) page(ctx context.Context, p Package, name string) (*indexPage, err
 // installed on other systems.
 func (k pypi) addHashes(ctx context.Context, p Package, lock *pypiLock) {
 	if p.Registry == "" {
-		index, err := pipIndex(ctx)
+		index, err := k.pipIndex(ctx)
 		if err != nil {
 			return // what pip chose is locked all the same
 		}
@@ -187,27 +187,27 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 }
 
 // pipIndex is the index that pip is set up for.
-func pipIndex(ctx context.Context) (string, error) {
+func (k pypi) pipIndex(ctx context.Context) (string, error) {
 	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL"} {
 		if index := os.Getenv(name); index != "" && present("uv") {
 			return index, nil
 		}
 	}
-	if index := pipSetting(ctx, "index-url"); index != "" {
+	if index := k.pipSetting(ctx, "index-url"); index != "" {
 		return index, nil
 	}
-	return pipDefault(ctx)
+	return k.pipDefault(ctx)
 }
 
 // pipDefault is the index that pip has without any settings.
-func pipDefault(ctx context.Context) (string, error) {
-	out, err := run(ctx, command{name: python(), args: []string{"-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"}, time: askTime})
+func (k pypi) pipDefault(ctx context.Context) (string, error) {
+	out, err := run(ctx, command{name: python(), args: []string{"-c", "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"}, dir: k.neutral, time: askTime})
 	return strings.TrimSpace(string(out)), err
 }
 
 // pipSetting is a value of pip's configuration for install, or empty.
-func pipSetting(ctx context.Context, name string) (value string) {
-	out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "config", "list", "--disable-pip-version-check"}, time: askTime})
+func (k pypi) pipSetting(ctx context.Context, name string) (value string) {
+	out, err := run(ctx, command{name: python(), args: []string{"-m", "pip", "config", "list", "--disable-pip-version-check"}, dir: k.neutral, time: askTime})
 	if err != nil {
 		return "" // no pip: uv has its own settings
 	}
@@ -224,7 +224,7 @@ func pipSetting(ctx context.Context, name string) (value string) {
 
 // uvEnv makes uv ask the index that the package names, or else the one that pip is set up for where uv has no settings of its own: a
 // company's index must not be passed by because uv does not read pip's settings.
-func uvEnv(ctx context.Context, p Package) []string {
+func (k pypi) uvEnv(ctx context.Context, p Package) []string {
 	if p.Registry != "" {
 		return []string{"UV_DEFAULT_INDEX=" + p.Registry}
 	}
@@ -238,7 +238,7 @@ func uvEnv(ctx context.Context, p Package) []string {
 			return nil
 		}
 	}
-	if index := pipSetting(ctx, "index-url"); index != "" {
+	if index := k.pipSetting(ctx, "index-url"); index != "" {
 		return []string{"UV_DEFAULT_INDEX=" + index}
 	}
 	return nil
@@ -253,8 +253,8 @@ func userConfig() string {
 	return filepath.Join(home, ".config")
 }
 
-// pypiRegistry returns the index to ask: none where it is pip's own default, so that the person's setting holds.
-func pypiRegistry(ctx context.Context, registry string) (string, error) {
+// registry returns the index to ask: none where it is pip's own default, so that the person's setting holds.
+func (k pypi) registry(ctx context.Context, registry string) (string, error) {
 	if registry == "" {
 		return "", nil
 	}
@@ -265,7 +265,7 @@ func pypiRegistry(ctx context.Context, registry string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if own, err := pipDefault(ctx); err == nil && strings.HasPrefix(own, u.Scheme+"://"+u.Host+"/") {
+	if own, err := k.pipDefault(ctx); err == nil && strings.HasPrefix(own, u.Scheme+"://"+u.Host+"/") {
 		return "", nil
 	}
 	if strings.Trim(u.Path, "/") == "" {
@@ -311,7 +311,7 @@ func (k pypi) newest(ctx context.Context, p Package, plain, dir string) (string,
 			return "", err
 		}
 		out, failed := run(ctx, command{name: "uv", args: append([]string{"pip", "compile", in, "--no-deps", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"}, onlyBinary(p)...),
-			dir: dir, env: uvEnv(ctx, p), time: askTime})
+			dir: dir, env: k.uvEnv(ctx, p), time: askTime})
 		if err = failed; err == nil {
 			lock = &pypiLock{}
 			lock.Requirements, err = parseRequirements(string(out))

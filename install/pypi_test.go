@@ -183,21 +183,21 @@ download.index-url='https://wrong.example.com'
 global.extra-index-url='https://wrong.example.com'
 END
 exit 0`)
-	if got := pipSetting(t.Context(), "index-url"); got != "https://env.example.com/simple" {
+	if got := (pypi{}).pipSetting(t.Context(), "index-url"); got != "https://env.example.com/simple" {
 		t.Errorf("the index is %q", got)
 	}
 	for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_INDEX", "UV_CONFIG_FILE"} {
 		t.Setenv(name, "")
 	}
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	if got, want := uvEnv(t.Context(), Package{}), []string{"UV_DEFAULT_INDEX=https://env.example.com/simple"}; !slices.Equal(got, want) {
+	if got, want := (pypi{}).uvEnv(t.Context(), Package{}), []string{"UV_DEFAULT_INDEX=https://env.example.com/simple"}; !slices.Equal(got, want) {
 		t.Errorf("uv gets %q, want %q", got, want)
 	}
-	if got, want := uvEnv(t.Context(), Package{Registry: "https://r.example.com"}), []string{"UV_DEFAULT_INDEX=https://r.example.com"}; !slices.Equal(got, want) {
+	if got, want := (pypi{}).uvEnv(t.Context(), Package{Registry: "https://r.example.com"}), []string{"UV_DEFAULT_INDEX=https://r.example.com"}; !slices.Equal(got, want) {
 		t.Errorf("uv gets %q, want %q", got, want)
 	}
 	t.Setenv("UV_INDEX", "https://own.example.com")
-	if got := uvEnv(t.Context(), Package{}); got != nil {
+	if got := (pypi{}).uvEnv(t.Context(), Package{}); got != nil {
 		t.Errorf("uv has settings of its own, and gets %q", got)
 	}
 }

@@ -58,11 +58,14 @@ func NewStore(dir string) (*Store, error) {
 		}
 	}
 	s := &Store{dir: dir, web: newWeb()}
+	// Package managers take settings from the folder that they are started in and from those above it, and Python takes modules. Where Junction was
+	// started, or a folder in which everybody may write, could have them do anything.
+	neutral := filepath.Join(dir, tempDir)
 	s.kinds = map[string]kind{
-		NPM:    npm{},
-		PyPI:   pypi{web: s.web},
-		Cargo:  cargo{},
-		NuGet:  nuget{web: s.web, blobs: filepath.Join(dir, blobsDir)},
+		NPM:    npm{neutral: neutral},
+		PyPI:   pypi{web: s.web, neutral: neutral},
+		Cargo:  cargo{neutral: neutral},
+		NuGet:  nuget{web: s.web, blobs: filepath.Join(dir, blobsDir), neutral: neutral},
 		OCI:    oci{web: s.web},
 		MCPB:   mcpb{web: s.web, blobs: filepath.Join(dir, blobsDir)},
 		Folder: folder{},

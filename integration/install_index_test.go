@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -97,6 +98,13 @@ func (i *pythonIndex) publish(t *testing.T, name, version, code, script string, 
 	if script != "" {
 		files = append(files, struct{ name, text string }{info + "entry_points.txt", "[console_scripts]\n" + script + " = " + module + ":main\n"})
 	}
+	i.publishFiles(t, module+"-"+version, files)
+}
+
+// publishFiles makes or replaces the wheel of NAME-VERSION, with these files.
+func (i *pythonIndex) publishFiles(t *testing.T, of string, files []struct{ name, text string }) {
+	t.Helper()
+	info := of + ".dist-info/"
 	var record strings.Builder
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -121,7 +129,7 @@ func (i *pythonIndex) publish(t *testing.T, name, version, code, script string, 
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.files[module+"-"+version+"-py3-none-any.whl"] = b.Bytes()
+	i.files[of+"-py3-none-any.whl"] = b.Bytes()
 }
 
 func (i *pythonIndex) change(f func()) {
@@ -214,4 +222,79 @@ func changedPythonPackages(t *testing.T, index *pythonIndex, l *install.Locked) 
 		delete(index.files, "greeter-1.0.tar.gz")
 	})
 	refused("it is gone", install.ErrPulled)
+}
+
+func TestPythonPackagesRunNothingWhileTheyAreInstalled(t *testing.T) {
+	for _, by := range []string{"pip", "uv"} {
+		t.Run(by, func(t *testing.T) {
+			index := newPythonIndex(t, by)
+			ran := filepath.Join(t.TempDir(), "ran")
+			index.publish(t, "words", "1.0", "TEXT = 'hello'\n", "")
+			index.publishFiles(t, "greeter-1.0", []struct{ name, text string }{
+				{"greeter.py", greeting}, {"greeter.pth", fmt.Sprintf("import os; open(%q, 'a').write('pth ')\n", ran)}, // which Python reads when it starts
+				{"greeter-1.0.data/data/pip/__init__.py", ""}, {"greeter-1.0.data/data/pip/__main__.py", fmt.Sprintf("open(%q, 'a').write('pip ')\n", ran)},
+				{"greeter-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: greeter\nVersion: 1.0\nRequires-Dist: words\n"}, {"greeter-1.0.dist-info/entry_points.txt", "[console_scripts]\ngreeter = greeter:main\n"},
+				{"greeter-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"},
+			})
+			s := newInstallStore(t)
+			l, err := s.Resolve(t.Context(), install.Package{Type: install.PyPI, Name: "greeter"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if by == "pip" { // as one is that a colleague made with another Python
+				var lock map[string]json.RawMessage
+				if err := json.Unmarshal(l.Dependencies, &lock); err != nil {
+					t.Fatal(err)
+				}
+				lock["for"] = json.RawMessage(`"cpython 3.1 linux x86_64"`)
+				if l.Dependencies, err = json.Marshal(lock); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p, err := s.Install(t.Context(), l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if what, err := os.ReadFile(ran); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s ran, %v", what, err)
+			}
+			if compiled, _ := filepath.Glob(filepath.Join(p.Dir, "lib", "*", "site-packages", "__pycache__", "greeter.*.pyc")); len(compiled) != 1 {
+				t.Errorf("compiled is %q, and a server that is confined cannot do it", compiled)
+			}
+			if got := output(t, p); got != "hello" {
+				t.Errorf("it prints %q", got)
+			}
+		})
+	}
+}
+
+func TestWhatALockOfAnotherPythonDoesNotHaveIsMissed(t *testing.T) {
+	index := newPythonIndex(t, "pip")
+	index.publish(t, "words", "1.0", "TEXT = 'hello'\n", "")
+	index.publish(t, "greeter", "1.0", greeting, "greet")
+	s := newInstallStore(t)
+	l, err := s.Resolve(t.Context(), install.Package{Type: install.PyPI, Name: "greeter"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	index.publish(t, "greeter", "1.0", greeting, "greet", "words>=1")
+	needs, err := s.Resolve(t.Context(), install.Package{Type: install.PyPI, Name: "greeter"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var of, lacking struct {
+		For          string            `json:"for"`
+		Requirements []json.RawMessage `json:"requirements"`
+	}
+	if err := errors.Join(json.Unmarshal(needs.Dependencies, &of), json.Unmarshal(l.Dependencies, &lacking)); err != nil {
+		t.Fatal(err)
+	}
+	lacking.For, lacking.Requirements = "cpython 3.1 linux x86_64", of.Requirements[:1] // by name, so it is greeter
+	if needs.Dependencies, err = json.Marshal(lacking); err != nil {
+		t.Fatal(err)
+	}
+	_, err = s.Install(t.Context(), needs)
+	if want := "it was locked for cpython 3.1 linux x86_64, and here is " + of.For + ": lock it again (junction upgrade), with uv for all systems"; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "words") {
+		t.Errorf("got %v, want %s, and that words is missing", err, want)
+	}
 }

@@ -123,6 +123,20 @@ func TestNoRuleOfMacOSAllowsMoreThanItSays(t *testing.T) {
 	}
 }
 
+// What a rule allows a later one can refuse: the last one that matches counts.
+func TestMacOSShowsNeitherOtherProgramsVariablesNorThePersonsVolume(t *testing.T) {
+	rules := strings.Split(seatbeltSystem, "\n")
+	for _, c := range []struct{ wide, deny string }{
+		{"(allow sysctl-read)", `(deny sysctl-read (sysctl-name-prefix "kern.procargs"))`}, // arguments and environment of every program of this user
+		{`(subpath "/System")`, `(deny file-read* (subpath "/System/Volumes/Data"))`},      // where all that is the person's really lies
+	} {
+		wide := slices.IndexFunc(rules, func(rule string) bool { return strings.Contains(rule, c.wide) })
+		if deny := slices.Index(rules, c.deny); wide < 0 || deny < wide {
+			t.Errorf("%s stands at %d, and %s at %d", c.wide, wide, c.deny, deny)
+		}
+	}
+}
+
 func TestMacOSReachesOnlyAProxyOfThisMachine(t *testing.T) {
 	for _, proxy := range []string{"10.0.0.1:80", "localhost:80", "127.0.0.1", "127.0.0.1:80\")) (allow default", "127.0.0.1:", ":80"} {
 		if argv, _, err := seatbelt(outsourced{argv: []string{"/x"}, temp: "/t", proxy: proxy}); err == nil {

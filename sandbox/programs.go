@@ -70,7 +70,7 @@ func programFolders(path, searched string, written []string) []string {
 		if isWithinAny(filepath.Join(realFolder(path), filepath.Base(path)), written) {
 			break
 		}
-		folders = append(folders, installation(path))
+		folders = append(folders, installation(path)...)
 		if target, err := os.Readlink(path); err == nil {
 			if !filepath.IsAbs(target) {
 				target = filepath.Join(realFolder(path), target)
@@ -140,14 +140,32 @@ func find(name, searched string) string {
 	return ""
 }
 
+// manyPrograms are what programs need of a folder into which many are installed. Its var and etc are data and settings of each of them, such as those of
+// a database that runs as this user.
+var manyPrograms = []string{"Cellar", "Frameworks", "bin", "etc/ca-certificates", "etc/openssl@3", "lib", "libexec", "opt", "share"}
+
 // installation is what must be read to run a program: all below the folder that has its bin, where that has
 // nothing else; or the program's own folder.
-func installation(path string) string {
+func installation(path string) []string {
 	dir := filepath.Dir(path)
+	prefix := filepath.Dir(dir)
+	if base := filepath.Base(dir); base == "bin" && (prefix == "/usr/local" || exists(filepath.Join(prefix, "Cellar"))) { // Homebrew's, or macOS's
+		var all []string
+		for _, name := range manyPrograms {
+			if part := filepath.Join(prefix, name); exists(part) {
+				all = append(all, part)
+			}
+		}
+		return all
+	}
+	return []string{ownFolder(path, dir, prefix)}
+}
+
+// ownFolder is installation, of a program that shares its folder with no others.
+func ownFolder(path, dir, prefix string) string {
 	if strings.HasPrefix(path, "/nix/store/") {
 		return "/nix/store"
 	}
-	prefix := filepath.Dir(dir)
 	switch base := filepath.Base(dir); {
 	case base == "shims" && !holdsPerson(prefix): // of pyenv, nodenv and others, which look for the program below
 		return prefix

@@ -49,11 +49,13 @@ func serveProxy(r reach) (*proxy, error) {
 			switch state {
 			case http.StateNew: // while Serve runs
 				p.running.Add(1)
-			case http.StateClosed: // of a tunnel it is the tunnel that says so
+			case http.StateHijacked, http.StateClosed: // a hijacked one ends with its handler
 				p.running.Done()
 			}
 		},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p.running.Add(1)
+			defer p.running.Done()
 			switch {
 			case r.Method == http.MethodConnect:
 				p.tunnel(w, r)
@@ -97,7 +99,6 @@ func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	defer p.running.Done()
 	defer inside.Close()
 	stop := context.AfterFunc(p.ctx, func() {
 		inside.Close()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 func TestAProxyReachesTheHostsOfTheProfileOnly(t *testing.T) {
@@ -128,5 +129,42 @@ func TestAProxyEndsItsTunnels(t *testing.T) {
 	p.close()
 	if _, err := io.Copy(io.Discard, conn); err != nil && !strings.Contains(err.Error(), "reset") {
 		t.Error(err)
+	}
+}
+
+func TestAProxyEndsConnectionsThatChangeTheirProtocol(t *testing.T) {
+	upgraded := make(chan struct{})
+	r := reach{allowed: parseHosts([]string{"10.0.0.5"}), refuse: func(Refusal) {}, dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go func() { // a WebSocket's server
+			http.ReadRequest(bufio.NewReader(theirs))
+			io.WriteString(theirs, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+			close(upgraded)
+		}()
+		return ours, nil
+	}}
+	p, err := serveProxy(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	io.WriteString(conn, "GET http://10.0.0.5/ HTTP/1.1\r\nHost: 10.0.0.5\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	<-upgraded
+	ended := make(chan struct{})
+	go func() {
+		p.close()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the proxy waits for a connection that nobody counts any more")
 	}
 }

@@ -58,13 +58,13 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 		return nil, err
 	}
 	failure := error(nil)
-	for _, a := range addresses {
+	for i, a := range addresses {
 		a = a.Unmap().WithZone("")
 		if !isPublic(a) && !r.allowed.allowsAddress(a, port) {
 			failure = r.refused(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
 			continue
 		}
-		conn, err := r.dial(ctx, "tcp", netip.AddrPortFrom(a, port).String())
+		conn, err := r.dialOneOf(ctx, len(addresses)-i, netip.AddrPortFrom(a, port))
 		if err == nil {
 			return conn, nil
 		}
@@ -74,6 +74,17 @@ func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Con
 		failure = fmt.Errorf("%s has no address", name)
 	}
 	return nil, failure
+}
+
+// dialOneOf connects to the first of so many addresses, and leaves time for the others: one may be of a network that says nothing.
+func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net.Conn, error) {
+	const least = 2 * time.Second
+	if until, has := ctx.Deadline(); has && left > 1 {
+		share, cancel := context.WithTimeout(ctx, max(least, time.Until(until)/time.Duration(left)))
+		defer cancel()
+		ctx = share
+	}
+	return r.dial(ctx, "tcp", at.String())
 }
 
 func (r *reach) refused(host string, port uint16, reason string) error {

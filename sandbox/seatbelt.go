@@ -13,6 +13,7 @@ type outsourced struct {
 	argv      []string // the program is absolute but in a container
 	dir       string   // working folder
 	pkg       string   // the folder it was installed into; empty for a program of the system
+	links     []string // that lead to what it reads and writes
 	temp      string   // a folder of its own, which exists
 	proxy     string   // 127.0.0.1:PORT, through which hosts are reached; empty where none may be
 	variables string   // the file with those of a container; empty where it has none
@@ -20,13 +21,15 @@ type outsourced struct {
 }
 
 // seatbeltSystem is what every program on macOS needs: the system's files, and what libraries ask about the machine. What is
-// not named is refused: Mach services but three, the keychain, the clipboard, other programs, DNS.
+// not named is refused: Mach services but three, the keychain, the clipboard, other programs, DNS. By kern.procargs each program of the person shows
+// its arguments and its environment, and in /System/Volumes/Data is all that is theirs once more.
 const seatbeltSystem = `(version 1)
 (deny default)
 (allow process-exec process-fork)
 (allow signal (target same-sandbox))
 (allow process-info* (target same-sandbox))
 (allow sysctl-read)
+(deny sysctl-read (sysctl-name-prefix "kern.procargs"))
 (allow mach-lookup
   (global-name "com.apple.system.opendirectoryd.libinfo")
   (global-name "com.apple.system.notification_center")
@@ -38,11 +41,13 @@ const seatbeltSystem = `(version 1)
   (subpath "/bin") (subpath "/sbin") (subpath "/usr/bin") (subpath "/usr/sbin") (subpath "/usr/lib") (subpath "/usr/libexec") (subpath "/usr/share")
   (subpath "/usr/local/bin") (subpath "/usr/local/lib") (subpath "/usr/local/opt") (subpath "/usr/local/share") (subpath "/usr/local/Cellar")
   (subpath "/opt/homebrew/bin") (subpath "/opt/homebrew/lib") (subpath "/opt/homebrew/opt") (subpath "/opt/homebrew/share") (subpath "/opt/homebrew/Cellar")
+  (subpath "/usr/local/etc/openssl@3") (subpath "/usr/local/etc/ca-certificates") (subpath "/opt/homebrew/etc/openssl@3") (subpath "/opt/homebrew/etc/ca-certificates")
   (subpath "/nix/store")
   (subpath "/System") (subpath "/Library/Frameworks") (subpath "/Library/Apple") (subpath "/Library/Developer/CommandLineTools")
   (subpath "/private/etc/ssl") (literal "/private/etc/hosts") (literal "/private/etc/localtime") (literal "/private/etc/passwd")
   (literal "/private/etc/protocols") (literal "/private/etc/services") (subpath "/private/var/db/timezone") (subpath "/private/var/db/dyld")
   (literal "/dev/null") (literal "/dev/zero") (literal "/dev/random") (literal "/dev/urandom") (literal "/dev/autofs_nowait"))
+(deny file-read* (subpath "/System/Volumes/Data"))
 (allow file-write-data (require-all (path "/dev/null") (vnode-type CHARACTER-DEVICE)))
 `
 
@@ -65,8 +70,10 @@ func seatbelt(l outsourced) (argv []string, env []string, err error) {
 		read = append(read, l.pkg)
 	}
 	write := append([]string{l.temp}, l.profile.Write...)
-	for _, path := range ancestors(slices.Concat(read, write)) {
-		// A program that finds the real path of its files asks what each folder above is, and may read none of them.
+	seen := slices.Concat(l.links, ancestors(slices.Concat(read, write, l.links)))
+	slices.Sort(seen)
+	for _, path := range slices.Compact(seen) {
+		// A program that finds the real path of its files asks what each folder above and each link is, and may read none of them.
 		fmt.Fprintf(&text, "(allow file-read-metadata (literal %s))\n", parameter(path))
 	}
 	for _, path := range read {

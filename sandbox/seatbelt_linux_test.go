@@ -58,12 +58,12 @@ func TestMacOSStartsAProgramBySandboxExec(t *testing.T) {
 	}
 	t.Setenv("HOME", filepath.Join(root, "home"))
 	t.Setenv("TMPDIR", filepath.Join(root, "tmp"))
-	for _, dir := range []string{"home/notes", "home/out", "home/.ssh", "tmp", "work"} {
+	for _, dir := range []string{"home/notes", "home/out", "home/.ssh", "home/hidden", "tmp", "work"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, target := range map[string]string{"home/link": "notes", "home/out/planted": "../.ssh"} {
+	for link, target := range map[string]string{"home/link": "notes", "home/chain": "middle/second", "home/middle": "hidden", "home/hidden/second": "../notes", "home/out/planted": "../.ssh"} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestMacOSStartsAProgramBySandboxExec(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syscall.Close(leaked)
-	s, err := New(Profile{Read: []string{"~/link", "~/out/planted"}, Write: []string{"~/out", "~/new"}, Hosts: []string{"api.example.com"}, Files: 100}, Options{Folder: true})
+	s, err := New(Profile{Read: []string{"~/link", "~/chain", "~/out/planted"}, Write: []string{"~/out", "~/new"}, Hosts: []string{"api.example.com"}, Files: 100}, Options{Folder: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,6 +105,8 @@ func TestMacOSStartsAProgramBySandboxExec(t *testing.T) {
 	}
 	for _, want := range []string{
 		"(allow file-read* (subpath " + root + "/home/notes))", "(allow file-read* (subpath " + root + "/home/link))", "(allow file-read* (subpath " + root + "/work))",
+		// Links on the way are read by whoever follows them, and what stands around them is not.
+		"(allow file-read* (subpath " + root + "/home/chain))", "(allow file-read-metadata (literal " + root + "/home/middle))", "(allow file-read-metadata (literal " + root + "/home/hidden/second))",
 		"(allow file-read* file-write* (subpath " + root + "/home/out))", "(allow file-read* file-write* (subpath " + root + "/home/new))", "(allow file-read* file-write* (subpath " + words[1] + "))",
 		`(allow network-outbound (remote tcp "localhost:` + words[2][len("http://127.0.0.1:"):] + `"))`,
 	} {

@@ -57,7 +57,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 	if l.temp, err = filepath.EvalSymlinks(temporary); err != nil { // rules are about real paths
 		return nil, err
 	}
-	if l.profile.Read, l.profile.Write, err = s.seatbeltPaths(folders); err != nil {
+	if l.profile.Read, l.profile.Write, l.links, err = s.seatbeltPaths(folders); err != nil {
 		return nil, err
 	}
 	if len(s.profile.Hosts) > 0 {
@@ -110,34 +110,34 @@ func (s *Sandbox) checkSeatbelt(tool string) error {
 	return nil
 }
 
-// seatbeltPaths are what the program reads and writes, each as it is called and where it really is. A link that the program could have
-// made leads nowhere.
-func (s *Sandbox) seatbeltPaths(folders []string) (read, write []string, err error) {
+// seatbeltPaths are what the program reads and writes, each as it is called and where it really is, and the links between the two. A link that the
+// program could have made leads nowhere.
+func (s *Sandbox) seatbeltPaths(folders []string) (read, write, links []string, err error) {
 	paths, written := s.written()
 	for _, path := range paths {
 		if !exists(path) {
 			if err := os.MkdirAll(path, 0o700); err != nil {
-				return nil, nil, fmt.Errorf("write: %w", err)
+				return nil, nil, nil, fmt.Errorf("write: %w", err)
 			}
 		}
-		_, real := follow(path)
-		write = append(write, path, real)
+		on, real := follow(path)
+		write, links = append(write, path, real), append(links, on...)
 	}
 	read = slices.Clone(folders)
 	for _, path := range s.profile.Read {
 		read = append(read, s.absolute(path))
 	}
 	for _, path := range slices.Clone(read) {
-		links, real := follow(path)
-		if slices.ContainsFunc(links, func(hop string) bool { return isWithinAny(hop, written) }) {
+		on, real := follow(path)
+		if slices.ContainsFunc(on, func(hop string) bool { return isWithinAny(hop, written) }) {
 			read = slices.DeleteFunc(read, func(p string) bool { return p == path })
 			continue
 		}
-		read = append(read, real)
+		read, links = append(read, real), append(links, on...)
 	}
 	slices.Sort(read)
 	slices.Sort(write)
-	return slices.Compact(read), slices.Compact(write), nil
+	return slices.Compact(read), slices.Compact(write), links, nil
 }
 
 // replaced is an environment with some variables in place of what it had by these names.

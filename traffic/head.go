@@ -1,6 +1,10 @@
 package traffic
 
-import "github.com/junction-mcp/junction/internal/jsonrpc"
+import (
+	"bytes"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
 
 // A head is what a message says of itself, in parts of it.
 type head struct {
@@ -16,7 +20,7 @@ type head struct {
 // headOf reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict.
 func headOf(message []byte) (h head) {
 	jsonrpc.EachMember(message, func(name, value []byte) bool {
-		switch string(name) {
+		switch string(plain(name)) {
 		case `"id"`:
 			h.id = value
 		case `"method"`:
@@ -40,9 +44,18 @@ func headOf(message []byte) (h head) {
 	return h
 }
 
+// plain is a name without its escapes, which hide from nobody else what a message is.
+func plain(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted
+	}
+	text, _ := jsonrpc.Unquote(quoted)
+	return jsonrpc.AppendString(nil, text)
+}
+
 // param reads a member of the params.
 func (h *head) param(name, value []byte) bool {
-	switch string(name) {
+	switch string(plain(name)) {
 	case `"name"`:
 		if text, is := jsonrpc.Unquote(value); is {
 			h.name = text
