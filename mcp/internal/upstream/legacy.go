@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 
@@ -37,7 +36,8 @@ type legacy struct {
 	subscriptions map[string]*subscription
 	renewal       *renewal
 	renewing      *session              // that is being replaced until it works, also while nobody asks
-	waiting       []*serverRequest      // that wait for a call
+	waiting       []*serverRequest      // that wait for a call, see postpone
+	rootsRefused  bool                  // the server was refused the roots as no call came, and has not learned since that it can have them
 	watched       map[string]*taskWatch // by the task's id
 }
 
@@ -225,12 +225,6 @@ func (e *legacy) dropTurn(r *serverRequest) {
 	}
 }
 
-// Limits of the requests of the server that wait for a call of the one client.
-const (
-	maxWaiting      = 16
-	maxWaitingBytes = 2 << 20 // of their parameters: a call can take them all over
-)
-
 // handleOutside answers a request of the server that belongs to no call: the
 // connection's own Peer does, or, where all requests come from one client, that
 // client: on the stream that it listens on, or else in its next call.
@@ -281,49 +275,6 @@ func (e *legacy) listening() mcp.Peer {
 		}
 	}
 	return nil
-}
-
-// postpone lets a request of the server wait for the next call of the one client, or gives
-// it to one that runs.
-func (e *legacy) postpone(r *serverRequest) {
-	e.mu.Lock()
-	size := len(r.message.Params)
-	for _, other := range e.waiting {
-		size += len(other.message.Params)
-	}
-	full := len(e.waiting) >= maxWaiting || size > maxWaitingBytes
-	if !full && e.asked[r.key()] == r {
-		e.waiting = append(e.waiting, r)
-		r.waited, r.inCall, r.onWithdrawn = true, false, func() { e.stopWaiting(r) }
-	}
-	e.mu.Unlock()
-	if full {
-		e.reject(r, jsonrpc.Errorf(jsonrpc.InternalError, "requests wait for the client already: at most %d, of %d MiB", maxWaiting, maxWaitingBytes>>20))
-		return
-	}
-	// A call that began before the request waited has not taken it over.
-	if k, _ := e.unnamed(); k != nil && mayAsk(k.method) {
-		e.takeWaiting(k)
-	}
-}
-
-func (e *legacy) stopWaiting(r *serverRequest) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.waiting = slices.DeleteFunc(e.waiting, func(other *serverRequest) bool { return other == r })
-}
-
-// takeWaiting gives the requests of the server that waited for a call to one, and
-// reports whether there were any.
-func (e *legacy) takeWaiting(k *call) bool {
-	e.mu.Lock()
-	waiting := e.waiting
-	e.waiting = nil
-	e.mu.Unlock()
-	for _, r := range waiting {
-		e.deliver(k, r)
-	}
-	return len(waiting) > 0
 }
 
 // asksOutside reports whether a request of the server is open that no call has.
