@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -27,6 +28,9 @@ type legacy struct {
 	callTurn     *callerTurn   // held by calls that may ask, of a server that names no call
 	outsideSlots chan struct{} // holds a token for each request outside of calls that is being answered
 
+	asksFirst    atomic.Bool // the server did not answer a list before what it asked was refused
+	rootsRefused atomic.Bool // that were the roots, and it has not learned since that it can have them
+
 	mu            sync.Mutex
 	parked        map[string]*call            // by ticket
 	parkedBytes   int                         // that they hold
@@ -37,7 +41,6 @@ type legacy struct {
 	renewal       *renewal
 	renewing      *session              // that is being replaced until it works, also while nobody asks
 	waiting       []*serverRequest      // that wait for a call, see postpone
-	rootsRefused  bool                  // the server was refused the roots as no call came, and has not learned since that it can have them
 	watched       map[string]*taskWatch // by the task's id
 }
 

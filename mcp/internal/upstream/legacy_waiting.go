@@ -14,12 +14,16 @@ const (
 
 	heldTime     = 100 * time.Millisecond // how long a call is held while the server uses responses to its earlier requests
 	maxHolds     = 20                     // how often it is held while the client is still being asked
-	listWaitTime = 3 * time.Second        // how long a list is waited for before what the server asked meanwhile is refused
+	listWaitTime = 2 * time.Second        // how long a list is waited for before what the server asked meanwhile is refused
 )
 
 // postpone lets a request of the server wait for the next call of the one client, or gives
-// it to one that runs.
+// it to one that runs. It is refused where that call does not come, see refuseWaiting.
 func (e *legacy) postpone(r *serverRequest) {
+	if list := e.openList(); list != "" && e.asksFirst.Load() {
+		e.refuseBefore(list, r)
+		return
+	}
 	e.mu.Lock()
 	size := len(r.message.Params)
 	for _, other := range e.waiting {
@@ -69,30 +73,47 @@ func isList(method string) bool {
 	return false
 }
 
+// openList is the method of a list that the server was asked for; "" if there is none.
+func (c *conn) openList() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.calls {
+		if isList(k.method) {
+			return k.method
+		}
+	}
+	return ""
+}
+
 // refuseWaiting refuses what waits for another call, while this list has no response: some servers want the roots first, and
-// without its list no client makes a call.
+// without its list no client makes a call. From then on that is done at once: some ask once more for each tool.
 func (p *legacyCall) refuseWaiting() {
 	e := p.era
 	p.unlisted = time.After(listWaitTime)
 	e.mu.Lock()
 	waiting := e.waiting
 	e.waiting = nil
-	e.rootsRefused = e.rootsRefused || slices.ContainsFunc(waiting, func(r *serverRequest) bool { return r.message.Method == methodRootsList })
 	e.mu.Unlock()
-	for _, r := range waiting {
-		e.log.Info("mcp: a request of the server is refused: the client can only be asked in a call, and the server does not answer before", "server", e.options.Name, "request", r.message.Method, "unanswered", p.method)
-		e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the client can only be asked in a call, and makes none before %s is answered; send the request again in a call", r.message.Method, p.method))
+	if len(waiting) == 0 {
+		return
 	}
+	e.asksFirst.Store(true)
+	e.log.Info("mcp: what the server asks is refused while it lists: the client can only be asked in a call", "server", e.options.Name, "request", waiting[0].message.Method, "list", p.method)
+	for _, r := range waiting {
+		e.refuseBefore(p.method, r)
+	}
+}
+
+func (e *legacy) refuseBefore(list string, r *serverRequest) {
+	if r.message.Method == methodRootsList {
+		e.rootsRefused.Store(true)
+	}
+	e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the client can only be asked in a call, and makes none before %s is answered; send the request again in a call", r.message.Method, list))
 }
 
 // offerRoots makes a server ask again that was refused the roots, as this call can ask for them.
 func (p *legacyCall) offerRoots() {
-	e := p.era
-	e.mu.Lock()
-	refused := e.rootsRefused
-	e.rootsRefused = false
-	e.mu.Unlock()
-	if refused && e.send(notificationRootsChanged, nil) {
+	if p.era.rootsRefused.Swap(false) && p.era.send(notificationRootsChanged, nil) {
 		p.held = time.After(heldTime)
 	}
 }
