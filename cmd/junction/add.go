@@ -159,18 +159,33 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	if err := w.fill(ctx); err != nil {
 		return err
 	}
+	undo, err := w.makeFolders(ctx)
+	added := false
+	if err == nil {
+		added, err = w.addFilled(ctx)
+	}
+	if !added {
+		undo()
+	}
+	return err
+}
+
+// addFilled adds a server whose entry is known; added is false where nothing was written.
+func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	if err := w.confine(); err != nil {
-		return err
+		return false, err
 	}
 	if err := w.rehearse(ctx); err != nil {
-		return err
+		return false, err
 	}
 	defer w.dry.close()
+	w.noteMissingFolders()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
-		return err
+		return false, err
 	}
-	return w.write(ctx)
+	err = w.write(ctx)
+	return err == nil, err
 }
 
 // addFile is the file that is written into.
