@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 	"github.com/spf13/cobra"
@@ -241,6 +242,8 @@ func (w *addition) find(ctx context.Context, word string) error {
 			kind = "mcpb"
 		}
 		w.ofPackage(kind, path)
+	case strings.Contains(word, ":"): // no name in a registry has one
+		return usagef("%s: %q is no kind of package that add knows: before a package stands npm:, pypi:, cargo:, nuget:, docker: or oci:, or mcpb:, before an address https://, and before a folder ./", plaintext.Line(word, 100), plaintext.Line(prefix, 100))
 	default:
 		return w.lookUp(ctx, word)
 	}

@@ -51,3 +51,23 @@ func TestAFolderThatAServerIsGivenAndIsNotThereIsMadeOrNamed(t *testing.T) {
 		})
 	}
 }
+
+// The table of docs/install.md, and the error for a kind that there is not, name each kind of packages.
+func TestEachKindOfPackagesIsNamedWhereOneIsChosen(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "### What can be added\n")
+	table, _, _ = strings.Cut(table, "\nWhatever")
+	alone(t)
+	got := runs(t, "", "add", "gem:server", "--yes")
+	for prefix := range packagePrefixes() {
+		if !strings.Contains(table, "`"+prefix+":") {
+			t.Errorf("docs/install.md does not say that add takes %s:", prefix)
+		}
+		if !strings.Contains(got.stderr, " "+prefix+":") {
+			t.Errorf("the error for gem: does not name %s: %s", prefix, got.stderr)
+		}
+	}
+}
