@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 	"github.com/spf13/cobra"
@@ -159,18 +160,33 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	if err := w.fill(ctx); err != nil {
 		return err
 	}
+	undo, err := w.makeFolders(ctx)
+	added := false
+	if err == nil {
+		added, err = w.addFilled(ctx)
+	}
+	if !added {
+		undo()
+	}
+	return err
+}
+
+// addFilled adds a server whose entry is known; added is false where nothing was written.
+func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	if err := w.confine(); err != nil {
-		return err
+		return false, err
 	}
 	if err := w.rehearse(ctx); err != nil {
-		return err
+		return false, err
 	}
 	defer w.dry.close()
+	w.noteMissingFolders()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
-		return err
+		return false, err
 	}
-	return w.write(ctx)
+	err = w.write(ctx)
+	return err == nil, err
 }
 
 // addFile is the file that is written into.
@@ -226,6 +242,8 @@ func (w *addition) find(ctx context.Context, word string) error {
 			kind = "mcpb"
 		}
 		w.ofPackage(kind, path)
+	case strings.Contains(word, ":"): // no name in a registry has one
+		return usagef("%s: %q is no kind of package that add knows: before a package stands npm:, pypi:, cargo:, nuget:, docker: or oci:, or mcpb:, before an address https://, and before a folder ./", plaintext.Line(word, 100), plaintext.Line(prefix, 100))
 	default:
 		return w.lookUp(ctx, word)
 	}

@@ -145,6 +145,9 @@ func (w *addition) startRemedy(err error) string {
 	if variable := wantedVariable(reason(err, w.name)); variable != "" {
 		return fmt.Sprintf("it wants the variable %[1]s: %[2]s --env %[1]s=…; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, words)
 	}
+	if missing := w.missingFolders(); len(missing) > 0 {
+		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), shellWord(missing[0]))
+	}
 	text := "where its author says that it needs arguments or variables: " + words + " --env NAME=VALUE -- ARGUMENT…"
 	if w.locked.Type == install.PyPI {
 		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"

@@ -173,6 +173,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", exitConnection, `there is a server "echo"`},
 		{"a value that nobody asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", exitUsage, "nothing is known that other needs"},
 		{"two files", "npm:@x/echo --config a --config b", exitUsage, "one file"},
+		{"a kind of packages that there is not", "gem:server --yes", exitUsage, "before a package stands npm:"},
 		{"no package", "npm:", exitUsage, "the name of the package is missing"},
 		{"a folder that is not there", "./nosuch", exitConnection, "nosuch"},
 	} {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -73,6 +74,7 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 		o.Input = nil
 	}
 	set, err := config.LoadAll(a.files(o), o)
+	err = withImport(err)
 	var entries []entry
 	confined := sync.OnceValues(func() (*settings.Settings, error) { return heldSettings(set, len(a.flags.config) > 0) })
 	for _, d := range set.Servers {
@@ -93,6 +95,19 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 		}
 	}
 	return set, entries, err
+}
+
+// withImport adds to the error of a file in the form of a host that only imports read how it is imported.
+func withImport(err error) error {
+	var p *config.Problem
+	if !errors.As(err, &p) {
+		return err
+	}
+	host := map[string]string{".toml": "codex", ".yaml": "goose", ".yml": "goose"}[strings.ToLower(filepath.Ext(p.Source))]
+	if host == "" {
+		return err
+	}
+	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction import takes into junction's own, such as: junction import %s --file %s", err, host, shellWord(p.Source))
 }
 
 // configured is the server of that name.

@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -28,6 +28,9 @@ type legacy struct {
 	callTurn     *callerTurn   // held by calls that may ask, of a server that names no call
 	outsideSlots chan struct{} // holds a token for each request outside of calls that is being answered
 
+	asksFirst    atomic.Bool // the server did not answer a list before what it asked was refused
+	rootsRefused atomic.Bool // that were the roots, and it has not learned since that it can have them
+
 	mu            sync.Mutex
 	parked        map[string]*call            // by ticket
 	parkedBytes   int                         // that they hold
@@ -37,7 +40,7 @@ type legacy struct {
 	subscriptions map[string]*subscription
 	renewal       *renewal
 	renewing      *session              // that is being replaced until it works, also while nobody asks
-	waiting       []*serverRequest      // that wait for a call
+	waiting       []*serverRequest      // that wait for a call, see postpone
 	watched       map[string]*taskWatch // by the task's id
 }
 
@@ -225,12 +228,6 @@ func (e *legacy) dropTurn(r *serverRequest) {
 	}
 }
 
-// Limits of the requests of the server that wait for a call of the one client.
-const (
-	maxWaiting      = 16
-	maxWaitingBytes = 2 << 20 // of their parameters: a call can take them all over
-)
-
 // handleOutside answers a request of the server that belongs to no call: the
 // connection's own Peer does, or, where all requests come from one client, that
 // client: on the stream that it listens on, or else in its next call.
@@ -281,49 +278,6 @@ func (e *legacy) listening() mcp.Peer {
 		}
 	}
 	return nil
-}
-
-// postpone lets a request of the server wait for the next call of the one client, or gives
-// it to one that runs.
-func (e *legacy) postpone(r *serverRequest) {
-	e.mu.Lock()
-	size := len(r.message.Params)
-	for _, other := range e.waiting {
-		size += len(other.message.Params)
-	}
-	full := len(e.waiting) >= maxWaiting || size > maxWaitingBytes
-	if !full && e.asked[r.key()] == r {
-		e.waiting = append(e.waiting, r)
-		r.waited, r.inCall, r.onWithdrawn = true, false, func() { e.stopWaiting(r) }
-	}
-	e.mu.Unlock()
-	if full {
-		e.reject(r, jsonrpc.Errorf(jsonrpc.InternalError, "requests wait for the client already: at most %d, of %d MiB", maxWaiting, maxWaitingBytes>>20))
-		return
-	}
-	// A call that began before the request waited has not taken it over.
-	if k, _ := e.unnamed(); k != nil && mayAsk(k.method) {
-		e.takeWaiting(k)
-	}
-}
-
-func (e *legacy) stopWaiting(r *serverRequest) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.waiting = slices.DeleteFunc(e.waiting, func(other *serverRequest) bool { return other == r })
-}
-
-// takeWaiting gives the requests of the server that waited for a call to one, and
-// reports whether there were any.
-func (e *legacy) takeWaiting(k *call) bool {
-	e.mu.Lock()
-	waiting := e.waiting
-	e.waiting = nil
-	e.mu.Unlock()
-	for _, r := range waiting {
-		e.deliver(k, r)
-	}
-	return len(waiting) > 0
 }
 
 // asksOutside reports whether a request of the server is open that no call has.

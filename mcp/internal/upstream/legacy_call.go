@@ -21,12 +21,10 @@ const (
 
 	maxParkedBytes = 32 << 20 // of their parameters, and of the responses that wait for their clients
 
-	heldTime    = 100 * time.Millisecond // how long a call is held while the server uses responses to its earlier requests
-	maxHolds    = 20                     // how often it is held while the client is still being asked
-	parkTime    = 10 * time.Minute       // how long a call is parked
-	turnTime    = 20 * time.Second       // the same while calls of others wait for its turn
-	maxRenewals = 3                      // sessions that one call begins, where servers lose them
-	settleTime  = 20 * time.Millisecond  // how long to wait for another request before a call is parked
+	parkTime    = 10 * time.Minute      // how long a call is parked
+	turnTime    = 20 * time.Second      // the same while calls of others wait for its turn
+	maxRenewals = 3                     // sessions that one call begins, where servers lose them
+	settleTime  = 20 * time.Millisecond // how long to wait for another request before a call is parked
 )
 
 var (
@@ -82,6 +80,7 @@ type legacyCall struct {
 	expiry   <-chan time.Time // a parked call is given up then
 	yield    <-chan time.Time // and then, where others wait for its turn
 	held     <-chan time.Time // the request is sent then
+	unlisted <-chan time.Time // of a list: what waits for another call is refused then
 }
 
 // begin makes a call and waits until its first round is over.
@@ -108,6 +107,7 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 	p := &legacyCall{call: k, era: e, session: s, req: req, holdsTurn: inTurn, round: first}
 	if e.options.OneClient && mayAsk(p.method) {
 		p.hold()
+		p.offerRoots()
 	}
 	p.run()
 	o := <-first.outcome
@@ -177,6 +177,8 @@ func (p *legacyCall) serve() bool {
 			return true
 		case <-p.held:
 			p.hold()
+		case <-p.unlisted:
+			p.refuseWaiting()
 		case <-p.yield:
 			if p.era.callTurn.wanted() {
 				p.fail(errGivenUp)
@@ -195,18 +197,6 @@ func (p *legacyCall) serve() bool {
 		p.reply(outcome{err: p.era.failed(p.session, p.req, mcp.ErrClosed)})
 	}
 	return true
-}
-
-// hold takes over what the server asked outside of calls, and gives it a moment to
-// use the responses before it gets the call: without roots, for one, it would
-// answer as if there were none. What was being asked on the client's stream comes
-// to wait for a call where that client cannot be asked there.
-func (p *legacyCall) hold() {
-	p.held = nil
-	if p.holds < maxHolds && (p.era.takeWaiting(p.call) || p.era.asksOutside()) {
-		p.holds++
-		p.held = time.After(heldTime)
-	}
 }
 
 // closed ends the call with the connection: with its response, if that has come.
@@ -240,6 +230,9 @@ func (p *legacyCall) send() {
 	p.sent = true
 	p.session = p.era.session.Load()
 	p.call.session = p.session
+	if p.era.options.OneClient && isList(p.method) {
+		p.unlisted = time.After(listWaitTime)
+	}
 	if p.cancel != nil { // of the exchange before
 		p.cancel(nil)
 	}
