@@ -20,7 +20,7 @@ import (
 
 const (
 	maxFitting   = 1000 // profiles that are remembered
-	maxFailTexts = 64   // texts of one failed request that are searched for paths
+	maxFailTexts = 256  // texts of one failed request that are searched for paths
 )
 
 // A fitting profile is one in which a program did something and was refused nothing.
