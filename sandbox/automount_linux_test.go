@@ -25,7 +25,7 @@ func TestFoldersThatMountWhatIsLookedUpAreNotLookedInto(t *testing.T) {
 		if a := (watch.Access{Kind: watch.Read, Path: path}); !r.skip(a) {
 			r.see(a)
 		}
-		r.mentioned(path)
+		r.mentioned(path, true)
 	}
 	if want := []string{"read " + root + "/data/two/x", "read " + root + "/project/a.go"}; !slices.Equal(refused, want) {
 		t.Errorf("refused are %q, want %q", refused, want)

@@ -17,6 +17,7 @@ func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
 		want         []string // $ is the root
 	}{
 		{"what it reads and runs", `cat $/data/two/x; $/data/two/x; exec 3<$/data/two`, nil},
+		{"what it changes and removes", `rm ~/todo.txt; chmod 0 ~/todo.txt; python3 -c 'open("$/home/todo.txt", "r+")'`, nil},
 		{"a file that may only be read", `echo >>~/todo.txt`, []string{"write $/home/todo.txt; --write $/home/todo.txt"}},
 		{"what is lost when it ends", `mkdir -p ~/.config/app`, []string{"keep what it writes to $/home/.config/app; --write $/home/.config/app"}},
 		{"a file that is made", `echo >$/data/one/new`, []string{"write $/data/one/new; --write $/data/one"}},
@@ -57,12 +58,15 @@ func TestWhatAFailedRequestNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 	s.Failed(root+"/data/one/x", "ENOENT: no such file or directory, stat '"+root+"/data/two/x'")
 	s.Failed(root+"/data/one/x", "~/notes/a.md", "~/notes/nothing", root+"/nothing/at/all", "/etc/hosts", "/usr/bin/env", "todo.txt")
 	s.Failed("/usr", "~/new.txt", root+"/data/one/new")
+	s.Failed("~/notes/b.md", "EACCES: permission denied") // whatever that was
+	s.Failed("~/notes/a.md", "EROFS: read-only file system, open '"+root+"/home/notes/a.md'")
 	out.Close()
 	cmd.Wait()
 	ended()
 	s.Failed(root + "/home/todo.txt") // it has ended
 	want := []string{"see " + root + "/data/one/x; --read " + root + "/data/one/x", "see " + root + "/data/two/x; --read " + root + "/data/two/x",
-		"see " + root + "/data/one/new; --write " + root + "/data/one"}
+		"see " + root + "/data/one/new; --write " + root + "/data/one",
+		"write " + root + "/home/notes/a.md; --write " + root + "/home/notes/a.md"}
 	if !reflect.DeepEqual(refused, want) {
 		t.Errorf("refused are\n%q\nwant\n%q", refused, want)
 	}

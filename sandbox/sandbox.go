@@ -52,9 +52,9 @@ type Options struct {
 	// Refused, if set, is called with each thing that the program was refused, as far as that is known, and once for each
 	// thing. It must return.
 	Refused func(Refusal)
-	// Unwatched has a Linux kernel not ask, where the program opens a file to read or starts a program, which makes each of these some 20 µs slower:
-	// what it is refused of them is not passed to Refused then, but for what [Sandbox.Failed] finds. It is for a program that was started
-	// in its profile before, and was refused nothing.
+	// Unwatched has a Linux kernel not ask, where the program opens, changes or runs a file, which makes each of these some 20 µs slower, but where it
+	// makes one: what it is refused else is not passed to Refused then, but for what [Sandbox.Failed] finds. It is for a program that was
+	// started in its profile before, and was refused nothing.
 	Unwatched bool
 	// Weaker allows a start with less than the profile asks for, where the system cannot do it. Unconfined, if set, is
 	// then called with what is missing.
@@ -91,7 +91,7 @@ func New(p Profile, o Options) (*Sandbox, error) {
 	return &Sandbox{profile: p, o: o}, nil
 }
 
-// Failed passes to Refused the files that texts name and that a running program of the Sandbox does not see: the arguments of a request that
+// Failed passes to Refused the files that texts name and that a running program of the Sandbox does not see, or may not write: the arguments of a request that
 // failed, and what is said of it. A program that only looks whether a file is there is refused nothing, and just sees that it is not. It does
 // nothing on systems other than Linux.
 func (s *Sandbox) Failed(texts ...string) {
@@ -101,15 +101,20 @@ func (s *Sandbox) Failed(texts ...string) {
 	if len(running) == 0 {
 		return
 	}
+	isReadOnly := slices.ContainsFunc(texts, func(text string) bool {
+		return strings.Contains(text, "EROFS") || strings.Contains(text, "ead-only file system")
+	})
 	for _, path := range pathsIn(texts) {
 		for _, m := range running {
-			m.name(path)
+			m.name(path, isReadOnly)
 		}
 	}
 }
 
-// mentions names a path to a program's person if the program does not see it.
-type mentions struct{ name func(path string) }
+// mentions names a path to a program's person if the program does not see it, or may not write it and that is why a request failed.
+type mentions struct {
+	name func(path string, isReadOnly bool)
+}
 
 // Start starts cmd confined, in place of its own Start. Its program, arguments, environment, folder, pipes and
 // process group are as cmd says; cmd.Process is the launcher's, with which all that the program started ends. The

@@ -31,7 +31,7 @@ func (s *Sandbox) scope() watch.Scope {
 	case s.o.Record != nil:
 		return watch.Looks
 	case s.o.Unwatched:
-		return watch.Changes
+		return watch.Creations
 	}
 	return watch.Opens
 }
@@ -192,24 +192,24 @@ func (r *refusing) see(a watch.Access) {
 	}
 }
 
-// mentioned names a path that a failed request was about, if the program does not see it.
-func (r *refusing) mentioned(path string) {
+// mentioned names a path that a failed request was about, if the program does not see it, or tried to write it in vain.
+func (r *refusing) mentioned(path string, isReadOnly bool) {
 	if isGivenAnyway(path) || r.isRemote(path) {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	writes := false
+	there := path
 	if dir := filepath.Dir(path); !exists(path) && dir != "/" { // it was to be made
-		if !r.isHidden(dir) {
-			return
-		}
-		writes = true
-	} else if !r.isHidden(path) {
-		return
+		there = dir
 	}
-	if !r.isNamed("read", path) && !r.isNamed("write", path) {
-		r.say(writes, "see", path, "a request that failed names it")
+	p := r.place(there)
+	switch {
+	case r.isNamed("read", path) || r.isNamed("write", path):
+	case r.isHidden(there):
+		r.say(there != path, "see", path, "a request that failed names it")
+	case isReadOnly && p != nil && p.Kind == shown:
+		r.say(true, "write", path, "it is not in its profile")
 	}
 }
 

@@ -17,9 +17,6 @@ const (
 	dataArgs   = 16
 )
 
-// changing are the flags with which an open is one to write.
-const changing = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
-
 // asks reports whether the listener is asked about a call, and in which argument the flags are by which it is left out; 0: in none. Of an
 // open_how it cannot see the flags.
 func (s Scope) asks(c call) (asks bool, flags int) {
@@ -31,7 +28,7 @@ func (s Scope) asks(c call) (asks bool, flags int) {
 		return false, 0
 	case s == Opens:
 		return true, 0
-	case kind == Run:
+	case kind == Run || kind == Write || c.removes:
 		return false, 0
 	case c.open == inSecond:
 		return true, 1
@@ -75,7 +72,7 @@ func filter(scope Scope) ([]bpf.RawInstruction, error) {
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: 2})
 		if isOpen {
 			f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(flags), Size: 4})
-			f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: changing, SkipTrue: ask(), SkipFalse: allow()})
+			f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT, SkipTrue: ask(), SkipFalse: allow()})
 			continue
 		}
 		// With AT_EMPTY_PATH the call asks about an open file, as fstat does, and often.
