@@ -57,8 +57,8 @@ then on exactly that is started, without a package manager and without a network
 It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
-package, writes into the folders that you name as its arguments, and reaches the hosts of --host.
-junction sandbox allow NAME gives it more later.
+package, reads the files and writes into the folders that you name as its arguments, and reaches
+the hosts of --host. junction sandbox allow NAME gives it more later.
 
 Exit codes:
   0    it was added, or the answer was no

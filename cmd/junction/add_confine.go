@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,9 +33,7 @@ func (w *addition) confine() error {
 			(*list)[i] = profilePath(path)
 		}
 	}
-	for _, folder := range w.folders() {
-		p.Write = append(p.Write, profilePath(folder))
-	}
+	allowNamed(&p, w.typedArgs())
 	if err := p.Check(); err != nil {
 		return usagef("what the program may do: %w", err)
 	}
@@ -42,18 +41,44 @@ func (w *addition) confine() error {
 	return nil
 }
 
-// folders are those that arguments of the server name which the person typed: what its author fixed lets it write nowhere.
-func (w *addition) folders() (all []string) {
-	return foldersIn(slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) }))
+// typedArgs are the arguments of the server that the person typed: what its author fixed allows it nothing.
+func (w *addition) typedArgs() []string {
+	return slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) })
 }
 
-func foldersIn(args []string) (all []string) {
+// allowNamed lets a program write into the folders that arguments name, and read the files.
+func allowNamed(p *sandbox.Profile, args []string) {
+	var files []string
 	for _, arg := range args {
-		if info, err := os.Stat(arg); err == nil && info.IsDir() {
-			all = append(all, absolute(arg))
+		switch info, err := os.Stat(arg); {
+		case err != nil:
+		case info.IsDir():
+			p.Write = append(p.Write, profilePath(absolute(arg)))
+		case info.Mode().IsRegular():
+			files = append(files, profilePath(absolute(arg)))
 		}
 	}
-	return all
+	for _, file := range files {
+		if !covers(p.Write, file) && !covers(p.Read, file) {
+			p.Read = append(p.Read, file)
+		}
+	}
+}
+
+// withTargets are paths of a profile, each with where it leads by links: that is what is allowed.
+func withTargets(paths []string) (shown []string) {
+	home, _ := os.UserHomeDir()
+	for _, path := range paths {
+		named := path
+		if rest, found := strings.CutPrefix(path, "~"); found {
+			named = filepath.Join(home, rest)
+		}
+		if real, err := filepath.EvalSymlinks(named); err == nil && real != filepath.Clean(named) {
+			path += " (which is " + profilePath(real) + ")"
+		}
+		shown = append(shown, path)
+	}
+	return shown
 }
 
 // keepConfined chooses what the program of an entry may do that is about to be locked: what the lock says of that server, although a hand may
@@ -79,9 +104,7 @@ func (w *addition) keepConfined(e entry, before *install.LockedServer, words int
 	}
 	w.sandbox = &sandbox.Profile{}
 	all := e.definition.Words()
-	for _, folder := range foldersIn(all[min(words, len(all)):]) {
-		w.sandbox.Write = append(w.sandbox.Write, profilePath(folder))
-	}
+	allowNamed(w.sandbox, all[min(words, len(all)):])
 	return nil
 }
 
@@ -124,7 +147,7 @@ func (w *addition) confinement() string {
 		values []string
 	}{{"read", p.Read}, {"write", p.Write}} {
 		if len(list.values) > 0 {
-			words = append(words, list.what+" "+strings.Join(list.values, ", "))
+			words = append(words, list.what+" "+strings.Join(withTargets(list.values), ", "))
 		}
 	}
 	if len(p.Env) > 0 {

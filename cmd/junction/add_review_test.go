@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // reviewed is what show writes of a dry run.
@@ -73,22 +76,61 @@ func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
 func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
 	alone(t)
 	theirs, mine, asked := t.TempDir(), t.TempDir(), t.TempDir()
+	may := func(w *addition) (p sandbox.Profile) {
+		allowNamed(&p, w.typedArgs())
+		return p
+	}
+	file := filepath.Join(t.TempDir(), "theirs.db")
+	write(t, map[string]string{file: ""})
 	input := func(in registry.Input) registry.Argument {
 		return registry.Argument{Type: "positional", ValueHint: "dir", Input: in}
 	}
 	w, err := filled(t, &registry.Server{Packages: []registry.Package{{PackageArguments: []registry.Argument{
 		input(registry.Input{Value: theirs}),
+		input(registry.Input{Value: file}),
 		input(registry.Input{IsRequired: true, Default: theirs + string(filepath.Separator)}),
 		{Type: "named", Name: "--root", Input: registry.Input{IsRequired: true, Format: "filepath"}},
 	}}}}, "root="+asked)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := w.folders(); !slices.Equal(got, []string{asked}) || !slices.Contains(w.written.Args, theirs) {
-		t.Errorf("writable are %q of %q", got, w.written.Args)
+	if got := may(w); !reflect.DeepEqual(got, sandbox.Profile{Write: []string{asked}}) || !slices.Contains(w.written.Args, theirs) || !slices.Contains(w.written.Args, file) {
+		t.Errorf("it may %+v of %q", got, w.written.Args)
 	}
 	w = &addition{app: w.app, name: "tracker", server: w.server, pkg: &registry.Package{}, more: []string{mine}, locked: &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}}}
-	if err := w.fill(t.Context()); err != nil || !slices.Equal(w.folders(), []string{mine}) {
-		t.Errorf("behind --: %v, writable are %q", err, w.folders())
+	if err := w.fill(t.Context()); err != nil || !reflect.DeepEqual(may(w), sandbox.Profile{Write: []string{mine}}) {
+		t.Errorf("behind --: %v, it may %+v", err, may(w))
+	}
+}
+
+func TestAFileThatThePersonTypedIsRead(t *testing.T) {
+	alone(t)
+	home, _ := os.Getwd()
+	elsewhere := t.TempDir()
+	write(t, map[string]string{"data/mine.db": "1", "words": "2", filepath.Join(elsewhere, "real.db"): "3"})
+	if err := os.Symlink(filepath.Join(elsewhere, "real.db"), "link.db"); err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct {
+		flags sandbox.Profile
+		args  string
+		want  string
+	}{
+		{sandbox.Profile{}, home + "/data/mine.db words --nothing", "read ~/data/mine.db, ~/words; "},
+		{sandbox.Profile{}, "./link.db", "read ~/link.db (which is " + elsewhere + "/real.db); "},
+		{sandbox.Profile{Write: []string{"data/mine.db"}}, "data/mine.db", "write ~/data/mine.db; "},
+		{sandbox.Profile{Read: []string{"data"}}, "data/mine.db", "read ~/data; "},
+		{sandbox.Profile{}, "data/mine.db data", "write ~/data; "},
+		{sandbox.Profile{}, "nothing.db", ""},
+	} {
+		w, err := filled(t, &registry.Server{Packages: []registry.Package{{}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.dry, w.flags.allowed, w.typed = &dryRun{}, c.flags, strings.Fields(c.args)
+		w.written.Args = slices.Concat(w.written.Args, w.typed)
+		if err := w.confine(); err != nil || w.confinement() != "read the system and its own package; "+c.want+"reach no host" {
+			t.Errorf("%s: %v, it may %s, want %s", c.args, err, w.confinement(), c.want)
+		}
 	}
 }

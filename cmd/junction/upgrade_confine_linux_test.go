@@ -36,6 +36,20 @@ func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
 	}
 }
 
+func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.versions["@x/api@1.0.0"] = self(t, "serve", "openapi", "--from")
+	file := filepath.Join(t.TempDir(), "api.json")
+	write(t, map[string]string{file: `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://example.com"}], "paths": {"/pets": {"get": {"operationId": "listPets", "responses": {}}}}}`})
+	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, exitOK, "read the system and its own package; read "+file+"; reach no host", "")
+	s.runs(t, "", "tools", "api").expect(t, exitOK, "listPets", "")
+	s.runs(t, "", "sandbox", "show", "api").expect(t, exitOK, "  read   "+file+"\n", "")
+	write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"api": {"command": "npx", "args": ["-y", "@x/api@1.0.0", ` + quoteJSON(file) + `]}}}`})
+	_ = os.Remove(filepath.Join("junction", install.LockName))
+	s.runs(t, "", "upgrade", "api", "--yes").expect(t, exitOK, "its program may read the system and its own package; read "+file+"; reach no host", "")
+}
+
 func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
