@@ -114,9 +114,9 @@ func (r *notAllowed) remedy(otherwise string) string {
 		if len(one.Allow) > 0 {
 			var words []string
 			for _, word := range one.Allow {
-				words = append(words, shellWord(plaintext.Line(word, 200)))
+				words = append(words, plaintext.Line(word, 200))
 			}
-			line += ", which " + strings.Join(words, " ") + " allows"
+			line += ", which " + shellWords(words) + " allows"
 		}
 		said = append(said, line)
 	}

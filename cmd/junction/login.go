@@ -346,3 +346,11 @@ func shellWord(word string) string {
 	}
 	return strconv.Quote(word)
 }
+
+func shellWords(words []string) string {
+	var all []string
+	for _, word := range words {
+		all = append(all, shellWord(word))
+	}
+	return strings.Join(all, " ")
+}
