@@ -146,6 +146,7 @@ func SetMember(data []byte, path []string, value json.RawMessage) ([]byte, error
 			if err = e.swap(swap{in: in, old: []string{name}}); err != nil {
 				return nil, err
 			}
+		case isLast && e.items(m.value, what):
 		case isLast && e.spread(in):
 			e.set(m.value, what, e.pretty(what, e.indentAt(m.start)))
 		case isLast:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -87,6 +88,29 @@ func (w *addition) noVariable(what string, texts ...string) error {
 
 func (w *addition) namesVariable(what, text string) error {
 	return &connectError{fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))}
+}
+
+// maxAuthor is how many bytes the author may have in the command line, the variables, headers and URL of an entry. What is agreed to is shown whole,
+// and more would be no text that somebody reads.
+const maxAuthor = 4 << 10
+
+func (w *addition) checkLength() error {
+	length := len(w.written.URL)
+	if w.locked != nil {
+		length += len(strings.Join(w.locked.Program, " "))
+	}
+	for _, arg := range w.written.Args {
+		if !slices.Contains(w.typed, arg) {
+			length += len(arg)
+		}
+	}
+	for _, one := range w.fixed {
+		length += len(one)
+	}
+	if length <= maxAuthor {
+		return nil
+	}
+	return &connectError{fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and nobody reads more than %d before they agree", w.name, length, maxAuthor)}
 }
 
 // byAuthor notes what the author, and not the person, puts into a header or a variable, so that it is shown before it is agreed to.

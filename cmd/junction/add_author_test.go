@@ -7,6 +7,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/registry"
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // filled is what add makes of what an author says of a server, and the error.
@@ -88,5 +89,44 @@ func TestWhatAnAuthorSetsIsShown(t *testing.T) {
 	w.show()
 	if !strings.Contains(stdout.String(), "the variable NODE_OPTIONS = --require=./x.js") {
 		t.Errorf("the review is %s", stdout.String())
+	}
+}
+
+// Whoever agrees agrees to all of it, so no end may be out of sight.
+func TestWhatStartsIsShownWhole(t *testing.T) {
+	padding := strings.Repeat("x", 2*maxReason)
+	server := &registry.Server{Packages: []registry.Package{{
+		PackageArguments:     []registry.Argument{{Type: "positional", Input: registry.Input{Value: padding}}, {Type: "named", Name: "--allow", Input: registry.Input{Value: "all of\n it"}}},
+		EnvironmentVariables: []registry.Variable{{Name: "NODE_OPTIONS", Input: registry.Input{Value: padding + " --require=./evil.js"}}},
+	}}}
+	w, err := filled(t, server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.locked.Program, w.program = []string{"node", "./index.js"}, &install.Program{Dir: t.TempDir()}
+	w.sandbox, w.dry = &sandbox.Profile{Write: []string{"/" + padding, "/srv/all"}}, &dryRun{}
+	var stdout safeBuffer
+	w.app.out = terminal.NewScreen(&stdout)
+	w.show()
+	for _, want := range []string{
+		"  runs         node ./index.js " + padding + ` --allow "all of\n it"` + "\n", "  written      npx -y @x/echo@1.0.0 " + padding + ` --allow "all of\n it"` + "\n",
+		"  author sets  the variable NODE_OPTIONS = " + padding + " --require=./evil.js\n", ", /srv/all; reach no host\n",
+	} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("%q is missing of\n%s", want, stdout.String())
+		}
+	}
+	server = &registry.Server{Remotes: []registry.Remote{{URL: "https://example.com/" + padding + "?all=yes"}}}
+	if w, err = filled(t, server); err != nil {
+		t.Fatal(err)
+	}
+	w.dry, w.app.out = &dryRun{}, terminal.NewScreen(&stdout)
+	w.show()
+	if want := "tracker is reached at https://example.com/" + padding + "?all=yes\n"; !strings.Contains(stdout.String(), want) {
+		t.Errorf("%q is missing of\n%s", want, stdout.String())
+	}
+	server.Remotes[0].Headers = []registry.Variable{{Name: "X", Input: registry.Input{Value: strings.Repeat("x", maxAuthor)}}}
+	if _, err := filled(t, server); err == nil || !strings.Contains(err.Error(), "tracker is not added: its author has it start with 4739 bytes of arguments, variables, headers and URL, and nobody reads more than 4096 before they agree") {
+		t.Errorf("of too much to read the error is %v", err)
 	}
 }

@@ -49,10 +49,14 @@ func (w *addition) fill(ctx context.Context) error {
 		}
 		return usagef("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
 	}
+	fill := w.fillPackage
 	if w.remote != nil {
-		return w.fillRemote(ctx, given)
+		fill = w.fillRemote
 	}
-	return w.fillPackage(ctx, given)
+	if err := fill(ctx, given); err != nil {
+		return err
+	}
+	return w.checkLength()
 }
 
 func (w *addition) fillRemote(ctx context.Context, given map[string]string) error {

@@ -112,7 +112,11 @@ func (r *notAllowed) remedy(otherwise string) string {
 	for _, one := range r.all {
 		line := "it was refused to " + plaintext.Line(one.What, 200)
 		if len(one.Allow) > 0 {
-			line += ", which " + plaintext.Line(strings.Join(one.Allow, " "), 200) + " allows"
+			var words []string
+			for _, word := range one.Allow {
+				words = append(words, plaintext.Line(word, 200))
+			}
+			line += ", which " + shellWords(words) + " allows"
 		}
 		said = append(said, line)
 	}

@@ -34,13 +34,14 @@ func (w *addition) show() {
 	row := func(name, format string, args ...any) {
 		rows = append(rows, []string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
 	}
+	all := func(name, text string) { rows = append(rows, []string{name, whole(text)}) } // of what is agreed to
 	about := aboutPackage{}
 	if w.locked != nil {
 		about = readAbout(w.locked, w.program.Dir)
 		title := w.name + " is " + w.locked.Type + ":" + w.locked.Name + " " + w.locked.Version
 		out.Printf("%s\n", plaintext.Line(title, 300))
 	} else {
-		out.Printf("%s is reached at %s\n", w.name, plaintext.Line(w.written.URL, 300))
+		out.Printf("%s is reached at %s\n", w.name, whole(w.written.URL))
 	}
 	if text := w.server.Description; text != "" {
 		row("says", "%s", text)
@@ -53,8 +54,8 @@ func (w *addition) show() {
 	row("source", "%s", orNone(sourcePage(w.sourceURL(about))))
 	if w.locked != nil {
 		row("licence", "%s", orNone(about.Licence))
-		row("runs", "%s", strings.Join(append(slices.Clone(w.locked.Program), w.written.Args[len(w.words())-1:]...), " "))
-		row("written", "%s", strings.Join(append([]string{w.written.Command}, w.written.Args...), " "))
+		all("runs", shellWords(append(slices.Clone(w.locked.Program), w.written.Args[len(w.words())-1:]...)))
+		all("written", shellWords(append([]string{w.written.Command}, w.written.Args...)))
 		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 			row("did not run", "install scripts of %s", strings.Join(w.locked.WantScripts, ", "))
 		}
@@ -70,10 +71,10 @@ func (w *addition) show() {
 		row("gets", "%s", strings.Join(gets, "; "))
 	}
 	for _, one := range w.fixed {
-		row("author sets", "%s", one)
+		all("author sets", one)
 	}
 	if w.locked != nil {
-		row("may", "%s", w.confinement())
+		all("may", w.confinement())
 	}
 	for _, note := range w.notes {
 		row("note", "%s", note)

@@ -134,8 +134,16 @@ func (a *app) lockedRights(e entry, locked *install.LockedServer) (all []string)
 	case locked.Sandbox == nil:
 		return append(all, "is not confined")
 	}
+	p := *locked.Sandbox
+	switch {
+	case p.By != "" && p.Image != "":
+		all = append(all, "runs in a container of "+p.By+", of the image "+p.Image)
+	case p.By != "":
+		all = append(all, "runs in a container of "+p.By)
+	}
+	p.By, p.Image = "", ""
 	var may []string
-	for _, line := range profileLines(*locked.Sandbox) {
+	for _, line := range profileLines(p) {
 		may = append(may, strings.Join(strings.Fields(line), " "))
 	}
 	if len(may) == 0 {

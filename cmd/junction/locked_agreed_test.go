@@ -100,6 +100,12 @@ func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
 		{"a profile", "; is confined, but for write ~/, host *.example.com\n", func(lock string) string {
 			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"write": ["~/"], "hosts": ["*.example.com"]}`, 1)
 		}},
+		{"a path whose end is far", "write /srv/" + strings.Repeat("./", 300) + "../home\n", func(lock string) string {
+			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"write": ["/srv/`+strings.Repeat("./", 300)+`../home"]}`, 1)
+		}},
+		{"a container", "; runs in a container of docker, of the image evil.example/node; is confined, but for host *\n", func(lock string) string {
+			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"by": "docker", "image": "evil.example/node", "hosts": ["*"]}`, 1)
+		}},
 		{"another command line", "then it is not confined\n", func(lock string) string {
 			write(t, map[string]string{"junction.json": `{"mcpServers": {"echo": {"command": "npx", "args": ["-y", "@x/echo@2.0.0"]}}}`})
 			return strings.Replace(lock, `"sandbox": {}`, `"source": "x"`, 1)

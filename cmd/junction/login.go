@@ -336,10 +336,21 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 
 var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
 
-// shellWord is a word as it can be typed.
+// shellWord is a word as it can be typed. Names of files, hosts and tools are chosen by servers, and a shell runs what stands in "$(…)".
 func shellWord(word string) string {
-	if plainWord.MatchString(word) {
+	switch {
+	case plainWord.MatchString(word):
 		return word
+	case strings.ContainsAny(word, "$`\\!\""):
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
 	return strconv.Quote(word)
+}
+
+func shellWords(words []string) string {
+	var all []string
+	for _, word := range words {
+		all = append(all, shellWord(word))
+	}
+	return strings.Join(all, " ")
 }

@@ -126,8 +126,11 @@ func profileLines(p sandbox.Profile) (lines []string) {
 		values []string
 	}{{"read", p.Read}, {"write", p.Write}, {"host", p.Hosts}, {"env", p.Env}} {
 		for _, value := range list.values {
-			lines = append(lines, fmt.Sprintf("%-5s  %s", list.word, plaintext.Line(value, 500)))
+			lines = append(lines, fmt.Sprintf("%-5s  %s", list.word, whole(value)))
 		}
+	}
+	if p.By != "" {
+		lines = append(lines, strings.TrimSpace("in     "+p.By+" "+whole(p.Image)))
 	}
 	s := settingsOf(p)
 	for _, limit := range []struct{ word, value string }{{"processes", number(s.Processes)}, {"memory", s.Memory}, {"files", number(s.Files)}} {

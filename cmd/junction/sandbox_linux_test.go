@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -63,6 +64,18 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 		runs(t, "", append(append([]string{"sandbox"}, strings.Fields(c.args)...), "--config", "mcp.json")...).expect(t, exitUsage, "", c.want)
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, exitConnection, "", `"*.com": expected at least two labels behind the *`)
+	// A link to a file that is kept elsewhere, as with others' settings, stays one.
+	if err := errors.Join(os.Rename("mcp.json", "kept.json"), os.Symlink("kept.json", "mcp.json")); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "api.example.com").expect(t, exitOK, "+ host   api.example.com\n", "")
+	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\",\n        \"hosts\": [\"api.example.com\"]\n")
+	if target, err := os.Readlink("mcp.json"); target != "kept.json" {
+		t.Errorf("the link leads to %q, %v", target, err)
+	}
+	if err := os.Remove("mcp.json"); err != nil {
+		t.Fatal(err)
+	}
 	notes(t, "")
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, exitConnection, "", `server "notes" is not confined, and may do what you may; junction sandbox learn notes confines it`)
 }

@@ -108,7 +108,8 @@ func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) er
 		return &connectError{err}
 	}
 	defer unlock()
-	data, mode, err := readOrNothing(k.file)
+	file := realPath(k.file) // a link to it stays one
+	data, mode, err := readOrNothing(file)
 	if err != nil {
 		return &connectError{err}
 	}
@@ -119,10 +120,10 @@ func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) er
 	if bytes.Equal(edited, data) {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(k.file), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return &connectError{err}
 	}
-	if err := filelock.Replace(k.file, edited, mode); err != nil {
+	if err := filelock.Replace(file, edited, mode); err != nil {
 		return &connectError{fmt.Errorf("write %s: %w", k.file, err)}
 	}
 	return nil

@@ -243,8 +243,8 @@ func Text(text string, most int) string {
 		rest = after
 	}
 	if shown.Len() == 0 {
-		return text
+		return hideTokens(text)
 	}
 	shown.WriteString(rest)
-	return shown.String()
+	return hideTokens(shown.String())
 }

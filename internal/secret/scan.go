@@ -38,7 +38,10 @@ func scan[T string | []byte](text T, raw bool) (found int) {
 		case high: // the last byte of a space, perhaps
 			begins, word = true, -1
 			found |= wide
+		case opener:
+			begins = true
 		case colon:
+			begins = true
 			if i+2 < len(text) && text[i+1] == '/' && text[i+2] == '/' {
 				end := plainURL(text, word, i)
 				if end == 0 {
@@ -99,6 +102,7 @@ const (
 	slash
 	backslash
 	keyWord
+	opener
 )
 
 var classes = func() (of [256]uint8) {
@@ -110,6 +114,10 @@ var classes = func() (of [256]uint8) {
 			of[c] = high
 		}
 	}
+	for _, c := range []byte(openers) {
+		of[c] = opener
+	}
+	of['"'] = control
 	of[' '], of[':'], of['@'], of['/'], of['\\'], of[privateKey[0]] = space, colon, atSign, slash, backslash, keyWord
 	return of
 }()

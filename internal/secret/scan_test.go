@@ -107,11 +107,8 @@ func textByWords(text string, most int) string {
 		shown.WriteString(before + hidden)
 		rest = after
 	}
-	if shown.Len() == 0 {
-		return text
-	}
 	shown.WriteString(rest)
-	return shown.String()
+	return hideTokens(shown.String())
 }
 
 var differing = []string{
@@ -121,6 +118,7 @@ var differing = []string{
 	`{"text":"-----BEGIN RSA PRIVATE KEY-----\nabc"}`, `{"text":"-----BEGIN RSA private KEY-----"}`, `"bearer x"`, `"a bearer x"`, `"Basic 0123456789"`, `"\ud83d\ude00 \u0001"`, `"a\/b"`, `"\b\f\r\t\"\\"`, `[[[[[[1]]]]],"a"]`, `[[[[{"a":[]}]]]]`,
 	`"0123456789012345678901234567890123456789012345"`, `"ééééééééééééééééééééééééééééééééééééééééé"`, `{"a" : 1 , "b" :[ ] }`, `nul`, `{"a":`, `{"a":1,`, `{"a`, `{"a" 1}`, `[1`, `["`, `"\`, `{"":1}`, `{"to\u0000ken":1}`, "{\"to\x00ken\":1}", "to\x00ken", `{"name":"Authorization","value":"Basic bWU6czNjcmV0"}`,
 	`"http://127.0.0.1:80/mcp"`, `"see http://h/a-b_c/d. ok"`, `"\"http://h/a\""`, `"http://h/a\n"`, `"http://h:80:90/"`, `"http://h:x/"`, `"http://h:/a@b"`, `"http:///a"`, `"http://"`, `"x http://h/0123456789abcdefghij"`, `"http://h//a://b"`, `"Http://h"`, `"=http://h"`, `"http://h http://me:x@h"`, `"http://_h"`, `"http://h:80a/"`,
+	`{"a":"{\"b\":\"ghp_0123456789abcdef\"}"}`, `"k=sk-0123456789abcdef"`, `"k:sk-0123456789abcdef\n(AKIA0123456789abcdef)"`, `"\\sk-0123456789abcdef"`, `"\"Authorization: Bearer 0123456789abcdef\""`, `"http://h:sk-0123456789abcdef"`,
 	"{\"a\":\"\xff\"}", "{\"a\":\"\x01\"}",
 }
 
