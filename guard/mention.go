@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // isMention reports whether the words from first to last are about an order and
 // none themselves: quoted, narrated, checked for or forbidden. What was encoded is
@@ -16,7 +19,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	case "secrecy":
 		return s.isCase(first, last) || s.isAdvice(first, last)
 	case "override":
-		return s.isCase(first, last) || s.isForbidden(first)
+		return s.isCase(first, last) || s.isForce(first, last) || s.isForbidden(first)
 	}
 	return s.isForbidden(first)
 }
@@ -111,6 +114,27 @@ func (s *scan) isCase(first, last int) bool {
 		}
 	}
 	return false
+}
+
+// isForced is what force has a program leave out.
+var isForced = regexp.MustCompile(`^[a-z]+ing (all |any |the )?(safety|security) checks?$`)
+
+// isForce reports whether the words say of a tool what it does by force: "with force it goes on, bypassing safety checks". They
+// are a participle, the sentence names force before them, and neither you nor a model is in it, who could be ordered.
+func (s *scan) isForce(first, last int) bool {
+	names := theLanguage().names
+	what := strings.ToLower(s.layer.text[s.words[first].start:s.words[last].end])
+	if s.at.Part != InDefinition || !isForced.MatchString(what) || s.means(first, last+3, names["you"]|names["machine"]|names["prior"]) {
+		return false
+	}
+	forced := false
+	for j := first - 1; s.inSentence(j, first, 12); j-- {
+		if s.words[j].ideas&(names["you"]|names["machine"]|names["must"]) != 0 {
+			return false
+		}
+		forced = forced || strings.EqualFold(s.text(j), "force")
+	}
+	return forced
 }
 
 // isAdvice reports whether what is to be kept from people, or what they are not to

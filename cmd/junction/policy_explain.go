@@ -68,7 +68,7 @@ junction call.
 	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
 	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up")
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
-	f.BoolVar(&x.offline, "offline", false, "do not connect to the server")
+	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
 	a.clientFlags(f)
 	return cmd
 }

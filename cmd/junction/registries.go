@@ -33,7 +33,7 @@ type registryFlags struct {
 func (f *registryFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.registries, "registry", nil, "look in this `REGISTRY` only: a URL, a folder of server.json files, or a name of the configuration (repeatable, the first one counts)")
 	flags.BoolVar(&f.sync, "sync", false, "read what changed in the registries first, however young the copy is")
-	flags.BoolVar(&f.offline, "offline", false, "use the copy as it is, and no network")
+	flags.BoolVar(&f.offline, "offline", false, "do not ask the registries: use the copy of them as it is")
 }
 
 // openMirror opens the copy of the registries that the configuration and the command line name. It is closed when the command ends.
@@ -87,6 +87,11 @@ func (a *app) freshMirror(ctx context.Context, f registryFlags) (*registry.Mirro
 	states, err := m.Sources(ctx)
 	if err != nil {
 		return nil, nil, &connectError{err}
+	}
+	for i := range states {
+		if f.offline && states[i].Synced.IsZero() {
+			states[i].Fault = "" // of another command, which could reach the network and did not get far
+		}
 	}
 	return m, states, a.reportSources(states)
 }

@@ -19,7 +19,7 @@ func (a *app) removeCommand() *cobra.Command {
 		Long: `Take the entries of servers out of the files that define them, and out of junction.lock next to
 those; what was approved of them is forgotten, and packages that no lock has any more are
 removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
-an entry names are said.
+an entry names are said. Nothing is asked: junction add adds a server again.
 
 Exit codes:
   0    done

@@ -62,7 +62,7 @@ Exit codes:
 	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `'NAME {ARGUMENTS}'`, the arguments in JSON (repeatable)")
 	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+endpointPath+", until you press Enter")
 	f.BoolVar(&l.forget, "forget", false, "take out of the profile what is not used")
-	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question")
+	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question, if the server starts with it")
 	a.configFlags(f)
 	return cmd
 }
@@ -122,8 +122,12 @@ func (a *app) learnProfile(ctx context.Context, args []string, l lesson) error {
 		a.out.Printf("The profile is right as it is.\n")
 		return nil
 	}
-	if err := a.tryProfile(ctx, k, now, calls); err != nil {
+	starts, err := a.tryProfile(ctx, k, now, calls)
+	switch {
+	case err != nil:
 		return err
+	case l.yes && !starts: // nobody sees that, and decides
+		return &connectError{fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)}
 	}
 	if !l.yes {
 		typed, err := a.person.Line(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
@@ -312,8 +316,8 @@ func needsArguments(t *mcp.Tool) (needs bool) {
 	return needs
 }
 
-// tryProfile uses the server once more, confined by the profile, and says whether that is enough.
-func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []exercise) error {
+// tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start.
+func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []exercise) (starts bool, err error) {
 	a.screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string
@@ -322,7 +326,7 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 		defer mu.Unlock()
 		refused = append(refused, refusalLine(k.entry.name, r))
 	}}
-	_, err := a.lesson(ctx, k, now, o, calls, "")
+	_, err = a.lesson(ctx, k, now, o, calls, "")
 	mu.Lock()
 	defer mu.Unlock()
 	for _, line := range refused {
@@ -330,10 +334,10 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 	}
 	if err != nil && ctx.Err() == nil {
 		a.out.Printf("With this profile it does not start: %s\n", reason(err, k.entry.name))
-		return nil
+		return false, nil
 	}
 	if err == nil && len(refused) == 0 {
 		a.out.Printf("With this profile it starts, does the same, and is refused nothing.\n")
 	}
-	return err
+	return err == nil, err
 }

@@ -132,6 +132,21 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 	runs(t, "", "call", "loose", "read_graph", "--config", "mcp.json").expect(t, exitOK, "Ada", "")
 }
 
+// What --yes agrees to is a profile that was seen to do.
+func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T) {
+	notes(t, "")
+	if err := os.Link(self(t)[0], "server"); err != nil { // the sandbox has a /tmp of its own
+		t.Skip(err)
+	}
+	command := `test ! -e notes/ran && echo > notes/ran && exec ./server serve filesystem --root ./notes` // it starts once
+	write(t, map[string]string{"mcp.json": `{"mcpServers": {"notes": {"command": "sh", "args": ["-c", ` + quoteJSON(command) + `], "env": {"` + asProgram + `": "1"}}}}`})
+	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json"}
+	runs(t, "", append(args, "--yes")...).expect(t, exitConnection, "With this profile it does not start", `server "notes" does not start with this profile, so nothing was written; without --yes you are asked`)
+	if text, err := os.ReadFile("junction.json"); err == nil {
+		t.Errorf("written is %s", text)
+	}
+}
+
 func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
 	home, _ := os.Getwd()

@@ -41,6 +41,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	search().expect(t, exitConnection, "", "junction secret set house keeps it")
 	runs(t, "wrong", "secret", "set", "house").expect(t, exitOK, "", "")
 	search().expect(t, exitConnection, "", "wants a token that lets you in; it answers 401 Unauthorized")
+	search("--offline").expect(t, exitConnection, "", "nothing was read of house yet; leave --offline out once") // and not why it was not read then
 	configure("${HOUSE_TOKEN}")
 	search().expect(t, exitConnection, "", "the variable HOUSE_TOKEN is not set; export it")
 	t.Setenv("HOUSE_TOKEN", "sesame-open")
