@@ -78,7 +78,7 @@ func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
 func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 	root := machine(t)
 	var refused []string
-	s, err := New(Profile{Read: []string{"~/todo.txt"}}, Options{Refused: func(r Refusal) { refused = append(refused, r.What+"; "+strings.Join(r.Allow, " ")) }})
+	s, err := New(Profile{Read: []string{"~/todo.txt"}}, Options{Folder: true, Refused: func(r Refusal) { refused = append(refused, r.What+"; "+strings.Join(r.Allow, " ")) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,7 @@ func (r *refusing) nameWords(o order) {
 	}
 	for _, path := range (&proposing{home: r.home}).inWords(l) {
 		real, err := filepath.EvalSymlinks(path)
-		if p := r.place(real); err == nil && path != "/" && (p == nil || p.Kind == temporary && p.Path == r.home && path != r.home) {
+		if p := r.place(real); err == nil && path != "/" && (p == nil || p.Kind == temporary && real != p.Path) {
 			r.say(false, "read", path, "its command line or environment names it")
 		}
 	}
