@@ -78,7 +78,7 @@ func TestWhatIsRefusedIsNamedWithWhatAllowsIt(t *testing.T) {
 func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 	root := machine(t)
 	var refused []string
-	s, err := New(Profile{Read: []string{"~/todo.txt"}}, Options{Folder: true, Refused: func(r Refusal) { refused = append(refused, r.What+"; "+strings.Join(r.Allow, " ")) }})
+	s, err := New(Profile{Read: []string{"~/todo.txt"}}, Options{Refused: func(r Refusal) { refused = append(refused, r.What+"; "+strings.Join(r.Allow, " ")) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +90,11 @@ func TestWhatACommandLineNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 	}
 	cmd.Wait()
 	ended()
-	// The folder that it is started in is its own.
-	if want := []string{"read " + root + "/home/notes; --read " + root + "/home/notes"}; !slices.Equal(refused, want) {
+	var want []string
+	for _, path := range []string{"/home/notes", "/data/one", "/data/two/x"} {
+		want = append(want, "read "+root+path+"; --read "+root+path)
+	}
+	if !slices.Equal(refused, want) {
 		t.Errorf("got %q, want %q", refused, want)
 	}
 }

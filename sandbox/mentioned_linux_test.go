@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"io"
-	"os"
 	"os/exec"
 	"reflect"
 	"slices"
@@ -70,27 +69,6 @@ func TestWhatAFailedRequestNamesAndTheProgramDoesNotSeeIsNamed(t *testing.T) {
 		"write " + root + "/home/notes/a.md; --write " + root + "/home/notes/a.md"}
 	if !reflect.DeepEqual(refused, want) {
 		t.Errorf("refused are\n%q\nwant\n%q", refused, want)
-	}
-}
-
-func TestWhatACommandLineNamesInATemporaryFolderIsNamed(t *testing.T) {
-	root := machine(t)
-	var refused []string
-	s, err := New(Profile{Read: []string{"~/notes"}}, Options{Refused: func(r Refusal) { refused = append(refused, r.What) }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("true", "--db="+root+"/data/one/x", "~/todo.txt", root+"/home/notes/a.md", root+"/nothing", "/tmp", "/", "~")
-	cmd.Dir, cmd.Env = "/", append(os.Environ(), "PROJECT="+root+"/project")
-	ended, err := s.Start(cmd)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	ended()
-	want := []string{"read " + root + "/data/one/x", "read " + root + "/home/todo.txt", "read " + root + "/project"}
-	if !slices.Equal(refused, want) {
-		t.Errorf("refused are %q, want %q", refused, want)
 	}
 }
 
