@@ -50,8 +50,8 @@ func TestAReviewSaysEachThingOnce(t *testing.T) {
 
 func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 	reading := &mcp.ToolAnnotations{ReadOnlyHint: new(true)}
-	d := &dryRun{tools: []*mcp.Tool{{Name: "clear"}, {Name: "search", Annotations: reading}, {Name: "read it", Annotations: reading}}}
-	for name, schema := range map[string]string{"clear": `{}`, "search": `{"required":["query","where"]}`, "read it": `{"required":["path"]}`} {
+	d := &dryRun{tools: []*mcp.Tool{{Name: "clear"}, {Name: "--config=evil.json", Annotations: reading}, {Name: "search", Annotations: reading}, {Name: "read it", Annotations: reading}}}
+	for name, schema := range map[string]string{"clear": `{}`, "--config=evil.json": `{}`, "search": `{"required":["query","where"]}`, "read it": `{"required":["path"]}`} {
 		d.definitions = append(d.definitions, guard.Definition{Kind: guard.Tool, Name: name, Schema: json.RawMessage(schema)})
 	}
 	w := &addition{name: "notes", dry: d}

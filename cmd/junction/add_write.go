@@ -64,12 +64,13 @@ func (w *addition) write(ctx context.Context) error {
 	return nil
 }
 
-// firstCall is a command that calls the tool that asks for least, of those that only read; where none says so, it lists them.
+// firstCall is a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
+// begins with a dash would be a flag of Junction's.
 func (w *addition) firstCall() string {
 	best := []string{"junction", "tools", shellWord(w.name)}
 	found := false
 	for _, one := range w.dry.definitions {
-		if one.Kind != guard.Tool || !slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return t.Name == one.Name && reads(t) }) {
+		if one.Kind != guard.Tool || strings.HasPrefix(one.Name, "-") || !slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return t.Name == one.Name && reads(t) }) {
 			continue
 		}
 		var schema struct {
