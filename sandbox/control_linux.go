@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"bytes"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -62,9 +64,13 @@ func newChannel(f *os.File) (channel, error) {
 }
 
 func (c channel) sendOrder(o order) error {
-	data, err := json.Marshal(o)
-	if err != nil {
+	var order bytes.Buffer // and no JSON: arguments, variables and paths need not be UTF-8
+	if err := gob.NewEncoder(&order).Encode(o); err != nil {
 		return err
+	}
+	data := order.Bytes()
+	if len(data)%chunk == 1 { // a packet of one byte is the end
+		data = append(data, 0)
 	}
 	for len(data) > 0 {
 		n, err := c.Write(data[:min(len(data), chunk)])
@@ -73,7 +79,7 @@ func (c channel) sendOrder(o order) error {
 		}
 		data = data[n:]
 	}
-	_, err = c.Write([]byte{'\n'})
+	_, err := c.Write([]byte{'\n'})
 	return err
 }
 
@@ -86,7 +92,7 @@ func (c channel) order() (o order, err error) {
 		case err != nil:
 			return o, err
 		case n == 1 && packet[0] == '\n':
-			return o, json.Unmarshal(data, &o)
+			return o, gob.NewDecoder(bytes.NewReader(data)).Decode(&o)
 		case len(data)+n > maxOrder:
 			return o, fmt.Errorf("arguments and environment have more than %d bytes", maxOrder)
 		}

@@ -2,10 +2,12 @@ package sandbox
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +100,48 @@ func TestAProgramEndsAsItWouldElsewhere(t *testing.T) {
 			}
 		} else if want != got {
 			t.Errorf("%s: %s, want %s", script, got, want)
+		}
+	}
+}
+
+func TestWhatIsNoUTF8ReachesTheProgramAsItIs(t *testing.T) {
+	dir := t.TempDir()
+	odd := filepath.Join(dir, "a\xffb")
+	if err := os.Mkdir(odd, 0o700); err != nil {
+		t.Skip("skip: names of files are UTF-8 here: ", err)
+	}
+	if err := os.WriteFile(odd+"/x", []byte("hello"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("ODD", "c\xfed")
+	output, status, _ := run(t, Profile{Read: []string{odd}}, Options{}, "sh", "-c", `printf '%s %s ' "$1" "$ODD"; cat "$2"/x`, "sh", "e\xfdf", odd)
+	if want := "e\xfdf c\xfed hello"; output != want || status != nil {
+		t.Errorf("got %q, %v, want %q", output, status, want)
+	}
+}
+
+func TestAnOrderOfAnySizeIsUnderstood(t *testing.T) {
+	ours, theirs, err := socketPair()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, err := newChannel(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer from.Close()
+	to, err := newChannel(theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer to.Close()
+	for size := chunk - 600; size < chunk+100; size++ { // with what is around it, the last packet has any size
+		want := order{Path: "/x", Argv: []string{strings.Repeat("\n", size)}}
+		sent := make(chan error, 1)
+		go func() { sent <- from.sendOrder(want) }()
+		got, err := to.order()
+		if err = errors.Join(err, <-sent); err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%d bytes: %v", size, err)
 		}
 	}
 }

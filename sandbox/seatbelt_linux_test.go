@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"bytes"
+	"encoding/gob"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,7 +196,15 @@ func TestNothingIsLeftOfAStartOnMacOSThatFails(t *testing.T) {
 }
 
 func TestALauncherOfMacOSFollowsNoBadOrder(t *testing.T) {
-	for order, want := range map[string]string{"": "unexpected end of JSON input\n", "{}": "there is no program\n", `{"Argv":["/nonexistent"],"Dir":"/","Files":64}`: "/nonexistent: no such file or directory\n"} {
+	encoded := func(o seatbeltOrder) string {
+		var b bytes.Buffer
+		if err := gob.NewEncoder(&b).Encode(o); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	for order, want := range map[string]string{"": "EOF\n", "{}": "unexpected EOF\n", encoded(seatbeltOrder{}): "there is no program\n",
+		encoded(seatbeltOrder{Argv: []string{"/nonexistent"}, Dir: "/", Files: 64}): "/nonexistent: no such file or directory\n"} {
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

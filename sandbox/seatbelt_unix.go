@@ -3,7 +3,8 @@
 package sandbox
 
 import (
-	"encoding/json"
+	"bytes"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -156,11 +157,11 @@ func replaced(environ, with []string) []string {
 
 // launch starts the launcher as cmd, and tells it the order.
 func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
-	data, err := json.Marshal(o)
-	if err != nil {
+	var data bytes.Buffer // and no JSON: arguments and variables need not be UTF-8
+	if err := gob.NewEncoder(&data).Encode(o); err != nil {
 		return err
 	}
-	if len(data) > maxOrder {
+	if data.Len() > maxOrder {
 		return fmt.Errorf("arguments and environment have more than %d bytes", maxOrder)
 	}
 	self, err := os.Executable()
@@ -180,7 +181,7 @@ func (o seatbeltOrder) launch(cmd *exec.Cmd) error {
 		return err
 	}
 	w.SetWriteDeadline(time.Now().Add(launchTime))
-	if _, err := w.Write(data); err != nil {
+	if _, err := w.Write(data.Bytes()); err != nil {
 		cmd.Process.Kill()
 		cmd.Wait()
 		return fmt.Errorf("the launcher does not listen: %w", err)
@@ -194,12 +195,8 @@ const seatbeltLauncher = "junction-seatbelt"
 // launchSeatbelt follows an order.
 func launchSeatbelt() error {
 	const pipe = 3
-	data, err := io.ReadAll(io.LimitReader(os.NewFile(pipe, "order"), maxOrder+1))
-	if err != nil {
-		return err
-	}
 	var o seatbeltOrder
-	if err := json.Unmarshal(data, &o); err != nil {
+	if err := gob.NewDecoder(io.LimitReader(os.NewFile(pipe, "order"), maxOrder+1)).Decode(&o); err != nil {
 		return err
 	}
 	if len(o.Argv) == 0 {

@@ -259,12 +259,14 @@ func (r *refusing) place(path string) (p *place) {
 
 // isNamed reports whether a path was named, or a folder that it is in.
 func (r *refusing) isNamed(verb, path string) bool {
-	for dir := path; dir != "/"; dir = filepath.Dir(dir) {
+	for dir := path; ; dir = filepath.Dir(dir) {
 		if r.named[verb+" "+dir] {
 			return true
 		}
+		if dir == filepath.Dir(dir) {
+			return false
+		}
 	}
-	return false
 }
 
 func (r *refusing) say(writes bool, verb, path, reason string) {

@@ -267,6 +267,9 @@ func (w *Watcher) address(n *notification, a *Access) error {
 			if err != nil {
 				return err
 			}
+			if dir == "" || dir[0] != '/' {
+				return errUnnamed
+			}
 			a.Path = dir + "/" + a.Path
 		}
 		a.Path = filepath.Clean(a.Path)
