@@ -18,13 +18,19 @@ func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
 	}{
 		{"what it reads and runs", `cat $/data/two/x; $/data/two/x; exec 3<$/data/two`, nil},
 		{"what it changes and removes", `rm ~/todo.txt; chmod 0 ~/todo.txt; python3 -c 'open("$/home/todo.txt", "r+")'`, nil},
-		{"a file that may only be read", `echo >>~/todo.txt`, []string{"write $/home/todo.txt; --write $/home/todo.txt"}},
+		{"a file that may only be read", `echo >>~/todo.txt`, nil},
 		{"what is lost when it ends", `mkdir -p ~/.config/app`, []string{"keep what it writes to $/home/.config/app; --write $/home/.config/app"}},
-		{"a file that is made", `echo >$/data/one/new`, []string{"write $/data/one/new; --write $/data/one"}},
+		{"a file that is made where it may not", `echo >$/data/one/new`, nil},
+		{"what is lost of folders that all share", `mkdir -p ~/.local/share/app ~/.cache/app; mkdir ~/.config`,
+			[]string{"keep what it writes to $/home/.local/share/app; --write $/home/.local/share/app", "keep what it writes to $/home/.cache/app; --write $/home/.cache/app"}},
+		{"what is lost under another name", `echo >~/x; mv ~/x ~/y; mkdir ~/__pycache__`, []string{"keep what it writes to $/home/x; --write $/home/x", "keep what it writes to $/home/y; --write $/home/y"}},
+		{"what is lost next to what is shown", `echo >~/notes/new; mkdir ~/notes/deep/other; echo >~/new`,
+			[]string{"keep what it writes to $/home/notes/new; --write $/home/notes", "keep what it writes to $/home/new; --write $/home/new"}},
+		{"what is kept", `echo >~/notes/deep/new`, nil},
 		{"a host", `getent hosts blocked.example.com`, []string{"look up blocked.example.com; --host blocked.example.com"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, refused := refusalsOf(t, Profile{Read: []string{"~/todo.txt", root + "/data/one"}}, Options{Unwatched: true}, strings.ReplaceAll(c.script, "$/", root+"/"))
+			out, refused := refusalsOf(t, Profile{Read: []string{"~/todo.txt", root + "/data/one"}, Write: []string{"~/notes/deep"}}, Options{Unwatched: true}, strings.ReplaceAll(c.script, "$/", root+"/"))
 			for i := range c.want {
 				c.want[i] = strings.ReplaceAll(c.want[i], "$/", root+"/")
 			}

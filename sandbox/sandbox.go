@@ -52,9 +52,9 @@ type Options struct {
 	// Refused, if set, is called with each thing that the program was refused, as far as that is known, and once for each
 	// thing. It must return.
 	Refused func(Refusal)
-	// Unwatched has a Linux kernel not ask, where the program opens, changes or runs a file, which makes each of these some 20 µs slower, but where it
-	// makes one: what it is refused else is not passed to Refused then, but for what [Sandbox.Failed] finds. It is for a program that was
-	// started in its profile before, and was refused nothing.
+	// Unwatched has a Linux kernel not ask, where the program opens, makes, changes or runs a file, which makes each of these 20 to 60 µs slower. What it
+	// is refused of them is not passed to Refused then, but for what is lost in its temporary home folder, and what [Sandbox.Failed] finds. It is
+	// for a program that was started in its profile before, and was refused nothing.
 	Unwatched bool
 	// Weaker allows a start with less than the profile asks for, where the system cannot do it. Unconfined, if set, is
 	// then called with what is missing.

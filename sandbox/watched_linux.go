@@ -19,6 +19,7 @@ type watched struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	files  *refusing
+	losses *losses
 	forget func() // that the program runs
 }
 
@@ -31,7 +32,7 @@ func (s *Sandbox) scope() watch.Scope {
 	case s.o.Record != nil:
 		return watch.Looks
 	case s.o.Unwatched:
-		return watch.Creations
+		return watch.Connections
 	}
 	return watch.Opens
 }
@@ -69,6 +70,9 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 		defer s.mu.Unlock()
 		delete(s.running, m)
 	}}
+	if o.Scope == watch.Connections {
+		w.losses = newLosses(r)
+	}
 	watcher := watch.New(listener, options)
 	go func() {
 		defer close(w.done)
@@ -93,6 +97,7 @@ func (w *watched) close() {
 	}
 	w.cancel()
 	<-w.done
+	w.losses.close()
 	w.forget()
 	w.files.close()
 }
@@ -184,7 +189,7 @@ func (r *refusing) see(a watch.Access) {
 	switch {
 	case p != nil && p.Kind == temporary && p.Path == r.home && !r.isBare:
 		if !isShared(path, r.home) {
-			r.say(true, "keep what it writes to", a.Path, "its home folder is a temporary one, which ends with it")
+			r.say(true, "keep what it writes to", a.Path, homeEnds)
 		}
 	case p != nil && p.Kind != shown && (!r.isBare || p.Kind != temporary):
 	case exists(filepath.Dir(path)):
@@ -211,6 +216,15 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	case isReadOnly && p != nil && p.Kind == shown:
 		r.say(true, "write", path, "it is not in its profile")
 	}
+}
+
+const homeEnds = "its home folder is a temporary one, which ends with it"
+
+// lose names what the program made in its home folder.
+func (r *refusing) lose(path string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.say(true, "keep what it writes to", path, homeEnds)
 }
 
 // close is called when the program has ended.

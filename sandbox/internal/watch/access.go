@@ -21,9 +21,8 @@ func (k Kind) String() string {
 type Scope uint8
 
 const (
-	// Creations are calls that make a file or folder or give one a name, and that connect. An openat2 that only reads is one, too: a filter cannot see
-	// its flags. What a program makes where it is lost is the only refusal that is no error to the program.
-	Creations Scope = iota
+	// Connections are calls that connect.
+	Connections Scope = iota
 	// Opens are those, and all that open, run, change or remove a file.
 	Opens
 	// Looks are those, and what a program does far more often: to look whether a file is there.

@@ -11,8 +11,6 @@ type call struct {
 	open openFlags
 	// flags is the argument in which AT_EMPTY_PATH says that an open file is meant; 0 where it cannot.
 	flags int
-	// removes is a call that makes nothing.
-	removes bool
 	// address is a call with a socket's address in arguments 1 and 2.
 	address bool
 }
@@ -59,7 +57,7 @@ func common() map[int]call {
 		unix.SYS_CHDIR:      one(here(Look, 0)),
 		unix.SYS_EXECVE:     one(here(Run, 0)),
 		unix.SYS_EXECVEAT:   {names: [2]name{at(Run, 1)}, flags: 4},
-		unix.SYS_UNLINKAT:   {names: [2]name{at(Change, 1)}, removes: true},
+		unix.SYS_UNLINKAT:   one(at(Change, 1)),
 		unix.SYS_MKDIRAT:    one(at(Change, 1)),
 		unix.SYS_MKNODAT:    one(at(Change, 1)),
 		unix.SYS_SYMLINKAT:  one(at(Change, 2)),

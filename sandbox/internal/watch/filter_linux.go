@@ -4,6 +4,7 @@ package watch
 
 import (
 	"fmt"
+	"maps"
 	"unsafe"
 
 	"golang.org/x/net/bpf"
@@ -17,45 +18,27 @@ const (
 	dataArgs   = 16
 )
 
-// asks reports whether the listener is asked about a call, and in which argument the flags are by which it is left out; 0: in none. Of an
-// open_how it cannot see the flags.
-func (s Scope) asks(c call) (asks bool, flags int) {
-	kind := c.names[0].kind
-	switch {
-	case s == Looks:
-		return true, 0
-	case kind == Look || kind == Listen:
-		return false, 0
-	case s == Opens:
-		return true, 0
-	case kind == Run || kind == Write || c.removes:
-		return false, 0
-	case c.open == inSecond:
-		return true, 1
-	case c.open == inThird:
-		return true, 2
+// asks reports whether the listener is asked about a call.
+func (s Scope) asks(c call) bool {
+	switch kind := c.names[0].kind; s {
+	case Connections:
+		return kind == Connect
+	case Opens:
+		return kind != Look && kind != Listen
 	}
-	return true, 0
+	return true
 }
 
 // filter asks the listener about the calls of the table that are in the scope, and allows all others.
 // Those of another architecture, such as 32-bit programs, are not seen.
 func filter(scope Scope) ([]bpf.RawInstruction, error) {
-	asked, opens := table(), map[int]int{}
-	length := 3 + 2
-	for number, c := range asked {
-		asks, flags := scope.asks(c)
-		switch {
-		case !asks:
-			delete(asked, number)
-			continue
-		case flags != 0:
-			opens[number] = flags
-			length += 2
-		case c.flags != 0:
+	asked := table()
+	maps.DeleteFunc(asked, func(_ int, c call) bool { return !scope.asks(c) })
+	length := 3 + len(asked) + 2
+	for _, c := range asked {
+		if c.flags != 0 {
 			length += 2
 		}
-		length++
 	}
 	f := make([]bpf.Instruction, 0, length)
 	allow := func() uint8 { return uint8(length - 2 - len(f) - 1) }
@@ -64,18 +47,12 @@ func filter(scope Scope) ([]bpf.RawInstruction, error) {
 	f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: auditArch, SkipTrue: allow()})
 	f = append(f, bpf.LoadAbsolute{Off: dataNumber, Size: 4})
 	for number, c := range asked {
-		flags, isOpen := opens[number]
-		if !isOpen && c.flags == 0 {
+		if c.flags == 0 {
 			f = append(f, bpf.JumpIf{Cond: bpf.JumpEqual, Val: uint32(number), SkipTrue: ask()})
 			continue
 		}
-		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: 2})
-		if isOpen {
-			f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(flags), Size: 4})
-			f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT, SkipTrue: ask(), SkipFalse: allow()})
-			continue
-		}
 		// With AT_EMPTY_PATH the call asks about an open file, as fstat does, and often.
+		f = append(f, bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: uint32(number), SkipTrue: 2})
 		f = append(f, bpf.LoadAbsolute{Off: dataArgs + 8*uint32(c.flags), Size: 4})
 		f = append(f, bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.AT_EMPTY_PATH, SkipTrue: allow(), SkipFalse: ask()})
 	}
