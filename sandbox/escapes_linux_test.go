@@ -34,12 +34,17 @@ type world struct {
 const theSecret = "S3CRET-of-the-person"
 
 func TestNoEscapeSucceeds(t *testing.T) {
-	escapesFail(t, false)
+	escapesFail(t, false, false)
+}
+
+// What the log does not say any more is refused all the same.
+func TestNoEscapeSucceedsOnceAProfileFits(t *testing.T) {
+	escapesFail(t, false, true)
 }
 
 // The same where the system permits no namespaces.
 func TestNoEscapeSucceedsWithoutNamespaces(t *testing.T) {
-	escapesFail(t, true)
+	escapesFail(t, true, false)
 }
 
 // named is what the log says of escapes of which it can know.
@@ -61,6 +66,10 @@ var named = map[string]string{
 	"carry data out in names":                                     "refused to look up c3rvbgvu.evil.example: ",
 	"send datagrams":                                              "refused to connect to ",
 }
+
+// unwatched are those of them that it does not say once the profile fits.
+var unwatched = []string{"read the person's SSH key", "read another project", "read the passwords of the machine", "read the key through ..", "read the key by a hard link",
+	"write where it may only read", "reach shared memory of others"}
 
 // without are escapes that only namespaces stop, which State says.
 var without = []string{"see other processes", "connect to an address that an allowed name could have"}
@@ -86,12 +95,12 @@ func TestNoEscapeOfAnOrdinaryUserSucceeds(t *testing.T) {
 	cmd.Dir, cmd.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/tmp", "HOME=/nonexistent", "GORACE=atexit_sleep_ms=0"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	out, err := cmd.CombinedOutput()
-	if err != nil || strings.Count(string(out), "\n--- PASS: TestNoEscapeSucceeds") != 2 {
+	if err != nil || strings.Count(string(out), "\n--- PASS: TestNoEscapeSucceeds") != 3 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
 
-func escapesFail(t *testing.T, bare bool) {
+func escapesFail(t *testing.T, bare, fits bool) {
 	w := newWorld(t)
 	about, err := json.Marshal(w)
 	if err != nil {
@@ -115,7 +124,7 @@ func escapesFail(t *testing.T, bare bool) {
 	try := func(t *testing.T, e escape) {
 		var mu sync.Mutex
 		refused := ""
-		s, err := New(p, Options{Refused: func(r Refusal) {
+		s, err := New(p, Options{Unwatched: fits, Refused: func(r Refusal) {
 			mu.Lock()
 			defer mu.Unlock()
 			refused += r.String() + "\n"
@@ -149,7 +158,7 @@ func escapesFail(t *testing.T, bare bool) {
 		ended()
 		mu.Lock()
 		defer mu.Unlock()
-		if want := named[e.name]; !bare && !strings.Contains(refused, want) {
+		if want := named[e.name]; !bare && !(fits && slices.Contains(unwatched, e.name)) && !strings.Contains(refused, want) {
 			t.Errorf("%q is not in what was refused:\n%s", want, refused)
 		}
 		t.Log(refused)
