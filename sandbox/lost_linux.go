@@ -41,7 +41,7 @@ func newLosses(r *refusing) *losses {
 		return nil
 	}
 	l := &losses{events: os.NewFile(uintptr(fd), "inotify"), fd: fd, files: r, home: dir, folders: map[int32]string{}, done: make(chan struct{})}
-	l.follow(r.home, true)
+	l.follow(r.home)
 	go func() {
 		defer close(l.done)
 		buf := make([]byte, 16<<10)
@@ -56,8 +56,8 @@ func newLosses(r *refusing) *losses {
 	return l
 }
 
-// follow looks after a folder of the program's home. At first, what is in it was made for the program.
-func (l *losses) follow(path string, isFirst bool) {
+// follow looks after a folder of the program's home.
+func (l *losses) follow(path string) {
 	if len(l.folders) >= maxLossFolders {
 		return
 	}
@@ -79,29 +79,29 @@ func (l *losses) follow(path string, isFirst bool) {
 	for { // what was made before it was looked after
 		names, err := dir.Readdirnames(100)
 		for _, name := range names {
-			l.made(filepath.Join(path, name), isFirst)
+			l.made(filepath.Join(path, name))
 		}
-		if err != nil || !isFirst && len(names) == 100 { // it says enough
+		if err != nil {
 			return
 		}
 	}
 }
 
 // made is called with what there is in a folder that is looked after.
-func (l *losses) made(path string, isFirst bool) {
+func (l *losses) made(path string) {
 	leads := isShared(path, l.files.home)
 	for i := range l.files.places {
 		switch place := l.files.places[i].Path; {
 		case place == path:
-			return // it is shown, and not lost
+			return // what is shown there is not lost
 		case within(place, path):
 			leads = true
 		}
 	}
 	switch {
 	case leads:
-		l.follow(path, isFirst)
-	case !isFirst && !strings.HasSuffix(path, "/__pycache__"):
+		l.follow(path)
+	case !strings.HasSuffix(path, "/__pycache__"):
 		l.files.lose(path)
 	}
 }
@@ -122,7 +122,7 @@ func (l *losses) see(events []byte) {
 		case mask&unix.IN_IGNORED != 0:
 			delete(l.folders, watch)
 		case known && name != "":
-			l.made(filepath.Join(folder, name), false)
+			l.made(filepath.Join(folder, name))
 		}
 	}
 }

@@ -182,6 +182,7 @@ func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Ref
 			if len(files) == 1 {
 				seen = s.watch(files[0], launcher, o, outside, refuse)
 			}
+			control.send(report{Step: "watched"}, nil) // else the launcher has ended, which is seen next
 		case "started":
 			control.SetDeadline(time.Time{})
 			return outside, seen, nil

@@ -83,11 +83,16 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 
 // sendListener has the parent see what the program accesses, where this system can.
 func (o *order) sendListener(control channel) error {
+	var files []*os.File
 	listener, err := watch.Install(o.Scope)
-	if err != nil { // another one watches this process already, or the system cannot: refusals are not named then
-		return control.send(report{Step: "watch"}, nil)
+	if err == nil { // else another one watches this process already, or the system cannot: refusals are not named then
+		files = append(files, os.NewFile(uintptr(listener), "listener"))
 	}
-	return control.send(report{Step: "watch"}, []*os.File{os.NewFile(uintptr(listener), "listener")})
+	if err := control.send(report{Step: "watch"}, files); err != nil {
+		return err
+	}
+	_, _, err = control.receive() // then whatever the program does is seen
+	return err
 }
 
 // close waits until nothing of the program is followed any more.
