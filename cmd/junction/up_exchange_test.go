@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -34,10 +35,10 @@ type exchangeSite struct {
 	signer jose.Signer
 
 	mu        sync.Mutex
-	exchanged []string // subjects
-	own       int      // tokens of the gateway's own
-	sent      []string // tokens that came to the servers
-	n         int
+	exchanged []string     // subjects
+	own       int          // tokens of the gateway's own
+	sent      []string     // tokens that came to the servers
+	n         atomic.Int64 // tokens that were given
 }
 
 func newExchangeSite(t *testing.T) *exchangeSite {
@@ -86,9 +87,8 @@ func newExchangeSite(t *testing.T) *exchangeSite {
 
 // give is a token for a user at some places.
 func (s *exchangeSite) give(subject string, lasts time.Duration, scope string, at ...string) string {
-	s.n++
 	text, err := json.Marshal(map[string]any{
-		"iss": s.URL, "sub": subject, "aud": at, "client_id": "client", "scope": scope, "iat": time.Now().Unix(), "exp": time.Now().Add(lasts).Unix(), "jti": fmt.Sprint(s.n),
+		"iss": s.URL, "sub": subject, "aud": at, "client_id": "client", "scope": scope, "iat": time.Now().Unix(), "exp": time.Now().Add(lasts).Unix(), "jti": fmt.Sprint(s.n.Add(1)),
 	})
 	if err != nil {
 		panic(err)
