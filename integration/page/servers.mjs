@@ -197,6 +197,7 @@ const scenarios = {
     await page.keyboard.press('g');
     await page.keyboard.press('c');
     await see('h1', 'Conversations');
+    await see('.conversation-row'); // they come in one answer
     is('all are listed', await page.locator('.conversation-row').count(), 3);
     await look('conversations');
     await page.keyboard.press('/');

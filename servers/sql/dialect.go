@@ -19,6 +19,8 @@ type dialect struct {
 	vet func(ctx context.Context, c *dbsql.Conn, functions []string) error
 	// remedy says what helps against an error of the database; nil where nothing is known to.
 	remedy func(error) string
+	// over reports whether the database ended a statement as its time was over, which it may before we do; nil where none does.
+	over func(error) bool
 
 	// What describes the tables. The first takes a name, empty for all tables, and how many; it gives schema,
 	// name, name to show, kind and comment. The others take schema and name, and give: name, type, whether

@@ -22,6 +22,11 @@ func mysqlDialect(timeout time.Duration) *dialect {
 		denied: []string{"get_lock", "release_lock", "release_all_locks", "sleep", "benchmark", "load_file",
 			"nextval", "setval", "master_pos_wait", "master_gtid_wait", "source_pos_wait", "wait_for_executed_gtid_set", "sys_exec", "sys_eval", "sys_set"},
 		begin: func(ctx context.Context, c *dbsql.Conn, write bool) error { return beginMySQL(ctx, c, write, timeout) },
+		over: func(err error) bool {
+			const mariaDB, mySQL = 1969, 3024 // their numbers of it
+			ended, ok := errors.AsType[*mysql.MySQLError](err)
+			return ok && (ended.Number == mariaDB || ended.Number == mySQL)
+		},
 		tables: `SELECT table_schema, table_name, IF(DATABASE() IS NULL, CONCAT(table_schema, '.', table_name), table_name),
 			IF(table_type LIKE '%VIEW', 'view', 'table'), IF(table_type LIKE '%VIEW', '', table_comment) FROM information_schema.tables
 			WHERE table_schema = COALESCE(DATABASE(), table_schema) AND table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')

@@ -32,6 +32,10 @@ func postgresDialect(timeout time.Duration) *dialect {
 			return beginPostgres(ctx, c, write, timeout)
 		},
 		vet: vetPostgres,
+		over: func(err error) bool { // others are cancelled by somebody
+			ended, ok := errors.AsType[*pq.Error](err)
+			return ok && ended.Code == "57014" && strings.Contains(ended.Message, "statement timeout")
+		},
 		remedy: func(err error) string {
 			if errors.Is(err, pq.ErrSSLNotSupported) {
 				return "where the network can be trusted, add the parameter sslmode=disable to the DSN"

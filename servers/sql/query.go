@@ -192,7 +192,7 @@ func (d *Database) explain(ctx context.Context, err error) error {
 	if errors.Is(err, driver.ErrBadConn) {
 		why = "the database ended the connection"
 	}
-	if errors.Is(context.Cause(ctx), errTime) {
+	if errors.Is(context.Cause(ctx), errTime) || d.dialect.over != nil && d.dialect.over(err) {
 		why = fmt.Sprintf("the statement was not done after %s and was ended; ask for less, or with an index", d.timeout.Round(time.Millisecond))
 	} else if d.dialect.remedy != nil {
 		if remedy := d.dialect.remedy(err); remedy != "" {

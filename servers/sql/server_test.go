@@ -13,6 +13,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-sql-driver/mysql"
+	"github.com/lib/pq"
+
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -282,6 +285,28 @@ func TestAStatementEndsWithItsTime(t *testing.T) {
 	}
 	if got, _ := said(t, c, "query", object{"sql": "SELECT 7"}); !strings.Contains(got, "| 7 |") {
 		t.Errorf("afterwards: %s", got)
+	}
+}
+
+// A database has the same time as we, and may be first to say that it is over.
+func TestADatabaseMayEndAStatementBeforeWeDo(t *testing.T) {
+	for name, test := range map[string]struct {
+		dialect *dialect
+		err     error
+		isOver  bool
+	}{
+		"MariaDB":             {mysqlDialect(time.Second), &mysql.MySQLError{Number: 1969, Message: "Query execution was interrupted (max_statement_time exceeded)"}, true},
+		"MySQL":               {mysqlDialect(time.Second), &mysql.MySQLError{Number: 3024, Message: "Query execution was interrupted, maximum statement execution time exceeded"}, true},
+		"MySQL, a kill":       {mysqlDialect(time.Second), &mysql.MySQLError{Number: 1317, Message: "Query execution was interrupted"}, false},
+		"PostgreSQL":          {postgresDialect(time.Second), &pq.Error{Code: "57014", Message: "canceling statement due to statement timeout"}, true},
+		"PostgreSQL, a user":  {postgresDialect(time.Second), &pq.Error{Code: "57014", Message: "canceling statement due to user request"}, false},
+		"PostgreSQL, another": {postgresDialect(time.Second), &pq.Error{Code: "42601", Message: "syntax error near statement timeout"}, false},
+	} {
+		d := &Database{dialect: test.dialect, timeout: time.Second}
+		err := d.explain(t.Context(), fmt.Errorf("the statement: %w", test.err))
+		if isOver := strings.Contains(err.Error(), "the statement was not done after 1s and was ended; ask for less"); isOver != test.isOver {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
