@@ -30,7 +30,8 @@ const (
 	hidden                // nothing, where there is something in a folder around
 )
 
-// systemFolders are where programs and libraries of the system are.
+// systemFolders are where programs and libraries of the system are. Every confined program reads them, and systemFiles; on macOS, those of
+// seatbeltSystem.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw"}
 
 // systemFiles are settings that libraries read; they say nothing of the person.
@@ -52,6 +53,9 @@ type view struct {
 // add puts a path of the machine into the view, with the links that lead to it.
 func (v *view) add(path string, k kind, optional bool) error {
 	for range hops {
+		if within(filepath.Clean(path), "/proc") {
+			return nil // which is the program's own
+		}
 		real, hop, target, err := firstLink(filepath.Clean(path))
 		if err != nil {
 			if optional {
@@ -86,13 +90,11 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 	for _, path := range devices {
 		v.places[path] = place{Path: path, Kind: device}
 	}
-	made := map[string]string{"/etc/hosts": hostsFile, "/etc/resolv.conf": "nameserver 127.0.0.1\noptions timeout:10 attempts:1\n",
-		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n", "/etc/passwd": passwd(v.home), "/etc/group": groups(), "/etc/hostname": hostname + "\n"}
-	for path, text := range made {
-		v.places[path] = place{Path: path, Kind: file, Text: text}
+	for _, p := range madeSettings(v.home) {
+		v.places[p.Path] = p
 	}
 	for path, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
-		"/var/tmp": "/tmp", "/etc/mtab": "/proc/mounts"} {
+		"/var/tmp": "/tmp"} {
 		v.places[path] = place{Path: path, Kind: link, Text: target}
 	}
 	v.places["/proc"] = place{Path: "/proc", Kind: processes}
@@ -162,6 +164,19 @@ func (v *view) redundant(p place) bool {
 		if dir == "/" {
 			return false
 		}
+	}
+}
+
+// madeSettings are what a program finds in place of the machine's own settings.
+func madeSettings(home string) []place {
+	return []place{
+		{Path: "/etc/hosts", Kind: file, Text: hostsFile},
+		{Path: "/etc/resolv.conf", Kind: file, Text: "nameserver 127.0.0.1\noptions timeout:10 attempts:1\n"},
+		{Path: "/etc/nsswitch.conf", Kind: file, Text: "passwd: files\ngroup: files\nhosts: files dns\n"},
+		{Path: "/etc/passwd", Kind: file, Text: passwd(home)},
+		{Path: "/etc/group", Kind: file, Text: groups()},
+		{Path: "/etc/hostname", Kind: file, Text: hostname + "\n"},
+		{Path: "/etc/mtab", Kind: link, Text: "/proc/mounts"},
 	}
 }
 
