@@ -87,12 +87,9 @@ func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net
 	return r.dial(ctx, "tcp", at.String())
 }
 
+// refused says that a connection is. Each refusal of one, whoever found it, is made here.
 func (r *reach) refused(host string, port uint16, reason string) error {
-	target := host
-	if port != 443 && port != 80 {
-		target = net.JoinHostPort(host, fmt.Sprint(port))
-	}
-	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", target}}
+	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", hostText(host, port)}}
 	r.refuse(refusal)
 	return errors.New(refusal.String())
 }

@@ -43,6 +43,11 @@ var systemFiles = []string{
 
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
+// temporaryFolders belong to all programs of the machine. A confined program has folders of its own in their place.
+func temporaryFolders() []string {
+	return []string{"/tmp", "/var/tmp", "/dev/shm", filepath.Clean(os.TempDir())}
+}
+
 // view is what a program sees of the file system.
 type view struct {
 	home    string

@@ -47,7 +47,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}, remote: automounted()}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if !o.Bare && n != nil {
-		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, network: n, refuse: refuse}
+		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, network: n}
 	}
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
