@@ -156,8 +156,8 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("168.63.129.16/32"), // Azure's services for its machines, at an address of the internet
 }
 
-// hosts are those that the program may reach.
-func (s *Sandbox) hosts() hosts {
+// allowedHosts are those that the program may reach.
+func (s *Sandbox) allowedHosts() hosts {
 	all := parseHosts(s.profile.Hosts)
 	if s.o.Record != nil {
 		all = append(all, host{any: true, ports: unusualPorts})

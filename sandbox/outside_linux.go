@@ -31,7 +31,7 @@ type network struct {
 
 // serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
 func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
-	r := s.reach(refuse)
+	r := s.newReach(refuse)
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &network{reach: r, names: newNames(r.allowed, refuse), ctx: ctx, cancel: cancel, slots: make(chan struct{}, maxConnections)}
 	var err error
@@ -214,5 +214,5 @@ func (n *network) learn(r *Record, a watch.Access) {
 		}
 		host = at.Addr().String()
 	}
-	r.host(hostText(host, at.Port()))
+	r.seeHost(hostText(host, at.Port()))
 }

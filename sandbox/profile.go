@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Profile is what a confined server may do. The zero Profile may read the system's programs and libraries and its own package,
-// write into a temporary folder of its own, and reach no network.
+// Profile is what a confined server may do beyond what every one may. The zero Profile may read the system's programs and libraries and its own
+// package, write into a home folder and a temporary folder that end with it, and reach no network.
 type Profile struct {
 	Read      []string `json:"read,omitempty"`      // folders and files beyond those of the system
 	Write     []string `json:"write,omitempty"`     // folders and files that may be read and written

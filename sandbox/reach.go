@@ -22,8 +22,8 @@ type reach struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-func (s *Sandbox) reach(refuse func(Refusal)) reach {
-	return reach{allowed: s.hosts(), refuse: refuse, dial: new(net.Dialer).DialContext, lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
+func (s *Sandbox) newReach(refuse func(Refusal)) reach {
+	return reach{allowed: s.allowedHosts(), refuse: refuse, dial: new(net.Dialer).DialContext, lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	}}
 }

@@ -26,7 +26,7 @@ const (
 	temporary             // an empty folder in memory
 	file                  // a file made for the program
 	link                  // a symbolic link
-	processes             // the sandbox's own /proc
+	ownProc               // the sandbox's own /proc
 	hidden                // nothing, where there is something in a folder around
 )
 
@@ -83,8 +83,8 @@ func (v *view) add(path string, k kind, optional bool) error {
 	return fmt.Errorf("%s: more than %d links", path, hops)
 }
 
-// view is what the profile shows to a program; folders are read because they belong to it.
-func (s *Sandbox) view(folders []string) ([]place, error) {
+// viewOf is what a program sees: what every one does, its profile, and folders that are read because they belong to it.
+func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 	paths, written := s.written()
 	v := &view{home: home(), written: written, places: map[string]place{}}
 	for _, path := range slices.Concat(systemFolders, systemFiles) {
@@ -102,7 +102,7 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		"/var/tmp": "/tmp"} {
 		v.places[path] = place{Path: path, Kind: link, Text: target}
 	}
-	v.places["/proc"] = place{Path: "/proc", Kind: processes}
+	v.places["/proc"] = place{Path: "/proc", Kind: ownProc}
 	v.places["/tmp"] = place{Path: "/tmp", Kind: temporary, Size: maxTemporary}
 	v.places["/dev/shm"] = place{Path: "/dev/shm", Kind: temporary, Size: maxShared}
 	if v.home != "" && !within(v.home, "/usr") {
@@ -133,7 +133,7 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		}
 	}
 	if s.o.Record != nil {
-		if err := v.widest(s.allowed(), s.o.Learned); err != nil {
+		if err := v.widest(s.allowedFiles(), s.o.Learned); err != nil {
 			return nil, err
 		}
 	}
