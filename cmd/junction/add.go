@@ -215,7 +215,7 @@ func (a *app) addFile(project bool) (string, error) {
 
 // packagePrefixes are the kinds of packages, as the command line writes them.
 func packagePrefixes() map[string]string {
-	return map[string]string{"npm": "npm", "pypi": "pypi", "cargo": "cargo", "nuget": "nuget", "docker": "oci", "oci": "oci", "mcpb": "mcpb"}
+	return map[string]string{"npm": install.NPM, "pypi": install.PyPI, "cargo": install.Cargo, "nuget": install.NuGet, "docker": install.OCI, "oci": install.OCI, "mcpb": install.MCPB}
 }
 
 // find finds out what is meant: a package, an address, a folder, or a name in a registry.
@@ -229,7 +229,7 @@ func (w *addition) find(ctx context.Context, word string) error {
 		w.ofPackage(kind, rest)
 	case strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://"):
 		if strings.HasSuffix(strings.ToLower(word), ".mcpb") {
-			w.ofPackage("mcpb", word)
+			w.ofPackage(install.MCPB, word)
 			return nil
 		}
 		w.server = &registry.Server{Name: word, Remotes: []registry.Remote{{Type: "streamable-http", URL: word}}}
@@ -238,8 +238,8 @@ func (w *addition) find(ctx context.Context, word string) error {
 		if _, err := os.Stat(path); err != nil {
 			return &connectError{fmt.Errorf("add %s: %w", word, err)}
 		}
-		if kind = "folder"; strings.HasSuffix(strings.ToLower(word), ".mcpb") {
-			kind = "mcpb"
+		if kind = install.Folder; strings.HasSuffix(strings.ToLower(word), ".mcpb") {
+			kind = install.MCPB
 		}
 		w.ofPackage(kind, path)
 	case strings.Contains(word, ":"): // no name in a registry has one
@@ -260,8 +260,8 @@ func isPath(word string) bool {
 func (w *addition) ofPackage(kind, word string) {
 	name, version := word, ""
 	switch kind {
-	case "mcpb", "folder":
-	case "oci":
+	case install.MCPB, install.Folder:
+	case install.OCI:
 		if at := strings.LastIndexAny(word, ":@"); at > strings.LastIndexByte(word, '/') {
 			name, version = word[:at], word[at+1:]
 			if before, digest, found := strings.Cut(word, "@"); found {

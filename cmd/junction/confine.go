@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -120,9 +119,4 @@ func allowCommand(name string, words []string) string {
 		command += " " + shellWord(plaintext.Line(word, 500))
 	}
 	return command
-}
-
-func sandboxProfile(s *settings.Sandbox) sandbox.Profile {
-	memory, _ := settings.Size(s.Memory) // none is the default
-	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
 }
