@@ -167,8 +167,11 @@ export function view({go, say}) {
 
     function drawNav() {
       const count = (name) => (kinds[name] ? session.lists[name]?.entries?.length : name === 'history' ? kept(session).length : undefined);
+      const current = () => nav.querySelector('[aria-current]')?.getBoundingClientRect().left;
+      const before = current();
       clear(nav, sections.filter((name) => name !== 'templates' || (session.lists.templates?.entries?.length ?? 0) > 0 || section === name).map((name) => h('a', {href: `#/inspector/${session.id}/${name}`, 'aria-current': name === section ? 'page' : null, class: session.lists[name]?.state === 'none' ? 'ins-without' : null},
         t(`inspector.section.${name}`), count(name) === undefined ? null : h('span', {class: 'ins-count'}, number(count(name))))));
+      if (before !== undefined) nav.scrollLeft += current() - before; // a count that comes before it pushes it no further
     }
 
     const read = (uri) => (session.entry('resources', uri) ? to(session.id, 'resources', uri) : session.ask('resources/read', {uri}).then(({request}) => to(session.id, 'history', request)).catch((error) => say(error.message)));

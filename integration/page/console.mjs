@@ -54,6 +54,7 @@ export function looking(page, faults) {
     /** judge says what axe finds serious (in the first rows of a list, which are alike), what is wider than the page, what has no room, and what is in another language. */
     async judge(what) {
       const began = performance.now();
+      await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); })); // what is judged is what was drawn: observers of sizes have run
       if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(axe);
       const found = await page.evaluate(async () => {
         const isDark = document.documentElement.dataset.theme === 'dark'; // which changes nothing but colours

@@ -32,6 +32,30 @@ async function call(name, values, end = /^(done|failed|the tool failed|cancelled
   if (end) await badge.filter({hasText: end}).waitFor({timeout: 60_000}).catch(async (error) => { throw new Error(`${name} does not end: ${await page.locator('main').innerText()}`, {cause: error}); });
 }
 
+// lateCounts: the section that is open stays in sight when the counts of those before it come later than the page.
+async function lateCounts() {
+  await to('history');
+  await page.setViewportSize({width: 360, height: 740});
+  let asked;
+  const first = new Promise((done) => { asked = done; });
+  let release;
+  const released = new Promise((done) => { release = done; });
+  await page.route('**/requests', async (route) => {
+    asked();
+    await released;
+    await route.continue();
+  });
+  await page.reload();
+  await page.locator('.ins-sections [aria-current]').waitFor();
+  await first;
+  await judge('history before the lists');
+  release();
+  await page.waitForFunction(() => document.querySelectorAll('.ins-sections .ins-count').length > 3);
+  await judge('history after the lists');
+  await page.unroute('**/requests');
+  saw('counts that come late');
+}
+
 const scenarios = {
   // Everything that our own server of that name has, in both eras.
   async everything() {
@@ -276,6 +300,7 @@ const scenarios = {
         ['the keys', then(open('tools'), async () => page.keyboard.press('Escape'), async () => page.locator('main').focus(), async () => page.keyboard.press('?'), async () => page.locator('dialog[open]').waitFor())],
       ],
     };
+    if (settings.part === 'history') await lateCounts();
     await rooms(parts[settings.part], (name) => shot(name.replace(/\W+/g, '-')));
     saw(`${parts[settings.part].length} things: ${took()}`);
   },

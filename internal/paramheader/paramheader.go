@@ -89,12 +89,13 @@ func (f *finder) add(path []string, property, raw []byte) {
 	f.reached++
 	where := strings.Join(path, ".")
 	token, ok := jsonrpc.Unquote(raw)
+	other, taken := f.seen[strings.ToLower(token)] // whose name may be empty
 	switch {
 	case !ok || !isToken(token):
 		f.err = fmt.Errorf("%s of %s: expected a header token of letters, digits and !#$%%&'*+-.^_`|~, got %.80s", Annotation, where, raw)
 		return
-	case f.seen[strings.ToLower(token)] != "":
-		f.err = fmt.Errorf("%s %q occurs at both %s and %s (the case of letters does not count)", Annotation, token, f.seen[strings.ToLower(token)], where)
+	case taken:
+		f.err = fmt.Errorf("%s %q occurs at both %q and %q (the case of letters does not count)", Annotation, token, other, where)
 		return
 	}
 	kind, _ := jsonrpc.Unquote(jsonrpc.Get(property, "type"))

@@ -48,6 +48,7 @@ func FuzzHeaders(f *testing.F) {
 		{`{"properties":{"a":{"properties":{"b":{"type":"string","x-mcp-header":"A-b"}}}}}`, `{"a":{"b":" Hello, 世界\n"}}`},
 		{`{"properties":{"x-mcp-header":{"type":"string","x-mcp-header":"X"}}}`, `{"x-mcp-header":null}`},
 		{`{"items":{"properties":{"a":{"type":"string","x-mcp-header":"A"}}}}`, `{}`},
+		{`{"properties":{"":{"type":"boolean","x-mcp-header":"0"},"0":{"type":"boolean","x-mcp-header":"0"}}}`, `{"":true,"0":false}`},
 		{`{"properties":{"a":{"type":"string","x-mcp-header":"A"},"c":{"type":"string","x-mcp-header":"a"}}}`, `{}`},
 		{`{"$defs":{"x":{"properties":{"a":{"x-mcp-header":"A","type":"integer"}}}},"properties":{"a":{"type":"integer","x-mcp-header":"A"}}}`, `{"a":9007199254740993}`},
 		{`{"properties":{"a":{"type":"integer","x-mcp-header":"A"}}}`, `{"a":1e999}`},
