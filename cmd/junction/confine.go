@@ -14,12 +14,12 @@ import (
 
 // confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
 func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer) error {
-	if e.confined == nil {
+	if e.sandbox == nil {
 		return nil
 	}
-	s, err := e.confined()
+	s, err := e.sandbox()
 	if err != nil {
-		return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)}
+		return &connectError{fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)}
 	}
 	if s != nil {
 		o := sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}

@@ -210,7 +210,7 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 // useConfined starts the program in a sandbox and uses it. It returns what it was started with.
 func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []toolCall, http string) (learned sandbox.Learned, err error) {
 	plain := k.entry
-	plain.confined = nil
+	plain.sandbox = nil
 	t, err := a.resolve(ctx, plain)
 	if err != nil {
 		return learned, err

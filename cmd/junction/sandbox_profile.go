@@ -35,7 +35,7 @@ func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
 		return nil, &connectError{fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)}
 	}
 	k := &keptProfile{entry: e}
-	s, err := e.confined()
+	s, err := e.sandbox()
 	if err != nil {
 		return nil, &connectError{err}
 	}
