@@ -226,7 +226,9 @@ func serverCannot(server, over, era string) map[string]string {
 	switch {
 	case server == "gosdk" && over == "http" && era == "modern":
 		return map[string]string{"a cancelled call ends at the server": "the Go SDK ends no modern HTTP call whose client left"}
-	case server == "mcpgo" && over == "http" && era != "legacy":
+	case server == "mcpgo" && over == "http" && era == "legacy":
+		return map[string]string{"progress arrives in order": "the two streams of a client of mcp-go read from one queue of its notifications"}
+	case server == "mcpgo" && over == "http":
 		return map[string]string{"an update of a resource is reported": "mcp-go sends no resource update to a modern HTTP stream"}
 	case server == "mcpgo" && over == "sse":
 		return noAsking

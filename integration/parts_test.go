@@ -96,12 +96,16 @@ func program(t testing.TB, names ...string) string {
 var staging sync.Mutex
 
 // nodeScript copies a script and what it imports to where its packages are installed,
-// because Node looks for packages next to the script, and returns the command to run it.
+// because Node looks for packages next to the script and above, and returns the command to run it. Each
+// script's folder has one of its own there, as scripts of other folders have the same names.
 func nodeScript(t testing.TB, folder, script string, imports ...string) []string {
 	t.Helper()
 	staging.Lock()
 	defer staging.Unlock()
-	target := npm(t, folder)
+	target := filepath.Join(npm(t, folder), filepath.Base(filepath.Dir(script)))
+	if err := os.MkdirAll(target, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for _, from := range append(imports, script) {
 		source, err := os.ReadFile(from)
 		if err != nil {
