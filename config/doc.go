@@ -7,12 +7,12 @@
 // judged by its members. Comments and trailing commas are accepted in all of them.
 //
 //	file                                     servers in        variables
-//	junction.json, junction/mcp.json         mcpServers        all that follow
+//	junction.json, junction/mcp.json         mcpServers        all that follow, ${secret:NAME} ${file:PATH}
 //	.mcp.json, .claude.json (Claude Code)    mcpServers        ${NAME} ${NAME:-default}
 //	claude_desktop_config.json               mcpServers        none
 //	.cursor/mcp.json                         mcpServers        ${env:NAME} and folders
 //	.vscode/mcp.json, Code/User/mcp.json     servers, inputs   ${env:NAME} ${input:id} and folders
-//	mcp_config.json (Windsurf)               mcpServers        ${env:NAME}
+//	mcp_config.json (Windsurf)               mcpServers        ${env:NAME} ${file:PATH}
 //	Zed's settings.json                      context_servers   none
 //
 // "Folders" are ${workspaceFolder}, ${workspaceFolderBasename}, ${userHome},
@@ -48,7 +48,8 @@
 // In every format a server may say disabled: true or enabled: false, and timeout: a
 // string such as "30s", or a number of seconds (of milliseconds in Claude Code's
 // files, whose own member this is). So is startTimeout, how long a start may take;
-// start is "eager" or "lazy".
+// start is "eager" or "lazy". oauth says how to log in at a server with a URL, and tls with which
+// certificates; openapi, graphql or http names an HTTP API in place of a server.
 //
 // # Faults
 //

@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -36,48 +34,6 @@ func (x *expansion) readEnvFile() (map[string]string, error) {
 		return nil, err
 	}
 	return parseEnv(data)
-}
-
-// readInside reads a regular file below folder, whatever links and .. its name holds, of at most so many bytes.
-func readInside(folder, name string, most int64) ([]byte, error) {
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", cause(err))
-	}
-	defer root.Close()
-	// Before it is opened: opening a pipe would wait for its other end.
-	info, err := root.Stat(name)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", cause(err))
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errors.New("is not a regular file")
-	}
-	file, err := root.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", cause(err))
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err != nil {
-		return nil, fmt.Errorf("cannot be read: %w", cause(err))
-	}
-	if int64(len(data)) > most {
-		if most < 1<<20 {
-			return nil, caused(ErrLimit, "is larger than %d KiB", most>>10)
-		}
-		return nil, caused(ErrLimit, "is larger than %d MiB", most>>20)
-	}
-	return data, nil
-}
-
-// cause drops the path from an error, since variables are part of it.
-func cause(err error) error {
-	var failed *os.PathError
-	if errors.As(err, &failed) {
-		return failed.Err
-	}
-	return err
 }
 
 // parseEnv reads NAME=value lines: "export" before the name, # comments, 'text' as it

@@ -47,10 +47,6 @@ func (o *OAuth) ReadFile(path string) ([]byte, error) {
 	return readNamed(o.workspace, path)
 }
 
-func outsideProject(written string) error {
-	return fmt.Errorf("file %s is outside of the project's folder; put it there, or name it in a configuration of your own", quote(written))
-}
-
 // Grants without a user who logs in.
 const (
 	GrantClientCredentials = "client_credentials"

@@ -55,10 +55,3 @@ func (x *expansion) secretFile(written string) (string, error) {
 	}
 	return value, nil
 }
-
-// insideProject is a file as [readInside] reads it of a project; local is false for one outside of it. Links are left
-// to readInside.
-func insideProject(workspace, path string) (folder, inside string, local bool) {
-	inside, err := filepath.Rel(workspace, path)
-	return workspace, inside, err == nil && filepath.IsLocal(inside)
-}

@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -20,25 +19,6 @@ type TLS struct {
 
 // ReadFile reads one of the files, as [OAuth.ReadFile] does. It is read anew each time.
 func (t *TLS) ReadFile(path string) ([]byte, error) { return readNamed(t.workspace, path) }
-
-// readNamed reads a file that an entry names. Where a project's file does, it must lie in the project, whatever links lead
-// to it.
-func readNamed(workspace, path string) ([]byte, error) {
-	folder, inside := filepath.Dir(path), filepath.Base(path)
-	if workspace != "" {
-		local := false
-		if folder, inside, local = insideProject(workspace, path); !local {
-			return nil, outsideProject(path)
-		}
-	} else if real, err := filepath.EvalSymlinks(path); err == nil { // the person's own file may name a link
-		folder, inside = filepath.Dir(real), filepath.Base(real)
-	}
-	data, err := readInside(folder, inside, maxSecretFile)
-	if err != nil {
-		return nil, fmt.Errorf("file %s %w", quote(path), err)
-	}
-	return data, nil
-}
 
 // readTLS reads the member "tls".
 func (e *entryReader) readTLS(v hujson.Value) (err error) {

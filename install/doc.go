@@ -6,4 +6,7 @@
 //
 // Content lies in folders that are named by what is locked. It is made in a temporary folder and renamed, so that a process that is killed leaves
 // nothing half; of two processes that want the same, one installs and the other waits.
+//
+// Each type of packages is a kind in a file of its own. What several kinds need: their package managers are run by command.go, and asked over HTTP by
+// web.go; archives are kept by blobs.go and unpacked by unpack.go; program.go says how what lies in a folder is started, version.go which version is newer.
 package install

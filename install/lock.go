@@ -349,12 +349,12 @@ func writeConfiguration(path string, data []byte, mode fs.FileMode) error {
 // that nothing else can start is started by way of Junction.
 func CommandLine(name string, l *Locked) []string {
 	switch l.Type {
-	case "npm":
+	case NPM:
 		if l.Bin != "" {
 			return []string{"npx", "-y", "--package=" + l.Name + "@" + l.Version, l.Bin}
 		}
 		return []string{"npx", "-y", l.Name + "@" + l.Version}
-	case "pypi":
+	case PyPI:
 		words := []string{"uvx"}
 		if l.With != "" {
 			words = append(words, "--with", l.With)
@@ -363,9 +363,9 @@ func CommandLine(name string, l *Locked) []string {
 			return append(words, "--from", l.Name+"=="+l.Version, l.Bin)
 		}
 		return append(words, l.Name+"=="+l.Version)
-	case "nuget":
+	case NuGet:
 		return []string{"dnx", l.Name + "@" + l.Version, "--yes"}
-	case "oci":
+	case OCI:
 		return []string{"docker", "run", "-i", "--rm", l.Name + "@" + l.Integrity}
 	}
 	return []string{"junction", "proxy", name}

@@ -185,11 +185,6 @@ func (m *manifest) program(dir string) (*Program, error) {
 	return p, err
 }
 
-func isFile(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular()
-}
-
 // makeExecutable lets a binary be started that was packed on a system without modes.
 func (m *manifest) makeExecutable(dir string) error {
 	files := []string{m.Server.EntryPoint}

@@ -276,3 +276,11 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 	}
 	return err
 }
+
+// program starts the file of a package's bin with what its first line asks for, which mostly is node; npx would do the same by way of a link.
+func (npm) program(l *Locked, dir string) (*Program, error) {
+	if err := l.expect("node", "./node_modules/"+l.Name+"/*"); err != nil {
+		return nil, err
+	}
+	return programIn(l.Program, dir)
+}

@@ -98,7 +98,7 @@ func (k nuget) versions(ctx context.Context, s nugetSource, name string) ([]stri
 func newestNuGet(versions []string) string {
 	newest := ""
 	for _, v := range versions {
-		if newerTag(v, newest) {
+		if isNewerVersion(v, newest) {
 			newest = v
 		}
 	}

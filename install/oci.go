@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 
 	"oras.land/oras-go/v2/errdef"
@@ -183,7 +182,7 @@ func (k oci) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 			return errEnough
 		}
 		for _, tag := range page {
-			if newerTag(tag, a.Newest) {
+			if isNewerVersion(tag, a.Newest) {
 				a.Newest = tag
 			}
 		}
@@ -196,12 +195,6 @@ func (k oci) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
 		a.Newest = l.Version // no tag is a version
 	}
 	return a, err
-}
-
-// newerTag reports whether a tag is a version without a suffix, such as 1.2.3 or v1.2, and newer than another.
-func newerTag(tag, than string) bool {
-	version := numbers(tag)
-	return version != nil && (than == "" || slices.Compare(version, numbers(than)) > 0)
 }
 
 func (oci) audit(_ context.Context, l *Locked, _ string) ([]Vulnerability, error) {

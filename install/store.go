@@ -8,11 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +82,7 @@ func (s *Store) Dir() string { return s.dir }
 func (s *Store) kindOf(p Package) (kind, error) {
 	k, ok := s.kinds[p.Type]
 	if !ok {
-		return nil, fmt.Errorf("package %q: its type %q is not one that can be installed: npm, pypi, cargo, nuget, oci, mcpb or folder", p.Name, p.Type)
+		return nil, fmt.Errorf("package %q: its type %q is not one that can be installed: %s", p.Name, p.Type, strings.Join(slices.Sorted(maps.Keys(s.kinds)), ", "))
 	}
 	if p.Name == "" || len(p.Name) > maxPackageName || len(p.Version) > maxPackageName || strings.ContainsAny(p.Name+p.Version, "\x00\r\n") {
 		return nil, fmt.Errorf("%s package %.100q, version %.100q: not a name and a version", p.Type, p.Name, p.Version)

@@ -2,6 +2,7 @@ package install
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -20,4 +21,10 @@ func numbers(version string) []int {
 		all = append(all, n)
 	}
 	return all
+}
+
+// isNewerVersion reports whether a text is a version without a suffix, such as 1.2.3 or v1.2, and newer than another.
+func isNewerVersion(text, than string) bool {
+	version := numbers(text)
+	return version != nil && (than == "" || slices.Compare(version, numbers(than)) > 0)
 }

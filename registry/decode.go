@@ -178,8 +178,8 @@ func modernizeObject(raw json.RawMessage, in string) (json.RawMessage, error) {
 	return w.Bytes(), nil
 }
 
-// word is what a registry says of an entry, in _meta.
-type word struct {
+// registryMeta is what a registry says of an entry, in _meta.
+type registryMeta struct {
 	Status        Status    `json:"status"`
 	StatusMessage string    `json:"statusMessage"`
 	PublishedAt   time.Time `json:"publishedAt"`
@@ -218,17 +218,17 @@ func parseEntry(raw json.RawMessage) (*Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server %s %s: _meta: %w", s.Name, s.Version, err)
 	}
-	var w word
-	if err := schema.DecodeLoose(current, &w); err != nil {
+	var about registryMeta
+	if err := schema.DecodeLoose(current, &about); err != nil {
 		return nil, fmt.Errorf("server %s %s: _meta: %w", s.Name, s.Version, err)
 	}
-	e.StatusMessage, e.Published, e.Updated, e.IsLatest = w.StatusMessage, w.PublishedAt, w.UpdatedAt, w.IsLatest
+	e.StatusMessage, e.Published, e.Updated, e.IsLatest = about.StatusMessage, about.PublishedAt, about.UpdatedAt, about.IsLatest
 	if e.Updated.IsZero() {
 		e.Updated = e.Published
 	}
-	switch w.Status {
+	switch about.Status {
 	case Deprecated, Deleted:
-		e.Status = w.Status
+		e.Status = about.Status
 	}
 	return e, nil
 }

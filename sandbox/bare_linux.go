@@ -99,8 +99,8 @@ func Available() State {
 	var state State
 	s := &Sandbox{}
 	o := order{Processes: defaultProcesses, Memory: defaultMemory, Files: defaultFiles, Ports: usualPorts, Dir: "/"}
-	o.Places, _ = s.view(nil)
-	_, lacking := s.probe(o, s.namespaces())
+	o.Places, _ = s.viewOf(nil)
+	lacking := probe(o, s.namespaces())
 	abi := landlockRevision()
 	switch full := lacking["namespaces"]; {
 	case full == "":
@@ -139,18 +139,18 @@ func Available() State {
 }
 
 // probe starts a launcher that starts nothing, and says what is lacking, by controller, or of namespaces.
-func (s *Sandbox) probe(o order, attributes *syscall.SysProcAttr) (ok bool, lacking map[string]string) {
+func probe(o order, attributes *syscall.SysProcAttr) (lacking map[string]string) {
 	g, lacking := newGroup(o, 1)
 	g.close(o, func(Refusal) {})
 	cmd := &exec.Cmd{}
 	ended, err := (&Sandbox{o: Options{Weaker: true}}).launch(cmd, o, attributes)
 	if err != nil {
 		lacking["namespaces"] = err.Error()
-		return false, lacking
+		return lacking
 	}
 	cmd.Wait()
 	ended()
-	return true, lacking
+	return lacking
 }
 
 // filterable says why system calls cannot be filtered.

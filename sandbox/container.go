@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -15,12 +16,12 @@ import (
 	"time"
 )
 
-// Default limits of a container; those of other ways to confine are the system's.
+// Limits of a container whose profile names none. Those without a container are defaultProcesses, defaultMemory and defaultFiles.
 const (
-	containerProcesses = 256
-	containerMemory    = 1 << 30
-	containerFiles     = 1024
-	containerTemp      = 256 << 20 // bytes of its /tmp, which are of its memory
+	defaultContainerProcesses = 256
+	defaultContainerMemory    = 1 << 30
+	defaultContainerFiles     = 1024
+	maxContainerTemporary     = 256 << 20 // bytes of its /tmp, which are of its memory
 )
 
 // container is the command line of docker or podman by which a program runs in a container and may do what its profile says. A
@@ -28,12 +29,9 @@ const (
 func container(l outsourced, by, image string) (argv []string, err error) {
 	options := []string{}
 	command := l.argv
-	if own, rest, is := containerCommand(l.argv); is {
+	if rest, is := afterRun(l.argv); is {
 		if options, image, command, err = imageOf(rest); err != nil {
 			return nil, err
-		}
-		if by == "" {
-			by = own // that of the command line
 		}
 	} else if image == "" {
 		return nil, fmt.Errorf(`a container needs an image that has what %s is made for: "image": "node:22-slim" in its sandbox`, filepath.Base(l.argv[0]))
@@ -43,11 +41,11 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 	}
 	p := l.profile
 	argv = []string{by, "run", "--interactive", "--rm", "--init", "--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges",
-		"--pids-limit=" + strconv.Itoa(or(p.Processes, containerProcesses)),
-		"--memory=" + strconv.FormatInt(or(p.Memory, containerMemory), 10),
-		"--memory-swap=" + strconv.FormatInt(or(p.Memory, containerMemory), 10),
-		"--ulimit=nofile=" + strconv.Itoa(or(p.Files, containerFiles)),
-		"--tmpfs=/tmp:rw,nosuid,nodev,size=" + strconv.Itoa(containerTemp),
+		"--pids-limit=" + strconv.Itoa(cmp.Or(p.Processes, defaultContainerProcesses)),
+		"--memory=" + strconv.FormatInt(cmp.Or(p.Memory, defaultContainerMemory), 10),
+		"--memory-swap=" + strconv.FormatInt(cmp.Or(p.Memory, defaultContainerMemory), 10),
+		"--ulimit=nofile=" + strconv.Itoa(cmp.Or(p.Files, defaultContainerFiles)),
+		"--tmpfs=/tmp:rw,nosuid,nodev,size=" + strconv.Itoa(maxContainerTemporary),
 	}
 	if p.CPU > 0 {
 		argv = append(argv, "--cpus="+strconv.FormatFloat(p.CPU, 'f', -1, 64))
@@ -58,14 +56,10 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 	case !slices.Equal(p.Hosts, []string{"*"}):
 		return nil, fmt.Errorf(`a container reaches no host, or with "*" all: %s cannot be allowed by name there; use the sandbox of the system, or allow "*"`, strings.Join(p.Hosts, ", "))
 	}
-	read := p.Read
-	if l.pkg != "" {
-		read = append([]string{l.pkg}, read...)
-	}
 	for _, mount := range []struct {
 		paths []string
 		mode  string
-	}{{read, ",readonly"}, {p.Write, ""}} {
+	}{{p.Read, ",readonly"}, {p.Write, ""}} {
 		for _, path := range mount.paths {
 			if strings.ContainsAny(path, ",\"\n") || !filepath.IsAbs(path) {
 				return nil, fmt.Errorf("a container cannot be given %q: its path is not absolute, or has a comma or a quote in it", path)
@@ -76,7 +70,7 @@ func container(l outsourced, by, image string) (argv []string, err error) {
 	if l.variables != "" {
 		argv = append(argv, "--env-file="+l.variables)
 	}
-	if l.dir != "" && under(l.dir, slices.Concat(read, p.Write)) {
+	if l.dir != "" && isWithinAny(l.dir, slices.Concat(p.Read, p.Write)) {
 		argv = append(argv, "--workdir="+l.dir)
 	}
 	return slices.Concat(argv, options, []string{image}, command), nil
@@ -89,9 +83,14 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 		return nil, fmt.Errorf("%w: %s is not installed", ErrUnconfined, s.profile.By)
 	}
 	l := outsourced{argv: append([]string{cmd.Path}, cmd.Args[1:]...), dir: cmd.Dir, profile: s.profile}
-	l.profile.Read = append(slices.Clone(s.o.Package), paths(s.profile.Read)...)
-	l.profile.Write = paths(s.profile.Write)
-	if _, _, is := containerCommand(l.argv); !is && !under(cmd.Path, slices.Concat(l.profile.Read, l.profile.Write)) {
+	l.profile.Read, l.profile.Write = slices.Clone(s.o.Package), nil
+	for _, path := range s.profile.Read {
+		l.profile.Read = append(l.profile.Read, s.absolute(path))
+	}
+	for _, path := range s.profile.Write {
+		l.profile.Write = append(l.profile.Write, s.absolute(path))
+	}
+	if _, is := afterRun(l.argv); !is && !isWithinAny(cmd.Path, slices.Concat(l.profile.Read, l.profile.Write)) {
 		l.argv[0] = filepath.Base(cmd.Path) // that of the image
 	}
 	if l.variables, err = s.variablesFile(cmd); err != nil {
@@ -131,31 +130,13 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 // removeTime is how long the engine may take to remove a container.
 const removeTime = 10 * time.Second
 
-// paths are those of a profile with ~ as the home folder.
-func paths(list []string) (absolute []string) {
-	for _, path := range list {
-		if rest, found := strings.CutPrefix(path, "~"); found {
-			path = filepath.Join(home(), rest)
-		}
-		absolute = append(absolute, path)
-	}
-	return absolute
-}
-
-func or[T int | int64](n, otherwise T) T {
-	if n == 0 {
-		return otherwise
-	}
-	return n
-}
-
-// containerCommand finds "docker run" and "podman run".
-func containerCommand(argv []string) (by string, rest []string, is bool) {
+// afterRun is what follows "docker run" or "podman run"; is says whether a command line is that.
+func afterRun(argv []string) (rest []string, is bool) {
 	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
 	if len(argv) < 3 || name != "docker" && name != "podman" || argv[1] != "run" {
-		return "", nil, false
+		return nil, false
 	}
-	return argv[0], argv[2:], true
+	return argv[2:], true
 }
 
 // imageOf takes what follows "run" apart. Only options that give the program no rights are kept: those that mount, publish or
@@ -200,11 +181,4 @@ func longName(option string) string {
 		return "--label"
 	}
 	return option
-}
-
-// under reports whether a path is one of some others or in one.
-func under(path string, others []string) bool {
-	return slices.ContainsFunc(others, func(other string) bool {
-		return path == other || other == "/" || strings.HasPrefix(path, strings.TrimSuffix(other, "/")+"/")
-	})
 }

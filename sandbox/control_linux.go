@@ -83,7 +83,7 @@ func (c channel) sendOrder(o order) error {
 	return err
 }
 
-func (c channel) order() (o order, err error) {
+func (c channel) receiveOrder() (o order, err error) {
 	var data []byte
 	packet := make([]byte, chunk)
 	for {

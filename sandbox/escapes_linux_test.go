@@ -185,7 +185,7 @@ func escapesFail(t *testing.T, bare, fits bool) {
 
 // startBare is Start on a system that permits no namespaces.
 func (s *Sandbox) startBare(cmd *exec.Cmd) (func(), error) {
-	o, err := s.order(cmd)
+	o, err := s.orderFor(cmd)
 	if err != nil {
 		return nil, err
 	}

@@ -34,7 +34,7 @@ func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
 		}
 		var err error
 		if !g.unified {
-			err = g.makeOld(controller)
+			err = g.makeVersion1(controller)
 		}
 		if err == nil {
 			err = g.limit(controller, o, cpu)
@@ -50,8 +50,8 @@ func newGroup(o order, cpu float64) (g *group, lacking map[string]string) {
 	return g, lacking
 }
 
-// mounted are the folders of control groups: that of version 2 by "", those of version 1 by their controllers.
-func mounted() map[string]string {
+// groupMounts are the folders of control groups: that of version 2 by "", those of version 1 by their controllers.
+func groupMounts() map[string]string {
 	found := map[string]string{}
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
@@ -76,8 +76,8 @@ func mounted() map[string]string {
 	return found
 }
 
-// own is the group of this process, by controller as in mounted.
-func own() map[string]string {
+// ownGroups are the groups of this process, by controller as in groupMounts.
+func ownGroups() map[string]string {
 	found := map[string]string{}
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -95,7 +95,7 @@ func own() map[string]string {
 
 // makeUnified makes a group of version 2, below the group of this process or next to it.
 func (g *group) makeUnified() {
-	mount, path := mounted()[""], own()[""]
+	mount, path := groupMounts()[""], ownGroups()[""]
 	if mount == "" || path == "" {
 		return
 	}
@@ -123,12 +123,13 @@ func (g *group) makeUnified() {
 	}
 }
 
-func (g *group) makeOld(controller string) error {
-	mount := mounted()[controller]
+// makeVersion1 makes a group of version 1, which is that of one controller.
+func (g *group) makeVersion1(controller string) error {
+	mount := groupMounts()[controller]
 	if mount == "" {
 		return errors.New("there is none")
 	}
-	parent := filepath.Join(mount, own()[controller])
+	parent := filepath.Join(mount, ownGroups()[controller])
 	if !exists(parent) { // seen from a container
 		parent = mount
 	}

@@ -1,11 +1,9 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -71,36 +69,12 @@ func parseHost(text string) (host, error) {
 	return h, nil
 }
 
-// Check says what of the profile cannot be understood.
-func (p Profile) Check() error {
-	var faults []error
-	for at, list := range map[string][]string{"read": p.Read, "write": p.Write} {
-		for _, path := range list {
-			if !filepath.IsAbs(path) && path != "~" && !strings.HasPrefix(path, "~/") {
-				faults = append(faults, fmt.Errorf("%s: %q: expected an absolute path, or one that begins with ~/", at, path))
-			} else if filepath.Clean(path) == "/" && p.By == "" {
-				faults = append(faults, fmt.Errorf("%s: %q: this is everything; name the folders that it needs, such as /srv", at, path))
-			}
-		}
+// hostText is a host as a profile has it: with its port, if it is another one than 443 and 80.
+func hostText(host string, port uint16) string {
+	if slices.Contains(usualPorts, port) {
+		return host
 	}
-	if p.By != "" && p.By != "docker" && p.By != "podman" {
-		faults = append(faults, fmt.Errorf("by: expected docker or podman, got %q", p.By))
-	}
-	if len(p.Hosts) > maxHosts {
-		faults = append(faults, fmt.Errorf("hosts: %d, expected at most %d", len(p.Hosts), maxHosts))
-	}
-	for _, text := range p.Hosts {
-		if text == "*" && p.By != "" {
-			continue
-		}
-		if _, err := parseHost(text); err != nil {
-			faults = append(faults, fmt.Errorf("hosts: %w", err))
-		}
-	}
-	if p.Processes < 0 || p.Memory < 0 || p.CPU < 0 || p.Files < 0 {
-		faults = append(faults, errors.New("processes, memory, cpu and files: expected a positive number, or none"))
-	}
-	return errors.Join(faults...)
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
 // hosts are those of a profile.
@@ -182,8 +156,8 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("168.63.129.16/32"), // Azure's services for its machines, at an address of the internet
 }
 
-// hosts are those that the program may reach.
-func (s *Sandbox) hosts() hosts {
+// allowedHosts are those that the program may reach.
+func (s *Sandbox) allowedHosts() hosts {
 	all := parseHosts(s.profile.Hosts)
 	if s.o.Record != nil {
 		all = append(all, host{any: true, ports: unusualPorts})

@@ -54,6 +54,24 @@ func TestHostsOfAProfile(t *testing.T) {
 	}
 }
 
+func TestAHostIsAllowedByTheTextThatItsRefusalNames(t *testing.T) {
+	for _, test := range []struct {
+		host string
+		port uint16
+		want string
+	}{
+		{"api.example.com", 443, "api.example.com"}, {"api.example.com", 80, "api.example.com"}, {"api.example.com", 8080, "api.example.com:8080"},
+		{"10.0.0.5", 443, "10.0.0.5"}, {"10.0.0.5", 5432, "10.0.0.5:5432"}, {"fd00::1", 80, "fd00::1"}, {"fd00::1", 22, "[fd00::1]:22"},
+	} {
+		got := hostText(test.host, test.port)
+		all := parseHosts([]string{got})
+		a, err := netip.ParseAddr(test.host)
+		if got != test.want || err == nil && !all.allowsAddress(a, test.port) || err != nil && !all.allowsName(test.host, test.port) {
+			t.Errorf("%s at %d: %q, want %q, allows %+v", test.host, test.port, got, test.want, all)
+		}
+	}
+}
+
 func TestAProfileThatCannotBeUnderstoodIsRefused(t *testing.T) {
 	for _, host := range []string{"", "*", "*.com", "https://example.com", "example.com/path", "a b", "example.com:0", "example.com:70000", "example.com:", "[::1", "[::1]x", "a..b", "exa*mple.com",
 		"10.0.0.0/8", strings.Repeat("a", 64) + ".com", "-"} {

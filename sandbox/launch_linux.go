@@ -30,7 +30,7 @@ func launch() int {
 	if err != nil {
 		return 125
 	}
-	o, err := control.order()
+	o, err := control.receiveOrder()
 	if err != nil {
 		return fail(control, "order", err)
 	}

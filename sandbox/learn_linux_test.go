@@ -124,6 +124,22 @@ func TestWhatWasLearnedIsEnoughAndNoMore(t *testing.T) {
 	}
 }
 
+func TestOfWhatASandboxMakesUpNothingIsProposed(t *testing.T) {
+	machine(t)
+	for _, p := range madeSettings("") {
+		t.Run(p.Path, func(t *testing.T) {
+			r := new(Record)
+			refusalsOf(t, Profile{}, Options{Record: r}, "cat "+p.Path)
+			if got := r.Propose(Learned{Dir: "/"}); !reflect.DeepEqual(got, Proposal{}) {
+				t.Errorf("got %+v, want nothing: a program has its own", got)
+			}
+			if out, refused := refusalsOf(t, Profile{Read: []string{p.Path}}, Options{}, "head -c 1 "+p.Path+" | wc -c"); out != "1\n" || refused != nil {
+				t.Errorf("allowed all the same: %q, refused %q", out, refused)
+			}
+		})
+	}
+}
+
 func TestWhoIsLearnedFromGetsNoKeysAndNoPrivateAddresses(t *testing.T) {
 	root := machine(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -27,7 +27,7 @@ type losses struct {
 
 // newLosses returns nil where nothing is lost, or nobody can know.
 func newLosses(r *refusing) *losses {
-	home := r.place(r.home)
+	home := r.placeOf(r.home)
 	if r.home == "" || r.isBare || home == nil || home.Path != r.home || home.Kind != temporary {
 		return nil
 	}

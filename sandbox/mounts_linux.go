@@ -63,7 +63,7 @@ func (p place) tree() (int, error) {
 			return newMount("tmpfs", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_RDONLY, "mode", "700", "size", "4k")
 		}
 		return unix.OpenTree(unix.AT_FDCWD, "/dev/null", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
-	case processes:
+	case ownProc:
 		// Read-only: a program of root could change the system's settings in /proc/sys without any capability.
 		return newMount("proc", unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC|unix.MOUNT_ATTR_RDONLY)
 	case shown, writable, device:

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
 // network is the way out of a sandbox: it answers its resolver and carries its connections, as far as the profile allows.
@@ -29,7 +31,7 @@ type network struct {
 
 // serveNetwork takes over the sockets that the launcher opened: that of the resolver, then the listeners.
 func (s *Sandbox) serveNetwork(files []*os.File, refuse func(Refusal)) (*network, error) {
-	r := s.reach(refuse)
+	r := s.newReach(refuse)
 	ctx, cancel := context.WithCancel(context.Background())
 	n := &network{reach: r, names: newNames(r.allowed, refuse), ctx: ctx, cancel: cancel, slots: make(chan struct{}, maxConnections)}
 	var err error
@@ -196,4 +198,21 @@ func (n *network) admit(address netip.Addr, port uint16) (name string, err error
 		return "", n.refused(name, port, "the profile has other ports of this host only")
 	}
 	return name, nil
+}
+
+// learn records which host a program wants to connect to. The kernel refuses the connection where nothing waits at
+// the port, but by then it was seen.
+func (n *network) learn(r *Record, a watch.Access) {
+	at, err := netip.ParseAddrPort(a.Address)
+	if a.Kind != watch.Connect || err != nil || at.Port() == 0 || at.Port() == resolverPort {
+		return
+	}
+	host := n.names.name(at.Addr())
+	if host == "" {
+		if at.Addr().IsLoopback() { // the program itself
+			return
+		}
+		host = at.Addr().String()
+	}
+	r.seeHost(hostText(host, at.Port()))
 }

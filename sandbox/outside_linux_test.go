@@ -218,7 +218,7 @@ func TestWhatAProgramAskedForLastIsNamed(t *testing.T) {
 	refuse := func(r Refusal) { refused = append(refused, r.What) }
 	n := &network{reach: reach{refuse: refuse}, names: newNames(nil, refuse), resolver: resolver, cancel: func() {}}
 	// Nobody has come to answer when the program ends; what it connects to is seen before.
-	u := &unreachable{ports: usualPorts, network: n, refuse: refuse}
+	u := &unreachable{ports: usualPorts, network: n}
 	u.see(watch.Access{Kind: watch.Connect, Address: "1.2.3.4:443"})
 	n.close()
 	if want := []string{"connect to 1.2.3.4:443", "look up one.example", "look up two.example"}; !slices.Equal(refused, want) {

@@ -76,8 +76,8 @@ func firstLink(path string) (followed, hop, target string, err error) {
 	return path, "", "", nil
 }
 
-// allowed are the files of the profile.
-func (s *Sandbox) allowed() (list []string) {
+// allowedFiles are the files and folders of the profile.
+func (s *Sandbox) allowedFiles() (list []string) {
 	for _, path := range slices.Concat(s.profile.Read, s.profile.Write) {
 		list = append(list, s.absolute(path))
 	}

@@ -254,9 +254,11 @@ func (p *proposing) isTemporary(path string) bool {
 	})
 }
 
-// isOfSystem reports whether every confined program has a path, or something else in its place.
+// isOfSystem reports whether a profile need not have a path: every confined program has it, or something else in its place, or does without
+// what is there, such as a service of the machine that libraries ask first.
 func isOfSystem(path string) bool {
 	inside := func(dir string) bool { return within(path, dir) }
 	return slices.ContainsFunc(systemFolders, inside) || slices.ContainsFunc(systemFiles, inside) ||
-		slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/passwd", "/etc/group", "/etc/hostname", "/run/systemd", "/run/nscd"}, inside)
+		slices.ContainsFunc([]string{"/proc", "/sys", "/dev", "/run/systemd", "/run/nscd"}, inside) ||
+		slices.ContainsFunc(madeSettings(""), func(p place) bool { return p.Path == path })
 }

@@ -22,8 +22,8 @@ type reach struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-func (s *Sandbox) reach(refuse func(Refusal)) reach {
-	return reach{allowed: s.hosts(), refuse: refuse, dial: new(net.Dialer).DialContext, lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
+func (s *Sandbox) newReach(refuse func(Refusal)) reach {
+	return reach{allowed: s.allowedHosts(), refuse: refuse, dial: new(net.Dialer).DialContext, lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
 		return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
 	}}
 }
@@ -87,12 +87,9 @@ func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net
 	return r.dial(ctx, "tcp", at.String())
 }
 
+// refused says that a connection is. Each refusal of one, whoever found it, is made here.
 func (r *reach) refused(host string, port uint16, reason string) error {
-	target := host
-	if port != 443 && port != 80 {
-		target = net.JoinHostPort(host, fmt.Sprint(port))
-	}
-	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", target}}
+	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", hostText(host, port)}}
 	r.refuse(refusal)
 	return errors.New(refusal.String())
 }

@@ -63,8 +63,8 @@ func (r *Record) see(a watch.Access) {
 	}
 }
 
-// host records NAME, or NAME:PORT for another port than 443 and 80.
-func (r *Record) host(text string) {
+// seeHost records NAME, or NAME:PORT for another port than 443 and 80.
+func (r *Record) seeHost(text string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.hosts == nil {

@@ -128,8 +128,9 @@ func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
 	return s.start(cmd)
 }
 
-// Environ returns those variables of an environment that a confined program gets: what any program needs, and
-// those that the profile names.
+// Environ returns those variables of an environment that a confined program gets: those that the profile names; PATH, HOME, USER, LOGNAME, LANG,
+// LANGUAGE, LC_*, TZ, TERM and NO_COLOR; PATHEXT, SYSTEMROOT, COMSPEC and WINDIR of Windows; and SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS,
+// REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE.
 func (p Profile) Environ(environ []string) []string {
 	var kept []string
 	for _, pair := range environ {
@@ -145,11 +146,10 @@ func (p Profile) Environ(environ []string) []string {
 }
 
 // harmless are variables that hold no secret and that programs expect.
-var harmless = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "PATHEXT", "SYSTEMROOT", "COMSPEC", "WINDIR",
-	"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
+var harmless = append([]string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TERM", "NO_COLOR", "PATHEXT", "SYSTEMROOT", "COMSPEC", "WINDIR"}, certificates...)
 
-// certificates are those of them that name files and folders which the program is to read.
-var certificates = harmless[len(harmless)-5:]
+// certificates are variables that name files and folders which the program is to read, too.
+var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"}
 
 // State says what of a program is confined on this system.
 type State struct {

@@ -139,7 +139,7 @@ func TestAnOrderOfAnySizeIsUnderstood(t *testing.T) {
 		want := order{Path: "/x", Argv: []string{strings.Repeat("\n", size)}}
 		sent := make(chan error, 1)
 		go func() { sent <- from.sendOrder(want) }()
-		got, err := to.order()
+		got, err := to.receiveOrder()
 		if err = errors.Join(err, <-sent); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("%d bytes: %v", size, err)
 		}

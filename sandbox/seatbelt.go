@@ -8,18 +8,6 @@ import (
 	"strings"
 )
 
-// outsourced is a program that another one is to start and confine: sandbox-exec of macOS, or a container engine.
-type outsourced struct {
-	argv      []string // the program is absolute but in a container
-	dir       string   // working folder
-	pkg       string   // the folder it was installed into; empty for a program of the system
-	links     []string // that lead to what it reads and writes
-	temp      string   // a folder of its own, which exists
-	proxy     string   // 127.0.0.1:PORT, through which hosts are reached; empty where none may be
-	variables string   // the file with those of a container; empty where it has none
-	profile   Profile
-}
-
 // seatbeltSystem is what every program on macOS needs: the system's files, and what libraries ask about the machine. What is
 // not named is refused: Mach services but three, the keychain, the clipboard, other programs, DNS. By kern.procargs each program of the person shows
 // its arguments and its environment, and in /System/Volumes/Data is all that is theirs once more.
@@ -66,9 +54,6 @@ func seatbelt(l outsourced) (argv []string, env []string, err error) {
 		return nil, nil, fmt.Errorf("the program %q and its folder %q are not absolute", l.argv[0], l.temp)
 	}
 	read := append([]string{l.argv[0]}, l.profile.Read...)
-	if l.pkg != "" {
-		read = append(read, l.pkg)
-	}
 	write := append([]string{l.temp}, l.profile.Write...)
 	seen := slices.Concat(l.links, ancestors(slices.Concat(read, write, l.links)))
 	slices.Sort(seen)

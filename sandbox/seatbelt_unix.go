@@ -62,7 +62,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 		return nil, err
 	}
 	if len(s.profile.Hosts) > 0 {
-		if way, err = serveProxy(s.reach(refuse)); err != nil {
+		if way, err = serveProxy(s.newReach(refuse)); err != nil {
 			return nil, fmt.Errorf("proxy of the sandbox: %w", err)
 		}
 		l.proxy = way.address

@@ -17,7 +17,7 @@ import (
 var errNoNamespaces = errors.New("this system permits no user namespaces")
 
 func (s *Sandbox) start(cmd *exec.Cmd) (ended func(), err error) {
-	o, err := s.order(cmd)
+	o, err := s.orderFor(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +107,8 @@ func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 	return nil
 }
 
-// order says what the launcher is to do for cmd.
-func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
+// orderFor says what the launcher is to do for cmd.
+func (s *Sandbox) orderFor(cmd *exec.Cmd) (order, error) {
 	env := cmd.Environ()
 	path, dir, folders, own, err := s.programPlaces(cmd)
 	if err != nil {
@@ -118,13 +118,13 @@ func (s *Sandbox) order(cmd *exec.Cmd) (order, error) {
 		folders = append(folders, slices.DeleteFunc(slices.Clone(s.o.Package), holdsPrivate)...)
 	}
 	s.o.Record.belongs(own)
-	places, err := s.view(folders)
+	places, err := s.viewOf(folders)
 	if err != nil {
 		return order{}, err
 	}
 	p := s.profile
 	return order{
-		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.hosts().ports(),
+		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.allowedHosts().ports(),
 		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(), Scope: s.scope(),
 	}, nil
 }

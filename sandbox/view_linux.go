@@ -26,11 +26,12 @@ const (
 	temporary             // an empty folder in memory
 	file                  // a file made for the program
 	link                  // a symbolic link
-	processes             // the sandbox's own /proc
+	ownProc               // the sandbox's own /proc
 	hidden                // nothing, where there is something in a folder around
 )
 
-// systemFolders are where programs and libraries of the system are.
+// systemFolders are where programs and libraries of the system are. Every confined program reads them, and systemFiles; on macOS, those of
+// seatbeltSystem.
 var systemFolders = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/run/current-system/sw"}
 
 // systemFiles are settings that libraries read; they say nothing of the person.
@@ -42,6 +43,11 @@ var systemFiles = []string{
 
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
 
+// temporaryFolders belong to all programs of the machine. A confined program has folders of its own in their place.
+func temporaryFolders() []string {
+	return []string{"/tmp", "/var/tmp", "/dev/shm", filepath.Clean(os.TempDir())}
+}
+
 // view is what a program sees of the file system.
 type view struct {
 	home    string
@@ -52,6 +58,9 @@ type view struct {
 // add puts a path of the machine into the view, with the links that lead to it.
 func (v *view) add(path string, k kind, optional bool) error {
 	for range hops {
+		if within(filepath.Clean(path), "/proc") {
+			return nil // which is the program's own
+		}
 		real, hop, target, err := firstLink(filepath.Clean(path))
 		if err != nil {
 			if optional {
@@ -74,8 +83,8 @@ func (v *view) add(path string, k kind, optional bool) error {
 	return fmt.Errorf("%s: more than %d links", path, hops)
 }
 
-// view is what the profile shows to a program; folders are read because they belong to it.
-func (s *Sandbox) view(folders []string) ([]place, error) {
+// viewOf is what a program sees: what every one does, its profile, and folders that are read because they belong to it.
+func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 	paths, written := s.written()
 	v := &view{home: home(), written: written, places: map[string]place{}}
 	for _, path := range slices.Concat(systemFolders, systemFiles) {
@@ -86,16 +95,14 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 	for _, path := range devices {
 		v.places[path] = place{Path: path, Kind: device}
 	}
-	made := map[string]string{"/etc/hosts": hostsFile, "/etc/resolv.conf": "nameserver 127.0.0.1\noptions timeout:10 attempts:1\n",
-		"/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n", "/etc/passwd": passwd(v.home), "/etc/group": groups(), "/etc/hostname": hostname + "\n"}
-	for path, text := range made {
-		v.places[path] = place{Path: path, Kind: file, Text: text}
+	for _, p := range madeSettings(v.home) {
+		v.places[p.Path] = p
 	}
 	for path, target := range map[string]string{"/dev/fd": "/proc/self/fd", "/dev/stdin": "/proc/self/fd/0", "/dev/stdout": "/proc/self/fd/1", "/dev/stderr": "/proc/self/fd/2",
-		"/var/tmp": "/tmp", "/etc/mtab": "/proc/mounts"} {
+		"/var/tmp": "/tmp"} {
 		v.places[path] = place{Path: path, Kind: link, Text: target}
 	}
-	v.places["/proc"] = place{Path: "/proc", Kind: processes}
+	v.places["/proc"] = place{Path: "/proc", Kind: ownProc}
 	v.places["/tmp"] = place{Path: "/tmp", Kind: temporary, Size: maxTemporary}
 	v.places["/dev/shm"] = place{Path: "/dev/shm", Kind: temporary, Size: maxShared}
 	if v.home != "" && !within(v.home, "/usr") {
@@ -126,7 +133,7 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		}
 	}
 	if s.o.Record != nil {
-		if err := v.widest(s.allowed(), s.o.Learned); err != nil {
+		if err := v.widest(s.allowedFiles(), s.o.Learned); err != nil {
 			return nil, err
 		}
 	}
@@ -162,6 +169,19 @@ func (v *view) redundant(p place) bool {
 		if dir == "/" {
 			return false
 		}
+	}
+}
+
+// madeSettings are what a program finds in place of the machine's own settings.
+func madeSettings(home string) []place {
+	return []place{
+		{Path: "/etc/hosts", Kind: file, Text: hostsFile},
+		{Path: "/etc/resolv.conf", Kind: file, Text: "nameserver 127.0.0.1\noptions timeout:10 attempts:1\n"},
+		{Path: "/etc/nsswitch.conf", Kind: file, Text: "passwd: files\ngroup: files\nhosts: files dns\n"},
+		{Path: "/etc/passwd", Kind: file, Text: passwd(home)},
+		{Path: "/etc/group", Kind: file, Text: groups()},
+		{Path: "/etc/hostname", Kind: file, Text: hostname + "\n"},
+		{Path: "/etc/mtab", Kind: link, Text: "/proc/mounts"},
 	}
 }
 

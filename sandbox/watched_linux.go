@@ -47,10 +47,10 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}, remote: automounted()}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if !o.Bare && n != nil {
-		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, network: n, refuse: refuse}
+		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, network: n}
 	}
 	if record := s.o.Record; record != nil {
-		options = watch.Options{Skip: func(a watch.Access) bool { return isGivenAnyway(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
+		options = watch.Options{Skip: func(a watch.Access) bool { return isSkipped(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
 			record.see(a)
 			n.learn(record, a)
 		}}
@@ -107,8 +107,9 @@ func (w *watched) close() {
 	w.files.close()
 }
 
-// isGivenAnyway reports whether a path is none that a profile has to name; it is asked for each call.
-func isGivenAnyway(path string) bool {
+// isSkipped reports whether nobody need look at an access to a path. It is asked for each call, and so knows only the folders of isOfSystem in which
+// programs open most: what it does not know is found out afterwards.
+func isSkipped(path string) bool {
 	for _, dir := range []string{"/usr/", "/lib/", "/lib64/", "/proc/", "/dev/", "/sys/"} {
 		if strings.HasPrefix(path, dir) && !strings.HasPrefix(path, "/dev/shm") {
 			return true
@@ -140,7 +141,7 @@ func (r *refusing) skip(a watch.Access) bool {
 	if a.Path == "" {
 		return a.Kind != watch.Connect || a.Address == "" || r.unreachable == nil
 	}
-	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
+	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isSkipped(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
 }
 
 // isRemote reports whether to look for a path could mount something. The person's home folder is mounted already.
@@ -163,7 +164,7 @@ func (r *refusing) nameWords(o order) {
 	}
 	for _, path := range (&proposing{home: r.home}).inWords(l) {
 		real, err := filepath.EvalSymlinks(path)
-		if p := r.place(real); err == nil && path != "/" && (p == nil || p.Kind == temporary && real != p.Path) {
+		if p := r.placeOf(real); err == nil && path != "/" && (p == nil || p.Kind == temporary && real != p.Path) {
 			r.say(false, "read", path, "its command line or environment names it")
 		}
 	}
@@ -190,7 +191,7 @@ func (r *refusing) see(a watch.Access) {
 	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
 		path = filepath.Join(dir, filepath.Base(path))
 	}
-	p := r.place(path)
+	p := r.placeOf(path)
 	switch {
 	case p != nil && p.Kind == temporary && p.Path == r.home && !r.isBare:
 		if !isShared(path, r.home) {
@@ -204,7 +205,7 @@ func (r *refusing) see(a watch.Access) {
 
 // mentioned names a path that a failed request was about, if the program does not see it, or tried to write it in vain.
 func (r *refusing) mentioned(path string, isReadOnly bool) {
-	if isGivenAnyway(path) || r.isRemote(path) {
+	if isSkipped(path) || r.isRemote(path) {
 		return
 	}
 	r.mu.Lock()
@@ -213,7 +214,7 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	if dir := filepath.Dir(path); !exists(path) && dir != "/" { // it was to be made
 		there = dir
 	}
-	p := r.place(there)
+	p := r.placeOf(there)
 	switch {
 	case r.isNamed("read", path) || r.isNamed("write", path):
 	case r.isHidden(there):
@@ -246,7 +247,7 @@ func (r *refusing) close() {
 func (r *refusing) isHidden(path string) bool {
 	if r.isBare {
 		real, err := filepath.EvalSymlinks(path)
-		p := r.place(real)
+		p := r.placeOf(real)
 		return err == nil && (p == nil || p.Kind == temporary)
 	}
 	if _, err := os.Lstat(path); err != nil {
@@ -266,8 +267,8 @@ func (r *refusing) lookUp(path string) error {
 	return err
 }
 
-// place is the innermost one that has a path; nil for the root.
-func (r *refusing) place(path string) (p *place) {
+// placeOf is the innermost place that has a path; nil for the root.
+func (r *refusing) placeOf(path string) (p *place) {
 	for i := range r.places {
 		if within(path, r.places[i].Path) {
 			p = &r.places[i]

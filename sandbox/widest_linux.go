@@ -2,15 +2,10 @@ package sandbox
 
 import (
 	"bufio"
-	"net"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-
-	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
 
 // unshown are folders at the top that no program is learned from by: those of the kernel, and those with the sockets of other programs, such as the
@@ -136,24 +131,4 @@ func (v *view) hide(path string) {
 		}
 	}
 	v.places[path] = p
-}
-
-// learn records which host a program wants to connect to. The kernel refuses the connection where nothing waits at
-// the port, but by then it was seen.
-func (n *network) learn(r *Record, a watch.Access) {
-	at, err := netip.ParseAddrPort(a.Address)
-	if a.Kind != watch.Connect || err != nil || at.Port() == 0 || at.Port() == resolverPort {
-		return
-	}
-	host := n.names.name(at.Addr())
-	if host == "" {
-		if at.Addr().IsLoopback() { // the program itself
-			return
-		}
-		host = at.Addr().String()
-	}
-	if !slices.Contains(usualPorts, at.Port()) {
-		host = net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
-	}
-	r.host(host)
 }

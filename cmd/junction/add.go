@@ -23,18 +23,18 @@ import (
 // addFlags are those of add alone.
 type addFlags struct {
 	registryFlags
-	name    string
-	project bool
-	local   bool
-	yes     bool
-	sure    bool
-	scripts bool
-	with    string
-	free    bool // it is not confined
-	allowed sandbox.Profile
-	set     []string
-	env     []string
-	header  []string
+	name      string
+	project   bool
+	local     bool
+	yes       bool
+	sure      bool
+	scripts   bool
+	with      string
+	noSandbox bool
+	allowed   sandbox.Profile
+	set       []string
+	env       []string
+	header    []string
 }
 
 func (a *app) addCommand() *cobra.Command {
@@ -86,7 +86,7 @@ Exit codes:
 	cmd.Flags().StringArrayVar(&f.set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")
 	cmd.Flags().StringArrayVar(&f.env, "env", nil, "write `NAME=VALUE` into the entry's environment (repeatable); a value can be ${secret:NAME}")
 	cmd.Flags().StringArrayVar(&f.header, "header", nil, "write the header `'NAME: VALUE'` into the entry of a URL (repeatable)")
-	cmd.Flags().BoolVar(&f.free, "no-sandbox", false, "let the server's program do what you may")
+	cmd.Flags().BoolVar(&f.noSandbox, "no-sandbox", false, "let the server's program do what you may")
 	cmd.Flags().StringArrayVar(&f.allowed.Hosts, "host", nil, "let the confined program reach `HOST` at ports 443 and 80, or HOST:PORT (repeatable)")
 	cmd.Flags().StringArrayVar(&f.allowed.Read, "read", nil, "let the confined program read `PATH` (repeatable)")
 	cmd.Flags().StringArrayVar(&f.allowed.Write, "write", nil, "let the confined program read and write `PATH` (repeatable)")
@@ -114,18 +114,18 @@ type addition struct {
 	word          string // what add was given; "": it is upgraded
 	more          []string
 
-	pkg     *registry.Package // nil: it is reached at a URL
-	remote  *registry.Remote
-	locked  *install.Locked
-	program *install.Program
-	written hostconfig.NewServer
-	secrets map[string]string // to be kept, by name
-	sandbox *sandbox.Profile  // nil: it is not confined
-	held    *settings.Sandbox // what the person's settings say of its name, which comes first; nil: nothing
-	doubts  []string          // why it may be another one than is meant
-	notes   []string          // what else should be known
-	typed   []string          // values and arguments that are the person's, and not the author's
-	fixed   []string          // what the author sets in headers and variables
+	pkg        *registry.Package // nil: it is reached at a URL
+	remote     *registry.Remote
+	locked     *install.Locked
+	program    *install.Program
+	written    hostconfig.NewServer
+	secrets    map[string]string // to be kept, by name
+	sandbox    *sandbox.Profile  // nil: it is not confined
+	bySettings *settings.Sandbox // what the person's settings say of its name, which comes before sandbox; nil: nothing
+	doubts     []string          // why it may be another one than is meant
+	notes      []string          // what else should be known
+	typed      []string          // values and arguments that are the person's, and not the author's
+	fixed      []string          // what the author sets in headers and variables
 
 	dry *dryRun
 }
@@ -215,7 +215,7 @@ func (a *app) addFile(project bool) (string, error) {
 
 // packagePrefixes are the kinds of packages, as the command line writes them.
 func packagePrefixes() map[string]string {
-	return map[string]string{"npm": "npm", "pypi": "pypi", "cargo": "cargo", "nuget": "nuget", "docker": "oci", "oci": "oci", "mcpb": "mcpb"}
+	return map[string]string{"npm": install.NPM, "pypi": install.PyPI, "cargo": install.Cargo, "nuget": install.NuGet, "docker": install.OCI, "oci": install.OCI, "mcpb": install.MCPB}
 }
 
 // find finds out what is meant: a package, an address, a folder, or a name in a registry.
@@ -229,7 +229,7 @@ func (w *addition) find(ctx context.Context, word string) error {
 		w.ofPackage(kind, rest)
 	case strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://"):
 		if strings.HasSuffix(strings.ToLower(word), ".mcpb") {
-			w.ofPackage("mcpb", word)
+			w.ofPackage(install.MCPB, word)
 			return nil
 		}
 		w.server = &registry.Server{Name: word, Remotes: []registry.Remote{{Type: "streamable-http", URL: word}}}
@@ -238,8 +238,8 @@ func (w *addition) find(ctx context.Context, word string) error {
 		if _, err := os.Stat(path); err != nil {
 			return &connectError{fmt.Errorf("add %s: %w", word, err)}
 		}
-		if kind = "folder"; strings.HasSuffix(strings.ToLower(word), ".mcpb") {
-			kind = "mcpb"
+		if kind = install.Folder; strings.HasSuffix(strings.ToLower(word), ".mcpb") {
+			kind = install.MCPB
 		}
 		w.ofPackage(kind, path)
 	case strings.Contains(word, ":"): // no name in a registry has one
@@ -260,8 +260,8 @@ func isPath(word string) bool {
 func (w *addition) ofPackage(kind, word string) {
 	name, version := word, ""
 	switch kind {
-	case "mcpb", "folder":
-	case "oci":
+	case install.MCPB, install.Folder:
+	case install.OCI:
 		if at := strings.LastIndexAny(word, ":@"); at > strings.LastIndexByte(word, '/') {
 			name, version = word[:at], word[at+1:]
 			if before, digest, found := strings.Cut(word, "@"); found {
@@ -282,11 +282,11 @@ func (w *addition) chooseName() error {
 		return err
 	}
 	if set != nil {
-		held, err := heldSettings(set, len(w.app.flags.config) > 0)
+		all, err := quietSettings(set, len(w.app.flags.config) > 0)
 		if err != nil {
-			return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", w.name, err)}
+			return &connectError{fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", w.name, err)}
 		}
-		w.held = held.Of(w.name).Sandbox
+		w.bySettings = all.Of(w.name).Sandbox
 	}
 	if set != nil && len(entries) > 0 {
 		at := slices.IndexFunc(entries, func(e entry) bool { return e.definition != nil && e.name == w.name })

@@ -60,15 +60,15 @@ func orPackage(word string, err error) error {
 // packageRunners are the programs of which a kind of packages needs one.
 func packageRunners(kind string) []string {
 	switch kind {
-	case "npm":
+	case install.NPM:
 		return []string{"npm"}
-	case "pypi":
+	case install.PyPI:
 		return []string{"uv", "python3", "python"}
-	case "cargo":
+	case install.Cargo:
 		return []string{"cargo"}
-	case "nuget":
+	case install.NuGet:
 		return []string{"dotnet"}
-	case "oci":
+	case install.OCI:
 		return []string{"docker", "podman"}
 	}
 	return nil

@@ -17,7 +17,7 @@ func (w *addition) confine() error {
 	if w.locked == nil {
 		return nil
 	}
-	if w.flags.free {
+	if w.flags.noSandbox {
 		if w.flags.allowed.Hosts != nil || w.flags.allowed.Read != nil || w.flags.allowed.Write != nil {
 			return usagef("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
 		}
@@ -84,22 +84,22 @@ func withTargets(paths []string) (shown []string) {
 // keepConfined chooses what the program of an entry may do that is about to be locked: what the lock says of that server, although a hand may
 // have edited the entry since. What was never locked is confined, as what is added is.
 func (w *addition) keepConfined(e entry, before *install.LockedServer, words int) (err error) {
-	if e.confined != nil {
-		if w.held, err = e.confined(); err != nil {
-			return fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)
+	if e.sandbox != nil {
+		if w.bySettings, err = e.sandbox(); err != nil {
+			return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
 		}
 	}
 	if before != nil && before.Package != nil && before.Package.Type == install.OCI && w.pkg.RegistryType != install.OCI {
 		before = nil // its engine confined it
 	}
 	if before != nil && (before.Package != nil || before.Sandbox != nil) {
-		if w.flags.free {
+		if w.flags.noSandbox {
 			return usagef("--no-sandbox is for a server that is locked for the first time, and %q was locked before", w.name)
 		}
 		w.sandbox = before.Sandbox
 		return nil
 	}
-	if w.flags.free {
+	if w.flags.noSandbox {
 		return nil
 	}
 	w.sandbox = &sandbox.Profile{}
@@ -115,9 +115,9 @@ func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun, refus
 		o.Package = []string{r.program.Dir}
 	}
 	switch {
-	case r.held != nil:
-		o.Weaker = r.held.Weaker
-		if err := a.confineTo(c, r.name, sandboxProfile(r.held), o, true); err != nil {
+	case r.bySettings != nil:
+		o.Weaker = r.bySettings.Weaker
+		if err := a.confineTo(c, r.name, sandboxProfile(r.bySettings), o, true); err != nil {
 			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", r.name, r.name, err)}
 		}
 	case r.sandbox != nil:
@@ -131,9 +131,9 @@ func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun, refus
 // confinement is what its program may do.
 func (w *addition) confinement() string {
 	p := w.sandbox
-	if w.held != nil {
-		held := sandboxProfile(w.held)
-		p = &held
+	if w.bySettings != nil {
+		first := sandboxProfile(w.bySettings)
+		p = &first
 	}
 	switch {
 	case p == nil && w.locked.Type == install.OCI:
@@ -161,7 +161,7 @@ func (w *addition) confinement() string {
 	if p.By != "" {
 		words = append(words, "run in a container of "+p.By+" "+p.Image)
 	}
-	if w.held != nil {
+	if w.bySettings != nil {
 		words = append(words, "as your settings say")
 	}
 	if missing := w.dry.unconfined; len(missing) > 0 {

@@ -69,7 +69,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf, w.startRemedy})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ type rehearsal struct {
 	program       *install.Program  // nil: it is reached at a URL
 	words         int               // that the program stands for
 	sandbox       *sandbox.Profile  // nil: it is not confined
-	held          *settings.Sandbox // what the person's settings say, which comes first; nil: nothing
+	bySettings    *settings.Sandbox // what the person's settings say, which comes before sandbox; nil: nothing
 	secret        func(context.Context, string) (string, error)
 	remedy        func(error) string // what to try where it does not start
 }

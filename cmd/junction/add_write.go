@@ -54,7 +54,7 @@ func (w *addition) write(ctx context.Context) error {
 	if len(w.dry.tools) > 0 {
 		w.app.out.Printf("Try it: %s\n", w.firstCall())
 	}
-	if w.sandbox != nil && w.held == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
+	if w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
 		files := "no files"
 		if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
 			files = "no other files"

@@ -27,7 +27,7 @@ import (
 type entry struct {
 	name       string
 	definition *config.Definition                // nil: shipped
-	confined   func() (*settings.Sandbox, error) // nil: nothing says how
+	sandbox    func() (*settings.Sandbox, error) // what the settings say of it, if anything; nil: it is not confined, whatever its lock says
 }
 
 // origin says where the server is defined, for people.
@@ -76,10 +76,10 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 	set, err := config.LoadAll(a.files(o), o)
 	err = withImport(err)
 	var entries []entry
-	confined := sync.OnceValues(func() (*settings.Settings, error) { return heldSettings(set, len(a.flags.config) > 0) })
+	own := sync.OnceValues(func() (*settings.Settings, error) { return quietSettings(set, len(a.flags.config) > 0) })
 	for _, d := range set.Servers {
-		entries = append(entries, entry{name: d.Name, definition: d, confined: func() (*settings.Sandbox, error) {
-			s, err := confined()
+		entries = append(entries, entry{name: d.Name, definition: d, sandbox: func() (*settings.Sandbox, error) {
+			s, err := own()
 			if err != nil {
 				return nil, err
 			}

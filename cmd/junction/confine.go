@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strings"
 
-	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -15,12 +14,12 @@ import (
 
 // confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
 func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer) error {
-	if e.confined == nil {
+	if e.sandbox == nil {
 		return nil
 	}
-	s, err := e.confined()
+	s, err := e.sandbox()
 	if err != nil {
-		return &connectError{fmt.Errorf("server %q may be confined, which cannot be read: %w", e.name, err)}
+		return &connectError{fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)}
 	}
 	if s != nil {
 		o := sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}
@@ -120,9 +119,4 @@ func allowCommand(name string, words []string) string {
 		command += " " + shellWord(plaintext.Line(word, 500))
 	}
 	return command
-}
-
-func sandboxProfile(s *settings.Sandbox) sandbox.Profile {
-	memory, _ := settings.Size(s.Memory) // none is the default
-	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
 }

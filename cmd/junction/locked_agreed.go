@@ -123,8 +123,8 @@ func (a *app) lockedRights(e entry, locked *install.LockedServer) (all []string)
 	if locked.Package != nil && locked.Package.Scripts {
 		all = append(all, "runs install scripts")
 	}
-	if e.confined != nil {
-		if s, err := e.confined(); err == nil && s != nil {
+	if e.sandbox != nil {
+		if s, err := e.sandbox(); err == nil && s != nil {
 			return append(all, "is confined as your settings say")
 		}
 	}

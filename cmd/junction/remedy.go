@@ -34,7 +34,7 @@ const (
 
 // installProgram is for a program that is not there.
 func installProgram(name string) string {
-	return fmt.Sprintf("install %s, or write its whole path as the command: programs with windows often have another PATH than your shell", name)
+	return fmt.Sprintf("install %s, or write its whole path as the command: a program that you start from the desktop often has another PATH than your shell", name)
 }
 
 // remedy is what to try where something is wrong with a server of up; empty where nothing is.

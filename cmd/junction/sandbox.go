@@ -132,7 +132,7 @@ func profileLines(p sandbox.Profile) (lines []string) {
 	if p.By != "" {
 		lines = append(lines, strings.TrimSpace("in     "+p.By+" "+whole(p.Image)))
 	}
-	s := settingsOf(p)
+	s := sandboxSettings(p)
 	for _, limit := range []struct{ word, value string }{{"processes", number(s.Processes)}, {"memory", s.Memory}, {"files", number(s.Files)}} {
 		if limit.value != "" {
 			lines = append(lines, limit.word+"  "+limit.value)

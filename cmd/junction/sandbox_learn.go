@@ -26,8 +26,8 @@ const (
 	exerciseTime = 30 * time.Second // of each of them
 )
 
-// A lesson says how a server is used while it is learned from.
-type lesson struct {
+// learnFlags say how a server is used while it is learned from.
+type learnFlags struct {
 	calls  []string // TOOL {ARGUMENTS}
 	http   string   // where clients can use it meanwhile
 	forget bool
@@ -35,7 +35,7 @@ type lesson struct {
 }
 
 func (a *app) sandboxLearnCommand() *cobra.Command {
-	var l lesson
+	var l learnFlags
 	cmd := &cobra.Command{
 		Use:   "learn SERVER",
 		Short: "Find out what a server's program uses, and propose the smallest profile",
@@ -67,14 +67,14 @@ Exit codes:
 	return cmd
 }
 
-// An exercise is a call of a tool.
-type exercise struct {
+// A toolCall is a call that is made to see what it uses.
+type toolCall struct {
 	tool      string
 	arguments json.RawMessage
 }
 
 // parsed are the calls of --call.
-func (l lesson) parsed() (calls []exercise, err error) {
+func (l learnFlags) parsed() (calls []toolCall, err error) {
 	for _, text := range l.calls {
 		name, arguments, _ := strings.Cut(strings.TrimSpace(text), " ")
 		if arguments = strings.TrimSpace(arguments); arguments == "" {
@@ -83,12 +83,12 @@ func (l lesson) parsed() (calls []exercise, err error) {
 		if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil || name == "" {
 			return nil, usagef("--call: expected a tool and a JSON object, such as 'read_file {\"path\": \"a\"}', got %q", text)
 		}
-		calls = append(calls, exercise{name, json.RawMessage(arguments)})
+		calls = append(calls, toolCall{name, json.RawMessage(arguments)})
 	}
 	return calls, nil
 }
 
-func (a *app) learnProfile(ctx context.Context, args []string, l lesson) error {
+func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) error {
 	calls, err := l.parsed()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l lesson) error {
 		was = *k.profile
 	}
 	record := new(sandbox.Record)
-	learned, err := a.lesson(ctx, k, was, sandbox.Options{Record: record}, calls, l.http)
+	learned, err := a.useConfined(ctx, k, was, sandbox.Options{Record: record}, calls, l.http)
 	if err != nil {
 		return err
 	}
@@ -130,11 +130,11 @@ func (a *app) learnProfile(ctx context.Context, args []string, l lesson) error {
 		return &connectError{fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)}
 	}
 	if !l.yes {
-		typed, err := a.person.Line(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
+		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
 		if err != nil {
 			return err
 		}
-		if word := strings.ToLower(strings.TrimSpace(typed)); word != "y" && word != "yes" {
+		if !agreed {
 			a.out.Printf("Nothing was written.\n")
 			return nil
 		}
@@ -207,10 +207,10 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 	}
 }
 
-// lesson starts the program in a sandbox and uses it. It returns what it was started with.
-func (a *app) lesson(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []exercise, http string) (learned sandbox.Learned, err error) {
+// useConfined starts the program in a sandbox and uses it. It returns what it was started with.
+func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []toolCall, http string) (learned sandbox.Learned, err error) {
 	plain := k.entry
-	plain.confined = nil
+	plain.sandbox = nil
 	t, err := a.resolve(ctx, plain)
 	if err != nil {
 		return learned, err
@@ -260,17 +260,17 @@ func ownEnv(s *config.Server) map[string]string {
 }
 
 // exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted.
-func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []exercise, isSaid bool) error {
-	var all []exercise
+func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []toolCall, isSaid bool) error {
+	var all []toolCall
 	var left []string
 	for t, err := range client.Tools(ctx) {
 		if err != nil {
 			return &connectError{err}
 		}
-		switch reads := t.Annotations != nil && t.Annotations.ReadOnlyHint != nil && *t.Annotations.ReadOnlyHint; {
-		case slices.ContainsFunc(calls, func(c exercise) bool { return c.tool == t.Name }):
-		case reads && !needsArguments(t) && len(all) < maxExercised:
-			all = append(all, exercise{t.Name, json.RawMessage("{}")})
+		switch {
+		case slices.ContainsFunc(calls, func(c toolCall) bool { return c.tool == t.Name }):
+		case reads(t) && !needsArguments(t) && len(all) < maxExercised:
+			all = append(all, toolCall{t.Name, json.RawMessage("{}")})
 		default:
 			left = append(left, t.Name)
 		}
@@ -295,7 +295,7 @@ func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []exercise
 }
 
 // callOnce makes a call and says what became of it. The error is that of ctx.
-func callOnce(ctx context.Context, client *mcp.Client, call exercise) (said string, err error) {
+func callOnce(ctx context.Context, client *mcp.Client, call toolCall) (said string, err error) {
 	limited, cancel := context.WithTimeout(ctx, exerciseTime)
 	defer cancel()
 	result, err := client.CallTool(limited, call.tool, call.arguments)
@@ -317,7 +317,7 @@ func needsArguments(t *mcp.Tool) (needs bool) {
 }
 
 // tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start.
-func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []exercise) (starts bool, err error) {
+func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []toolCall) (starts bool, err error) {
 	a.screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string
@@ -326,7 +326,7 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 		defer mu.Unlock()
 		refused = append(refused, refusalLine(k.entry.name, r))
 	}}
-	_, err = a.lesson(ctx, k, now, o, calls, "")
+	_, err = a.useConfined(ctx, k, now, o, calls, "")
 	mu.Lock()
 	defer mu.Unlock()
 	for _, line := range refused {

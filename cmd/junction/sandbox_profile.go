@@ -35,7 +35,7 @@ func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
 		return nil, &connectError{fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)}
 	}
 	k := &keptProfile{entry: e}
-	s, err := e.confined()
+	s, err := e.sandbox()
 	if err != nil {
 		return nil, &connectError{err}
 	}
@@ -145,17 +145,17 @@ func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 func (k *keptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 	path := []string{"junction", "servers", k.entry.name, "sandbox"}
 	if k.profile == nil {
-		text, err := json.Marshal(settingsOf(now))
+		text, err := json.Marshal(sandboxSettings(now))
 		if err != nil {
 			return nil, err
 		}
 		return hostconfig.SetMember(data, path, text)
 	}
-	was, err := rawMembers(settingsOf(*k.profile))
+	was, err := rawMembers(sandboxSettings(*k.profile))
 	if err != nil {
 		return nil, err
 	}
-	is, err := rawMembers(settingsOf(now))
+	is, err := rawMembers(sandboxSettings(now))
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +180,14 @@ func rawMembers(s settings.Sandbox) (m map[string]json.RawMessage, err error) {
 	return m, err
 }
 
-// settingsOf is a profile as settings have it.
-func settingsOf(p sandbox.Profile) settings.Sandbox {
+// sandboxProfile is the profile that settings have.
+func sandboxProfile(s *settings.Sandbox) sandbox.Profile {
+	memory, _ := settings.Size(s.Memory) // none is the default
+	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
+}
+
+// sandboxSettings is a profile as settings have it.
+func sandboxSettings(p sandbox.Profile) settings.Sandbox {
 	s := settings.Sandbox{Read: p.Read, Write: p.Write, Hosts: p.Hosts, Env: p.Env, Processes: p.Processes, CPU: p.CPU, Files: p.Files, By: p.By, Image: p.Image}
 	if p.Memory > 0 {
 		s.Memory = fmt.Sprintf("%dMB", (p.Memory+1e6-1)/1e6)

@@ -53,8 +53,8 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 	return found, from, nil
 }
 
-// heldSettings are those that settings finds, without a word about others.
-func heldSettings(set *config.Set, named bool) (*settings.Settings, error) {
+// quietSettings are those that [app.settings] finds, but of others that are not used it says nothing.
+func quietSettings(set *config.Set, named bool) (*settings.Settings, error) {
 	for _, f := range set.Files {
 		if s, _, err := f.Settings(); err != nil {
 			return nil, err

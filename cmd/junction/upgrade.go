@@ -44,7 +44,7 @@ Exit codes:
 	}
 	cmd.Flags().BoolVar(&f.sure, "sure", false, "upgrade although something looks harmful")
 	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
-	cmd.Flags().BoolVar(&f.free, "no-sandbox", false, "let the program of a server that was never locked do what you may")
+	cmd.Flags().BoolVar(&f.noSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
 	yesFlag(cmd.Flags(), &f.yes)
 	a.configFlags(cmd.Flags())
 	cmd.Flags().DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
@@ -219,7 +219,7 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	if err != nil {
 		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
 	}
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.held, w.secretOf, w.startRemedy})
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
 	if err != nil {
 		return err
 	}

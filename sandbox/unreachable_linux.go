@@ -3,11 +3,9 @@ package sandbox
 import (
 	"bufio"
 	"fmt"
-	"net"
 	"net/netip"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
@@ -19,7 +17,6 @@ type unreachable struct {
 	launcher int
 	ports    []uint16 // those at which the network waits
 	network  *network
-	refuse   func(Refusal)
 }
 
 // see is called before a program connects.
@@ -42,8 +39,7 @@ func (u *unreachable) see(a watch.Access) {
 		}
 		reason = "the services of this machine are not there"
 	}
-	target := net.JoinHostPort(host, strconv.Itoa(int(at.Port())))
-	u.refuse(Refusal{What: "connect to " + target, Reason: reason, Allow: []string{"--host", target}})
+	u.network.refused(host, at.Port(), reason)
 }
 
 // listens reports whether something in the sandbox waits at a port of TCP.

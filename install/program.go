@@ -14,14 +14,6 @@ import (
 // maxFirstLine is how many bytes of a program are read to find out who runs it.
 const maxFirstLine = 512
 
-// program starts the file of a package's bin with what its first line asks for, which mostly is node; npx would do the same by way of a link.
-func (npm) program(l *Locked, dir string) (*Program, error) {
-	if err := l.expect("node", "./node_modules/"+l.Name+"/*"); err != nil {
-		return nil, err
-	}
-	return programIn(l.Program, dir)
-}
-
 // expect checks that a lock, which a colleague may have changed, starts what packages of its type are started by: no other program of this
 // machine, and no more words. A word that ends in * stands for all that begin with it.
 func (l *Locked) expect(words ...string) error {
@@ -107,4 +99,9 @@ func interpreter(file string) []string {
 		words[0] = path.Base(words[0])
 	}
 	return words
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
 }

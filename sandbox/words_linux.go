@@ -8,11 +8,6 @@ import (
 	"strings"
 )
 
-// temporaryFolders belong to all programs of the machine. A confined program has folders of its own in their place.
-func temporaryFolders() []string {
-	return []string{"/tmp", "/var/tmp", "/dev/shm", filepath.Clean(os.TempDir())}
-}
-
 // named are the paths that are there of those that the words name, but not all files, and the folder that the program is started in.
 func (p *proposing) named(l Learned) []string {
 	list := slices.DeleteFunc(p.inWords(l), func(path string) bool { return path == "/" || !exists(path) })

@@ -11,8 +11,8 @@ import (
 // resolverPort is where a program's resolver asks for names.
 const resolverPort = 53
 
-// open brings up the loopback interface of this network namespace, has it take the packets to every address there is, and returns
-// the sockets at which they arrive: that for questions of name, then one for each port. Whoever holds them
+// openNetwork brings up the loopback interface of this network namespace, has it take the packets to every address there is, and returns
+// the sockets at which they arrive: that of the resolver, then one for each port. Whoever holds them
 // sees from the local address of a connection where the program wanted to.
 func openNetwork(ports []uint16) ([]*os.File, error) {
 	if err := loopbackUp(); err != nil {
