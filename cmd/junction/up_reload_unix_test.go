@@ -88,6 +88,11 @@ func TestAChangedConfigurationChangesOnlyTheServersThatChanged(t *testing.T) {
 
 	configure(t, config, a+`,"c":{"command":3}`, `"tools":"al"`)
 	waitFor(t, "it says what is wrong with the settings", func() bool { return strings.Contains(r.stderr.String(), "junction: tools: ") })
+	configure(t, config, a+","+c, `"servers":{"c":{"sandbox":{"read":["notes"]}}}`)
+	waitFor(t, "it says what is wrong with the profile", func() bool {
+		return strings.Contains(r.stderr.String(), `servers.c.sandbox: read: "notes": expected an absolute path`)
+	})
+	runs(t, "", "call", r.url, "c__add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
 	configure(t, config, a+`,"c":{"command":3}`, ``)
 	waitFor(t, "it says what is wrong with the entry", func() bool { return strings.Contains(r.stderr.String(), `server "c": command: `) })
 	runs(t, "", "call", r.url, "c__add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")

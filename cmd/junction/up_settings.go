@@ -50,6 +50,13 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 	if found == nil {
 		found = &settings.Settings{}
 	}
+	for _, name := range slices.Sorted(maps.Keys(found.Servers)) { // a server that cannot be confined would end, and not start again
+		if s := found.Servers[name].Sandbox; s == nil {
+			continue
+		} else if err := sandboxProfile(s).Check(); err != nil {
+			return nil, "", &connectError{fmt.Errorf("%s: servers.%s.sandbox: %w", shortened(from), name, err)}
+		}
+	}
 	return found, from, nil
 }
 
