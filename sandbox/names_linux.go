@@ -70,7 +70,10 @@ func (n *names) answer(question []byte) []byte {
 	name := strings.TrimSuffix(strings.ToLower(q.Name.String()), ".")
 	code := dnsmessage.RCodeSuccess
 	var address netip.Addr
-	switch {
+	switch _, err := netip.ParseAddr(name); {
+	case err == nil || len(name) > 253 || !hostName.MatchString(name): // as a host of the profile it would be something else, such as *.example.com
+		code = dnsmessage.RCodeNameError
+		n.refuse(Refusal{What: "look up " + name, Reason: "it is no host name"})
 	case name == "localhost":
 		address = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	case !n.allowed.hasName(name):
