@@ -152,7 +152,7 @@ func (v *view) sorted() []place {
 
 // redundant reports whether a place is in a folder that shows the same.
 func (v *view) redundant(p place) bool {
-	if p.Kind != shown && p.Kind != writable && p.Kind != link {
+	if p.Kind != shown && p.Kind != writable && p.Kind != link || p.Path == "/" {
 		return false
 	}
 	for dir := filepath.Dir(p.Path); ; dir = filepath.Dir(dir) {
