@@ -143,9 +143,23 @@ func (r *refusing) skip(a watch.Access) bool {
 	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isGivenAnyway(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
 }
 
-// isRemote reports whether to look for a path could mount something. The person's home folder is mounted already.
+// isRemote reports whether to look for a path could mount something, also by links, which the program may have made. The person's home folder is
+// mounted already.
 func (r *refusing) isRemote(path string) bool {
-	return isWithinAny(path, r.remote) && (r.home == "" || !within(path, r.home))
+	if len(r.remote) == 0 {
+		return false
+	}
+	for range hops {
+		if isWithinAny(path, r.remote) && (r.home == "" || !within(path, r.home)) {
+			return true
+		}
+		followed, hop, _, err := firstLink(path)
+		if err != nil || hop == "" {
+			return false
+		}
+		path = followed
+	}
+	return true
 }
 
 // nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
