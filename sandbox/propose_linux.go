@@ -116,9 +116,9 @@ func (p *proposing) use(path string, u uses) {
 	switch path = at; {
 	case path == "":
 	case isWithinAny(path, p.junction):
-		p.omit(path, writes, "it is where Junction keeps its settings, approvals and packages")
+		p.omit(path, writes, ofJunction)
 	case isWithinAny(path, p.secret):
-		p.omit(path, writes, "it is where keys, logins or histories are kept")
+		p.omit(path, writes, ofSecrets)
 	case p.isShared(path):
 		p.omit(path, writes, "it has what belongs to all programs")
 	default:
