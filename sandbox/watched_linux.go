@@ -229,7 +229,7 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	}
 	p := r.place(there)
 	switch {
-	case r.isNamed("read", path) || r.isNamed("write", path):
+	case !exists(there) || r.isNamed("read", path) || r.isNamed("write", path):
 	case r.isHidden(there):
 		r.say(there != path, "see", path, "a request that failed names it")
 	case isReadOnly && p != nil && p.Kind == shown:
