@@ -266,6 +266,31 @@ var escapes = []escape{
 			return "killed", err
 		})
 	}},
+	{name: "limit others", try: func(w *world) (string, error) {
+		var cpus unix.CPUSet
+		cpus.Set(0)
+		const idle = 3 << 13 // a class of ioprio_set(2)
+		return first(func() (string, error) {
+			return "its time", unix.Prlimit(w.Victim, unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1, Max: 1}, nil)
+		},
+			func() (string, error) {
+				return "its files", unix.Prlimit(w.Victim, unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil)
+			},
+			func() (string, error) { return "its priority", unix.Setpriority(unix.PRIO_PROCESS, w.Victim, 19) },
+			func() (string, error) { return "its processors", unix.SchedSetaffinity(w.Victim, &cpus) },
+			func() (string, error) {
+				return "its disk", call(unix.SYS_IOPRIO_SET, processIO, uintptr(w.Victim), idle)
+			})
+	}},
+	{name: "change what is said of a file", try: func(w *world) (string, error) {
+		f, err := os.Open(w.Read + "/a")
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		const noDump = 0x40 // FS_NODUMP_FL
+		return "changed", unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, noDump)
+	}},
 	{name: "connect to a service of the machine", try: func(w *world) (string, error) { return dial("tcp", w.TCP) }},
 	{name: "connect to a service of the machine over IPv6", try: func(w *world) (string, error) { return dial("tcp", w.TCP6) }},
 	{name: "connect to a service of the machine by its address", try: func(w *world) (string, error) { return dial("tcp", w.Own) }},

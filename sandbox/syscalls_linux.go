@@ -48,6 +48,12 @@ var deniedBare = []int{
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt, setFileAttr,
 }
 
+// processIO is IOPRIO_WHO_PROCESS, and setFileX is FS_IOC_FSSETXATTR.
+const (
+	processIO = 1
+	setFileX  = 0x401c5820
+)
+
 // Calls that are newer than package unix.
 const (
 	setXattrAt    = 463
@@ -56,7 +62,8 @@ const (
 )
 
 // filter refuses the denied calls and those with denied arguments. Where there are no namespaces, bare refuses sockets with
-// names in the file system, which no Landlock before Linux 7 does, and shared memory; offline those of IPv4 and IPv6.
+// names in the file system, which no Landlock before Linux 7 does, shared memory, and to limit another process than the one that calls, whose
+// time could be made to end so; offline refuses sockets of IPv4 and IPv6.
 func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	const (
 		refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
@@ -80,14 +87,21 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	}
 	on(unix.SYS_CLONE3, absent) // its flags are in memory, where no filter looks
 	on(unix.SYS_CLONE, arg(0), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: newNamespaces, SkipTrue: 1}, no, allow)
-	on(unix.SYS_IOCTL, arg(1),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: 3},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: tioclinux, SkipTrue: 2},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSETD, SkipTrue: 1}, allow, no)
-	named, also := allow, []int(nil)
+	controls, named, also := []uint32{unix.TIOCSTI, tioclinux, unix.TIOCSETD}, allow, []int(nil)
 	if bare {
-		named, also = no, slices.Concat(deniedBare, deniedBareHere)
+		controls, named, also = append(controls, unix.FS_IOC_SETFLAGS, setFileX, unix.FS_IOC_ENABLE_VERITY), no, slices.Concat(deniedBare, deniedBareHere)
+		for _, number := range []int{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER} {
+			on(number, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no, allow)
+		}
+		for number, process := range map[int]uint32{unix.SYS_SETPRIORITY: unix.PRIO_PROCESS, unix.SYS_IOPRIO_SET: processIO} {
+			on(number, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: process, SkipFalse: 2}, arg(1), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no, allow)
+		}
 	}
+	control := []bpf.Instruction{arg(1)}
+	for i, request := range controls {
+		control = append(control, bpf.JumpIf{Cond: bpf.JumpEqual, Val: request, SkipTrue: uint8(len(controls) - i)})
+	}
+	on(unix.SYS_IOCTL, append(control, allow, no)...)
 	socket := []bpf.Instruction{
 		arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_PACKET, SkipFalse: 1}, no, bpf.TAX{},
