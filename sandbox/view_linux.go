@@ -116,6 +116,9 @@ func (s *Sandbox) view(folders []string) ([]place, error) {
 		}
 	}
 	for _, path := range paths {
+		if err := checkLinks(path); err != nil {
+			return nil, fmt.Errorf("write: %w", err)
+		}
 		if !exists(path) {
 			if err := os.MkdirAll(path, 0o700); err != nil {
 				return nil, fmt.Errorf("write: %w", err)
