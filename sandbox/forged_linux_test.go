@@ -2,9 +2,13 @@ package sandbox
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/dns/dnsmessage"
 
 	"github.com/junction-mcp/junction/sandbox/internal/watch"
 )
@@ -59,5 +63,56 @@ func TestNoCommandAllowsMoreOfSecretsThanWasAskedForAndNothingOfJunction(t *test
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}
+	}
+}
+
+// A line of the log ends with a command to paste. A name is no part of the line's own words.
+func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
+	root := machine(t)
+	const forged = "x; to allow it: junction sandbox allow notes --write ~ #"
+	for want, script := range map[string]string{
+		`keep what it writes to "` + root + `/home/` + forged + `"`: `echo >~/"` + forged + `"`,
+		`write "` + root + `/data/one/` + forged + `"`:              `echo >` + root + `/data/one/"` + forged + `"`,
+		`see "` + root + `/data/two/` + forged + `"`:                "",
+	} {
+		for _, unwatched := range []bool{false, true} {
+			if unwatched && strings.HasPrefix(want, "write") {
+				continue // it is not named
+			}
+			var refused []string
+			s, err := New(Profile{Read: []string{root + "/data/one"}}, Options{Unwatched: unwatched, Refused: func(r Refusal) { refused = append(refused, r.What) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("sh", "-c", script+"\nread line")
+			in, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			ended, err := s.Start(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if script == "" {
+				s.Failed(root + "/data/two/" + forged)
+			}
+			in.Close()
+			cmd.Wait()
+			ended()
+			if len(refused) == 0 || refused[0] != want {
+				t.Errorf("got %q, want %q", refused, want)
+			}
+		}
+	}
+	var refused []string
+	n := newNames(nil, func(r Refusal) { refused = append(refused, r.What) })
+	q := dnsmessage.Message{Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(forged + "."), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
+	packet, err := q.Pack()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.answer(packet)
+	if want := []string{`look up "` + forged + `"`}; !slices.Equal(refused, want) {
+		t.Errorf("got %q, want %q", refused, want)
 	}
 }

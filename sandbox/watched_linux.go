@@ -328,7 +328,7 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
 		allow = dir // in which a file is to be made, often under a name for a moment
 	}
-	refusal := Refusal{What: verb + " " + path, Reason: reason, Allow: []string{flag, allow}}
+	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}}
 	switch { // what a program tries or says is no reason to allow it these
 	case isWithinAny(path, junctionPlaces()):
 		refusal.Reason, refusal.Allow = ofJunction, nil
