@@ -70,6 +70,7 @@ func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Op
 		}
 		env = append(env, name)
 	}
+	slices.Sort(env) // they come in any order
 	all, err := json.Marshal([]any{p, c.Name, c.Args, env, c.Dir, o.Package, versionOf(c)})
 	if err != nil {
 		return nil

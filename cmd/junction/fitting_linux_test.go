@@ -82,7 +82,7 @@ func TestAnotherProgramOrOtherPathsAreAnotherTrial(t *testing.T) {
 	for _, test := range []struct {
 		env  []string
 		want bool
-	}{{[]string{"DATA=/srv/a", "TOKEN=one"}, true}, {[]string{"DATA=/srv/a", "TOKEN=two"}, true}, {[]string{"DATA=/srv/b", "TOKEN=one"}, false}, {[]string{"DATA=/srv/a"}, false}} {
+	}{{[]string{"DATA=/srv/a", "TOKEN=one"}, true}, {[]string{"TOKEN=one", "DATA=/srv/a"}, true}, {[]string{"DATA=/srv/a", "TOKEN=two"}, true}, {[]string{"DATA=/srv/b", "TOKEN=one"}, false}, {[]string{"DATA=/srv/a"}, false}} {
 		if got := start(t, of(test.env...)).wasFit; got != test.want {
 			t.Errorf("with %q it fits: %v", test.env, got)
 		}
