@@ -266,6 +266,19 @@ var escapes = []escape{
 			return "killed", err
 		})
 	}},
+	{name: "use what processes share by numbers", try: func(w *world) (string, error) {
+		message := make([]byte, 100)
+		const noWait = 0o4000
+		operation := [3]int16{0, 1, noWait} // struct sembuf
+		return first(func() (string, error) {
+			err := call(unix.SYS_MSGRCV, uintptr(w.Queue), uintptr(unsafe.Pointer(&message[0])), 80, 0, noWait)
+			return string(message), err
+		}, func() (string, error) {
+			return "counted", call(unix.SYS_SEMOP, uintptr(w.Semaphores), uintptr(unsafe.Pointer(&operation)), 1)
+		}, func() (string, error) { return "removed", call(unix.SYS_MSGCTL, uintptr(w.Queue), 0, 0) },
+			func() (string, error) { return "removed", call(unix.SYS_SEMCTL, uintptr(w.Semaphores), 0, 0) },
+			func() (string, error) { return "removed", call(unix.SYS_SHMCTL, uintptr(w.Memory), 0, 0) })
+	}},
 	{name: "limit others", try: func(w *world) (string, error) {
 		var cpus unix.CPUSet
 		cpus.Set(0)
