@@ -358,6 +358,25 @@ var escapes = []escape{
 	}},
 	{name: "connect to an agent's socket", try: func(w *world) (string, error) { return dial("unix", w.Socket) }},
 	{name: "connect to an abstract socket", try: func(w *world) (string, error) { return dial("unix", "@"+w.Abstract[1:]) }},
+	{name: "send to a socket by one of a pair", try: func(w *world) (string, error) {
+		var tries []func() (string, error)
+		for _, kind := range []int{unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET, unix.SOCK_STREAM} {
+			for _, to := range []string{w.datagrams(), "@" + w.Abstract[1:] + "/datagrams"} {
+				tries = append(tries, func() (string, error) {
+					pair, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
+					if err != nil {
+						return "", err
+					}
+					err = unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: to})
+					if err == nil && kind == unix.SOCK_SEQPACKET {
+						err = errors.New("the other one of the pair hears it, as is seen outside")
+					}
+					return "sent", err
+				})
+			}
+		}
+		return first(tries...)
+	}},
 	{name: "connect to the container engine", try: func(*world) (string, error) {
 		return first(func() (string, error) { return dial("unix", "/var/run/docker.sock") }, func() (string, error) { return dial("unix", "/run/dbus/system_bus_socket") })
 	}},

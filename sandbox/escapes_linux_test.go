@@ -254,6 +254,18 @@ func newWorld(t *testing.T) *world {
 	}
 	w.TCP, w.TCP6 = serve("tcp", "127.0.0.1:0"), serve("tcp", "[::1]:0")
 	serve("unix", w.Socket)
+	for _, name := range []string{w.datagrams(), "@" + root + "/datagrams"} {
+		heard, err := net.ListenPacket("unixgram", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { heard.Close() })
+		go func() {
+			if n, _, err := heard.ReadFrom(make([]byte, 100)); err == nil {
+				t.Errorf("%q heard %d bytes", name, n)
+			}
+		}()
+	}
 	serve("unix", "@"+root)
 	if own := ownAddress(); own != "" {
 		w.Own = serve("tcp", net.JoinHostPort(own, "0"))
@@ -283,6 +295,9 @@ func newWorld(t *testing.T) *world {
 	w.Victim = victim.Process.Pid
 	return w
 }
+
+// datagrams is where somebody takes datagrams, such as those for the log of the machine.
+func (w *world) datagrams() string { return w.Socket[:len(w.Socket)-len(".sock")] + ".log" }
 
 // shares makes what processes of one user share by numbers, which anybody can guess.
 func (w *world) shares(t *testing.T) {
@@ -326,7 +341,7 @@ func (w *world) isUnharmed(t *testing.T) {
 			t.Errorf("%s is now %q, %v", path, got, err)
 		}
 	}
-	if names, _ := filepath.Glob(w.Home + "/*"); len(names) != 5 {
+	if names, _ := filepath.Glob(w.Home + "/*"); len(names) != 6 {
 		t.Errorf("in the home folder is now %q", names)
 	}
 	if err := unix.Kill(w.Victim, 0); err != nil {

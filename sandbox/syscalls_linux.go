@@ -117,7 +117,12 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 			bpf.TXA{}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_RAW, SkipTrue: 1}, allow)
 	}
 	on(unix.SYS_SOCKET, append(socket, no)...)
-	on(unix.SYS_SOCKETPAIR, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipFalse: 1}, allow, no)
+	pair := []bpf.Instruction{arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, no}
+	if bare { // one of a pair for datagrams can send to any name, too
+		pair = append(pair, arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_SEQPACKET, SkipTrue: 1}, no)
+	}
+	on(unix.SYS_SOCKETPAIR, append(pair, allow)...)
 	for _, number := range slices.Concat(denied, deniedHere, also) {
 		on(number, no)
 	}
