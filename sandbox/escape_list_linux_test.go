@@ -197,6 +197,29 @@ var escapes = []escape{
 			func() (string, error) { return "renamed", os.Rename(w.Read+"/a", w.Write+"/b") }, func() (string, error) { return "truncated", os.Truncate(w.Read+"/a", 0) },
 			func() (string, error) { return "time", os.Chtimes(w.Read+"/a", time.Now(), time.Now()) }, func() (string, error) { return "linked", os.Link(w.Read+"/a", w.Write+"/c") })
 	}},
+	{name: "leave a program that runs as the person", try: func(w *world) (string, error) {
+		const setuid = 0o4755
+		path := w.Write + "/setuid"
+		var how = unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: setuid}
+		f, err := os.CreateTemp(w.Write, "")
+		if err != nil {
+			return err.Error(), nil
+		}
+		defer f.Close()
+		defer os.Remove(f.Name())
+		return first(func() (string, error) { return "changed", unix.Fchmod(int(f.Fd()), setuid) },
+			func() (string, error) { return "changed", unix.Fchmodat(unix.AT_FDCWD, f.Name(), setuid, 0) },
+			func() (string, error) {
+				_, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY, setuid)
+				return "made", err
+			},
+			func() (string, error) {
+				_, err := unix.Open(w.Write, unix.O_TMPFILE|unix.O_WRONLY, setuid)
+				return "made", err
+			},
+			func() (string, error) { _, err := unix.Openat2(unix.AT_FDCWD, path, &how); return "made", err },
+			func() (string, error) { return "made", unix.Mknod(path, unix.S_IFREG|setuid, 0) })
+	}},
 	{name: "write through a link", try: func(w *world) (string, error) {
 		return "written", os.WriteFile(w.Write+"/link", []byte("x"), 0o600)
 	}},
