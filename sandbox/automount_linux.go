@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ func automounted() []string {
 		return nil
 	}
 	defer f.Close()
-	return automountsIn(f)
+	return slices.DeleteFunc(automountsIn(f), isSkipped) // every machine has one in /proc, and what is named there is not looked for
 }
 
 // automountsIn reads a table of mounts as proc(5) describes it.

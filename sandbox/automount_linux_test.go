@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,6 +29,29 @@ func TestFoldersThatMountWhatIsLookedUpAreNotLookedInto(t *testing.T) {
 		r.mentioned(path, true)
 	}
 	if want := []string{"read " + root + "/data/two/x", "read " + root + "/project/a.go"}; !slices.Equal(refused, want) {
+		t.Errorf("refused are %q, want %q", refused, want)
+	}
+}
+
+// A program that may write a folder can make a link in it.
+func TestNoLinkLeadsALookIntoAFolderThatMounts(t *testing.T) {
+	root := machine(t)
+	for path, target := range map[string]string{"/project/away": root + "/data", "/project/twice": "away/one", "/project/here": "../shared"} {
+		if err := os.Symlink(target, root+path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var refused []string
+	r := &refusing{root: -1, isBare: true, remote: []string{root + "/data"}, refuse: func(r Refusal) { refused = append(refused, r.What) }, home: root + "/home", folders: map[string]int{}, named: map[string]bool{}}
+	for _, path := range []string{"/project/away/one/x", "/project/twice/x", "/project/here/there.jsonl"} {
+		for _, kind := range []watch.Kind{watch.Read, watch.Write, watch.Change} {
+			if a := (watch.Access{Kind: kind, Path: root + path}); !r.skip(a) {
+				r.see(a)
+			}
+		}
+		r.mentioned(root+path, true)
+	}
+	if want := []string{"read " + root + "/project/here/there.jsonl", "write " + root + "/project/here/there.jsonl"}; !slices.Equal(refused, want) {
 		t.Errorf("refused are %q, want %q", refused, want)
 	}
 }

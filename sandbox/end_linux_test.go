@@ -144,3 +144,34 @@ func TestStateSaysWhatIsConfined(t *testing.T) {
 	}
 	t.Log(state)
 }
+
+// Without namespaces nobody is the first process of all of them, and whoever gathers them can be killed with its group.
+func TestNothingIsLeftOfASandboxWithoutNamespaces(t *testing.T) {
+	for name, script := range map[string]string{"that ends": "%s", "that has to be killed": `%s; while :; do sleep 0.01; done`} {
+		t.Run(name, func(t *testing.T) {
+			g, lacking := newGroup(order{Memory: defaultMemory, Processes: defaultProcesses}, 0)
+			g.close(order{}, func(Refusal) {})
+			if lacking["memory"] != "" && lacking["pids"] != "" && name != "that ends" {
+				t.Skip("there is no control group, and nobody else knows what is left")
+			}
+			mark := fmt.Sprintf("%d3%d", os.Getpid(), len(name))
+			s, err := New(Profile{}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := process.Start(process.Command{Path: "sh", Args: []string{"-c", fmt.Sprintf(script, leaves(mark))}, Launch: s.startBare, Grace: 100 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer p.Close()
+			b := make([]byte, 6)
+			if _, err := io.ReadFull(p, b); err != nil || !within10s(func() bool { return alive(mark) == 2 }) {
+				t.Fatalf("%q, %v, %d are alive", b, err, alive(mark))
+			}
+			p.Close()
+			if n := alive(mark); n != 0 {
+				t.Errorf("%d are alive", n)
+			}
+		})
+	}
+}

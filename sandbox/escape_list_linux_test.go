@@ -197,6 +197,29 @@ var escapes = []escape{
 			func() (string, error) { return "renamed", os.Rename(w.Read+"/a", w.Write+"/b") }, func() (string, error) { return "truncated", os.Truncate(w.Read+"/a", 0) },
 			func() (string, error) { return "time", os.Chtimes(w.Read+"/a", time.Now(), time.Now()) }, func() (string, error) { return "linked", os.Link(w.Read+"/a", w.Write+"/c") })
 	}},
+	{name: "leave a program that runs as the person", try: func(w *world) (string, error) {
+		const setuid = 0o4755
+		path := w.Write + "/setuid"
+		var how = unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: setuid}
+		f, err := os.CreateTemp(w.Write, "")
+		if err != nil {
+			return err.Error(), nil
+		}
+		defer f.Close()
+		defer os.Remove(f.Name())
+		return first(func() (string, error) { return "changed", unix.Fchmod(int(f.Fd()), setuid) },
+			func() (string, error) { return "changed", unix.Fchmodat(unix.AT_FDCWD, f.Name(), setuid, 0) },
+			func() (string, error) {
+				_, err := unix.Open(path, unix.O_CREAT|unix.O_WRONLY, setuid)
+				return "made", err
+			},
+			func() (string, error) {
+				_, err := unix.Open(w.Write, unix.O_TMPFILE|unix.O_WRONLY, setuid)
+				return "made", err
+			},
+			func() (string, error) { _, err := unix.Openat2(unix.AT_FDCWD, path, &how); return "made", err },
+			func() (string, error) { return "made", unix.Mknod(path, unix.S_IFREG|setuid, 0) })
+	}},
 	{name: "write through a link", try: func(w *world) (string, error) {
 		return "written", os.WriteFile(w.Write+"/link", []byte("x"), 0o600)
 	}},
@@ -266,6 +289,44 @@ var escapes = []escape{
 			return "killed", err
 		})
 	}},
+	{name: "use what processes share by numbers", try: func(w *world) (string, error) {
+		message := make([]byte, 100)
+		const noWait = 0o4000
+		operation := [3]int16{0, 1, noWait} // struct sembuf
+		return first(func() (string, error) {
+			err := call(unix.SYS_MSGRCV, uintptr(w.Queue), uintptr(unsafe.Pointer(&message[0])), 80, 0, noWait)
+			return string(message), err
+		}, func() (string, error) {
+			return "counted", call(unix.SYS_SEMOP, uintptr(w.Semaphores), uintptr(unsafe.Pointer(&operation)), 1)
+		}, func() (string, error) { return "removed", call(unix.SYS_MSGCTL, uintptr(w.Queue), 0, 0) },
+			func() (string, error) { return "removed", call(unix.SYS_SEMCTL, uintptr(w.Semaphores), 0, 0) },
+			func() (string, error) { return "removed", call(unix.SYS_SHMCTL, uintptr(w.Memory), 0, 0) })
+	}},
+	{name: "limit others", try: func(w *world) (string, error) {
+		var cpus unix.CPUSet
+		cpus.Set(0)
+		const idle = 3 << 13 // a class of ioprio_set(2)
+		return first(func() (string, error) {
+			return "its time", unix.Prlimit(w.Victim, unix.RLIMIT_CPU, &unix.Rlimit{Cur: 1, Max: 1}, nil)
+		},
+			func() (string, error) {
+				return "its files", unix.Prlimit(w.Victim, unix.RLIMIT_NOFILE, &unix.Rlimit{}, nil)
+			},
+			func() (string, error) { return "its priority", unix.Setpriority(unix.PRIO_PROCESS, w.Victim, 19) },
+			func() (string, error) { return "its processors", unix.SchedSetaffinity(w.Victim, &cpus) },
+			func() (string, error) {
+				return "its disk", call(unix.SYS_IOPRIO_SET, processIO, uintptr(w.Victim), idle)
+			})
+	}},
+	{name: "change what is said of a file", try: func(w *world) (string, error) {
+		f, err := os.Open(w.Read + "/a")
+		if err != nil {
+			return "", err
+		}
+		defer f.Close()
+		const noDump = 0x40 // FS_NODUMP_FL
+		return "changed", unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, noDump)
+	}},
 	{name: "connect to a service of the machine", try: func(w *world) (string, error) { return dial("tcp", w.TCP) }},
 	{name: "connect to a service of the machine over IPv6", try: func(w *world) (string, error) { return dial("tcp", w.TCP6) }},
 	{name: "connect to a service of the machine by its address", try: func(w *world) (string, error) { return dial("tcp", w.Own) }},
@@ -320,6 +381,25 @@ var escapes = []escape{
 	}},
 	{name: "connect to an agent's socket", try: func(w *world) (string, error) { return dial("unix", w.Socket) }},
 	{name: "connect to an abstract socket", try: func(w *world) (string, error) { return dial("unix", "@"+w.Abstract[1:]) }},
+	{name: "send to a socket by one of a pair", try: func(w *world) (string, error) {
+		var tries []func() (string, error)
+		for _, kind := range []int{unix.SOCK_DGRAM, unix.SOCK_RAW, unix.SOCK_SEQPACKET, unix.SOCK_STREAM} {
+			for _, to := range []string{w.datagrams(), "@" + w.Abstract[1:] + "/datagrams"} {
+				tries = append(tries, func() (string, error) {
+					pair, err := unix.Socketpair(unix.AF_UNIX, kind, 0)
+					if err != nil {
+						return "", err
+					}
+					err = unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: to})
+					if err == nil && kind == unix.SOCK_SEQPACKET {
+						err = errors.New("the other one of the pair hears it, as is seen outside")
+					}
+					return "sent", err
+				})
+			}
+		}
+		return first(tries...)
+	}},
 	{name: "connect to the container engine", try: func(*world) (string, error) {
 		return first(func() (string, error) { return dial("unix", "/var/run/docker.sock") }, func() (string, error) { return dial("unix", "/run/dbus/system_bus_socket") })
 	}},

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,6 +29,8 @@ type world struct {
 	Socket, Abstract      string
 	Shared                string // a file in /dev/shm
 	Victim                int    // a process
+	Queue, Semaphores     int    // of System V
+	Memory                int
 }
 
 // theSecret is in all files, variables and services outside.
@@ -228,6 +231,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Remove(w.Shared) })
+	w.shares(t)
 	w.Socket = filepath.Join(w.Home, "agent.sock")
 	serve := func(network, address string) string {
 		l, err := net.Listen(network, address)
@@ -250,6 +254,18 @@ func newWorld(t *testing.T) *world {
 	}
 	w.TCP, w.TCP6 = serve("tcp", "127.0.0.1:0"), serve("tcp", "[::1]:0")
 	serve("unix", w.Socket)
+	for _, name := range []string{w.datagrams(), "@" + root + "/datagrams"} {
+		heard, err := net.ListenPacket("unixgram", name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { heard.Close() })
+		go func() {
+			if n, _, err := heard.ReadFrom(make([]byte, 100)); err == nil {
+				t.Errorf("%q heard %d bytes", name, n)
+			}
+		}()
+	}
 	serve("unix", "@"+root)
 	if own := ownAddress(); own != "" {
 		w.Own = serve("tcp", net.JoinHostPort(own, "0"))
@@ -280,6 +296,32 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
+// datagrams is where somebody takes datagrams, such as those for the log of the machine.
+func (w *world) datagrams() string { return w.Socket[:len(w.Socket)-len(".sock")] + ".log" }
+
+// shares makes what processes of one user share by numbers, which anybody can guess.
+func (w *world) shares(t *testing.T) {
+	t.Helper()
+	const private, remove = 0, 0 // IPC_PRIVATE and IPC_RMID, which is the last argument of semctl
+	get := func(number, controls uintptr, args ...uintptr) int {
+		args = append(args, 0, 0)
+		id, _, errno := unix.Syscall(number, private, args[0], args[1])
+		if errno != 0 {
+			t.Fatal(errno)
+		}
+		t.Cleanup(func() { unix.Syscall(controls, id, remove, 0) })
+		return int(id)
+	}
+	w.Queue = get(unix.SYS_MSGGET, unix.SYS_MSGCTL, 0o600)
+	w.Semaphores = get(unix.SYS_SEMGET, unix.SYS_SEMCTL, 1, 0o600)
+	w.Memory = get(unix.SYS_SHMGET, unix.SYS_SHMCTL, 4096, 0o600)
+	message := append(make([]byte, 8), theSecret...)
+	message[0] = 1 // its kind
+	if _, _, errno := unix.Syscall6(unix.SYS_MSGSND, uintptr(w.Queue), uintptr(unsafe.Pointer(&message[0])), uintptr(len(theSecret)), 0, 0, 0); errno != 0 {
+		t.Fatal(errno)
+	}
+}
+
 // ownAddress is an address of this machine that is not loopback, or "".
 func ownAddress() string {
 	addresses, _ := net.InterfaceAddrs()
@@ -299,7 +341,7 @@ func (w *world) isUnharmed(t *testing.T) {
 			t.Errorf("%s is now %q, %v", path, got, err)
 		}
 	}
-	if names, _ := filepath.Glob(w.Home + "/*"); len(names) != 5 {
+	if names, _ := filepath.Glob(w.Home + "/*"); len(names) != 6 {
 		t.Errorf("in the home folder is now %q", names)
 	}
 	if err := unix.Kill(w.Victim, 0); err != nil {

@@ -207,7 +207,21 @@ func (g *group) close(o order, refuse func(Refusal)) {
 	deadline := time.Now().Add(groupTime)
 	for _, dir := range g.folders {
 		for unix.Rmdir(dir) == unix.EBUSY && time.Now().Before(deadline) {
+			endGroup(dir)
 			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// endGroup kills those that are left in a group: without namespaces, what was not gathered before the launcher was killed itself.
+func endGroup(dir string) {
+	if os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0) == nil {
+		return
+	}
+	members, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs")) // before Linux 5.14, and in version 1
+	for _, word := range strings.Fields(string(members)) {
+		if pid, err := strconv.Atoi(word); err == nil && pid > 1 { // 0 would be those around Junction
+			unix.Kill(pid, unix.SIGKILL)
 		}
 	}
 }

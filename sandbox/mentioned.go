@@ -8,9 +8,10 @@ import (
 )
 
 const (
-	maxMentioned     = 32       // paths that are found in the texts of one failure
-	maxMentionedText = 64 << 10 // bytes of each text that are searched
-	maxMentionedPath = 4096     // bytes, as in Linux
+	maxMentioned      = 32        // paths that are found in the texts of one failure
+	maxMentionedText  = 64 << 10  // bytes of each text that are searched
+	maxMentionedTexts = 256 << 10 // of all of them
+	maxMentionedPath  = 4096      // bytes, as in Linux
 )
 
 // pathsIn are the absolute paths that texts name: a text that is one, and those that stand in quotes or between spaces.
@@ -30,8 +31,10 @@ func pathsIn(texts []string) (paths []string) {
 			paths = append(paths, path)
 		}
 	}
+	left := maxMentionedTexts
 	for _, text := range texts {
-		text = text[:min(len(text), maxMentionedText)]
+		text = text[:min(len(text), maxMentionedText, left)]
+		left -= len(text)
 		for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r < ' ' }) {
 			add(line) // with the spaces that it has
 			for _, quoted := range strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("\"'`‘’“”", r) }) {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,9 @@ func enter(places []place) error {
 	// All trees are copied first, as the new root covers a part of the old one.
 	trees := make([]int, len(places))
 	for i, p := range places {
+		if p.Path == "/" { // it would take the place of the new root, in which is made what the program has of its own
+			return errors.New("/: all files of the machine cannot be shown; name folders in it")
+		}
 		tree, err := p.tree()
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.Path, err)
@@ -104,7 +108,7 @@ func (p place) put(tree int) error {
 	case p.Kind == link:
 		return os.Symlink(p.Text, path)
 	case p.Kind == file:
-		return os.WriteFile(path, []byte(p.Text), 0o444)
+		return p.make(path)
 	}
 	var stat unix.Stat_t
 	if err := unix.Fstat(tree, &stat); err != nil {
@@ -119,6 +123,33 @@ func (p place) put(tree int) error {
 	} else if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o444); err == nil {
 		f.Close()
 	} else if !os.IsExist(err) {
+		return err
+	}
+	return attach(tree, path)
+}
+
+// make makes a file: where a folder of the machine is shown, over the one that is there, as the folder is not the program's.
+func (p place) make(path string) error {
+	var above, root unix.Stat_t
+	if err := errors.Join(unix.Stat(filepath.Dir(path), &above), unix.Stat(newRoot, &root)); err != nil {
+		return err
+	}
+	if above.Dev == root.Dev {
+		return os.WriteFile(path, []byte(p.Text), 0o444)
+	}
+	if _, err := os.Lstat(path); err != nil {
+		return nil // nothing is to be made there
+	}
+	made := filepath.Join(newRoot, "made")
+	if err := os.WriteFile(made, []byte(p.Text), 0o444); err != nil {
+		return err
+	}
+	defer os.Remove(made) // the mount keeps it
+	tree, err := unix.OpenTree(unix.AT_FDCWD, made, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return err
 	}
 	return attach(tree, path)

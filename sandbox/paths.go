@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +49,23 @@ func (s *Sandbox) absolute(path string) string {
 	return path
 }
 
+var errPlanted = errors.New("another user made this link, in a folder in which all write")
+
+// checkLinks says whether a path leads over a link of another user.
+func checkLinks(path string) error {
+	for range hops {
+		followed, hop, _, err := firstLink(path)
+		if errors.Is(err, errPlanted) {
+			return err
+		}
+		if err != nil || hop == "" {
+			return nil
+		}
+		path = followed
+	}
+	return nil
+}
+
 // firstLink returns the path with its first link followed, and that link; or the path itself.
 func firstLink(path string) (followed, hop, target string, err error) {
 	at := "/"
@@ -62,6 +81,9 @@ func firstLink(path string) (followed, hop, target string, err error) {
 		}
 		if info.Mode()&os.ModeSymlink == 0 {
 			continue
+		}
+		if isPlanted(info, filepath.Dir(at)) {
+			return "", "", "", fmt.Errorf("%s: %w", at, errPlanted)
 		}
 		target, err := os.Readlink(at)
 		if err != nil {

@@ -15,6 +15,8 @@ type proposing struct {
 	home      string
 	packages  []string
 	temporary []string
+	secret    []string // where keys, logins and histories are kept
+	junction  []string // and what Junction keeps
 	meant     []string // folders and files that the command line names, the longest first
 	kept      []string // what is named in temporary folders, and so is none of the program's own
 	read      map[string]bool
@@ -31,7 +33,7 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 	r.mu.Lock()
 	files, hosts, own := maps.Clone(r.files), slices.Sorted(maps.Keys(r.hosts)), r.own
 	r.mu.Unlock()
-	p := &proposing{home: home(), temporary: temporary, read: map[string]bool{}, write: map[string]bool{}, omitted: map[string]Omission{}}
+	p := &proposing{home: home(), temporary: temporary, secret: secretPlaces(), junction: junctionPlaces(), read: map[string]bool{}, write: map[string]bool{}, omitted: map[string]Omission{}}
 	for _, dir := range own {
 		p.packages = append(p.packages, dir)
 		if real, err := filepath.EvalSymlinks(dir); err == nil {
@@ -48,7 +50,20 @@ func (r *Record) propose(l Learned, temporary []string) Proposal {
 	}
 	p.lift(p.read)
 	p.lift(p.write)
-	return Proposal{Profile: Profile{Read: p.paths(p.read, false), Write: p.paths(p.write, true), Hosts: hosts}, Omitted: p.omissions()}
+	hosts, near := splitHosts(hosts)
+	return Proposal{Profile: Profile{Read: p.paths(p.read, false), Write: p.paths(p.write, true), Hosts: hosts}, Omitted: append(p.omissions(), near...)}
+}
+
+// splitHosts are the hosts of the internet, and those that only a person allows: what is learned from does not reach them, but it asks.
+func splitHosts(all []string) (public []string, near []Omission) {
+	for _, text := range all {
+		if h, err := parseHost(text); err == nil && (h.address.IsValid() && !isPublic(h.address) || h.name == "localhost") {
+			near = append(near, Omission{Host: text, Reason: "it is an address of this machine or its networks"})
+		} else {
+			public = append(public, text)
+		}
+	}
+	return public, near
 }
 
 // isGiven reports whether every confined program has the path, or this one as its own.
@@ -100,10 +115,12 @@ func (p *proposing) use(path string, u uses) {
 	}
 	switch path = at; {
 	case path == "":
+	case isWithinAny(path, p.junction):
+		p.omit(path, writes, ofJunction)
+	case isWithinAny(path, p.secret):
+		p.omit(path, writes, ofSecrets)
 	case p.isShared(path):
 		p.omit(path, writes, "it has what belongs to all programs")
-	case isSecret(path, p.home):
-		p.omit(path, writes, "it is where keys, logins or histories are kept")
 	default:
 		p.add(p.folder(path), writes)
 	}
@@ -128,6 +145,13 @@ func (p *proposing) around(path string, u uses) string {
 
 // folder is the folder of a program's settings or data that a path is in; else the path.
 func (p *proposing) folder(path string) string {
+	if dir := p.settings(path); !p.isShared(dir) {
+		return dir
+	}
+	return path
+}
+
+func (p *proposing) settings(path string) string {
 	if p.home == "" || !within(path, p.home) || path == p.home {
 		return path
 	}
@@ -230,10 +254,6 @@ func (p *proposing) short(path string) string {
 // sharedInHome are folders of a home folder in which each program has a folder of its own.
 var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
 
-func isSecret(path, home string) bool {
-	return home != "" && slices.ContainsFunc(secretInHome, func(name string) bool { return within(path, filepath.Join(home, name)) })
-}
-
 // isShared reports whether a folder has what belongs to other programs or people.
 func isShared(dir, home string) bool {
 	if holdsPerson(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
@@ -242,9 +262,10 @@ func isShared(dir, home string) bool {
 	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
 }
 
-// isShared reports whether a folder has what belongs to other programs or people.
+// isShared reports whether a folder has what belongs to other programs or people, such as logins in ~/.config/git.
 func (p *proposing) isShared(dir string) bool {
-	return isShared(dir, p.home) || slices.Contains(p.temporary, dir)
+	holds := func(place string) bool { return place != dir && within(place, dir) && exists(place) }
+	return isShared(dir, p.home) || slices.Contains(p.temporary, dir) || slices.ContainsFunc(p.secret, holds) || slices.ContainsFunc(p.junction, holds)
 }
 
 // isTemporary reports whether a path is where each confined program has a folder of its own.

@@ -98,8 +98,9 @@ type Proposal struct {
 	Omitted []Omission
 }
 
-// An Omission is a path that a program used, and a person has to decide about.
+// An Omission is a path or host that a program used, and a person has to decide about.
 type Omission struct {
+	Host    string // in place of a path
 	Path    string
 	Write   bool
 	Missing bool // nothing is there: to write it, if it is allowed, is to write a folder that is made then

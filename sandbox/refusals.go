@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -57,4 +59,14 @@ func (s *Sandbox) refusals() (refuse func(Refusal), end func()) {
 		case <-time.After(refusalsTime):
 		}
 	})
+}
+
+var plain = regexp.MustCompile(`^[\pL\pM\pN_./:@%+=,~*-]+$`)
+
+// quoted is a name that a program chose, by which it cannot say more than its name in a line of the log.
+func quoted(name string) string {
+	if plain.MatchString(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }

@@ -70,17 +70,20 @@ func (n *names) answer(question []byte) []byte {
 	name := strings.TrimSuffix(strings.ToLower(q.Name.String()), ".")
 	code := dnsmessage.RCodeSuccess
 	var address netip.Addr
-	switch {
+	switch _, err := netip.ParseAddr(name); {
+	case err == nil || len(name) > 253 || !hostName.MatchString(name): // as a host of the profile it would be something else, such as *.example.com
+		code = dnsmessage.RCodeNameError
+		n.refuse(Refusal{What: "look up " + quoted(name), Reason: "it is no host name"})
 	case name == "localhost":
 		address = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	case !n.allowed.hasName(name):
 		code = dnsmessage.RCodeNameError
-		n.refuse(Refusal{What: "look up " + name, Reason: "it is not among the hosts of the profile", Allow: []string{"--host", name}})
+		n.refuse(Refusal{What: "look up " + quoted(name), Reason: "it is not among the hosts of the profile", Allow: []string{"--host", name}})
 	default:
 		var ok bool
 		if address, ok = n.address(name); !ok {
 			code = dnsmessage.RCodeServerFailure
-			n.refuse(Refusal{What: "look up " + name, Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
+			n.refuse(Refusal{What: "look up " + quoted(name), Reason: fmt.Sprintf("the program asked for %d others before", maxNames)})
 		}
 	}
 	b := dnsmessage.NewBuilder(nil, dnsmessage.Header{ID: header.ID, Response: true, RecursionDesired: header.RecursionDesired, RecursionAvailable: true, RCode: code})

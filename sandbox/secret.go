@@ -66,6 +66,11 @@ func junctionPlaces() (places []string) {
 	return places
 }
 
+const (
+	ofSecrets  = "it is where keys, logins or histories are kept"
+	ofJunction = "it is where Junction keeps its settings, approvals and packages"
+)
+
 // secretInHome is where people keep what no server needs unless they say so.
 var secretInHome = []string{
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".password-store", ".pgpass", ".my.cnf", ".vault-token", ".terraform.d",

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"unsafe"
 
@@ -43,10 +44,32 @@ const socketKind = 0xf
 // deniedBare are calls that only namespaces would confine: those for memory that others share, and for what Landlock does not look
 // at, which are owners, modes, times and attributes of files.
 var deniedBare = []int{
-	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SEMGET, unix.SYS_MSGGET, unix.SYS_MQ_OPEN,
+	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL,
+	unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 	unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
 	unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR, setXattrAt, removeXattrAt, setFileAttr,
 }
+
+// modes are calls with the mode of a file, by their argument that it is.
+var modes = map[int]uint32{unix.SYS_FCHMOD: 1, unix.SYS_FCHMODAT: 2, unix.SYS_FCHMODAT2: 2, unix.SYS_MKNODAT: 2}
+
+// opens are calls that may make a file, by their argument that are flags, behind which is the mode.
+var opens = map[int]uint32{unix.SYS_OPENAT: 2}
+
+// tmpFile is the bit by which O_TMPFILE differs from O_DIRECTORY.
+const tmpFile = unix.O_TMPFILE &^ unix.O_DIRECTORY
+
+func merge(all, here map[int]uint32) map[int]uint32 {
+	both := maps.Clone(all)
+	maps.Copy(both, here)
+	return both
+}
+
+// processIO is IOPRIO_WHO_PROCESS, and setFileX is FS_IOC_FSSETXATTR.
+const (
+	processIO = 1
+	setFileX  = 0x401c5820
+)
 
 // Calls that are newer than package unix.
 const (
@@ -55,15 +78,41 @@ const (
 	setFileAttr   = 469
 )
 
+var (
+	allow  = bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}
+	no     = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)}
+	absent = bpf.RetConstant{Val: unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)} // so that libraries do it in another way
+)
+
+// arg loads an argument of a call.
+func arg(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
+
+// refuseOthers lets a program limit only the thread that calls.
+func refuseOthers(on func(number int, body ...bpf.Instruction)) {
+	for _, number := range []int{unix.SYS_PRLIMIT64, unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETATTR, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETSCHEDULER} {
+		on(number, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no, allow)
+	}
+	for number, process := range map[int]uint32{unix.SYS_SETPRIORITY: unix.PRIO_PROCESS, unix.SYS_IOPRIO_SET: processIO} {
+		on(number, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: process, SkipFalse: 2}, arg(1), bpf.JumpIf{Cond: bpf.JumpEqual, Val: 0, SkipTrue: 1}, no, allow)
+	}
+}
+
+// refuseSetuid lets no file have that bit: a program with it, in a folder that is kept, would run as the person, unconfined, for whoever else may start it.
+func refuseSetuid(on func(number int, body ...bpf.Instruction)) {
+	for number, mode := range merge(modes, modesHere) {
+		on(number, arg(mode), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.S_ISUID, SkipFalse: 1}, no, allow)
+	}
+	for number, flags := range merge(opens, opensHere) {
+		on(number, arg(flags), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.O_CREAT | tmpFile, SkipFalse: 2}, // else there is no mode
+			arg(flags+1), bpf.JumpIf{Cond: bpf.JumpBitsSet, Val: unix.S_ISUID, SkipTrue: 1}, allow, no)
+	}
+	on(unix.SYS_OPENAT2, absent) // the mode is in memory
+}
+
 // filter refuses the denied calls and those with denied arguments. Where there are no namespaces, bare refuses sockets with
-// names in the file system, which no Landlock before Linux 7 does, and shared memory; offline those of IPv4 and IPv6.
+// names in the file system, which no Landlock before Linux 7 does, shared memory, and to limit another process than the one that calls, whose
+// time could be made to end so; offline refuses sockets of IPv4 and IPv6.
 func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
-	const (
-		refuse  = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
-		unknown = unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS) // so that libraries do it in another way
-	)
-	allow, no, absent := bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: refuse}, bpf.RetConstant{Val: unknown}
-	arg := func(n uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: dataArgs + 8*n, Size: 4} }
 	f := []bpf.Instruction{
 		// Calls of another architecture have other numbers.
 		bpf.LoadAbsolute{Off: dataArch, Size: 4},
@@ -80,14 +129,16 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 	}
 	on(unix.SYS_CLONE3, absent) // its flags are in memory, where no filter looks
 	on(unix.SYS_CLONE, arg(0), bpf.JumpIf{Cond: bpf.JumpBitsNotSet, Val: newNamespaces, SkipTrue: 1}, no, allow)
-	on(unix.SYS_IOCTL, arg(1),
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSTI, SkipTrue: 3},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: tioclinux, SkipTrue: 2},
-		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.TIOCSETD, SkipTrue: 1}, allow, no)
-	named, also := allow, []int(nil)
+	controls, named, also := []uint32{unix.TIOCSTI, tioclinux, unix.TIOCSETD}, allow, []int(nil)
 	if bare {
-		named, also = no, slices.Concat(deniedBare, deniedBareHere)
+		controls, named, also = append(controls, unix.FS_IOC_SETFLAGS, setFileX, unix.FS_IOC_ENABLE_VERITY), no, slices.Concat(deniedBare, deniedBareHere)
+		refuseOthers(on)
 	}
+	control := []bpf.Instruction{arg(1)}
+	for i, request := range controls {
+		control = append(control, bpf.JumpIf{Cond: bpf.JumpEqual, Val: request, SkipTrue: uint8(len(controls) - i)})
+	}
+	on(unix.SYS_IOCTL, append(control, allow, no)...)
 	socket := []bpf.Instruction{
 		arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_PACKET, SkipFalse: 1}, no, bpf.TAX{},
@@ -102,10 +153,16 @@ func filter(bare, offline bool) ([]bpf.RawInstruction, error) {
 			bpf.TXA{}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_RAW, SkipTrue: 1}, allow)
 	}
 	on(unix.SYS_SOCKET, append(socket, no)...)
-	on(unix.SYS_SOCKETPAIR, arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipFalse: 1}, allow, no)
+	pair := []bpf.Instruction{arg(0), bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.AF_UNIX, SkipTrue: 1}, no}
+	if bare { // one of a pair for datagrams can send to any name, too
+		pair = append(pair, arg(1), bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: socketKind},
+			bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_STREAM, SkipTrue: 2}, bpf.JumpIf{Cond: bpf.JumpEqual, Val: unix.SOCK_SEQPACKET, SkipTrue: 1}, no)
+	}
+	on(unix.SYS_SOCKETPAIR, append(pair, allow)...)
 	for _, number := range slices.Concat(denied, deniedHere, also) {
 		on(number, no)
 	}
+	refuseSetuid(on)
 	return bpf.Assemble(append(f, allow))
 }
 

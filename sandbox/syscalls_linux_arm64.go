@@ -12,3 +12,5 @@ const (
 var deniedHere = []int{unix.SYS_NFSSERVCTL}
 
 var deniedBareHere []int
+
+var modesHere, opensHere map[int]uint32

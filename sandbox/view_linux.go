@@ -123,6 +123,9 @@ func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 		}
 	}
 	for _, path := range paths {
+		if err := checkLinks(path); err != nil {
+			return nil, fmt.Errorf("write: %w", err)
+		}
 		if !exists(path) {
 			if err := os.MkdirAll(path, 0o700); err != nil {
 				return nil, fmt.Errorf("write: %w", err)
@@ -159,7 +162,7 @@ func (v *view) sorted() []place {
 
 // redundant reports whether a place is in a folder that shows the same.
 func (v *view) redundant(p place) bool {
-	if p.Kind != shown && p.Kind != writable && p.Kind != link {
+	if p.Kind != shown && p.Kind != writable && p.Kind != link || p.Path == "/" {
 		return false
 	}
 	for dir := filepath.Dir(p.Path); ; dir = filepath.Dir(dir) {

@@ -144,9 +144,23 @@ func (r *refusing) skip(a watch.Access) bool {
 	return a.Kind == watch.Look && a.Path == r.dir || a.Kind == watch.Listen || isSkipped(a.Path) || r.isRemote(a.Path) || strings.Contains(a.Path, "/__pycache__") // Python does without
 }
 
-// isRemote reports whether to look for a path could mount something. The person's home folder is mounted already.
+// isRemote reports whether to look for a path could mount something, also by links, which the program may have made. The person's home folder is
+// mounted already.
 func (r *refusing) isRemote(path string) bool {
-	return isWithinAny(path, r.remote) && (r.home == "" || !within(path, r.home))
+	if len(r.remote) == 0 {
+		return false
+	}
+	for range hops {
+		if isWithinAny(path, r.remote) && (r.home == "" || !within(path, r.home)) {
+			return true
+		}
+		followed, hop, _, err := firstLink(path)
+		if err != nil || hop == "" {
+			return false
+		}
+		path = followed
+	}
+	return true
 }
 
 // nameWords names what the program's command line and its own variables name and it does not see: a program that only looks
@@ -216,7 +230,7 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	}
 	p := r.placeOf(there)
 	switch {
-	case r.isNamed("read", path) || r.isNamed("write", path):
+	case !exists(there) || r.isNamed("read", path) || r.isNamed("write", path):
 	case r.isHidden(there):
 		r.say(there != path, "see", path, "a request that failed names it")
 	case isReadOnly && p != nil && p.Kind == shown:
@@ -315,5 +329,12 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
 		allow = dir // in which a file is to be made, often under a name for a moment
 	}
-	r.refuse(Refusal{What: verb + " " + path, Reason: reason, Allow: []string{flag, allow}})
+	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}}
+	switch { // what a program tries or says is no reason to allow it these
+	case isWithinAny(path, junctionPlaces()):
+		refusal.Reason, refusal.Allow = ofJunction, nil
+	case allow != path && inSecret(path):
+		refusal.Reason, refusal.Allow = ofSecrets, nil
+	}
+	r.refuse(refusal)
 }

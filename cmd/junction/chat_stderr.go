@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -34,6 +35,14 @@ func (t *stderrTail) add(line string) {
 		t.bytes -= stderrSize(t.kept[0])
 		t.kept = t.kept[1:]
 	}
+}
+
+// asServers is a line of a server's own. One that looks like a line of Junction's, which may have a command to paste, says whose it is.
+func asServers(line string) string {
+	if strings.HasPrefix(strings.TrimSpace(line), "junction: ") {
+		return "server: " + line
+	}
+	return line
 }
 
 // addStray keeps the first line of standard output that was no message.
@@ -116,7 +125,7 @@ func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
 	t.stray, t.refused, t.refusals = "", "", 0 // of the program before this one
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
-		t.add(line)
+		t.add(asServers(line))
 		if before != nil {
 			before(line)
 		}

@@ -5,6 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,6 +25,8 @@ import (
 const (
 	maxFitting   = 1000 // profiles that are remembered
 	maxFailTexts = 256  // texts of one failed request that are searched for paths
+
+	fittingTime = 2 * time.Second // that their list is waited for
 )
 
 // A fitting profile is one in which a program did something and was refused nothing.
@@ -56,12 +62,16 @@ func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Op
 		return nil
 	}
 	t := &trial{fits: fits, server: server}
-	var names []string
+	var env []string
 	for _, pair := range c.Env {
-		name, _, _ := strings.Cut(pair, "=")
-		names = append(names, name)
+		name, value, _ := strings.Cut(pair, "=")
+		if filepath.IsAbs(value) { // and no secret, of which not even a hash is kept
+			name = pair
+		}
+		env = append(env, name)
 	}
-	all, err := json.Marshal([]any{p, c.Name, c.Args, names, c.Dir, o.Package})
+	slices.Sort(env) // they come in any order
+	all, err := json.Marshal([]any{p, c.Name, c.Args, env, c.Dir, o.Package, versionOf(c)})
 	if err != nil {
 		return nil
 	}
@@ -72,6 +82,21 @@ func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Op
 		return nil
 	}
 	return t
+}
+
+// versionOf tells a program from another one that takes its place, such as after an upgrade.
+func versionOf(c *command.Command) string {
+	path := c.Name
+	if !strings.ContainsRune(path, filepath.Separator) {
+		path, _ = exec.LookPath(path)
+	} else if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Dir, path)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
 }
 
 // hear has the trial know what becomes of requests. What a failed one names is looked for in the sandbox.
@@ -116,14 +141,20 @@ func appendTexts(texts []string, value []byte) []string {
 	return texts
 }
 
-// end remembers what came of it, when a program has ended.
+// end remembers what came of it, when a program has ended. What other starts found out meanwhile may be known already.
 func (t *trial) end() {
 	isFit := t.works.Load() && !t.isRefused.Load()
-	if isFit == t.wasFit || t.wasFit && t.answered.Load() && !t.isRefused.Load() {
+	if !isFit && !t.isRefused.Load() && (!t.wasFit || t.answered.Load()) {
+		return // it showed nothing
+	}
+	isThis := func(f fitting) bool { return f.Key == t.key }
+	if all, err := t.fits.All(); err == nil && slices.ContainsFunc(all, isThis) == isFit {
 		return
 	}
-	_ = t.fits.Change(context.Background(), func(all []fitting) ([]fitting, error) { // else it is found out once more
-		all = slices.DeleteFunc(all, func(f fitting) bool { return f.Key == t.key })
+	ctx, cancel := context.WithTimeout(context.Background(), fittingTime)
+	defer cancel()
+	_ = t.fits.Change(ctx, func(all []fitting) ([]fitting, error) { // else it is found out once more
+		all = slices.DeleteFunc(all, isThis)
 		if isFit {
 			all = append(all, fitting{t.key, t.server, time.Now().UTC().Truncate(time.Second)})
 		}

@@ -69,7 +69,7 @@ func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fr
 	if !fromEnv {
 		t, rest, err := a.target(ctx, cmd, args)
 		if c, is := t.transport.(*command.Command); is && c.Stderr == nil && a.log == nil {
-			c.Stderr = func(line string) { a.screen.Printf("%s\n", line) } // where the client looks for it
+			c.Stderr = func(line string) { a.screen.Printf("%s\n", asServers(line)) } // where the client looks for it
 		}
 		return t, rest, err
 	}

@@ -190,6 +190,12 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 		a.out.Printf("  nothing beyond the system's programs and its own package, and no host\n")
 	}
 	for _, o := range p.Omitted {
+		if o.Host != "" {
+			if !covers(now.Hosts, o.Host) {
+				a.out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Host, 500), o.Reason, allowCommand(k.entry.name, []string{"--host", o.Host}))
+			}
+			continue
+		}
 		if covers(now.Write, o.Path) || !o.Write && covers(now.Read, o.Path) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -130,6 +131,22 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 	write(t, map[string]string{loose: ""})
 	runs(t, "", "sandbox", "learn", "loose", "--config", "mcp.json", "--yes", "--call", ada).expect(t, exitOK, "+ write  "+loose+"\n"+nothing, "")
 	runs(t, "", "call", "loose", "read_graph", "--config", "mcp.json").expect(t, exitOK, "Ada", "")
+}
+
+// A server chooses whom it asks for, and --yes writes what is proposed.
+func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "memory")
+	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
+	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes").expect(t, exitOK,
+		"Not proposed: 169.254.169.254: it is an address of this machine or its networks. If it needs that: junction sandbox allow memory --host 169.254.169.254\n", "")
+	if text, err := os.ReadFile("junction.json"); err != nil || strings.Contains(string(text), "169.254") {
+		t.Errorf("%v: got %s", err, text)
+	}
 }
 
 // What --yes agrees to is a profile that was seen to do.
