@@ -335,7 +335,7 @@ func shortName(s *registry.Server) string {
 		name = strings.Join(labels, "-")
 	default:
 		name = strings.TrimSuffix(filepath.ToSlash(name), ".mcpb")
-		name = name[strings.LastIndexByte(name, '/')+1:]
+		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "[") // extras of PyPI
 	}
 	for _, common := range []string{"mcp-server-", "server-", "mcp-"} {
 		name = strings.TrimPrefix(name, common)

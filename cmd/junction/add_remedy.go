@@ -45,11 +45,11 @@ func (w *addition) startRemedy(err error) string {
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && w.locked.Type == install.PyPI && strings.EqualFold(extra[1], w.locked.Name) {
 		return "it wants an optional part of its package: junction add " + shellWord("pypi:"+extra[1]+"["+extra[2]+"]")
 	}
-	if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
-		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s --scripts runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), words)
-	}
 	if lacksOwnFile.MatchString(said) {
 		return "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as " + shellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
+	}
+	if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
+		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s --scripts runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), words)
 	}
 	text := "where its author says that it needs arguments or variables: " + words + " --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"
 	if w.locked.Type == install.PyPI && w.flags.with == "" {

@@ -58,7 +58,7 @@ func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
 		{"the first of several variables", scripts, ended("Error: No configuration found. Set X_ACCESS_TOKEN or X_ACCOUNT_TOKEN, or set X_CONFIG_FILE."), "it wants the variable X_ACCESS_TOKEN: junction add word --env X_ACCESS_TOKEN=…; a secret that junction secret set keeps is given as 'X_ACCESS_TOKEN=${secret:NAME}'"},
 		{"an extra", python, ended("it needs its extra:\npip install \"x-mcp[mcp]\""), "it wants an optional part of its package: junction add \"pypi:x-mcp[mcp]\""},
 		{"an extra of another", python, ended(`pip install "other[mcp]"`), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes; where it does not know a dependency that is newer than it: --with 'mcp<2'"},
-		{"a file that was left out", allowed, ended("Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/c/node_modules/x/dist/a.js' imported from /c/node_modules/x/dist/b.js"), "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as npm:x@VERSION"},
+		{"a file that was left out", scripts, ended("Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/c/node_modules/x/dist/a.js' imported from /c/node_modules/x/dist/b.js"), "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as npm:x@VERSION"},
 		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 	} {
 		w := &addition{name: "x", word: "word", locked: &test.locked, program: &install.Program{}}
@@ -88,4 +88,11 @@ func TestWhatIsAddedSaysWhatItMayNotDo(t *testing.T) {
 		}
 		w.sandbox = &sandbox.Profile{Hosts: []string{"a.example"}, Read: w.sandbox.Hosts}
 	}
+}
+
+func TestTheExtrasOfAPackageAreNotInItsName(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.versions["excel-agent-mcp[mcp]@1.0"] = self(t, "serve", "time")
+	s.runs(t, "", "add", "pypi:excel-agent-mcp[mcp]@1.0", "--yes").expect(t, exitOK, `Added "excel-agent" to`, "")
 }
