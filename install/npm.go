@@ -96,6 +96,7 @@ func runNPM(ctx context.Context, p Package, dir string, args ...string) ([]byte,
 	limit := installTime
 	if args[0] == "view" || args[0] == "audit" {
 		limit = askTime
+		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000") // npm's own wait is over a minute where there is no network
 	}
 	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: limit})
 	return out, explainNPM(p.Name, out, err)

@@ -220,6 +220,17 @@ func TestGarbageOfNPMIsAnError(t *testing.T) {
 	}
 }
 
+func TestNPMIsNotLongWaitedForWhereItIsOnlyAsked(t *testing.T) {
+	fakeProgram(t, "node", "exit 0")
+	fakeProgram(t, "npm", `echo "$@" >&2; exit 1`)
+	for command, want := range map[string]bool{"view": true, "audit": true, "install": false, "ci": false} {
+		_, err := runNPM(t.Context(), Package{Type: NPM, Name: "a"}, t.TempDir(), command)
+		if err == nil || strings.Contains(err.Error(), "--fetch-retries=1 --fetch-retry-mintimeout=1000") != want {
+			t.Errorf("%s: %v, want few retries: %v", command, err, want)
+		}
+	}
+}
+
 func TestTheAuditOfNPMIsRead(t *testing.T) {
 	fakeProgram(t, "npm", `cat <<'END'
 {"auditReportVersion": 2, "vulnerabilities": {
