@@ -96,13 +96,14 @@ func runNPM(ctx context.Context, p Package, dir string, args ...string) ([]byte,
 	limit := installTime
 	if args[0] == "view" || args[0] == "audit" {
 		limit = askTime
+		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000") // npm's own wait is over a minute where there is no network
 	}
 	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: limit})
-	return out, explainNPM(out, err)
+	return out, explainNPM(p.Name, out, err)
 }
 
-// explainNPM says what a failure of npm means.
-func explainNPM(out []byte, err error) error {
+// explainNPM says what a failure of npm means for a package.
+func explainNPM(name string, out []byte, err error) error {
 	var failed *commandError
 	if !errors.As(err, &failed) {
 		return err
@@ -118,7 +119,12 @@ func explainNPM(out []byte, err error) error {
 	}
 	summary := oneLine(said.Error.Summary)
 	switch said.Error.Code {
-	case "E404", "ETARGET", "ENOVERSIONS":
+	case "ETARGET":
+		if wanted, is := strings.CutPrefix(summary, "No matching version found for "); is && !strings.HasPrefix(wanted, name+"@") {
+			return fmt.Errorf("it needs a package that %w: %s", ErrNotFound, summary)
+		}
+		return fmt.Errorf("%w: %s", ErrNotFound, summary)
+	case "E404", "ENOVERSIONS":
 		return fmt.Errorf("%w: %s", ErrNotFound, summary)
 	case "EINTEGRITY":
 		return fmt.Errorf("%w: %s", ErrIntegrity, summary)

@@ -187,12 +187,14 @@ func TestGarbageOfNPMIsAnError(t *testing.T) {
 		"no JSON": {"echo '<html>'; exit 0", "no such file", "what was installed does not have its program, node ./node_modules/a/x.js", "npm view: invalid character '<'", "could not be audited"},
 		"a failure in JSON": {`printf '{\n  "error": {"code": "ECONNREFUSED", "summary": "connect \\u001b[31m refused"}}'; exit 1`,
 			`npm install exited with status 1: ECONNREFUSED: connect \x1b[31m refused`, "npm ci exited with status 1: ECONNREFUSED", "npm view exited with status 1: ECONNREFUSED", `could not be audited by npm audit: connect \x1b[31m refused`},
-		"gone":                {`printf '{\n  "error": {"code": "E404", "summary": "gone"}}'; exit 1`, "is not in the registry: gone", "was pulled, it or one of its dependencies, since it was locked", "", ""},
-		"changed":             {`printf '{\n  "error": {"code": "EINTEGRITY", "summary": "sha512 wanted x"}}'; exit 1`, "has other contents than were locked: sha512 wanted x", "has other contents than were locked", "has other contents", ""},
-		"a failure, no JSON":  {"echo 'npm broke' >&2; exit 7", "npm install exited with status 7: npm broke", "npm broke", "npm broke", "npm broke"},
-		"a lock of a folder":  {"mkdir package-lock.json", "is a directory", "File exists", "", ""},
-		"a lock of much text": {"head -c 5000000 /dev/zero >package-lock.json", "has more than 4194304 bytes", "what was installed does not have its program, node ./node_modules/a/x.js", "", ""},
-		"another version":     {`echo '{"version":"1.0.0","dist.integrity":"sha512-XX==","versions":["1.0.0"],"dist-tags":{"latest":"1.0.0"}}'`, "", "", "has other contents than were locked: the registry now has sha512-XX==", ""},
+		"gone":                 {`printf '{\n  "error": {"code": "E404", "summary": "gone"}}'; exit 1`, "is not in the registry: gone", "was pulled, it or one of its dependencies, since it was locked", "", ""},
+		"no such version":      {`printf '{\n  "error": {"code": "ETARGET", "summary": "No matching version found for a@9."}}'; exit 1`, "npm:a: is not in the registry: No matching version found for a@9.", "was pulled", "", ""},
+		"a dependency is gone": {`printf '{\n  "error": {"code": "ETARGET", "summary": "No matching version found for ab@^9."}}'; exit 1`, "npm:a: it needs a package that is not in the registry: No matching version found for ab@^9.", "was pulled", "", ""},
+		"changed":              {`printf '{\n  "error": {"code": "EINTEGRITY", "summary": "sha512 wanted x"}}'; exit 1`, "has other contents than were locked: sha512 wanted x", "has other contents than were locked", "has other contents", ""},
+		"a failure, no JSON":   {"echo 'npm broke' >&2; exit 7", "npm install exited with status 7: npm broke", "npm broke", "npm broke", "npm broke"},
+		"a lock of a folder":   {"mkdir package-lock.json", "is a directory", "File exists", "", ""},
+		"a lock of much text":  {"head -c 5000000 /dev/zero >package-lock.json", "has more than 4194304 bytes", "what was installed does not have its program, node ./node_modules/a/x.js", "", ""},
+		"another version":      {`echo '{"version":"1.0.0","dist.integrity":"sha512-XX==","versions":["1.0.0"],"dist-tags":{"latest":"1.0.0"}}'`, "", "", "has other contents than were locked: the registry now has sha512-XX==", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fakeProgram(t, "npm", test.script)
@@ -215,6 +217,17 @@ func TestGarbageOfNPMIsAnError(t *testing.T) {
 			_, err = s.Audit(t.Context(), l)
 			check("audit", err, test.audit)
 		})
+	}
+}
+
+func TestNPMIsNotLongWaitedForWhereItIsOnlyAsked(t *testing.T) {
+	fakeProgram(t, "node", "exit 0")
+	fakeProgram(t, "npm", `echo "$@" >&2; exit 1`)
+	for command, want := range map[string]bool{"view": true, "audit": true, "install": false, "ci": false} {
+		_, err := runNPM(t.Context(), Package{Type: NPM, Name: "a"}, t.TempDir(), command)
+		if err == nil || strings.Contains(err.Error(), "--fetch-retries=1 --fetch-retry-mintimeout=1000") != want {
+			t.Errorf("%s: %v, want few retries: %v", command, err, want)
+		}
 	}
 }
 

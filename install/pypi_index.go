@@ -7,10 +7,17 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
 )
+
+// otherPython is what pip says of the newest version, where none is for this Python.
+var otherPython = regexp.MustCompile(`Requires-Python ([^;\n]+)\n`)
+
+// cannotConnect are the words of pip and uv for that.
+var cannotConnect = []string{"Failed to establish a new connection", "error sending request"}
 
 // atOnce is how many pages of an index are asked for at the same time.
 const atOnce = 8
@@ -169,6 +176,9 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 	if errors.Is(err, ErrNotFound) {
 		return fmt.Errorf("%w: the index has no %s", ErrNotFound, plain)
 	}
+	if err != nil && says(failed, cannotConnect...) {
+		return fmt.Errorf("its index cannot be reached: %w", err)
+	}
 	if err != nil {
 		return failed
 	}
@@ -182,6 +192,9 @@ func (k pypi) explain(ctx context.Context, p Package, failed error) error {
 		return fmt.Errorf("%w: the index has no version %s of it", ErrNotFound, version)
 	case !built && !p.Scripts:
 		return fmt.Errorf("%w: there is only its source, and whoever builds that runs it", ErrScripts)
+	}
+	if m := otherPython.FindStringSubmatch(ran.stderr); m != nil && says(failed, "No matching distribution found for "+p.Name) {
+		return fmt.Errorf("Python %s %w, and it needs that: install it, and see that %s starts it", m[1], ErrRuntime, python())
 	}
 	return failed
 }

@@ -126,11 +126,22 @@ func TestFailuresOfPipAreExplainedByTheIndex(t *testing.T) {
 		{Package{Name: "my-server", Version: "1.2"}, failed, failed, "pip install exited with status 1: ERROR: something"},
 		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"}, ErrIntegrity, "has other contents than were locked: pip x: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"},
 		{Package{Name: "my-server"}, ErrRuntime, ErrRuntime, "is not on this machine"},
+		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: Ignored the following versions that require a different python version: 1.1 Requires-Python >=3.12; 1.2 Requires-Python >=3.13,<4\nERROR: Could not find a version that satisfies the requirement my-server (from versions: none)\nERROR: No matching distribution found for my-server"}, ErrRuntime,
+			"Python >=3.13,<4 is not on this machine, and it needs that: install it, and see that " + python() + " starts it"},
 	} {
 		test.p.Registry = index.URL + "/simple/"
 		if err := k.explain(t.Context(), test.p, test.err); !errors.Is(err, test.is) || err.Error() != test.want {
 			t.Errorf("%+v: error %v, want %s", test.p, err, test.want)
 		}
+	}
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	broken := &commandError{"pip", errors.New("x"), "WARNING: Retrying (Retry(total=4)) after connection broken by 'NewConnectionError('Failed to establish a new connection')\nERROR: No matching distribution found for my-server"}
+	if err := k.explain(t.Context(), Package{Name: "my-server", Registry: gone.URL + "/simple/"}, broken); !strings.HasPrefix(err.Error(), "its index cannot be reached: ") || strings.Contains(err.Error(), "Retrying") {
+		t.Errorf("error %v, want that the index cannot be reached", err)
+	}
+	if err := k.explain(t.Context(), Package{Name: "my-server", Registry: gone.URL + "/simple/"}, failed); err != failed {
+		t.Errorf("error %v, want what pip said, which reached its index", err)
 	}
 	page, err := k.page(t.Context(), Package{Registry: index.URL + "/simple"}, "My_Server")
 	if err != nil {

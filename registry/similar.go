@@ -177,7 +177,7 @@ func looksLike(a, b fame, namesakes int) string {
 	}
 	switch differing(a.name, b.name) {
 	case 0:
-		return "only case or punctuation differs"
+		return "only case, punctuation or the order of words differs"
 	case 1:
 		return "one letter differs"
 	case 2:

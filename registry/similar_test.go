@@ -33,9 +33,9 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 		"@acmee/playwright-tool":                    "[{@acme/playwright-tool one letter differs}]",
 		"@modelcontextprotocl/server-filesystem":    "[{@modelcontextprotocol/server-filesystem one letter differs}]",
 		"@modelcontextprotocol/server-filesystem":   "[]",
-		"@model-context-protocol/server-filesystem": "[{@modelcontextprotocol/server-filesystem only case or punctuation differs}]",
+		"@model-context-protocol/server-filesystem": "[{@modelcontextprotocol/server-filesystem only case, punctuation or the order of words differs}]",
 		"firecrawI-mcp":                             "[{firecrawl-mcp one letter differs}]",
-		"firecrawl-rncp":                            "[{firecrawl-mcp only case or punctuation differs}]",
+		"firecrawl-rncp":                            "[{firecrawl-mcp only case, punctuation or the order of words differs}]",
 		"mcp-server-gcp":                            "[]",
 		"something-else":                            "[]",
 	} {
@@ -50,6 +50,9 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 		if text := fmt.Sprint(got); text != want {
 			t.Errorf("%s looks like %s, want %s", name, text, want)
 		}
+	}
+	if got := fmt.Sprint(SimilarKnown("mcp-fetch-server")); got != "[{mcp-server-fetch only case, punctuation or the order of words differs}]" {
+		t.Errorf("another order: %s", got)
 	}
 	if got := fmt.Sprint(SimilarKnown("mongodb-mpc-server")); got != "[{mongodb-mcp-server one letter differs}]" {
 		t.Errorf("without a mirror: %s", got)

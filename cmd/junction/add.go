@@ -176,7 +176,11 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	if err := w.confine(); err != nil {
 		return false, err
 	}
-	if err := w.rehearse(ctx); err != nil {
+	err = w.rehearse(ctx)
+	if err != nil && w.wantsOlder(err) && w.holdOlder(ctx) == nil {
+		err = w.rehearse(ctx)
+	}
+	if err != nil {
 		return false, err
 	}
 	defer w.dry.close()
@@ -291,7 +295,7 @@ func (w *addition) chooseName() error {
 	if set != nil && len(entries) > 0 {
 		at := slices.IndexFunc(entries, func(e entry) bool { return e.definition != nil && e.name == w.name })
 		if at >= 0 {
-			return &connectError{fmt.Errorf("there is a server %q, %s: junction upgrade %s changes it, and --name calls this one something else", w.name, entries[at].origin(), shellWord(w.name))}
+			return &connectError{fmt.Errorf("there is a server %q, %s: --name calls this one something else, junction upgrade %[3]s installs a newer version of that one, and junction remove %[3]s takes it out, to be added with other arguments", w.name, entries[at].origin(), shellWord(w.name))}
 		}
 	}
 	data, err := os.ReadFile(w.configuration)
@@ -331,7 +335,7 @@ func shortName(s *registry.Server) string {
 		name = strings.Join(labels, "-")
 	default:
 		name = strings.TrimSuffix(filepath.ToSlash(name), ".mcpb")
-		name = name[strings.LastIndexByte(name, '/')+1:]
+		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "[") // extras of PyPI
 	}
 	for _, common := range []string{"mcp-server-", "server-", "mcp-"} {
 		name = strings.TrimPrefix(name, common)

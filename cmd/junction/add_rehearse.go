@@ -99,7 +99,10 @@ type notAllowed struct {
 func (r *notAllowed) add(one sandbox.Refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.all) < maxRefused {
+	known := slices.ContainsFunc(r.all, func(other sandbox.Refusal) bool {
+		return other.What == one.What && slices.Equal(other.Allow, one.Allow)
+	})
+	if !known && len(r.all) < maxRefused {
 		r.all = append(r.all, one)
 	}
 }
@@ -137,26 +140,6 @@ type rehearsal struct {
 	bySettings    *settings.Sandbox // what the person's settings say, which comes before sandbox; nil: nothing
 	secret        func(context.Context, string) (string, error)
 	remedy        func(error) string // what to try where it does not start
-}
-
-// startRemedy is what to try where a program does not start that is not added yet: there is no entry that could be changed, but a command line that
-// can be typed again.
-func (w *addition) startRemedy(err error) string {
-	if w.program == nil || w.word == "" {
-		return startRemedy(w.program != nil, err, w.name, 0)
-	}
-	words := "junction add " + shellWord(w.word)
-	if variable := wantedVariable(reason(err, w.name)); variable != "" {
-		return fmt.Sprintf("it wants the variable %[1]s: %[2]s --env %[1]s=…; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, words)
-	}
-	if missing := w.missingFolders(); len(missing) > 0 {
-		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), shellWord(missing[0]))
-	}
-	text := "where its author says that it needs arguments or variables: " + words + " --env NAME=VALUE -- ARGUMENT…"
-	if w.locked.Type == install.PyPI {
-		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
-	}
-	return text
 }
 
 // definitionIn is the entry of a server in a file, or why it is none.
@@ -217,7 +200,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d.login = true
 			return d, nil
 		}
-		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, reason(err, r.name), refused.remedy(r.remedy(err)))}
+		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), refused.remedy(r.remedy(err)))}
 	}
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {

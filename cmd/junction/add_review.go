@@ -225,7 +225,8 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 			about.Source = manifest.Homepage
 		}
 	case install.PyPI:
-		wanted := strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(l.Name)) + "-"
+		plain, _, _ := strings.Cut(l.Name, "[") // without its extras
+		wanted := strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(plain)) + "-"
 		found, _ := filepath.Glob(filepath.Join(dir, "*", "lib", "python*", "site-packages", "*.dist-info"))
 		more, _ := filepath.Glob(filepath.Join(dir, "lib", "python*", "site-packages", "*.dist-info"))
 		for _, info := range append(found, more...) {
@@ -273,6 +274,7 @@ func readIn(root *os.Root, path string) []byte {
 
 // confirm asks for a yes.
 func (a *app) confirm(ctx context.Context, prompt string) (bool, error) {
+	a.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
 	typed, err := a.person.Line(ctx, prompt)
 	if err != nil {
 		return false, err

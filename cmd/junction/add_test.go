@@ -45,22 +45,31 @@ func (s *packageSet) Resolve(_ context.Context, p install.Package) (*install.Loc
 	if p.Version == "" {
 		p.Version = s.newest[p.Name]
 	}
-	if s.versions[p.Name+"@"+p.Version] == nil {
+	if s.versions[s.key(p)] == nil {
 		return nil, fmt.Errorf("%s@%s: %w", p.Name, p.Version, install.ErrNotFound)
 	}
 	return &install.Locked{Package: p, Integrity: "sha512-" + p.Version, Program: []string{"node", "./index.js"}}, nil
+}
+
+// key is that of versions, which for a package that is held to something may be one of its own: NAME@VERSION with REQUIREMENT.
+func (s *packageSet) key(p install.Package) string {
+	key := p.Name + "@" + p.Version
+	if held := key + " with " + p.With; s.versions[held] != nil {
+		return held
+	}
+	return key
 }
 
 func (s *packageSet) Install(_ context.Context, l *install.Locked) (*install.Program, error) {
 	if s.fault != nil {
 		return nil, s.fault
 	}
-	s.installed[l.Name+"@"+l.Version] = true
+	s.installed[s.key(l.Package)] = true
 	return s.Open(l)
 }
 
 func (s *packageSet) Open(l *install.Locked) (*install.Program, error) {
-	key := l.Name + "@" + l.Version
+	key := s.key(l.Package)
 	if !s.installed[key] {
 		return nil, fmt.Errorf("%s: %w", key, install.ErrNotInstalled)
 	}

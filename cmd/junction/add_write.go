@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -55,13 +56,26 @@ func (w *addition) write(ctx context.Context) error {
 		w.app.out.Printf("Try it: %s\n", w.firstCall())
 	}
 	if w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
-		files := "no files"
-		if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
-			files = "no other files"
-		}
-		w.app.out.Printf("It sees %s of yours. To let it: junction sandbox allow %s --read FOLDER, or --write\n", files, shellWord(w.name))
+		w.app.out.Printf("%s\n", w.howToAllow())
 	}
 	return nil
+}
+
+// howToAllow says what a program that is confined cannot do, and how to let it.
+func (w *addition) howToAllow() string {
+	files, host := "no files", "no host"
+	if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
+		files = "no other files"
+	}
+	if len(w.sandbox.Hosts) > 0 {
+		host = "no other host"
+	}
+	name := shellWord(w.name)
+	text := fmt.Sprintf("It sees %s of yours, and reaches %s. To let it: junction sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
+	if runtime.GOOS == "linux" {
+		text += "; junction sandbox learn " + name + " finds out what it needs"
+	}
+	return text
 }
 
 // firstCall is a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that

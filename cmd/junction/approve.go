@@ -193,11 +193,11 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 		if a.person == nil {
 			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
-		typed, err := a.person.Line(ctx, fmt.Sprintf("Approve this (%s)? [y]es, [N]o > ", u.hash()))
+		agreed, err := a.confirm(ctx, fmt.Sprintf("Approve this (%s)? [y]es, [N]o > ", u.hash()))
 		if err != nil {
 			return err
 		}
-		if word := strings.ToLower(strings.TrimSpace(typed)); word != "y" && word != "yes" {
+		if !agreed {
 			a.out.Printf("Nothing of server %q was approved.\n", u.server)
 			return nil
 		}

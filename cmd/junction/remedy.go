@@ -122,6 +122,6 @@ func isWebPage(err error) bool {
 // What servers say of why they do not start.
 var (
 	noRevision    = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
-	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide)\b.*\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
+	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
 	noFile        = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
 )

@@ -119,7 +119,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	now := merged(was, proposal.Profile, l.forget)
 	a.showProposal(k, was, now, proposal, record)
 	if k.profile != nil && len(changes(was, now)) == 0 {
-		a.out.Printf("The profile is right as it is.\n")
+		a.out.Printf("For this, the profile is right as it is.\n")
 		return nil
 	}
 	starts, err := a.tryProfile(ctx, k, now, calls)
@@ -295,7 +295,11 @@ func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []toolCall
 		}
 	}
 	if len(left) > 0 && isSaid {
-		a.screen.Printf("Not called: %s. What they use is not learned; --call 'NAME {ARGUMENTS}' calls one.\n", someNames(left))
+		not := "Not called"
+		if len(all)+len(calls) == 0 {
+			not = "No tool was called, as none says that it only reads and needs no arguments"
+		}
+		a.screen.Printf("%s: %s. What they use is not learned; --call 'NAME {ARGUMENTS}' calls one.\n", not, someNames(left))
 	}
 	return nil
 }

@@ -90,8 +90,15 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	if want := "{\n  \"junction\": {\n    \"servers\": {\n      \"notes\": {\n        \"sandbox\": {\n          \"read\": [\"~/notes\"]\n        }\n      }\n    }\n  }\n}\n"; err != nil || string(text) != want {
 		t.Errorf("%v: got %s", err, text)
 	}
-	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "The profile is right as it is.\n", "")
+	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "For this, the profile is right as it is.\n", "")
 	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
+}
+
+func TestALessonInWhichNoToolIsCalledSaysSo(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})
+	runs(t, "", "sandbox", "learn", "web", "--config", "mcp.json", "--yes").expect(t, exitOK, "web needs:",
+		"No tool was called, as none says that it only reads and needs no arguments: fetch. What they use is not learned")
 }
 
 func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {

@@ -153,7 +153,7 @@ func (c *Command) environment() []string {
 
 const (
 	exitWait   = time.Second // how long a program may take to exit after its output ended
-	stderrTail = 2 << 10     // bytes of standard error in an error
+	stderrTail = 8 << 10     // bytes of standard error in an error
 )
 
 // ending says how the program ended and what it said last.

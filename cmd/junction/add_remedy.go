@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// olderMCP holds a package of PyPI to the mcp that most of them were made for, and of which many say no bound.
+const olderMCP = "mcp<2"
+
+// maxSentence is from how many bytes on only the first sentence of what a program says is shown.
+const maxSentence = 200
+
+var (
+	// madeForMCP1 is what a program says that was made for mcp 1, where it gets 2.
+	madeForMCP1 = regexp.MustCompile(`pin 'mcp<2'|No module named 'mcp\.|cannot import name '\w+' from '?mcp[.' ]|'Server' object has no attribute`)
+	// wantsExtra is what a program of Python says that lacks an optional part of its own package.
+	wantsExtra = regexp.MustCompile(`pip install ['"]?([\w.-]+)\[([\w,.-]+)\]`)
+	// lacksOwnFile is what Node says where a package does not have a file of its own.
+	lacksOwnFile = regexp.MustCompile(`(?i)cannot find module '[^']*/node_modules/.* imported from`)
+)
+
+// startRemedy is what to try where a program does not start that is not added yet: there is no entry that could be changed, but a command line that
+// can be typed again.
+func (w *addition) startRemedy(err error) string {
+	if w.program == nil || w.word == "" {
+		return startRemedy(w.program != nil, err, w.name, 0)
+	}
+	words, said := "junction add "+shellWord(w.word), reason(err, w.name)
+	if w.flags.with != "" {
+		words += " --with " + shellWord(w.flags.with)
+	}
+	if variable := wantedVariable(said); variable != "" {
+		return fmt.Sprintf("it wants the variable %[1]s: %[2]s --env %[1]s=…; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, words)
+	}
+	if missing := w.missingFolders(); len(missing) > 0 {
+		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), shellWord(missing[0]))
+	}
+	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && w.locked.Type == install.PyPI && strings.EqualFold(extra[1], w.locked.Name) {
+		return "it wants an optional part of its package: junction add " + shellWord("pypi:"+extra[1]+"["+extra[2]+"]")
+	}
+	if lacksOwnFile.MatchString(said) {
+		return "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as " + shellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
+	}
+	if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
+		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s --scripts runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), words)
+	}
+	text := "where its author says that it needs arguments or variables: " + words + " --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"
+	if w.locked.Type == install.PyPI && w.flags.with == "" {
+		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
+	}
+	return text
+}
+
+// wantsOlder reports whether a package did not start as it was made for mcp 1, and was not held to anything.
+func (w *addition) wantsOlder(err error) bool {
+	return w.locked != nil && w.locked.Type == install.PyPI && w.flags.with == "" && madeForMCP1.MatchString(err.Error())
+}
+
+// holdOlder installs a package once more, with mcp 1, and leaves everything as it was where that fails.
+func (w *addition) holdOlder(ctx context.Context) error {
+	before := *w
+	w.flags.with = olderMCP
+	if err := w.install(ctx); err != nil {
+		*w = before
+		return err
+	}
+	words := w.words()
+	w.written.Command, w.written.Args = words[0], append(slices.Clone(words[1:]), w.written.Args[len(before.words())-1:]...)
+	w.notes = append(before.notes[:len(before.notes):len(before.notes)], "it does not start with mcp 2, as it was made for mcp 1: it is held to "+olderMCP)
+	return nil
+}
+
+// firstSentence is a long text up to its first full stop: what follows is advice to its programmers.
+func firstSentence(text string) string {
+	if len(text) <= maxSentence {
+		return text
+	}
+	first, _, _ := strings.Cut(text, ". ")
+	return first
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// endsSaying is a program that ends with a line on its standard error.
+func endsSaying(t *testing.T, line string) []string {
+	t.Helper()
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("no shell here")
+	}
+	return []string{sh, "-c", `printf '%s\n' "$1" >&2; exit 1`, "sh", line}
+}
+
+func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.newest["mcp-timer"] = "1.0"
+	s.versions["mcp-timer@1.0"] = endsSaying(t, "ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, where FastMCP was renamed to MCPServer (from mcp.server.mcpserver import MCPServer) and other APIs changed; see the migration guide or pin 'mcp<2' to keep running v1 code.")
+	s.runs(t, "", "add", "pypi:mcp-timer", "--yes").expect(t, exitConnection, "", "No module named 'mcp.server.fastmcp'; to mend it: ")
+	s.versions["mcp-timer@1.0 with mcp<2"] = self(t, "serve", "time")
+	s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--with", "mcp>1").expect(t, exitConnection, "", "junction add pypi:mcp-timer --with \"mcp>1\" --env")
+	out := s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--env", "A=b")
+	out.expect(t, exitOK, `Added "timer"`, "")
+	for _, want := range []string{"it is held to mcp<2", `written  uvx --with "mcp<2" mcp-timer==1.0`} {
+		if !strings.Contains(strings.Join(strings.Fields(out.stdout), " "), strings.Join(strings.Fields(want), " ")) {
+			t.Errorf("not shown is %q: %s", want, out.stdout)
+		}
+	}
+	s.runs(t, "", "call", "timer", "get_current_time", "timezone=UTC", "--frozen").expect(t, exitOK, "UTC", "")
+}
+
+func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
+	ended := func(line string) error {
+		return fmt.Errorf("server %q: initialize: expected a response to initialize: its output ended; it exited with status 1; its standard error ends with:\n%s", "x", line)
+	}
+	scripts := install.Locked{Package: install.Package{Type: "npm", Name: "x"}, WantScripts: []string{"sqlite3@5.1.7"}}
+	allowed := scripts
+	allowed.Scripts = true
+	python := install.Locked{Package: install.Package{Type: "pypi", Name: "x-mcp"}}
+	for _, test := range []struct {
+		why    string
+		locked install.Locked
+		err    error
+		want   string
+	}{
+		{"install scripts", scripts, ended("Error: Could not locate the bindings file. Tried:\n → a"), "install scripts did not run, of sqlite3@5.1.7, without which it may lack something: junction add word --scripts runs them"},
+		{"scripts that ran", allowed, ended("bye"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+		{"the first of several variables", scripts, ended("Error: No configuration found. Set X_ACCESS_TOKEN or X_ACCOUNT_TOKEN, or set X_CONFIG_FILE."), "it wants the variable X_ACCESS_TOKEN: junction add word --env X_ACCESS_TOKEN=…; a secret that junction secret set keeps is given as 'X_ACCESS_TOKEN=${secret:NAME}'"},
+		{"an extra", python, ended("it needs its extra:\npip install \"x-mcp[mcp]\""), "it wants an optional part of its package: junction add \"pypi:x-mcp[mcp]\""},
+		{"an extra of another", python, ended(`pip install "other[mcp]"`), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes; where it does not know a dependency that is newer than it: --with 'mcp<2'"},
+		{"a file that was left out", scripts, ended("Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/c/node_modules/x/dist/a.js' imported from /c/node_modules/x/dist/b.js"), "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as npm:x@VERSION"},
+		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+	} {
+		w := &addition{name: "x", word: "word", locked: &test.locked, program: &install.Program{}}
+		if got := w.startRemedy(test.err); got != test.want {
+			t.Errorf("%s: %s, want %s", test.why, got, test.want)
+		}
+	}
+}
+
+func TestARefusalIsNamedOnce(t *testing.T) {
+	var refused notAllowed
+	for range 2 {
+		refused.add(sandbox.Refusal{What: "look up ark-ui.com", Allow: []string{"--host", "ark-ui.com"}})
+	}
+	refused.add(sandbox.Refusal{What: "look up other.example", Allow: []string{"--host", "other.example"}})
+	const want = "it was refused to look up ark-ui.com, which --host ark-ui.com allows; it was refused to look up other.example, which --host other.example allows"
+	if got := refused.remedy("nothing"); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWhatIsAddedSaysWhatItMayNotDo(t *testing.T) {
+	w := &addition{name: "x", sandbox: &sandbox.Profile{}}
+	for _, want := range []string{"It sees no files of yours, and reaches no host. ", "It sees no files of yours, and reaches no other host. ", "It sees no other files of yours, and reaches no other host. "} {
+		if got := w.howToAllow(); !strings.HasPrefix(got, want+"To let it: junction sandbox allow x --read FOLDER, --write FOLDER or --host HOST") {
+			t.Errorf("got %s", got)
+		}
+		w.sandbox = &sandbox.Profile{Hosts: []string{"a.example"}, Read: w.sandbox.Hosts}
+	}
+}
+
+func TestTheExtrasOfAPackageAreNotInItsName(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.versions["excel-agent-mcp[mcp]@1.0"] = self(t, "serve", "time")
+	s.runs(t, "", "add", "pypi:excel-agent-mcp[mcp]@1.0", "--yes").expect(t, exitOK, `Added "excel-agent" to`, "")
+}
