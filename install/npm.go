@@ -97,6 +97,12 @@ func runNPM(ctx context.Context, p Package, dir string, args ...string) ([]byte,
 	if args[0] == "view" || args[0] == "audit" {
 		limit = askTime
 		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000") // npm's own wait is over a minute where there is no network
+		cache, err := os.MkdirTemp("", "junction-npm-")
+		if err != nil {
+			return nil, err
+		}
+		defer os.RemoveAll(cache)
+		args = append(args, "--cache="+cache) // from its own cache npm answers without a network, and what is there may be old
 	}
 	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: limit})
 	return out, explainNPM(p.Name, out, err)

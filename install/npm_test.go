@@ -220,13 +220,13 @@ func TestGarbageOfNPMIsAnError(t *testing.T) {
 	}
 }
 
-func TestNPMIsNotLongWaitedForWhereItIsOnlyAsked(t *testing.T) {
+func TestNPMIsNotLongWaitedForAndSaysWhatIsNowWhereItIsOnlyAsked(t *testing.T) {
 	fakeProgram(t, "node", "exit 0")
 	fakeProgram(t, "npm", `echo "$@" >&2; exit 1`)
 	for command, want := range map[string]bool{"view": true, "audit": true, "install": false, "ci": false} {
 		_, err := runNPM(t.Context(), Package{Type: NPM, Name: "a"}, t.TempDir(), command)
-		if err == nil || strings.Contains(err.Error(), "--fetch-retries=1 --fetch-retry-mintimeout=1000") != want {
-			t.Errorf("%s: %v, want few retries: %v", command, err, want)
+		if err == nil || strings.Contains(err.Error(), "--fetch-retries=1 --fetch-retry-mintimeout=1000 --cache=") != want {
+			t.Errorf("%s: %v, want few retries and a cache of its own: %v", command, err, want)
 		}
 	}
 }

@@ -55,7 +55,14 @@ func TestAFileThatIsMadeForAProgramIsMadeInNoFolderOfTheMachine(t *testing.T) {
 
 func TestNotAllOfTheMachineIsShown(t *testing.T) {
 	machine(t)
-	s, err := New(Profile{Read: []string{"/"}}, Options{})
+	if _, err := New(Profile{Read: []string{"/"}}, Options{}); err == nil {
+		t.Error("it is in a profile")
+	}
+	all := filepath.Join(t.TempDir(), "all")
+	if err := os.Symlink("/", all); err != nil {
+		t.Fatal(err)
+	}
+	s, err := New(Profile{Read: []string{all}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
