@@ -127,7 +127,7 @@ func TestFailuresOfPipAreExplainedByTheIndex(t *testing.T) {
 		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"}, ErrIntegrity, "has other contents than were locked: pip x: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM"},
 		{Package{Name: "my-server"}, ErrRuntime, ErrRuntime, "is not on this machine"},
 		{Package{Name: "my-server"}, &commandError{"pip", errors.New("x"), "ERROR: Ignored the following versions that require a different python version: 1.1 Requires-Python >=3.12; 1.2 Requires-Python >=3.13,<4\nERROR: Could not find a version that satisfies the requirement my-server (from versions: none)\nERROR: No matching distribution found for my-server"}, ErrRuntime,
-			"Python >=3.13,<4 is not on this machine, and it needs that: install it, and see that " + python() + " starts it"},
+			"a Python >=3.13,<4 is not on this machine, and it needs that: install it, and see that " + python() + " starts it"},
 	} {
 		test.p.Registry = index.URL + "/simple/"
 		if err := k.explain(t.Context(), test.p, test.err); !errors.Is(err, test.is) || err.Error() != test.want {
