@@ -155,7 +155,12 @@ func (a *app) installed(ctx context.Context, d *config.Definition, l *install.Lo
 	if err := noteLock(d.Source); err != nil {
 		return nil, err
 	}
-	return store.Install(ctx, l)
+	program, err = store.Install(ctx, l)
+	if errors.Is(err, install.ErrIntegrity) {
+		err = fmt.Errorf("%w; nothing of it was kept. If somebody changed %s, take that back; else what is published changed, which its author has to explain before %s is run",
+			err, shortened(install.LockPath(d.Source)), l.Name)
+	}
+	return program, err
 }
 
 // replaced is a server whose first words are those of an installed program.
