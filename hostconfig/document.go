@@ -149,7 +149,7 @@ func (d *Document) find(scope string, in *node, path string) error {
 			add(m.value.text, item)
 		}
 	}
-	if name := in.duplicate(); name != "" {
+	if name, is := in.duplicate(); is {
 		for _, e := range d.Entries {
 			if e.Name == name && e.Scope == scope && e.path == path {
 				e.fault = errors.New("it is defined twice; remove one")
@@ -191,7 +191,7 @@ func (e *Entry) read() error {
 		return errors.New("it is not an object")
 	}
 	for _, n := range []*node{e.full, e.at} {
-		if name := n.duplicate(); name != "" {
+		if name, is := n.duplicate(); is {
 			return fmt.Errorf("%q is there twice", name)
 		}
 	}

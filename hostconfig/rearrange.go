@@ -101,7 +101,7 @@ func (e *editor) moveMembers(m move) error {
 	for _, t := range m.take {
 		names = append(names, t.Name)
 	}
-	if in.duplicate() != "" {
+	if _, is := in.duplicate(); is {
 		return errEdit
 	}
 	return e.swap(swap{in, names, put})

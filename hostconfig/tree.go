@@ -67,16 +67,16 @@ func (n *node) get(name string) *member {
 	return nil
 }
 
-// duplicate is a name that two members have; empty if there is none.
-func (n *node) duplicate() string {
+// duplicate is a name that two members have, which may be empty.
+func (n *node) duplicate() (name string, is bool) {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
 		if seen[m.name] {
-			return m.name
+			return m.name, true
 		}
 		seen[m.name] = true
 	}
-	return ""
+	return "", false
 }
 
 // add puts a member behind the others.
