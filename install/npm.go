@@ -96,7 +96,7 @@ func runNPM(ctx context.Context, p Package, dir string, args ...string) ([]byte,
 	limit := installTime
 	if args[0] == "view" || args[0] == "audit" {
 		limit = askTime
-		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000") // npm's own wait is over a minute where there is no network
+		args = append(args, "--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=1000") // npm's own wait is over a minute where there is no network
 		cache, err := os.MkdirTemp("", "junction-npm-")
 		if err != nil {
 			return nil, err

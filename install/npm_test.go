@@ -225,7 +225,7 @@ func TestNPMIsNotLongWaitedForAndSaysWhatIsNowWhereItIsOnlyAsked(t *testing.T) {
 	fakeProgram(t, "npm", `echo "$@" >&2; exit 1`)
 	for command, want := range map[string]bool{"view": true, "audit": true, "install": false, "ci": false} {
 		_, err := runNPM(t.Context(), Package{Type: NPM, Name: "a"}, t.TempDir(), command)
-		if err == nil || strings.Contains(err.Error(), "--fetch-retries=1 --fetch-retry-mintimeout=1000 --cache=") != want {
+		if err == nil || strings.Contains(err.Error(), "--fetch-retries=1 --fetch-retry-mintimeout=1000 --fetch-retry-maxtimeout=1000 --cache=") != want {
 			t.Errorf("%s: %v, want few retries and a cache of its own: %v", command, err, want)
 		}
 	}
