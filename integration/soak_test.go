@@ -100,9 +100,11 @@ func TestFaultsOfServersStayWithThem(t *testing.T) {
 }
 
 // namesFaults waits until the status says of each faulty server what is wrong with it: those that do not start are
-// given time for that, and others their turn.
+// given time for that, and others their turn. It goes on calling them, as one that dies with a call is only known by some of them.
 func (g *soak) namesFaults(t *testing.T) {
 	t.Helper()
+	c := g.dial(t, 0)
+	defer c.Close()
 	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(time.Second) {
 		states, errors := standing(t, g.env)
 		var unnamed []string
@@ -118,6 +120,7 @@ func (g *soak) namesFaults(t *testing.T) {
 			t.Errorf("status: %s", strings.Join(unnamed, "\n"))
 			return
 		}
+		g.callFaulty(t, c)
 	}
 }
 
