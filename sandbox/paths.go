@@ -53,15 +53,9 @@ var errPlanted = errors.New("another user made this link, in a folder in which a
 
 // checkLinks says whether a path leads over a link of another user.
 func checkLinks(path string) error {
-	for range hops {
-		followed, hop, _, err := firstLink(path)
-		if errors.Is(err, errPlanted) {
-			return err
-		}
-		if err != nil || hop == "" {
-			return nil
-		}
-		path = followed
+	_, end := follow(path)
+	if _, _, _, err := firstLink(end); errors.Is(err, errPlanted) {
+		return err
 	}
 	return nil
 }
