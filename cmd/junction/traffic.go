@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,7 +151,8 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 	if f.not > 0 {
 		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+trafficEnd)] = true
 	}
-	w.join(trafficSockets(dir, pids, w.seen))
+	sockets := socketFolder{path: dir}
+	w.join(sockets.unwatched(pids, w.seen))
 	if f.began != nil {
 		f.began(len(w.seen))
 	}
@@ -169,11 +169,12 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 			}
 		case path := <-w.ended:
 			delete(w.seen, path)
+			sockets.listed = time.Time{} // it may be there still, or again
 			if f.ended != nil {
 				f.ended(processOf(path))
 			}
 		case <-look.C:
-			w.join(trafficSockets(dir, pids, w.seen))
+			w.join(sockets.unwatched(pids, w.seen))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -225,20 +226,6 @@ func of(pids []string) string {
 		return ""
 	}
 	return " as " + strings.Join(pids, ", ")
-}
-
-// trafficSockets are the sockets of processes that are not watched yet.
-func trafficSockets(dir string, pids []string, seen map[string]bool) (paths []string) {
-	all, _ := filepath.Glob(filepath.Join(dir, "*"+trafficEnd)) // of a pattern that is well formed
-	return slices.DeleteFunc(all, func(path string) bool {
-		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), trafficEnd))
-	})
-}
-
-// processOf is the process of a socket.
-func processOf(path string) (pid int) {
-	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
-	return pid
 }
 
 // shows reports whether a message is shown.
