@@ -54,6 +54,7 @@ type Ring struct {
 	fault   error      // why messages are not kept now
 	cleared uint64     // the newest message that Clear removed
 	table   textTable
+	recent  [len(hops)][5]textID // of the newest message of each hop
 	calls   map[callOf]*call
 	changed chan struct{} // closed when there is more to see; nil while nobody waits
 	streams int
@@ -205,7 +206,9 @@ func (r *Ring) append(one *entry, words *[5]string) {
 		r.evict()
 	}
 	for i, id := range [...]*textID{&one.client, &one.server, &one.method, &one.name, &one.note} {
-		*id = r.table.add(words[i])
+		recent := &r.recent[one.hop][i]
+		*recent = r.table.addLike(words[i], *recent)
+		*id = *recent
 	}
 	if one.call > 0 {
 		r.join(one)
@@ -307,6 +310,14 @@ func (w *textTable) add(text string) textID {
 	w.numbers[text] = n
 	w.bytes += len(text) + wordSize
 	return n
+}
+
+// addLike is add where the text is the one of n, most likely, which no message may have any more.
+func (w *textTable) addLike(text string, n textID) textID {
+	if n > 0 && w.texts[n-1].text == text && w.texts[n-1].uses > 0 {
+		return w.again(n)
+	}
+	return w.add(text)
 }
 
 func (w *textTable) again(n textID) textID {
