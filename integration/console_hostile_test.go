@@ -47,7 +47,7 @@ func attack(t *testing.T, ring *live.Ring, call uint64, payload string) {
 	inner := object{payload: payload, "name": payload, "list": []any{payload, object{payload: object{payload: payload}}}}
 	for n, e := range []traffic.Event{
 		{Kind: traffic.Request, Hop: traffic.Client, ToServer: true, Message: message("params", inner)},
-		{Kind: traffic.Note, Hop: traffic.Client, Note: "http", Message: json.RawMessage(encode(t, object{"method": payload, "url": payload, "headers": object{payload: []string{payload}}}))},
+		{Kind: traffic.Note, Hop: traffic.Client, Note: "http", Message: json.RawMessage(encode(t, object{"method": payload, "url": payload, "requestHeaders": object{payload: []string{payload}}, "status": 200, "responseHeaders": object{payload: []string{payload}}}))},
 		{Kind: traffic.Note, Hop: traffic.Client, Note: "policy", Message: json.RawMessage(encode(t, object{"server": payload, "effect": "deny", "said": payload, "rule": payload, "reason": payload, payload: payload}))},
 		{Kind: traffic.Note, Hop: traffic.Client, Note: payload, Message: json.RawMessage(encode(t, inner))},
 		{Kind: traffic.Note, Hop: traffic.Client, Note: "labels", Message: json.RawMessage(encode(t, object{"of": "result", "labels": payload, "sources": []any{payload, inner}, "more": payload}))},

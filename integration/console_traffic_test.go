@@ -48,7 +48,7 @@ func messagesOfAllKinds(t *testing.T, ring *live.Ring) {
 		}
 		for n, e := range []traffic.Event{
 			{Kind: traffic.Request, Hop: client, ToServer: true, Message: whole("params", params)},
-			note("http", object{"method": "POST", "url": "http://127.0.0.1:7717/mcp", "headers": object{"Content-Type": []string{"application/json"}, "Authorization": []string{"***"}}}),
+			note("http", object{"method": "POST", "url": "http://127.0.0.1:7717/mcp", "requestHeaders": object{"Content-Type": []string{"application/json"}, "Authorization": []string{"***"}}, "status": 200, "responseHeaders": object{"Content-Type": []string{"application/json"}}}),
 			note("labels", object{"of": "call", "labels": "private+untrusted", "sources": []string{"files/read_text_file", "web: https://example.com/a/long/address/that/has/no/end"}, "more": 3}),
 			note("policy", object{"server": "weather", "effect": []string{"allow", "ask", "deny"}[call%3], "said": "ask", "rule": "policy.json:12", "reason": "it is far away"}),
 			{Kind: traffic.Request, Hop: far, ToServer: true, Message: whole("params", params)},

@@ -100,7 +100,7 @@ func (e *Event) hide(text []byte) []byte {
 // shownOf says of which members the names alone look like a secret's: of a note those of headers have names of their own.
 func shownOf(kind string) func(name string) bool {
 	if kind == Note {
-		return func(name string) bool { return name == "headers" }
+		return func(name string) bool { return name == "requestHeaders" || name == "responseHeaders" }
 	}
 	return isProtocols
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"reflect"
 	"slices"
@@ -123,10 +124,10 @@ func server(t *testing.T) *mcp.Server {
 }
 
 // between returns a client of a proxy, of which l sees both sides, to a server.
-func between(t *testing.T, l *Log, h mcp.Handler, http bool, revisions [2]string) *mcp.Client {
+func between(t *testing.T, l *Log, h mcp.Handler, overHTTP bool, revisions [2]string) *mcp.Client {
 	t.Helper()
 	transport := func(h mcp.Handler, o mcp.ServeOptions) mcp.Transport {
-		if !http {
+		if !overHTTP {
 			return stream.PipeWith(h, o)
 		}
 		endpoint := streamable.HandlerWith(h, streamable.Options{ServeOptions: o})
@@ -451,13 +452,13 @@ func TestTheHeadersOfBothSidesAreNoted(t *testing.T) {
 			t.Fatal(r, err)
 		}
 		n.mu.Lock()
-		for len(n.notedNow("http", Client)) < 2 { // looked at under the lock, or the last one may come before the wait for it
+		for len(n.notedNow("http", Client)) < 1 { // looked at under the lock, or the last one may come before the wait for it
 			n.more.Wait()
 		}
 		n.mu.Unlock()
 		for _, hop := range []string{Client, Server} {
 			said := n.noted("http", hop)
-			if len(said) != 2 || !strings.HasPrefix(said[0], `{"method":"POST","url":"http://127.0.0.1:`) || !strings.Contains(said[0], `"Content-Type":["application/json"]`) || !strings.HasPrefix(said[1], `{"status":200,"headers":{`) {
+			if len(said) != 1 || !strings.HasPrefix(said[0], `{"method":"POST","url":"http://127.0.0.1:`) || !strings.Contains(said[0], `"Content-Type":["application/json"]`) || !strings.Contains(said[0], `},"status":200,"responseHeaders":{"`) {
 				t.Errorf("%s, with the %s: %s", revision, hop, said)
 			}
 		}
@@ -473,6 +474,40 @@ func TestTheHeadersOfBothSidesAreNoted(t *testing.T) {
 			if e.Transport != mcp.TransportHTTP && e.Method != "notifications/initialized" {
 				t.Errorf("%s: %+v", revision, e)
 			}
+		}
+	}
+}
+
+func TestEachRequestOfABatchHasTheHeadersThatCarriedIt(t *testing.T) {
+	var l Log
+	endpoint := streamable.HandlerWith(server(t), streamable.Options{Stateless: true, ServeOptions: mcp.ServeOptions{Wire: l.Clients()}})
+	defer endpoint.Close()
+	site := httptest.NewServer(endpoint)
+	defer site.Close()
+	n := watch(t, &l)
+	const requests = 50
+	batch := `[`
+	for id := range requests {
+		batch += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/list"},`, id)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, site.URL, strings.NewReader(strings.TrimSuffix(batch, ",")+`]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}, "Mcp-Protocol-Version": {"2025-03-26"}}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatal(resp, err)
+	}
+	resp.Body.Close()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for len(n.notedNow("http", Client)) < requests {
+		n.more.Wait()
+	}
+	for _, said := range n.notedNow("http", Client) {
+		if !strings.Contains(said, `"Mcp-Protocol-Version":["2025-03-26"]`) || !strings.Contains(said, `"status":200,"responseHeaders":{"`) {
+			t.Error(said)
 		}
 	}
 }

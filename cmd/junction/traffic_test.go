@@ -73,13 +73,13 @@ func TestTrafficShowsACallOnBothSides(t *testing.T) {
 func TestTrafficShowsTheHeadersWhereNotesAreWanted(t *testing.T) {
 	alone(t)
 	r := serving(t, "proxy", "everything")
-	seen, ended := watching(t, "--method", "tools/call", "--count", "6", "--notes")
+	seen, ended := watching(t, "--method", "tools/call", "--count", "5", "--notes")
 	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
 	if code := <-ended; code != exitOK {
 		t.Errorf("it ends with %d", code)
 	}
-	want := regexp.MustCompile(`(?m)^#\d+    junction/0\.1\.0 -- junction  tools/call add http: \{"method":"POST","url":"http://127\.0\.0\.1:\d+/mcp","headers":\{"Accept"`)
-	if got := timeOfDay.ReplaceAllString(seen.String(), ""); !want.MatchString(got) || !strings.Contains(got, `tools/call add http: {"status":200,"headers":{`) {
+	want := regexp.MustCompile(`(?m)^#\d+    junction/0\.1\.0 -- junction  tools/call add http: \{"method":"POST","url":"http://127\.0\.0\.1:\d+/mcp","requestHeaders":\{"Accept".*\},"status":200,"responseHeaders":\{"`)
+	if got := timeOfDay.ReplaceAllString(seen.String(), ""); !want.MatchString(got) {
 		t.Error(got)
 	}
 }

@@ -8,7 +8,7 @@ type callOf struct {
 	call uint64
 }
 
-const usualMessages = 8 // of a call over HTTP: with one server, a request and a response on each hop, and the headers of each
+const usualMessages = 6 // of a call over HTTP: with one server, a request, a response and headers on each hop
 
 // A call is what the index has of one call: what all its messages share, though few of them say it.
 type call struct {

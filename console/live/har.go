@@ -130,46 +130,38 @@ func (r *Ring) harEntry(d *detail) *harEntry {
 			e.Response.Status = 0
 		}
 	}
-	asked, answered := r.carried(d)
-	if asked != nil {
-		e.Request.Version, e.Request.Method, e.Request.URL, e.Request.Headers = http1, asked.Method, asked.URL, pairs(asked.Headers)
-		if u, err := url.Parse(asked.URL); err == nil {
+	if x := r.carried(d); x != nil {
+		e.Request.Version, e.Request.Method, e.Request.URL, e.Request.Headers = http1, x.Method, x.URL, pairs(x.RequestHeaders)
+		if u, err := url.Parse(x.URL); err == nil {
 			e.Request.Query = pairs(u.Query())
 		}
-	}
-	if answered != nil {
-		e.Response.Version, e.Response.Status, e.Response.Text, e.Response.Headers = http1, answered.Status, http.StatusText(answered.Status), pairs(answered.Headers)
+		if x.Status != 0 {
+			e.Response.Version, e.Response.Status, e.Response.Text, e.Response.Headers = http1, x.Status, http.StatusText(x.Status), pairs(x.ResponseHeaders)
+		}
 	}
 	return e
 }
 
-// A carriage is what a note of HTTP headers says: of a request its method and URL, of what answers it the status.
-type carriage struct {
-	Method, URL string
-	Status      int
-	Headers     map[string][]string
+// An exchange is what a note of HTTP headers says. Status is 0 where no response began.
+type exchange struct {
+	Method, URL                     string
+	Status                          int
+	RequestHeaders, ResponseHeaders map[string][]string
 }
 
 // carried finds with which headers a message went, and which ones came back; nil where that is not known.
-func (r *Ring) carried(d *detail) (asked, answered *carriage) {
+func (r *Ring) carried(d *detail) *exchange {
 	for _, one := range r.headersAfter(&d.summary) {
 		s, kept, err := r.read(one.Seq, &one.entry)
 		if err != nil || !kept || !bytes.Equal(s.ID, d.ID) {
 			continue
 		}
-		var c carriage
-		switch {
-		case json.Unmarshal(s.Message, &c) != nil:
-		case c.Method != "" && asked == nil:
-			asked = &c
-		case c.Status != 0 && answered == nil:
-			answered = &c
-		}
-		if asked != nil && answered != nil {
-			break
+		var x exchange
+		if json.Unmarshal(s.Message, &x) == nil {
+			return &x
 		}
 	}
-	return asked, answered
+	return nil
 }
 
 // headersAfter are the notes of headers that follow a message in its call, on the same hop.

@@ -62,11 +62,10 @@ func TestAnArchiveHasTheHeaders(t *testing.T) {
 	}
 	for n, e := range []traffic.Event{
 		{Kind: traffic.Request, Hop: traffic.Client, ToServer: true, ID: json.RawMessage("1"), Message: json.RawMessage(`{"id":1}`)},
-		note(traffic.Client, "1", `{"method":"POST","url":"http://127.0.0.1:7717/mcp?a=1&a=2","headers":{"Content-Type":["application/json"],"Authorization":["***"],"Accept":["a","b"]}}`),
+		note(traffic.Client, "1", `{"method":"POST","url":"http://127.0.0.1:7717/mcp?a=1&a=2","requestHeaders":{"Content-Type":["application/json"],"Authorization":["***"],"Accept":["a","b"]}}`),
 		{Kind: traffic.Request, Hop: traffic.Server, Server: "far", ToServer: true, ID: json.RawMessage("7"), Message: json.RawMessage(`{"id":7}`)},
-		note(traffic.Server, "8", `{"method":"POST","url":"http://far/of-another","headers":{}}`),
-		note(traffic.Server, "7", `{"method":"POST","url":"http://far/mcp","headers":{"Mcp-Name":["add"]}}`),
-		note(traffic.Server, "7", `{"status":202,"headers":{"Date":["today"]}}`),
+		note(traffic.Server, "8", `{"method":"POST","url":"http://far/of-another","requestHeaders":{},"status":500,"responseHeaders":{}}`),
+		note(traffic.Server, "7", `{"method":"POST","url":"http://far/mcp","requestHeaders":{"Mcp-Name":["add"]},"status":202,"responseHeaders":{"Date":["today"]}}`),
 		{Kind: traffic.Response, Hop: traffic.Server, Server: "far", ID: json.RawMessage("7"), Message: json.RawMessage(`{"id":7}`)},
 		{Kind: traffic.Notification, Hop: traffic.Client, Message: json.RawMessage(`{}`)},
 	} {

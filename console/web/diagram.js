@@ -128,11 +128,9 @@ export function counterpart(messages, seq) {
   return alike.filter(({hop}) => hop && hop !== mine.hop)[rank] ?? null;
 }
 
-/** headersOf is the note of the HTTP headers that carried a message, among those of its call. */
-export function headersOf(messages, {kind, hop, server, id, seq}) {
-  const asks = kind === 'request' || kind === 'notification';
-  const notes = messages.filter((note) => note.note === 'http' && note.hop === hop && note.server === server && JSON.stringify(note.id) === JSON.stringify(id) &&
-    note.message && asks === ('method' in note.message));
+/** headersOf is the note of the HTTP headers of the exchange that carried a message, among those of its call. */
+export function headersOf(messages, {hop, server, id, seq}) {
+  const notes = messages.filter((note) => note.note === 'http' && note.hop === hop && note.server === server && JSON.stringify(note.id) === JSON.stringify(id) && note.message);
   return notes.find((note) => note.seq > seq) ?? notes.at(-1) ?? null;
 }
 

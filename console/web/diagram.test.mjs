@@ -83,12 +83,12 @@ test('the same message of the other hop', () => {
 });
 
 test('the headers of a message', () => {
-  const note = (seq, hop, message, id = 3) => ({seq, kind: 'note', note: 'http', hop, id, message});
-  const all = [note(2, 'client', {method: 'POST'}), note(3, 'server', {method: 'POST'}), note(5, 'client', {status: 200}), note(6, 'client', {status: 500}, 4)];
-  assert.equal(headersOf(all, {seq: 1, kind: 'request', hop: 'client', id: 3}).seq, 2);
-  assert.equal(headersOf(all, {seq: 4, kind: 'response', hop: 'client', id: 3}).seq, 5);
-  assert.equal(headersOf(all, {seq: 7, kind: 'error', hop: 'client', id: 4}).seq, 6);
-  assert.equal(headersOf(all, {seq: 4, kind: 'response', hop: 'server', id: 3}), null);
+  const note = (seq, hop, id) => ({seq, kind: 'note', note: 'http', hop, id, message: {method: 'POST', status: 200}});
+  const all = [note(3, 'server', 7), note(5, 'client', 3), note(6, 'client', 4), note(9, 'client', 3)];
+  assert.equal(headersOf(all, {seq: 1, hop: 'client', id: 3}).seq, 5);
+  assert.equal(headersOf(all, {seq: 7, hop: 'client', id: 3}).seq, 9);
+  assert.equal(headersOf(all, {seq: 7, hop: 'client', id: 4}).seq, 6);
+  assert.equal(headersOf(all, {seq: 4, hop: 'server', id: 3}), null);
 });
 
 test('bars of a call', () => {

@@ -64,7 +64,8 @@ export class Panel {
   #all(message, call) {
     const [from, to] = ends(message).map((lane) => nameOf(lane, false));
     const other = call && counterpart(call.messages, message.seq);
-    const headers = call && headersOf(call.messages, message);
+    const asks = ['request', 'notification'].includes(message.kind);
+    const {message: headers} = (call && headersOf(call.messages, message)) ?? {};
     const notes = (call?.messages ?? []).filter(({kind, note, seq}) => kind === 'note' && note !== 'http' && seq !== message.seq);
     return [
       this.#head(h('bdi', null, message.method ?? t(`traffic.kind.${message.kind}`)), message.name ? h('bdi', {class: 'traffic-panel-name'}, message.name) : null),
@@ -81,7 +82,7 @@ export class Panel {
       message.fault ? h('p', {class: 'notice notice-bad'}, message.fault) : null,
       call && call.spans.length > 0 ? section('call', this.#callTitle(call), waterfall(call, message.seq, this.openOther)) : null,
       section('message', t('traffic.section.message'), this.#body(message)),
-      headers ? section('headers', t('traffic.section.headers'), headersList(headers.message)) : null,
+      headers && (asks || headers.status) ? section('headers', t('traffic.section.headers'), headersList(headers, asks)) : null,
       other ? section('other', t('traffic.section.other', {name: nameOf(ends(other)[other.toServer ? 1 : 0], false)}),
         this.#difference(message, other), h('details', {class: 'stack'}, h('summary', null, t('traffic.other.whole')), this.#body(other))) : null,
       notes.length > 0 ? section('notes', t('traffic.section.notes'), notes.map((note) => h('div', {class: 'traffic-note'},
@@ -134,9 +135,9 @@ function section(name, title, ...children) {
   return h('section', {class: `stack traffic-section-${name}`, 'aria-labelledby': `traffic-${name}`}, h('h3', {id: `traffic-${name}`}, title), children);
 }
 
-// headersList is what a note of HTTP headers says.
-function headersList({method, url, status, headers}) {
-  const rows = [[t('traffic.http'), method ? `${method} ${url ?? ''}` : String(status ?? '')], ...Object.entries(headers ?? {}).map(([name, values]) => [name, [values].flat().join(', ')])];
+// headersList is what a note of an HTTP exchange says: of what asks, the request; of what answers, the response.
+function headersList({method, url, requestHeaders, status, responseHeaders}, asks) {
+  const rows = [[t('traffic.http'), asks ? `${method} ${url}` : String(status)], ...Object.entries((asks ? requestHeaders : responseHeaders) ?? {}).map(([name, values]) => [name, [values].flat().join(', ')])];
   return h('dl', {class: 'pairs traffic-pairs'}, rows.map(([name, value]) => [h('dt', null, h('bdi', null, name)), h('dd', {class: 'mono'}, h('bdi', null, value))]));
 }
 

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -185,7 +186,10 @@ type exchange struct {
 	principal *mcp.Principal
 
 	paramHeaders map[string][]string // of a modern request: those that repeat arguments
-	noter        mcp.Noter           // who watches the request; nil for nobody
+
+	noting sync.Mutex
+	noters []mcp.Noter // who watch the requests, until the response begins
+	began  int         // the status with which it did
 }
 
 // authenticate finds out who asks; if it reports false it has sent the response.

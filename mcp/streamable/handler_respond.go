@@ -16,16 +16,27 @@ func (x *exchange) respond(status int, message []byte) {
 	x.noteResponse(status)
 }
 
-// Watched implements [edge.Carrier].
+// Watched implements [edge.Carrier]. The requests of a batch are watched at the same time.
 func (x *exchange) Watched(by mcp.Noter) {
-	x.noter = by
-	httplink.NoteRequest(by, x.r)
+	x.noting.Lock()
+	status := x.began
+	if status == 0 {
+		x.noters = append(x.noters, by)
+	}
+	x.noting.Unlock()
+	if status != 0 {
+		httplink.NoteExchange(by, x.r, status, x.w.Header())
+	}
 }
 
-// noteResponse tells who watches the request with what its response began.
+// noteResponse tells who watches the requests which headers carried them, and with what the response began.
 func (x *exchange) noteResponse(status int) {
-	if x.noter != nil {
-		httplink.NoteResponse(x.noter, status, x.w.Header())
+	x.noting.Lock()
+	noters := x.noters
+	x.noters, x.began = nil, status
+	x.noting.Unlock()
+	for _, n := range noters {
+		httplink.NoteExchange(n, x.r, status, x.w.Header())
 	}
 }
 

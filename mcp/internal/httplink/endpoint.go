@@ -161,42 +161,38 @@ func port(u *url.URL) string {
 // over those of the Options, which are added to it. The body of the response is the caller's to close.
 // Errors name nothing but their cause.
 func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
-	n := mcp.NoterOf(ctx)
-	if n == nil {
-		return e.do(ctx, nil, method, u, header, body)
-	}
-	resp, err := e.do(ctx, n, method, u, header, body)
-	if err == nil {
-		NoteResponse(n, resp.StatusCode, resp.Header)
-	}
-	return resp, err
-}
-
-// do is Do. n hears of the request, if it is not nil.
-func (e *Endpoint) do(ctx context.Context, n mcp.Noter, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	req, err := e.request(ctx, method, u, header, body)
 	if err != nil {
 		return nil, bare(err)
 	}
-	if n != nil {
-		NoteRequest(n, req)
+	resp, err := e.do(ctx, req, u, header, body)
+	n := mcp.NoterOf(ctx)
+	if err != nil {
+		if n != nil {
+			NoteExchange(n, req, 0, nil)
+		}
+		return nil, bare(err)
 	}
+	if n != nil {
+		NoteExchange(n, req, resp.StatusCode, resp.Header)
+	}
+	return resp, nil
+}
+
+// do sends a request, and follows redirects with others like it.
+func (e *Endpoint) do(ctx context.Context, req *http.Request, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	client := *e.client
 	if e.transport != nil {
 		resp, err := e.transport.RoundTrip(req)
 		if err != nil || resp.StatusCode/100 != 3 {
-			return resp, bare(err)
+			return resp, err
 		}
 		client.Transport = &received{RoundTripper: e.transport, response: resp}
-		if req, err = e.request(ctx, method, u, header, body); err != nil {
-			return nil, bare(err)
+		if req, err = e.request(ctx, req.Method, u, header, body); err != nil {
+			return nil, err
 		}
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, bare(err)
-	}
-	return resp, nil
+	return client.Do(req)
 }
 
 // received has a response already, to the first request.

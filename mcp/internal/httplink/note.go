@@ -13,59 +13,49 @@ import (
 // noteKind is the kind of the notes that have headers.
 const noteKind = "http"
 
-// NoteRequest tells who watches a request which headers carry it.
-func NoteRequest(n mcp.Noter, r *http.Request) { n.Note(noteKind, requestNote{r}) }
-
-// NoteResponse tells who watches a request with which headers the response begins.
-func NoteResponse(n mcp.Noter, status int, header http.Header) {
-	n.Note(noteKind, responseNote{status, header})
+// NoteExchange tells who watches a request which headers carried it and, where a response began, with which status and headers
+// that did; without one, status is 0.
+func NoteExchange(n mcp.Noter, r *http.Request, status int, header http.Header) {
+	n.Note(noteKind, &exchange{r, status, header})
 }
 
-type requestNote struct{ *http.Request }
+type exchange struct {
+	request *http.Request
+	status  int
+	header  http.Header
+}
 
 // AppendJSON appends the note.
-func (r requestNote) AppendJSON(dst []byte) ([]byte, error) {
-	u := *r.URL
+func (x *exchange) AppendJSON(dst []byte) ([]byte, error) {
+	u := *x.request.URL
 	if u.Host == "" { // as a server sees it
-		if u.Scheme, u.Host = "http", r.Host; r.TLS != nil {
+		if u.Scheme, u.Host = "http", x.request.Host; x.request.TLS != nil {
 			u.Scheme = "https"
 		}
 	}
 	w := jsonrpc.NewObject(dst)
-	w.String("method", r.Method)
+	w.String("method", x.request.Method)
 	w.String("url", nameOf(&u))
-	writeShown(&w, r.Header)
+	writeShown(&w, "requestHeaders", x.request.Header)
+	if x.status != 0 {
+		w.Int("status", int64(x.status))
+		writeShown(&w, "responseHeaders", x.header)
+	}
 	return w.Bytes(), nil
 }
 
 // MarshalJSON implements [json.Marshaler].
-func (r requestNote) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
-
-type responseNote struct {
-	status int
-	header http.Header
-}
-
-// AppendJSON appends the note.
-func (r responseNote) AppendJSON(dst []byte) ([]byte, error) {
-	w := jsonrpc.NewObject(dst)
-	w.Int("status", int64(r.status))
-	writeShown(&w, r.header)
-	return w.Bytes(), nil
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (r responseNote) MarshalJSON() ([]byte, error) { return r.AppendJSON(nil) }
+func (x *exchange) MarshalJSON() ([]byte, error) { return x.AppendJSON(nil) }
 
 // writeShown writes headers without what could be a secret: of those that are not known to have none, the names only.
-func writeShown(w *jsonrpc.Writer, header http.Header) {
+func writeShown(w *jsonrpc.Writer, member string, header http.Header) {
 	var few [24]string
 	names := few[:0]
 	for name := range header {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	w.Object("headers")
+	w.Object(member)
 	for _, name := range names {
 		w.Array(name)
 		for _, value := range header[name] {

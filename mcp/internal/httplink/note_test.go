@@ -29,11 +29,12 @@ func TestOfHeadersThatMayBeSecretsOnlyTheNamesAreNoted(t *testing.T) {
 		r.Header.Set(name, value)
 	}
 	var n noted
-	NoteRequest(&n, r)
-	NoteResponse(&n, 401, http.Header{"Set-Cookie": {mark, mark}, "Mcp-Session-Id": {mark}, "Retry-After": {"3"}})
+	NoteExchange(&n, r, 401, http.Header{"Set-Cookie": {mark, mark}, "Mcp-Session-Id": {mark}, "Retry-After": {"3"}})
+	NoteExchange(&n, httptest.NewRequest(http.MethodGet, "/", nil), 0, nil)
 	want := []string{
-		`http {"method":"POST","url":"http://h.example:8080/p","headers":{"Accept":["text/event-stream"],"Authorization":["***"],"Cookie":["***"],"Dpop":["***"],"Mcp-Name":["https://***@h/p"],"Mcp-Param-Api-Key":["***"],"Mcp-Param-City":["Oslo"],"Mcp-Session-Id":["012345…"],"X-Own":["***"]}}`,
-		`http {"status":401,"headers":{"Mcp-Session-Id":["***"],"Retry-After":["3"],"Set-Cookie":["***","***"]}}`,
+		`http {"method":"POST","url":"http://h.example:8080/p","requestHeaders":{"Accept":["text/event-stream"],"Authorization":["***"],"Cookie":["***"],"Dpop":["***"],"Mcp-Name":["https://***@h/p"],"Mcp-Param-Api-Key":["***"],"Mcp-Param-City":["Oslo"],"Mcp-Session-Id":["012345…"],"X-Own":["***"]},` +
+			`"status":401,"responseHeaders":{"Mcp-Session-Id":["***"],"Retry-After":["3"],"Set-Cookie":["***","***"]}}`,
+		`http {"method":"GET","url":"http://example.com/","requestHeaders":{}}`,
 	}
 	if got := strings.Join(n, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
