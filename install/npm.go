@@ -215,8 +215,32 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 		if err := entries[folder].check(folder, bundled[folder] != ""); err != nil {
 			return nil, nil, err
 		}
+		if err := lock.forgetMissing(folder, entries); err != nil {
+			return nil, nil, err
+		}
 	}
 	return &lock, entries, nil
+}
+
+// forgetMissing takes out of a package what it would have if there were it: npm install does without such a dependency and locks none,
+// and npm ci then refuses the lock, as it lacks one.
+func (l *npmLock) forgetMissing(folder string, entries map[string]npmEntry) error {
+	wanted := entries[folder].OptionalDependencies
+	there := maps.Clone(wanted)
+	maps.DeleteFunc(there, func(name, _ string) bool { return findNPM(entries, folder, name) == "" })
+	if len(there) == len(wanted) {
+		return nil
+	}
+	var members map[string]json.RawMessage
+	err := json.Unmarshal(l.Packages[folder], &members)
+	if err != nil {
+		return err
+	}
+	if members["optionalDependencies"], err = json.Marshal(there); err != nil {
+		return err
+	}
+	l.Packages[folder], err = json.Marshal(members)
+	return err
 }
 
 // chooseBin chooses as npx does: the only program, or that with the package's own name.

@@ -115,12 +115,14 @@ func aboveNPM(folder string) string {
 
 // findNPM is where Node finds a package that another one asks for; "" where it is not there.
 func findNPM(entries map[string]npmEntry, from, name string) string {
-	for at := from; at != ""; at = aboveNPM(at) {
-		if found := at + nodeModules + name; entries[found].Version != "" {
+	for at := from; ; at = aboveNPM(at) {
+		if found := strings.TrimPrefix(at+nodeModules+name, "/"); entries[found].Version != "" {
 			return found
 		}
+		if at == "" {
+			return ""
+		}
 	}
-	return ""
 }
 
 // checkNPM refuses a locked package that resolve would not have made: a lock may be written by anybody.

@@ -41,6 +41,24 @@ func TestTheLockOfNPMBecomesOurs(t *testing.T) {
 	}
 }
 
+// A package names one that was never published: npm install does without it, and npm ci says that the lock lacks it.
+func TestAnOptionalDependencyThatIsNotThereIsNotWanted(t *testing.T) {
+	l, err := lockNPM(Package{Type: NPM, Name: "@a/server"}, lockText(`"dependencies":{"sharp":"1"}`, `"dependencies":{"gone":"1"},"optionalDependencies":{"sharp":"1","x":"3","gone":"0.1.7"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(l.Dependencies); !strings.Contains(text, `"optionalDependencies":{"sharp":"1","x":"3"}`) || !strings.Contains(text, `"dependencies":{"gone":"1"}`) {
+		t.Errorf("locked is %s", text)
+	}
+	atTop := lockText(`"hasInstallScript":true}`, `"optionalDependencies":{"sharp":"9","gone":"1"}}`)
+	if l, err = lockNPM(Package{Type: NPM, Name: "@a/server"}, atTop); err != nil {
+		t.Fatal(err)
+	}
+	if text := string(l.Dependencies); !strings.Contains(text, `"optionalDependencies":{"sharp":"9"}`) {
+		t.Errorf("of one at the top: locked is %s", text)
+	}
+}
+
 func TestALockThatSaysNotEnoughIsRefused(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{`"lockfileVersion":3`, `"lockfileVersion":1`, "npm's lock has version 1 where 3 was asked for: npm 7 or later is needed"},
