@@ -29,8 +29,8 @@ type Likeness struct {
 
 // known are packages that are started as servers, or between a client and one, and that very many people install: a look at them needs no mirror.
 // They are those of npm with 100,000 downloads in a month, and those of PyPI among its 10,000 most downloaded, as both counted in autumn 2026,
-// but for names that are compared with nothing, as they have fewer than minName letters of their own, and duckduckgo-mcp, which was renamed; and
-// GitHub's image.
+// but for names that are compared with nothing, as they have fewer than minName letters of their own, and duckduckgo-mcp, which was renamed;
+// GitHub's image; and Brave's own package, as its name is that of one of those.
 func known() []string {
 	return []string{
 		"@playwright/mcp", "chrome-devtools-mcp", "@upstash/context7-mcp", "mcp-proxy", "@modelcontextprotocol/server-filesystem", "mcp-remote",
@@ -46,7 +46,7 @@ func known() []string {
 		"awslabs-aws-location-mcp-server", "awslabs-memcached-mcp-server", "office-powerpoint-mcp-server", "mcp-server-time",
 		"awslabs-billing-cost-management-mcp-server", "workspace-mcp", "chroma-mcp", "awslabs-cloudwatch-mcp-server",
 		"awslabs-aws-pricing-mcp-server", "snowflake-labs-mcp", "mcp-grafana", "mcp-clickhouse",
-		"ghcr.io/github/github-mcp-server",
+		"ghcr.io/github/github-mcp-server", "@brave/brave-search-mcp-server",
 	}
 }
 

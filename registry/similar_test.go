@@ -38,6 +38,7 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 		"firecrawl-rncp":                            "[{firecrawl-mcp only case, punctuation or the order of words differs}]",
 		"mcp-server-gcp":                            "[]",
 		"something-else":                            "[]",
+		"@brave/brave-search-mcp-server":            "[]",
 	} {
 		look := m.Similar
 		if !strings.Contains(name, ".") {

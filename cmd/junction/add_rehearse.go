@@ -24,8 +24,12 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// rehearsalTime is how long a server may take to start and to list what it has, when it is looked at before it is added.
-const rehearsalTime = 3 * time.Minute
+const (
+	// rehearsalTime is how long a server may take to start and to list what it has, when it is looked at before it is added.
+	rehearsalTime = 3 * time.Minute
+	// elsewhereTime is how long one may take that says that it serves HTTP.
+	elsewhereTime = 10 * time.Second
+)
 
 // maxCounted is how many resources are counted.
 const maxCounted = 1_000
@@ -193,6 +197,9 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	defer a.busy("starting " + r.name)()
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
+	if c, is := transport.(*command.Command); is {
+		ctx = endElsewhere(ctx, c)
+	}
 	o := a.options(target{name: r.name, transport: transport, server: s})
 	o.ElicitURL, o.OnElicit, o.Bridge = true, declines, true
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
@@ -207,6 +214,24 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		return d, &connectError{err}
 	}
 	return d, nil
+}
+
+// endElsewhere ends the context a while after a program said that it serves HTTP: it does not look at its standard input then.
+func endElsewhere(ctx context.Context, c *command.Command) context.Context {
+	ctx, end := context.WithCancelCause(ctx)
+	var once sync.Once
+	next := c.Stderr
+	c.Stderr = func(line string) {
+		if servesHTTP.MatchString(line) {
+			once.Do(func() {
+				time.AfterFunc(elsewhereTime, func() { end(fmt.Errorf("no answer: %w", context.DeadlineExceeded)) })
+			})
+		}
+		if next != nil {
+			next(line)
+		}
+	}
+	return ctx
 }
 
 // remember has other commands know what the server offers, and counts its resources.

@@ -42,6 +42,9 @@ func (w *addition) startRemedy(err error) string {
 	if missing := w.missingFolders(); len(missing) > 0 {
 		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), shellWord(missing[0]))
 	}
+	if answersElsewhere(err) {
+		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + words + " -- --stdio"
+	}
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && w.locked.Type == install.PyPI && strings.EqualFold(extra[1], w.locked.Name) {
 		return "it wants an optional part of its package: junction add " + shellWord("pypi:"+extra[1]+"["+extra[2]+"]")
 	}

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -59,6 +63,8 @@ func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
 		{"an extra", python, ended("it needs its extra:\npip install \"x-mcp[mcp]\""), "it wants an optional part of its package: junction add \"pypi:x-mcp[mcp]\""},
 		{"an extra of another", python, ended(`pip install "other[mcp]"`), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes; where it does not know a dependency that is newer than it: --with 'mcp<2'"},
 		{"a file that was left out", scripts, ended("Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/c/node_modules/x/dist/a.js' imported from /c/node_modules/x/dist/b.js"), "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as npm:x@VERSION"},
+		{"another way to be reached", scripts, fmt.Errorf("no answer: %w; its standard error ends with:\nhello\n[INFO] HTTP server listening on port 3333", context.DeadlineExceeded), "it serves HTTP as it is started so: see which argument has it use standard input and output, often junction add word -- --stdio"},
+		{"a server of HTTP that failed", allowed, ended("running at http://localhost:80\nbye"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 	} {
 		w := &addition{name: "x", word: "word", locked: &test.locked, program: &install.Program{}}
@@ -66,6 +72,28 @@ func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.why, got, test.want)
 		}
 	}
+}
+
+func TestAServerThatServesHTTPIsNotWaitedForAsLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		heard := 0
+		c := &command.Command{Stderr: func(string) { heard++ }}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ctx = endElsewhere(ctx, c)
+		c.Stderr("I am starting")
+		time.Sleep(2 * elsewhereTime)
+		c.Stderr("Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)")
+		c.Stderr("listening on port 3333")
+		time.Sleep(elsewhereTime - time.Nanosecond)
+		if synctest.Wait(); ctx.Err() != nil || heard != 3 {
+			t.Errorf("before: %v, %d lines", ctx.Err(), heard)
+		}
+		time.Sleep(time.Nanosecond)
+		if synctest.Wait(); !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			t.Errorf("after: %v", context.Cause(ctx))
+		}
+	})
 }
 
 func TestARefusalIsNamedOnce(t *testing.T) {

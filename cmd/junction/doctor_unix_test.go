@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/json"
 	"errors"
@@ -70,6 +71,8 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `change "command" of the entry`},
 		{"of a variable", false, fmt.Errorf("env.K: %w", config.ErrNotSet), "set the variable"},
 		{"of a slow one", true, tooLong(time.Second, ""), `a longer "startTimeout"`},
+		{"of a server of HTTP", true, fmt.Errorf("not connected within 1s: %w; its standard error ends with:\nlistening at http://127.0.0.1:3", context.DeadlineExceeded), "often --stdio"},
+		{"of a server of HTTP that is slow", true, tooLong(time.Second, "its standard error ends with: server running on port 80"), "often --stdio"},
 		{"of a certificate", false, fmt.Errorf("tls: %w", &tls.CertificateVerificationError{Err: errors.New("unknown")}), `"tls": {"ca": FILE}`},
 		{"of a port", false, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "nothing listens there"},
 		{"of a login", false, &mcp.StatusError{Status: 401}, "sign in: junction login s"},

@@ -43,7 +43,7 @@ var (
 	// codes are lines of npm that have no words.
 	codes = regexp.MustCompile(`(?i)^npm (err!|error)( (code|errno|syscall|path) .*|[ \d]*)$`)
 	// telling are lines that may say why without naming an error.
-	telling = regexp.MustCompile(`(?i)missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage|failed`)
+	telling = regexp.MustCompile(`(?i)missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage:|failed`)
 	warning = regexp.MustCompile(`(?i)\bwarn(ing)?\b`)
 	// causing are lines that say why the error before them came about.
 	causing = regexp.MustCompile(`(?i)^\[?cause\]?:|^caused by:?|getaddrinfo|\bE(CONN\w+|NOTFOUND|AI_AGAIN|TIMEDOUT|HOSTUNREACH)\b`)

@@ -60,6 +60,8 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 		return keepSecret
 	case errors.Is(err, exec.ErrNotFound):
 		return installProgram("it")
+	case program && answersElsewhere(err):
+		return `it serves HTTP as it is started so: see which argument has it use standard input and output, often --stdio, for "args" of its entry`
 	case errors.Is(err, context.DeadlineExceeded) && limit > 0:
 		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
 	case errors.Is(err, errSlowStart), errors.Is(err, context.DeadlineExceeded):
@@ -102,6 +104,11 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 	return `start it by hand as the entry says, and read what it writes; variables and paths that it misses go into "env" and "args" of the entry`
 }
 
+// answersElsewhere reports whether a program did not answer and says that it serves HTTP.
+func answersElsewhere(err error) bool {
+	return (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSlowStart)) && servesHTTP.MatchString(err.Error())
+}
+
 // wantedVariable is the variable of the environment that a server says it misses; empty where it says nothing of one.
 func wantedVariable(said string) string {
 	m := wantsVariable.FindStringSubmatch(said)
@@ -123,5 +130,6 @@ func isWebPage(err error) bool {
 var (
 	noRevision    = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
 	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
+	servesHTTP    = regexp.MustCompile(`(?i)\b(listening|running|serving|started|available)\b.*(https?://|\bport:? \d)`)
 	noFile        = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
 )

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -72,12 +73,31 @@ func New(name string, args ...string) *Command {
 // connection ends it.
 func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
 	var connected atomic.Bool
-	conn, err := upstream.Connect(ctx, func(ctx context.Context) (link.Link, error) { return c.link(ctx, &connected) }, o)
+	var newest *process.Process
+	conn, err := upstream.Connect(ctx, func(ctx context.Context) (link.Link, error) {
+		l, p, err := c.link(ctx, &connected)
+		newest = p
+		return l, err
+	}, o)
 	connected.Store(err == nil)
-	if err == nil && c.Answered != nil {
+	if err != nil {
+		return nil, waited(newest, err)
+	}
+	if c.Answered != nil {
 		conn = heard{conn, c.Answered}
 	}
-	return conn, err
+	return conn, nil
+}
+
+// waited adds to the error of a program that was waited for in vain what it says meanwhile, such as that it waits for something, too.
+func waited(p *process.Process, err error) error {
+	if p == nil || !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if said := lastLines(p.Stderr(), stderrTail); said != "" {
+		return fmt.Errorf("%w; its standard error ends with:\n%s", err, said)
+	}
+	return err
 }
 
 // heard is a connection of which somebody hears how requests end.
@@ -109,15 +129,15 @@ func (s starting) Close() error {
 
 // link starts the program. ctx limits only the start: closing the link ends the
 // program.
-func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, error) {
+func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, *process.Process, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
+		return nil, nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
 	}
 	p, err := process.Start(process.Command{
 		Path: c.Name, Args: c.Args, Env: c.environment(), Dir: c.Dir, Grace: c.Grace, Kill: c.Kill, OnStderr: c.Stderr, Launch: c.Launch,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Started != nil {
 		c.Started(Program{p})
@@ -128,7 +148,7 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 		Describe:   func() string { return ending(p) },
 		Skipped:    c.Skipped,
 		Logger:     c.Logger,
-	}), nil
+	}), p, nil
 }
 
 // A Program is one that was started, and may have ended. Its methods are safe for

@@ -22,7 +22,7 @@ import (
 func connect(t *testing.T, c *Command) link.Link {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
-	l, err := c.link(t.Context(), new(atomic.Bool))
+	l, _, err := c.link(t.Context(), new(atomic.Bool))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,13 +138,13 @@ func outcome(t *testing.T, c *Command) string {
 }
 
 func TestWhatCannotBeStarted(t *testing.T) {
-	_, err := New("junction-no-such-program", "--token", "hunter2").link(t.Context(), new(atomic.Bool))
+	_, _, err := New("junction-no-such-program", "--token", "hunter2").link(t.Context(), new(atomic.Bool))
 	if want := `start "junction-no-such-program": not found in PATH; is it installed?`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no time"))
-	_, err = New("cat").link(ctx, new(atomic.Bool))
+	_, _, err = New("cat").link(ctx, new(atomic.Bool))
 	if want := "start cat: no time"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
@@ -152,6 +152,21 @@ func TestWhatCannotBeStarted(t *testing.T) {
 
 // The time to connect is not followed by the time that a program gets to finish
 // what it does: it did nothing yet.
+func TestOfAProgramThatDoesNotAnswerItIsSaidWhatItWrote(t *testing.T) {
+	c := server(t, "waits elsewhere")
+	said := make(chan struct{})
+	c.Stderr = func(string) { close(said) }
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-said
+		cancel(context.DeadlineExceeded)
+	}()
+	_, err := mcp.DialWith(ctx, c, mcp.ClientOptions{Logger: slog.New(slog.DiscardHandler)})
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.HasSuffix(err.Error(), "; its standard error ends with:\nlistening on port 3333") {
+		t.Error(err)
+	}
+}
+
 func TestAProgramThatIsGivenUpBeforeItIsConnectedIsTerminatedAtOnce(t *testing.T) {
 	c := server(t, "says nothing")
 	c.Grace = time.Minute

@@ -59,6 +59,10 @@ var servers = map[string]func(*bufio.Reader){
 		<-time.After(time.Minute) // and not longer, should the test fail
 	},
 	"says nothing": func(*bufio.Reader) { <-time.After(2 * time.Minute) },
+	"waits elsewhere": func(*bufio.Reader) {
+		fmt.Fprintln(os.Stderr, "listening on port 3333")
+		<-time.After(2 * time.Minute)
+	},
 	"runs behind a wrapper": func(*bufio.Reader) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"=answers")
