@@ -39,7 +39,7 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 
 func (t *Trace) called(at time.Time, c *host.Called) {
 	arguments := compact(c.Arguments)
-	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments, call: t.at.id(c.CallID), opens: true}
+	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments, call: t.at.id(c.CallID)}
 	if i.to == theHost {
 		i.form = note
 	}
@@ -51,7 +51,7 @@ func (t *Trace) called(at time.Time, c *host.Called) {
 }
 
 func (t *Trace) returned(at time.Time, r *host.Returned) {
-	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, call: t.at.id(r.CallID), closes: true, failed: r.IsError}
+	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, call: t.at.id(r.CallID), failed: r.IsError}
 	if i.from == theHost {
 		i.form = note
 	}

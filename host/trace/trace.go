@@ -103,8 +103,6 @@ type item struct {
 	says     string // what the text says below
 	failed   bool
 	call     string // the call it belongs to
-	opens    bool   // it begins the call
-	closes   bool   // it ends it
 	covered  bool   // diagrams show it as part of another item
 	scope    *scope // whose it is
 }
