@@ -105,7 +105,7 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	s.later(func(ctx context.Context) func(*screen) {
 		err := f(ctx)
 		return func(s *screen) {
-			s.used, s.hint = s.session.Ledger(), ""
+			s.used, s.hint = s.session.Talk().Ledger(), ""
 			switch {
 			case errors.Is(err, context.Canceled):
 			case err != nil:
@@ -122,7 +122,7 @@ func (s *screen) keep(note string) {
 		s.hint = "expected /keep NOTE, such as /keep the deadline is Friday"
 		return
 	}
-	s.inBackground(func(context.Context) error { return s.session.Keep(note) }, func(s *screen) { s.say(ink.Muted, "remembered: "+note) })
+	s.inBackground(func(context.Context) error { return s.session.Talk().Keep(note) }, func(s *screen) { s.say(ink.Muted, "remembered: "+note) })
 }
 
 // compact takes as long as the model does, and can be cancelled as a run can.
@@ -131,7 +131,7 @@ func (s *screen) compact(string) {
 	r := &run{cancel: cancel, began: s.now(), doing: "old turns are being summarized"}
 	s.run = r
 	s.ui.background(func() any {
-		err := s.session.Compact(ctx)
+		err := s.session.Talk().Compact(ctx)
 		cancel()
 		return func(s *screen) {
 			r.answered = err == nil
@@ -194,11 +194,11 @@ func (s *screen) changedHere() {
 
 // changed shows another conversation.
 func (s *screen) changed() {
-	s.used = s.session.Ledger()
-	s.look(s.session.Servers()) // each conversation has others switched off
+	s.used = s.session.Talk().Ledger()
+	s.look(s.session.Talk().Servers()) // each conversation has others switched off
 	s.watchTasks()
 	s.past = nil
-	entries := s.session.Entries()
+	entries := s.session.Talk().Entries()
 	if len(entries) == 0 {
 		s.print(s.rule("new conversation"))
 		return

@@ -63,7 +63,7 @@ func (s *screen) notice(n *host.Notice) {
 	}
 	switch n.Kind {
 	case host.NoticeServer, host.NoticeTools:
-		s.look(s.session.Servers())
+		s.look(s.session.Talk().Servers())
 		s.menu.load(s)
 		if n.Kind == host.NoticeServer && slices.Contains(s.troubled, n.Server) {
 			return // it was said that it failed, and why

@@ -172,7 +172,7 @@ func toolsPanel(word string) *pager {
 func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 	return &pager{title: title, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
-		for _, t := range s.session.Tools() {
+		for _, t := range s.session.Talk().Tools() {
 			if !keep(&t) {
 				continue
 			}
@@ -209,7 +209,7 @@ func logPanel() *pager {
 
 func contextPanel() *pager {
 	return &pager{title: "context", build: func(s *screen, width int) []ink.Line {
-		l := s.session.Ledger()
+		l := s.session.Talk().Ledger()
 		share := 0.0
 		if l.Window > 0 {
 			share = float64(l.Used) / float64(l.Window)
@@ -225,7 +225,7 @@ func contextPanel() *pager {
 			head := ink.Line{ink.T(ink.Plain, fmt.Sprintf("%8s ", count(p.Tokens))), ink.T(ink.Accent, fmt.Sprintf("%-8s ", p.Kind))}
 			lines = append(lines, append(head, ink.T(ink.Muted, oneLine(text, 200))).Cut(width))
 		}
-		t := s.session.Totals()
+		t := s.session.Talk().Totals()
 		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
 			plural(t.Requests, "request", "requests"), plural(t.Calls, "call", "calls"),
 			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost, t.CostUnknown))

@@ -148,7 +148,7 @@ func (s *screen) neverCalled() {
 		return
 	}
 	results := map[string]*model.Result{}
-	for _, e := range s.session.Entries() {
+	for _, e := range s.session.Talk().Entries() {
 		if e.Message == nil {
 			continue
 		}

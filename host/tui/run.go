@@ -59,7 +59,7 @@ type run struct {
 func (s *screen) ask(q host.Question) {
 	ctx, r := s.begun()
 	s.ui.background(func() any {
-		err := s.session.Ask(ctx, q)
+		_, err := s.session.Talk().Ask(ctx, q)
 		r.cancel()
 		return func(s *screen) { s.over(r, err) }
 	})
@@ -80,8 +80,8 @@ func (s *screen) over(r *run, err error) {
 	case r.cancelled && !r.answered:
 		s.say(ink.Muted, "cancelled")
 	}
-	s.run, s.used = nil, s.session.Ledger()
-	s.look(s.session.Servers())
+	s.run, s.used = nil, s.session.Talk().Ledger()
+	s.look(s.session.Talk().Servers())
 	if !r.interrupted && (err != nil || r.cancelled) {
 		s.waiting.held = true
 	}
@@ -114,7 +114,7 @@ func (s *screen) happened(e *host.Event) {
 		s.progress(e)
 	}
 	if e.Asked != nil || e.Returned != nil || e.Answered != nil {
-		s.used = s.session.Ledger()
+		s.used = s.session.Talk().Ledger()
 	}
 	if s.trace {
 		s.traced(e)

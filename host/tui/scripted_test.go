@@ -64,12 +64,13 @@ func (s *scripted) did(what string) bool {
 }
 
 func (s *scripted) Model() model.Info { return s.info }
-func (s *scripted) Ask(ctx context.Context, q host.Question) error {
+func (s *scripted) Talk() Talk        { return s }
+func (s *scripted) Ask(ctx context.Context, q host.Question) (host.Answer, error) {
 	s.note("ask " + q.Text)
 	if s.ask == nil {
-		return nil
+		return host.Answer{}, nil
 	}
-	return s.ask(ctx, q)
+	return host.Answer{}, s.ask(ctx, q)
 }
 func (s *scripted) Servers() []host.ServerTools {
 	s.mu.Lock()

@@ -136,7 +136,7 @@ func (s *screen) status() ink.Line {
 		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
 	}
 	parts = append(parts, s.contextStatus())
-	t := s.session.Totals()
+	t := s.session.Talk().Totals()
 	if n := t.Usage.Input + t.Usage.Output; n > 0 {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
 	}
