@@ -41,7 +41,7 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 		}
 	case e.Returned != nil:
 		r := e.Returned
-		c := outer.begin(in.Agent, host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool})
+		c := outer.begin(in.Agent, outer.wanted.called(r))
 		c.result, c.took = r, r.Duration
 		s.remember(c)
 		for _, m := range r.Media {

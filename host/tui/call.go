@@ -79,6 +79,15 @@ func callsIn(d *host.Decided) stepCalls {
 	return all
 }
 
+// called is a call of which only the result was told.
+func (w stepCalls) called(r *host.Returned) host.Called {
+	called := host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool, Arguments: w.arguments(r.CallID)}
+	if called.Server == "" {
+		called.Server, called.Tool = splitName(r.Tool)
+	}
+	return called
+}
+
 func (w stepCalls) arguments(id string) json.RawMessage {
 	for _, c := range w {
 		if c.ID == id {
@@ -144,8 +153,8 @@ func (s *screen) called(c *host.Called) {
 // returned prints a call that is over.
 func (s *screen) returned(result *host.Returned) {
 	c := s.run.call(result.CallID)
-	if c == nil {
-		c = &call{Called: host.Called{CallID: result.CallID, Server: result.Server, Tool: result.Tool}}
+	if c == nil { // it was answered without being made
+		c = &call{Called: s.run.wanted.called(result)}
 	}
 	calls := s.run.calls[:0:0]
 	for _, other := range s.run.calls {

@@ -30,18 +30,17 @@ type run struct {
 	text      markdown.Stream
 	wrote     bool // text came in pieces in this step
 	thought   strings.Builder
-	thinking  time.Time     // when it began
-	doing     string        // what it is, where that is no question
-	step      int           // of the plan
-	doingStep string        // the same for people
-	listed    bool          // which tools there are was shown
-	asked     bool          // the model is being asked
-	calls     []*call       // that have not returned
-	untold    []*model.Call // calls of which nothing was heard yet
-	wanted    stepCalls     // all of the step
-	draft     string        // the tool whose arguments are being written
-	answered  bool          // an Answered event came
-	explained bool          // a notice said why it ends
+	thinking  time.Time // when it began
+	doing     string    // what it is, where that is no question
+	step      int       // of the plan
+	doingStep string    // the same for people
+	listed    bool      // which tools there are was shown
+	asked     bool      // the model is being asked
+	calls     []*call   // that have not returned
+	wanted    stepCalls // all of the step
+	draft     string    // the tool whose arguments are being written
+	answered  bool      // an Answered event came
+	explained bool      // a notice said why it ends
 
 	printed bool     // text of this step stands in the scrollback
 	retry   string   // the request failed, and is made again
@@ -124,11 +123,9 @@ func (s *screen) happened(e *host.Event) {
 // progress shows an event of the run.
 func (s *screen) progress(e *host.Event) {
 	r := s.run
-	r.hear(e)
 	switch {
 	case e.Asked != nil:
 		s.endText()
-		s.neverCalled()
 		r.asked, r.wrote, r.printed, r.retried, r.retry = true, false, false, false, ""
 	case e.Delta != nil:
 		s.delta(e.Delta)
@@ -246,12 +243,10 @@ func (s *screen) decided(d *host.Decided) {
 		s.printMarkdown(d.Message.Text())
 	}
 	r.wanted = callsIn(d)
-	r.untold = append(r.untold, r.wanted...)
 }
 
 func (s *screen) answered(a *host.Answered) {
 	s.endText()
-	s.neverCalled()
 	s.run.answered = true
 	if s.run.interrupted && a.Stop == "cancelled" {
 		return // which is said when it is over
