@@ -23,30 +23,8 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	case outer == nil: // it is over
 	case e.Child != nil:
 		s.child(outer.open(e.Child.CallID), e.Child)
-	case e.Decided != nil:
-		outer.wanted = callsIn(e.Decided)
-	case e.Consent != nil:
-		c := outer.begin(in.Agent, host.Called{CallID: e.Consent.CallID, Server: e.Consent.Server, Tool: e.Consent.Tool})
-		c.consent = *e.Consent
-		if !e.Consent.Allowed {
-			c.refused, c.Arguments = s.refusal(e.Consent), outer.wanted.arguments(e.Consent.CallID)
-			s.remember(c)
-		}
-	case e.Called != nil:
-		c := outer.begin(in.Agent, *e.Called)
-		c.Called, c.began = *e.Called, s.now()
-	case e.Progress != nil:
-		if c := outer.open(e.Progress.CallID); c != nil {
-			c.progress = *e.Progress
-		}
-	case e.Returned != nil:
-		r := e.Returned
-		c := outer.begin(in.Agent, outer.wanted.called(r))
-		c.result, c.took = r, r.Duration
-		s.remember(c)
-		for _, m := range r.Media {
-			s.media(c, m)
-		}
+	default:
+		s.finished(outer.track(s, in.Agent, e))
 	}
 }
 
@@ -65,10 +43,10 @@ func (s *screen) agentNotice(agent string, n host.Notice) {
 	}
 }
 
-// open is the call of the sub-agent that has this id and is not over; ids may repeat.
+// open is the call within this one that has this id and is not over; ids may repeat.
 func (c *call) open(id string) *call {
 	for _, in := range c.inner {
-		if in.CallID == id && in.result == nil && in.refused == "" {
+		if in.CallID == id && !in.isOver() {
 			return in
 		}
 	}

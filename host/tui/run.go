@@ -36,8 +36,7 @@ type run struct {
 	doingStep string    // the same for people
 	listed    bool      // which tools there are was shown
 	asked     bool      // the model is being asked
-	calls     []*call   // that have not returned
-	wanted    stepCalls // all of the step
+	top       call      // stands for the run: what the model calls are its calls
 	draft     string    // the tool whose arguments are being written
 	answered  bool      // an Answered event came
 	explained bool      // a notice said why it ends
@@ -100,7 +99,7 @@ func (s *screen) happened(e *host.Event) {
 			s.run.listed = true
 		}
 	case e.Child != nil && s.run != nil:
-		s.child(s.run.call(e.Child.CallID), e.Child)
+		s.child(s.run.top.open(e.Child.CallID), e.Child)
 	case e.Reviewed != nil:
 		s.reviewed(e.Reviewed)
 	case e.Log != nil:
@@ -131,20 +130,16 @@ func (s *screen) progress(e *host.Event) {
 		s.delta(e.Delta)
 	case e.Decided != nil:
 		s.decided(e.Decided)
-	case e.Consent != nil:
-		s.consented(e.Consent)
-	case e.Called != nil:
-		s.called(e.Called)
-	case e.Progress != nil:
-		if c := r.call(e.Progress.CallID); c != nil {
-			c.progress = *e.Progress
-		}
+		r.top.track(s, "", e)
 	case e.ServerRequest != nil:
 		s.serverRequested(e.ServerRequest)
-	case e.Returned != nil:
-		s.returned(e.Returned)
 	case e.Answered != nil:
 		s.answered(e.Answered)
+	default:
+		if e.Called != nil {
+			s.endText()
+		}
+		s.finished(r.top.track(s, "", e))
 	}
 }
 
@@ -242,7 +237,6 @@ func (s *screen) decided(d *host.Decided) {
 	if !wrote && d.Message != nil && strings.TrimSpace(d.Message.Text()) != "" {
 		s.printMarkdown(d.Message.Text())
 	}
-	r.wanted = callsIn(d)
 }
 
 func (s *screen) answered(a *host.Answered) {
@@ -302,7 +296,7 @@ func (s *screen) live() []ink.Line {
 		}
 		lines = append(lines, r.rendered.lines...)
 	}
-	for _, c := range r.calls {
+	for _, c := range r.running() {
 		lines = append(lines, c.live(s)...)
 	}
 	if r.retry != "" {
@@ -333,7 +327,7 @@ func (s *screen) thinkingLine() ink.Line {
 // activity says what is being waited for.
 func (s *screen) activity() ink.Line {
 	r := s.run
-	what := "working"
+	what, running := "working", len(r.running())
 	switch {
 	case r.cancelled:
 		what = "cancelling"
@@ -341,9 +335,9 @@ func (s *screen) activity() ink.Line {
 		what = "waiting for you"
 	case r.doing != "":
 		what = r.doing
-	case len(r.calls) > 1:
-		what = fmt.Sprintf("%d calls are running", len(r.calls))
-	case len(r.calls) == 1:
+	case running > 1:
+		what = fmt.Sprintf("%d calls are running", running)
+	case running == 1:
 		what = "a call is running"
 	case r.draft != "":
 		what = "preparing a call of " + r.draft
