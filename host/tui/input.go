@@ -77,7 +77,7 @@ func (s *screen) interrupt() {
 func (s *screen) shortcut(k keypress) bool {
 	switch k.name {
 	case "f1":
-		s.panel = helpPanel()
+		s.showHelp("")
 	case "f2":
 		s.panel = mcpPanel()
 	case "f3":

@@ -108,18 +108,25 @@ func keyLine(keys ...string) ink.Line {
 	return line
 }
 
-func helpPanel() *pager {
-	return &pager{title: "keys and commands", build: func(_ *screen, width int) []ink.Line {
-		var rows [][2]string
-		rows = append(rows, keys()...)
-		rows = append(rows, [2]string{})
-		for _, c := range commands() {
+func (s *screen) showHelp(string) { s.panel = helpPanel(s.byLine) }
+
+// helpPanel lists commands, and keys where they do something.
+func helpPanel(byLine bool) *pager {
+	title, rows := "keys and commands", append(keys(), [2]string{})
+	if byLine {
+		title, rows = "commands", nil
+	}
+	for _, c := range commands() {
+		if !byLine || !c.drawn {
 			rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})
 		}
-		rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
-			[2]string{"@PATH", "a text file or a picture below this folder goes along; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "a resource of a server goes along"})
-		return pairs(rows, width)
-	}}
+	}
+	rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
+		[2]string{"@PATH", "a text file or a picture below this folder goes along; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "a resource of a server goes along"})
+	if byLine {
+		rows = append(rows, [2]string{"Ctrl+C Ctrl+D", "interrupts the answer; quits"}, [2]string{"anything else", "is a question"})
+	}
+	return &pager{title: title, build: func(_ *screen, width int) []ink.Line { return pairs(rows, width) }}
 }
 
 // keys are all keys of the input.
