@@ -28,7 +28,7 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	}
 }
 
-// agentNotice prints a notice about a sub-agent. It says nothing about why the run ends.
+// agentNotice prints a notice about a sub-agent.
 func (s *screen) agentNotice(agent string, n host.Notice) {
 	switch n.Kind {
 	case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
@@ -36,11 +36,7 @@ func (s *screen) agentNotice(agent string, n host.Notice) {
 	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
 		n.Text = fmt.Sprintf("sub-agent %s: %s", oneLine(agent, 60), n.Text)
 	}
-	explained := s.run != nil && s.run.explained
 	s.notice(&n)
-	if s.run != nil {
-		s.run.explained = explained
-	}
 }
 
 // open is the call within this one that has this id and is not over; ids may repeat.

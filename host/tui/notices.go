@@ -76,7 +76,6 @@ func (s *screen) notice(n *host.Notice) {
 	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
 		if s.run != nil {
 			s.endText()
-			s.run.explained = true
 		}
 	}
 	text := n.Text

@@ -246,12 +246,12 @@ func TestWhatMayHappenInARun(t *testing.T) {
 				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
 				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "it may write and delete, and may reach other systems; there is no rule for it yet"}},
 				host.Event{Returned: &host.Returned{CallID: "7", Server: "ev", Tool: "draw", Text: "x", IsError: true, Media: []model.Media{{Type: "image/png", Data: []byte("abc")}}}},
-				host.Event{Answered: &host.Answered{Stop: "steps"}})
+				host.Event{Notice: &host.Notice{Kind: host.NoticeLimit, Text: "the run was ended at its limit of requests to the model, 50"}}, host.Event{Answered: &host.Answered{Stop: "steps", Error: "the disk is full"}})
 			return nil
 		}
 		st.keys("x<enter>")
 		for _, want := range []string{"A whole answer.", `! ev · rm: hidden text in \u202e`, "? ev asked the model: refused",
-			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · mv did not run; you said no\n", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "stopped: the limit of steps is reached"} {
+			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · mv did not run; you said no\n", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "! the run was ended at its limit of requests to the model, 50\n\nerror: the disk is full"} {
 			st.printedText(want)
 		}
 	}, func(o *Options) {

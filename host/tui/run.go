@@ -39,7 +39,6 @@ type run struct {
 	top       call      // stands for the run: what the model calls are its calls
 	draft     string    // the tool whose arguments are being written
 	answered  bool      // an Answered event came
-	explained bool      // a notice said why it ends
 
 	printed bool     // text of this step stands in the scrollback
 	retry   string   // the request failed, and is made again
@@ -242,41 +241,13 @@ func (s *screen) decided(d *host.Decided) {
 func (s *screen) answered(a *host.Answered) {
 	s.endText()
 	s.run.answered = true
-	if s.run.interrupted && a.Stop == "cancelled" {
-		return // which is said when it is over
+	switch {
+	case s.run.interrupted && a.Stop == "cancelled": // which is said when it is over
+	case a.Stop == "cancelled":
+		s.say(ink.Warn, "cancelled")
+	case a.Error != "": // any other reason is a notice of the host
+		s.say(ink.Bad, "error: "+a.Error)
 	}
-	if text := stopped(a); text != "" && (!s.run.explained || a.Stop == "error") {
-		role := ink.Warn
-		if a.Stop == "error" {
-			role = ink.Bad
-		}
-		s.say(role, text)
-	}
-}
-
-// stopped says why a run is over, where that is not the model's own decision.
-func stopped(a *host.Answered) string {
-	var text string
-	switch a.Stop {
-	case "end", "":
-		return ""
-	case "error":
-		return "error: " + a.Error
-	case "cancelled":
-		return "cancelled"
-	case "length":
-		text = "the answer is cut off: it reached the model's limit of length"
-	case "refusal":
-		text = "the model refused to answer"
-	case "loop":
-		text = "stopped: the model repeats itself"
-	default:
-		text = "stopped: the limit of " + a.Stop + " is reached; ask again to go on"
-	}
-	if a.Error != "" {
-		text += " (" + a.Error + ")"
-	}
-	return text
 }
 
 // live is what is still moving, drawn in the frame.
