@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -30,10 +29,15 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		}
 		fork = Meta{Model: from.Model, Folder: from.Folder, Setup: from.Setup, Parent: from.ID, Created: time.Now()}
 		fork, err = fill(tx, fork, func(add func(*host.Entry, []byte) error) error {
-			if err := eachEntry(ctx, tx, from.ID, upto, add); err != nil {
-				return err
-			}
-			return eachTakenBack(ctx, tx, from.ID, upto, add)
+			return eachEntry(ctx, tx, from.ID, from.Entries, func(number int, e *host.Entry, text []byte, damage error) error {
+				switch {
+				case number > upto && !e.TakesBack():
+					return nil
+				case number <= upto && damage != nil:
+					return damage
+				}
+				return add(e, text)
+			})
 		})
 		if err != nil {
 			return err
@@ -43,30 +47,6 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		return err
 	})
 	return fork, err
-}
-
-// eachTakenBack calls f with the entries behind the first after of a conversation that take
-// something back. One that is damaged says nothing.
-func eachTakenBack(ctx context.Context, tx *sql.Tx, id string, after int, f func(e *host.Entry, text []byte) error) error {
-	rows, err := tx.QueryContext(ctx, `SELECT entry FROM entries WHERE conversation = ? AND number > ? ORDER BY number`, id, after)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text []byte
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		var e host.Entry
-		if json.Unmarshal(text, &e, dialect) != nil || !e.TakesBack() {
-			continue
-		}
-		if err := f(&e, text); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // fill stores a new conversation with the entries that each adds, in the text
