@@ -117,6 +117,15 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	})
 }
 
+// fetch finds something in the background, and shows it, or why it could not be found.
+func fetch[T any](s *screen, find func(context.Context) (T, error), show func(*screen, T)) {
+	var found T
+	s.inBackground(func(ctx context.Context) (err error) {
+		found, err = find(ctx)
+		return err
+	}, func(s *screen) { show(s, found) })
+}
+
 func (s *screen) keep(note string) {
 	if note == "" {
 		s.hint = "expected /keep NOTE, such as /keep the deadline is Friday"
@@ -167,18 +176,12 @@ func (s *screen) resume(id string) {
 		}, (*screen).changed)
 		return
 	}
-	s.later(func(ctx context.Context) func(*screen) {
-		list, err := s.session.List(ctx)
-		return func(s *screen) {
-			switch {
-			case err != nil:
-				s.say(ink.Bad, "error: "+err.Error())
-			case len(list) == 0:
-				s.say(ink.Muted, "there is no earlier conversation")
-			default:
-				s.panel = conversationsPanel(list, s.session.Saved().ID)
-			}
+	fetch(s, s.session.List, func(s *screen, list []Saved) {
+		if len(list) == 0 {
+			s.say(ink.Muted, "there is no earlier conversation")
+			return
 		}
+		s.panel = conversationsPanel(list, s.session.Saved().ID)
 	})
 }
 
@@ -226,11 +229,8 @@ func ruleLine(title string, width int) ink.Line {
 }
 
 func (s *screen) export(path string) {
-	var written string
-	s.inBackground(func(ctx context.Context) (err error) {
-		written, err = s.session.Export(ctx, path)
-		return err
-	}, func(s *screen) { s.say(ink.Muted, "the conversation is in "+written) })
+	fetch(s, func(ctx context.Context) (string, error) { return s.session.Export(ctx, path) },
+		func(s *screen, written string) { s.say(ink.Muted, "the conversation is in "+written) })
 }
 
 func (s *screen) console(string) {
@@ -238,11 +238,7 @@ func (s *screen) console(string) {
 		s.hint = "there is no console here"
 		return
 	}
-	var link string
-	s.inBackground(func(ctx context.Context) (err error) {
-		link, err = s.ui.options.Console(ctx)
-		return err
-	}, func(s *screen) { s.say(ink.Muted, "the console is at "+link) })
+	fetch(s, s.ui.options.Console, func(s *screen, link string) { s.say(ink.Muted, "the console is at "+link) })
 }
 
 func (s *screen) chooseTheme(name string) {
