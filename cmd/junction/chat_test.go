@@ -216,7 +216,7 @@ func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := stored.Memory().Put(t.Context(), archive.ToolQueries, json.RawMessage(`"none"`)); err != nil {
+	if err := stored.Memory().Update(t.Context(), archive.ToolQueries, func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(`"none"`), nil }); err != nil {
 		t.Fatal(err)
 	}
 	stored.Close()
