@@ -135,27 +135,18 @@ func (x *reading) fold(title string, blocks ...block) {
 	fmt.Fprintf(x.out, "\n<details>\n<summary>%s</summary>\n", html.EscapeString(plaintext.Line(title, maxTitle)))
 	for _, b := range blocks {
 		text := strings.Trim(plaintext.Clean(b.text), "\n")
-		fence := strings.Repeat("`", max(3, 1+longestRun(text, '`')))
+		marks := 3
+		for _, run := range backticks.FindAllString(text, -1) {
+			marks = max(marks, len(run)+1)
+		}
+		fence := strings.Repeat("`", marks)
 		fmt.Fprintf(x.out, "\n%s%s\n%s\n%s\n", fence, b.language, text, fence)
 	}
 	x.out.WriteString("\n</details>\n")
 }
 
-// longestRun is how often c stands in s in a row at most.
-func longestRun(s string, c byte) int {
-	longest, run := 0, 0
-	for i := range len(s) {
-		if s[i] != c {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
-	}
-	return longest
-}
-
 var (
+	backticks = regexp.MustCompile("`+")
 	fenceLine = regexp.MustCompile("^(```+)[^`]*$|^(~~~+).*$")
 	tag       = regexp.MustCompile(`<([A-Za-z/!?])`)
 )
