@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/approval"
@@ -128,8 +129,8 @@ func (c *reviewCard) choose(k keypress) {
 	case "down", "tab":
 		to++
 	default:
-		if n := int(first(k.text)) - '1'; n >= 0 && n < len(c.servers) {
-			to = n
+		if n, err := strconv.Atoi(k.text); err == nil && n >= 1 && n <= len(c.servers) {
+			to = n - 1
 		} else if !c.list.move(k.name) {
 			return
 		}
