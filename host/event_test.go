@@ -170,7 +170,7 @@ func TestAServerThatWasNotStartedIsNotSaidToBeSilent(t *testing.T) {
 	}
 }
 
-func TestACallThatIsNotMadeIsToldOnce(t *testing.T) {
+func TestACallThatIsNotMadeIsReportedOnce(t *testing.T) {
 	s := play(t, Options{Servers: []Server{calculator()}}, scripted.Reply(
 		scripted.Calling("calc__subtract", `{}`), scripted.Calling("calc__add", `{"A":"two"}`), scripted.Calling("calc__add", `{"A":2,"B":40}`)), scripted.Say("42"))
 	ask(t, s.Conversation(nil), "add")

@@ -111,11 +111,11 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 
 // unmade is the result of a call that makes no sense, or came too late, and tells it: nothing else does.
 func (r *run) unmade(call *model.Call, text string) *model.Result {
-	told := Returned{CallID: call.ID, Tool: call.Name, IsError: true, Text: text, Tokens: model.EstimateTokens(len(text)), Bytes: len(text)}
+	reported := Returned{CallID: call.ID, Tool: call.Name, IsError: true, Text: text, Tokens: model.EstimateTokens(len(text)), Bytes: len(text)}
 	if t := r.catalogue.byName[call.Name]; t != nil {
-		told.Server, told.Tool = t.ref.Server, t.ref.Tool
+		reported.Server, reported.Tool = t.ref.Server, t.ref.Tool
 	}
-	r.tell(Event{Returned: &told})
+	r.tell(Event{Returned: &reported})
 	return failure(call, text)
 }
 

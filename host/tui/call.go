@@ -95,7 +95,7 @@ func callsIn(d *host.Decided) stepCalls {
 	return all
 }
 
-// called is a call of which only the result was told.
+// called is a call of which only the result was reported.
 func (w stepCalls) called(r *host.Returned) host.Called {
 	called := host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool, Arguments: w.arguments(r.CallID)}
 	if called.Server == "" {
