@@ -39,6 +39,20 @@ func callFrom(ctx context.Context) *calling {
 	return c
 }
 
+// CallID is the id of the model's call that ctx belongs to, as events have it, behind those of the calls that
+// sub-agents carry out in which it is made: OUTER/INNER. It is empty outside of a call.
+func CallID(ctx context.Context) string { return callFrom(ctx).path() }
+
+func (c *calling) path() string {
+	switch {
+	case c == nil:
+		return ""
+	case c.run != nil && c.run.c.within != nil:
+		return c.run.c.within.path() + "/" + c.id
+	}
+	return c.id
+}
+
 // attribute gives every request a Peer that knows the call: the requests of a
 // legacy server come with no context of their own.
 func attribute(next mcp.Handler) mcp.Handler {

@@ -69,6 +69,37 @@ func TestAChildAnswersWithinItsParentsCall(t *testing.T) {
 	}
 }
 
+// Whoever stands between a host and its servers knows which call a request belongs to, as events name it.
+func TestARequestSaysOfWhichCallItIs(t *testing.T) {
+	var mu sync.Mutex
+	var ids []string
+	watch := func(string) mcp.Middleware {
+		return func(next mcp.Handler) mcp.Handler {
+			return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				if id := CallID(ctx); req.Method == "tools/call" || id != "" {
+					mu.Lock()
+					ids = append(ids, req.Name+" "+id)
+					mu.Unlock()
+				}
+				return next.Handle(ctx, req)
+			})
+		}
+	}
+	s := play(t, Options{Tools: delegating(Limits{}), Servers: []Server{calculator()}, Middleware: watch}, delegate("add"), scripted.Call("calc__add", `{"A":2,"B":40}`), scripted.Say("42"), scripted.Say("It is 42."))
+	ask(t, s.Conversation(nil), "what is 2 and 40?")
+	var outer, inner string
+	for _, e := range s.eventsOf(func(e Event) bool { return e.Called != nil || e.Child != nil && e.Child.Event.Called != nil }) {
+		if e.Called != nil {
+			outer = e.Called.CallID
+		} else {
+			inner = e.Child.Event.Called.CallID
+		}
+	}
+	if want := []string{"delegate " + outer, "add " + outer + "/" + inner}; !slices.Equal(ids, want) {
+		t.Errorf("got %q, want %q", ids, want)
+	}
+}
+
 // A sub-agent read a stranger's text; what it answers is a stranger's, too.
 func TestAParentDoesNotActUnaskedOnWhatItsChildRead(t *testing.T) {
 	w := newWorld(t, func(w *world) {

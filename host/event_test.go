@@ -169,3 +169,24 @@ func TestAServerThatWasNotStartedIsNotSaidToBeSilent(t *testing.T) {
 		t.Errorf("reported %q", got)
 	}
 }
+
+func TestACallThatIsNotMadeIsReportedOnce(t *testing.T) {
+	s := play(t, Options{Servers: []Server{calculator()}}, scripted.Reply(
+		scripted.Calling("calc__subtract", `{}`), scripted.Calling("calc__add", `{"A":"two"}`), scripted.Calling("calc__add", `{"A":2,"B":40}`)), scripted.Say("42"))
+	ask(t, s.Conversation(nil), "add")
+	var got []string
+	for _, e := range s.eventsOf(func(e Event) bool { return e.Called != nil || e.Returned != nil }) {
+		switch r := e.Returned; {
+		case r == nil:
+			got = append(got, "called "+e.Called.Tool)
+		case r.IsError:
+			got = append(got, fmt.Sprintf("%s/%s: %.25s", r.Server, r.Tool, r.Text))
+		default:
+			got = append(got, r.Text)
+		}
+	}
+	want := []string{`/calc__subtract: There is no tool "calc__s`, "calc/add: The arguments do not fit ", "called add", "42"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -38,7 +38,7 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 	jobs := make([]*job, len(calls))
 	for i, call := range calls {
 		if failed != nil {
-			jobs[i] = &job{call: call, result: failure(call, "The run ended before this call was made.")}
+			jobs[i] = &job{call: call, result: r.unmade(call, "The run ended before this call was made.")}
 			continue
 		}
 		jobs[i] = r.prepare(ctx, call)
@@ -78,7 +78,7 @@ func (r *run) parallel(ctx context.Context, jobs []*job) {
 			continue
 		}
 		if ctx.Err() != nil {
-			j.result = failure(j.call, "The run was cancelled before this call was made.")
+			j.result = r.unmade(j.call, "The run was cancelled before this call was made.")
 			continue
 		}
 		running.Go(func() { r.carry(ctx, j) })
@@ -91,15 +91,15 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 	j := &job{call: call, builtin: builtinNamed(call.Name), tool: r.catalogue.byName[call.Name]}
 	switch {
 	case ctx.Err() != nil:
-		j.result = failure(call, "The run was cancelled before this call was made.")
+		j.result = r.unmade(call, "The run was cancelled before this call was made.")
 	case call.Malformed != "":
-		j.result = failure(call, "The arguments cannot be read: "+call.Malformed+". Send one JSON object that fits the schema.")
+		j.result = r.unmade(call, "The arguments cannot be read: "+call.Malformed+". Send one JSON object that fits the schema.")
 	case j.builtin == nil && j.tool == nil:
-		j.result = failure(call, r.unknown(call.Name))
+		j.result = r.unmade(call, r.unknown(call.Name))
 	case j.builtin == nil:
 		j.noter = r.noter(j.tool.server, "tools/call", j.tool.Name)
 		if err := j.tool.check(call.Arguments); err != nil {
-			j.result = failure(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
+			j.result = r.unmade(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
 			break
 		}
 		if refusal := r.mayCall(hearing(ctx, j.noter), j); refusal != "" {
@@ -107,6 +107,16 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 		}
 	}
 	return j
+}
+
+// unmade is the result of a call that makes no sense, or came too late, and tells it: nothing else does.
+func (r *run) unmade(call *model.Call, text string) *model.Result {
+	reported := Returned{CallID: call.ID, Tool: call.Name, IsError: true, Text: text, Tokens: model.EstimateTokens(len(text)), Bytes: len(text)}
+	if t := r.catalogue.byName[call.Name]; t != nil {
+		reported.Server, reported.Tool = t.ref.Server, t.ref.Tool
+	}
+	r.tell(Event{Returned: &reported})
+	return failure(call, text)
 }
 
 // check checks arguments as far as the tool's schema can be used.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -176,9 +177,20 @@ type PromptRef struct {
 	Prompt *mcp.Prompt
 }
 
+// ResourceRef is a resource of a server.
+type ResourceRef struct {
+	Server   string
+	Resource *mcp.Resource
+}
+
+// TemplateRef is a resource template of a server.
+type TemplateRef struct {
+	Server   string
+	Template *mcp.ResourceTemplate
+}
+
 // Prompts returns the prompts of all servers that are approved.
-func (h *Host) Prompts() []PromptRef {
-	var all []PromptRef
+func (h *Host) Prompts() (all []PromptRef) {
 	for _, s := range h.servers {
 		for _, p := range s.current().prompts {
 			if h.approved(s, definitionOfPrompt(s.Name, p)) {
@@ -189,44 +201,29 @@ func (h *Host) Prompts() []PromptRef {
 	return all
 }
 
-// ResourceRef is a resource of a server.
-type ResourceRef struct {
-	Server   string
-	Resource *mcp.Resource
-}
-
 // Resources returns the resources of all servers that are approved.
-func (h *Host) Resources() []ResourceRef {
-	var all []ResourceRef
-	for _, s := range h.servers {
-		if !h.accepted(s) {
-			continue
-		}
-		for _, res := range s.current().resources {
-			all = append(all, ResourceRef{s.Name, res})
+func (h *Host) Resources() (all []ResourceRef) {
+	for _, s := range h.usable() {
+		for _, r := range s.current().resources {
+			all = append(all, ResourceRef{s.Name, r})
 		}
 	}
 	return all
 }
 
-// TemplateRef is a resource template of a server.
-type TemplateRef struct {
-	Server   string
-	Template *mcp.ResourceTemplate
-}
-
 // Templates returns the resource templates of all servers that are approved.
-func (h *Host) Templates() []TemplateRef {
-	var all []TemplateRef
-	for _, s := range h.servers {
-		if !h.accepted(s) {
-			continue
-		}
+func (h *Host) Templates() (all []TemplateRef) {
+	for _, s := range h.usable() {
 		for _, t := range s.current().templates {
 			all = append(all, TemplateRef{s.Name, t})
 		}
 	}
 	return all
+}
+
+// usable are the servers that are accepted.
+func (h *Host) usable() []*server {
+	return slices.DeleteFunc(slices.Clone(h.servers), func(s *server) bool { return !h.accepted(s) })
 }
 
 // Complete asks a server to complete an argument of a prompt or of a template.

@@ -9,6 +9,15 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
+// How often a person is notified that a server's tools are others now.
+const (
+	maxToolNotices = 5                // at once
+	toolNoticeTime = 10 * time.Second // for one more
+)
+
+// maxFaultsListed is how many tools that are set aside are named one by one.
+const maxFaultsListed = 10
+
 // changeTime is how long a step waits for lists of which it is known that they changed.
 const changeTime = 2 * time.Second
 
@@ -107,12 +116,11 @@ func (s *server) tellDifference(before, fresh []*tool) {
 	if what == "" {
 		return
 	}
-	ok, last := s.notices.next()
-	if !ok {
+	if !s.notices.Allow() {
 		return
 	}
 	text := fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh), what)
-	if last {
+	if s.notices.Tokens() < 1 {
 		text += " (it changes them all the time; not every change is reported)"
 	}
 	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})

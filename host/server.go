@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
+	"golang.org/x/time/rate"
 )
 
 // Server is a server whose tools the model can be given.
@@ -61,9 +62,9 @@ type server struct {
 	client  *mcp.Client
 	settled chan struct{} // closed when its lists were read, or could not be, once
 
-	vouched    atomic.Bool  // the person trusts it now
-	unprompted atomic.Int32 // requests that belong to no call
-	notices    pace         // that its tools changed
+	vouched    atomic.Bool   // the person trusts it now
+	unprompted atomic.Int32  // requests that belong to no call
+	notices    *rate.Limiter // that its tools changed
 
 	mu     sync.RWMutex
 	offer  offer
@@ -85,7 +86,7 @@ func Capabilities() *mcp.ClientCapabilities {
 }
 
 func newServer(h *Host, s Server) *server {
-	srv := &server{Server: s, host: h, settled: make(chan struct{})}
+	srv := &server{Server: s, host: h, settled: make(chan struct{}), notices: rate.NewLimiter(rate.Every(toolNoticeTime), maxToolNotices)}
 	srv.vouched.Store(s.Trusted)
 	o := mcp.ClientOptions{
 		Info:        mcp.Implementation{Name: "junction", Title: "Junction"},

@@ -87,7 +87,7 @@ func (p *plainChat) server(name string, is func(host.ServerTools) bool) {
 	p.t.Helper()
 	var now host.ServerTools
 	for range 1_000 {
-		all := p.talk.Servers()
+		all := p.talk.Talk().Servers()
 		if now = all[slices.IndexFunc(all, func(s host.ServerTools) bool { return s.Server == name })]; is(now) {
 			return
 		}

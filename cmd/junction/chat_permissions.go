@@ -152,7 +152,7 @@ func (t *chatSetup) vouched(name string) string {
 // trustPermissions are the servers that are trusted, and those that have nothing private.
 func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
 	trusted := func(server string) bool {
-		return slices.ContainsFunc(session.Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
+		return slices.ContainsFunc(session.Talk().Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
 	}
 	for i, name := range file.Trusted {
 		if slices.Contains(file.Trusted[:i], name) {
@@ -181,7 +181,7 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 			p.Where, p.Undo = "command line", fixed("--trust stands on the command line: start without it")
 		default:
 			p.Undo = func(context.Context) (string, error) {
-				return s.Name + " is not trusted any more", session.Distrust(s.Name)
+				return s.Name + " is not trusted any more", session.Talk().Distrust(s.Name)
 			}
 		}
 		all = append(all, p)
@@ -216,7 +216,7 @@ func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session 
 			still = append(still, "--trust on the command line")
 		}
 		if len(still) == 0 {
-			errs = append(errs, session.Distrust(s.Name))
+			errs = append(errs, session.Talk().Distrust(s.Name))
 			continue
 		}
 		done += "; but " + s.Name + " is trusted still, by " + strings.Join(still, " and ")
@@ -273,7 +273,7 @@ func (a *app) projectPermissions() (all []tui.Permission) {
 
 // answerPermissions are the answers to cards that the conversation remembers.
 func answerPermissions(session tui.Session) (all []tui.Permission) {
-	for _, a := range session.Approvals() {
+	for _, a := range session.Talk().Approvals() {
 		var from []string
 		for _, s := range a.Sources {
 			from = append(from, s.String())
@@ -287,7 +287,7 @@ func answerPermissions(session tui.Session) (all []tui.Permission) {
 			what = fmt.Sprintf("allow %s/%s to carry text of %s, with the arguments that you saw", a.Server, a.Tool, of)
 		}
 		all = append(all, tui.Permission{What: what, Where: "this conversation", Undo: func(context.Context) (string, error) {
-			return "you are asked again: " + what, session.Withdraw(a)
+			return "you are asked again: " + what, session.Talk().Withdraw(a)
 		}})
 	}
 	return all

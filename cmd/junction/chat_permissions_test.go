@@ -12,7 +12,11 @@ import (
 // untrusting is a conversation in which no server is trusted.
 type untrusting struct{ tui.Session }
 
-func (untrusting) Servers() []host.ServerTools { return nil }
+func (untrusting) Talk() tui.Talk { return withoutServers{} }
+
+type withoutServers struct{ tui.Talk }
+
+func (withoutServers) Servers() []host.ServerTools { return nil }
 
 func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	hash := policy.OriginOf([]string{"npx -y files"})

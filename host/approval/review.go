@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -179,7 +180,7 @@ func (o *Overview) Line() string {
 		parts = append(parts, o.Version)
 	}
 	if o.Found > 0 {
-		parts = append(parts, counted(o.Found, "warning"))
+		parts = append(parts, plaintext.Count(o.Found, "warning"))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -252,11 +253,8 @@ func annotations(definition string) mcp.ToolAnnotations {
 
 // counted is a number of things.
 func counted(n int, what string) string {
-	switch {
-	case what == string(guard.Instructions):
+	if what == string(guard.Instructions) {
 		return what
-	case n == 1:
-		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return plaintext.Count(n, what)
 }

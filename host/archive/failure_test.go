@@ -256,8 +256,11 @@ func TestTheMemoryKeepsSmallValues(t *testing.T) {
 	if v, err := m.Get(ctx, ToolQueries); v != nil || err != nil {
 		t.Errorf("%s, %v", v, err)
 	}
+	put := func(key string, value json.RawMessage) error {
+		return m.Update(ctx, key, func(json.RawMessage) (json.RawMessage, error) { return value, nil })
+	}
 	for _, v := range []string{`{"a":1}`, `[]`} {
-		if err := m.Put(ctx, ToolQueries, json.RawMessage(v)); err != nil {
+		if err := put(ToolQueries, json.RawMessage(v)); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := a.Memory().Get(ctx, ToolQueries); string(got) != v || err != nil {
@@ -268,14 +271,14 @@ func TestTheMemoryKeepsSmallValues(t *testing.T) {
 	if err := m.Update(ctx, ToolQueries, func(v json.RawMessage) (json.RawMessage, error) { return nil, refused }); !errors.Is(err, refused) {
 		t.Errorf("%v", err)
 	}
-	if err := m.Put(ctx, ToolQueries, nil); err != nil {
+	if err := put(ToolQueries, nil); err != nil {
 		t.Fatal(err)
 	}
 	if v, err := m.Get(ctx, ToolQueries); v != nil || err != nil {
 		t.Errorf("%s, %v", v, err)
 	}
 	for key, value := range map[string]string{"": "1", strings.Repeat("k", maxKey+1): "1", "broken": "{", "large": `"` + strings.Repeat("x", maxValue) + `"`} {
-		if err := m.Put(ctx, key, json.RawMessage(value)); err == nil {
+		if err := put(key, json.RawMessage(value)); err == nil {
 			t.Errorf("%.10q was kept", key)
 		}
 	}

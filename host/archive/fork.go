@@ -2,13 +2,9 @@ package archive
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"fmt"
-	"strings"
-	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -17,7 +13,7 @@ import (
 // The new one goes on by itself: [Archive.Load] it by the ID that is returned.
 // Where it has fewer, the error is [ErrNoEntry].
 func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
-	var fork Meta
+	var fork *Conversation
 	err := a.file.Change(ctx, "fork "+id, func(tx *sql.Tx) error {
 		from, _, err := find(ctx, tx, id)
 		switch {
@@ -28,62 +24,33 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		case upto == 0:
 			upto = from.Entries
 		}
-		fork = Meta{Model: from.Model, Folder: from.Folder, Setup: from.Setup, Parent: from.ID, Created: time.Now()}
-		fork, err = fill(tx, fork, func(add func(*host.Entry, []byte) error) error {
-			if err := eachEntry(ctx, tx, from.ID, upto, add); err != nil {
-				return err
+		fork = a.New(Meta{Model: from.Model, Folder: from.Folder, Setup: from.Setup})
+		fork.meta.Parent = from.ID
+		if err := insertConversation(tx, &fork.meta); err != nil {
+			return err
+		}
+		err = eachEntry(ctx, tx, from.ID, from.Entries, func(number int, e *host.Entry, text []byte, damage error) error {
+			switch {
+			case number > upto && !e.TakesBack():
+				return nil
+			case number <= upto && damage != nil:
+				return damage
 			}
-			return eachTakenBack(ctx, tx, from.ID, upto, add)
+			next := fork.with(e, text)
+			fork.meta, fork.bytes = next.meta, next.bytes
+			return next.store(tx, text)
 		})
 		if err != nil {
 			return err
 		}
-		fork.Changed = fork.Created // it is new, however old its entries are
-		_, err = tx.ExecContext(ctx, `UPDATE conversations SET changed = ? WHERE id = ?`, fork.Changed.UnixMicro(), fork.ID)
+		fork.meta.Changed = fork.meta.Created // it is new, however old its entries are
+		_, err = tx.ExecContext(ctx, `UPDATE conversations SET changed = ? WHERE id = ?`, fork.meta.Changed.UnixMicro(), fork.meta.ID)
 		return err
 	})
-	return fork, err
-}
-
-// eachTakenBack calls f with the entries behind the first after of a conversation that take
-// something back. One that is damaged says nothing.
-func eachTakenBack(ctx context.Context, tx *sql.Tx, id string, after int, f func(e *host.Entry, text []byte) error) error {
-	rows, err := tx.QueryContext(ctx, `SELECT entry FROM entries WHERE conversation = ? AND number > ? ORDER BY number`, id, after)
 	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var text []byte
-		if err := rows.Scan(&text); err != nil {
-			return err
-		}
-		var e host.Entry
-		if json.Unmarshal(text, &e, dialect) != nil || !e.TakesBack() {
-			continue
-		}
-		if err := f(&e, text); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// fill stores a new conversation with the entries that each adds, in the text
-// that they have.
-func fill(tx *sql.Tx, meta Meta, each func(add func(e *host.Entry, text []byte) error) error) (Meta, error) {
-	meta.ID = strings.ToLower(rand.Text()[:idLength])
-	meta.Changed = meta.Created
-	c := &Conversation{meta: meta}
-	if err := insertConversation(tx, &c.meta); err != nil {
 		return Meta{}, err
 	}
-	err := each(func(e *host.Entry, text []byte) error {
-		next := c.with(e, text)
-		c.meta, c.bytes = next.meta, next.bytes
-		return next.store(tx, text)
-	})
-	return c.meta, err
+	return fork.meta, nil
 }
 
 // Delete removes a conversation. Its text is overwritten in the file, not only

@@ -27,9 +27,9 @@ func (a *Archive) Load(ctx context.Context, id string) (*Conversation, []host.En
 		if c.meta, c.bytes, err = find(ctx, tx, id); err != nil {
 			return err
 		}
-		return eachEntry(ctx, tx, c.meta.ID, c.meta.Entries, func(e *host.Entry, _ []byte) error {
+		return eachEntry(ctx, tx, c.meta.ID, c.meta.Entries, func(_ int, e *host.Entry, _ []byte, damage error) error {
 			entries = append(entries, *e)
-			return nil
+			return damage
 		})
 	})
 	if err != nil {
@@ -88,8 +88,9 @@ func scan(rows *sql.Rows, more ...any) (Meta, int, error) {
 	return m, bytes, err
 }
 
-// eachEntry calls f with the first upto entries of a conversation, in order.
-func eachEntry(ctx context.Context, tx *sql.Tx, id string, upto int, f func(e *host.Entry, text []byte) error) error {
+// eachEntry calls f with the first upto entries of a conversation, in order, and what is wrong with each. One that
+// cannot be read is an empty one.
+func eachEntry(ctx context.Context, tx *sql.Tx, id string, upto int, f func(number int, e *host.Entry, text []byte, damage error) error) error {
 	rows, err := tx.QueryContext(ctx, `SELECT number, entry FROM entries WHERE conversation = ? AND number <= ? ORDER BY number`, id, upto)
 	if err != nil {
 		return err
@@ -102,14 +103,17 @@ func eachEntry(ctx context.Context, tx *sql.Tx, id string, upto int, f func(e *h
 			return err
 		}
 		var e host.Entry
-		err := json.Unmarshal(text, &e, dialect)
-		if err == nil && number != next {
-			err = fmt.Errorf("entry %d is missing", next)
+		damage := json.Unmarshal(text, &e, dialect)
+		switch {
+		case damage != nil:
+			e = host.Entry{}
+		case number != next:
+			damage = fmt.Errorf("entry %d is missing", next)
 		}
-		if err != nil {
-			return fmt.Errorf("entry %d of %s: %w (%w); fork it at %d to go on with what comes before", next, id, ErrDamaged, err, next-1)
+		if damage != nil {
+			damage = fmt.Errorf("entry %d of %s: %w (%w); fork it at %d to go on with what comes before", next, id, ErrDamaged, damage, next-1)
 		}
-		if err := f(&e, text); err != nil {
+		if err := f(number, &e, text, damage); err != nil {
 			return err
 		}
 	}

@@ -35,11 +35,6 @@ func (m *Memory) Get(ctx context.Context, key string) (json.RawMessage, error) {
 	return value, m.archive.file.Fail("recall "+key, err)
 }
 
-// Put sets the value of a key, one JSON text; nil removes it.
-func (m *Memory) Put(ctx context.Context, key string, value json.RawMessage) error {
-	return m.Update(ctx, key, func(json.RawMessage) (json.RawMessage, error) { return value, nil })
-}
-
 // Update sets a key to what f makes of its value, which is nil if there is none.
 // No other process changes it in between, so nothing that two of them learn is
 // lost. f must be quick, and must not use the archive.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxProposed is how many steps a model is asked for.
@@ -124,7 +125,7 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 		if failed {
 			why = strings.TrimSpace(why)
 			err := fmt.Errorf("plan: step %d: %w: %s", at+1, ErrFailed, why)
-			return errors.Join(err, mark(c, step.Text, host.PlanFailed, short(why), changed))
+			return errors.Join(err, mark(c, step.Text, host.PlanFailed, plaintext.Beginning(why, maxReason), changed))
 		}
 		if err := mark(c, step.Text, host.PlanDone, "", changed); err != nil {
 			return err
@@ -193,10 +194,3 @@ var errGone = errors.New("the step is gone")
 
 // maxReason is how much is kept of why a step failed, in bytes.
 const maxReason = 1 << 10
-
-func short(why string) string {
-	if len(why) <= maxReason {
-		return why
-	}
-	return strings.ToValidUTF8(why[:maxReason], "")
-}

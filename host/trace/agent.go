@@ -11,7 +11,6 @@ import (
 type scope struct {
 	agent string // its name; empty: of the run itself
 	call  string // that it carries out
-	top   string // the run's own call that this one is part of
 	depth int
 	asked bool // the model was asked
 }
@@ -29,14 +28,6 @@ func (s *scope) prefix() string {
 		return ""
 	}
 	return s.agent + ": "
-}
-
-// top is the run's own call that an item is part of.
-func (i *item) top() string {
-	if i.scope.depth > 0 {
-		return i.scope.top
-	}
-	return i.call
 }
 
 // place notes whose item this is, unless that is known.
@@ -64,10 +55,7 @@ func (t *Trace) agent(outer *scope, c *host.ChildEvent) *scope {
 	key := call + "\x00" + c.Agent // a call can have several
 	found := t.agents[key]
 	if found == nil {
-		found = &scope{agent: detail(oneLine(c.Agent)), call: call, top: call, depth: outer.depth + 1}
-		if outer.depth > 0 {
-			found.top = outer.top
-		}
+		found = &scope{agent: detail(oneLine(c.Agent)), call: call, depth: outer.depth + 1}
 		if len(t.agents) < maxOpen {
 			t.agents[key] = found
 		}

@@ -37,8 +37,8 @@ func delegating(o Options) *Trace {
 	} {
 		t.event(e)
 	}
-	for _, arguments := range []string{`{"a":1}`, `{"b":2}`} { // the messages find their calls by what they carry
-		id := t.callOf("db", "get", []byte(arguments))
+	for _, of := range [][2]string{{"c1/1", `{"a":1}`}, {"c2/1", `{"b":2}`}} {
+		id, arguments := of[0], of[1]
 		t.message("db", "9", id, "tools/call", true, request, arguments)
 		t.message("db", "9", id, "tools/call", false, response, `{"content":[]}`)
 	}

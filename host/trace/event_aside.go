@@ -18,11 +18,11 @@ func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	}
 	if why, refused := strings.CutPrefix(q.Outcome, "refused"); refused {
 		label := q.Server + ": " + text + why
-		t.add(&item{at: at, form: note, from: theHost, to: theHost, head: "refused " + q.Method, label: label, detail: label, call: t.at.id(q.CallID), failed: true})
+		t.add(&item{at: at, form: note, from: theHost, to: theHost, head: "refused " + q.Method, label: label, detail: label, failed: true})
 		return
 	}
-	t.add(&item{at: at, form: arrow, from: theHost, to: person, head: q.Method, label: text, detail: q.Server + ": " + text, call: t.at.id(q.CallID)})
-	t.add(&item{at: at, form: reply, from: person, to: theHost, head: q.Method, label: q.Outcome, call: t.at.id(q.CallID)})
+	t.add(&item{at: at, form: arrow, from: theHost, to: person, head: q.Method, label: text, detail: q.Server + ": " + text})
+	t.add(&item{at: at, form: reply, from: person, to: theHost, head: q.Method, label: q.Outcome})
 }
 
 // reviewed records that the person was shown what a server defines.
@@ -51,7 +51,7 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 		asked = t.requested(at, head, g)
 	}
 	t.exchanges(at, g.Exchanges, asked)
-	i := &item{at: at, form: reply, from: theModel, to: theHost, head: head, call: t.at.id(g.CallID), failed: g.Error != ""}
+	i := &item{at: at, form: reply, from: theModel, to: theHost, head: head, failed: g.Error != ""}
 	if d := g.Decided; d != nil {
 		i.label = usage(d)
 		if d.Message != nil {
@@ -69,7 +69,7 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 // requested records a request that belongs to none of the seven steps.
 func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
 	text := requestText(g.Asked.Request)
-	i := &item{at: at, form: arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), call: t.at.id(g.CallID), says: text}
+	i := &item{at: at, form: arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), says: text}
 	i.detail = i.label + "\n" + text
 	t.add(i)
 	return i

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -19,7 +18,7 @@ func where(name string) string {
 }
 
 func (t *Trace) consent(at time.Time, c *host.Consented) {
-	i := &item{at: at, form: note, from: theHost, to: theHost, call: t.at.id(c.CallID), failed: !c.Allowed, head: "allowed"}
+	i := &item{at: at, form: note, from: theHost, to: theHost, failed: !c.Allowed, head: "allowed"}
 	if !c.Allowed {
 		i.head = "refused"
 	}
@@ -39,19 +38,19 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 
 func (t *Trace) called(at time.Time, c *host.Called) {
 	arguments := compact(c.Arguments)
-	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments, call: t.at.id(c.CallID), opens: true}
+	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments}
 	if i.to == theHost {
 		i.form = note
 	}
 	i.detail = c.Tool + " " + arguments
 	t.add(i)
 	if len(t.calls) < maxOpen {
-		t.calls[i.call] = &callState{scope: t.at, server: c.Server, tool: c.Tool, arguments: sha256.Sum256([]byte(arguments)), called: i}
+		t.calls[t.at.id(c.CallID)] = &callState{scope: t.at, called: i}
 	}
 }
 
 func (t *Trace) returned(at time.Time, r *host.Returned) {
-	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, call: t.at.id(r.CallID), closes: true, failed: r.IsError}
+	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
 	if i.from == theHost {
 		i.form = note
 	}
@@ -70,9 +69,9 @@ func (t *Trace) returned(at time.Time, r *host.Returned) {
 		facts = "failed; " + facts
 	}
 	i.detail = facts + "\n" + r.Text
-	if call := t.calls[i.call]; call != nil {
-		i.detail += "\n" + call.response
-		delete(t.calls, i.call)
+	if id := t.at.id(r.CallID); t.calls[id] != nil {
+		i.detail += "\n" + t.calls[id].response
+		delete(t.calls, id)
 	}
 	t.add(i)
 }
@@ -134,7 +133,7 @@ func (t *Trace) aside(e host.Event) {
 		if p.Total > 0 {
 			label += fmt.Sprintf(" of %g", p.Total)
 		}
-		t.add(&item{at: e.At, form: message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message, call: t.at.id(p.CallID)})
+		t.add(&item{at: e.At, form: message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
 	case e.Log != nil && !t.wired[e.Log.Server]:
 		l := e.Log
 		t.add(&item{at: e.At, form: message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -27,10 +28,7 @@ type recorder struct {
 
 // Handle records the request, hands it on, and records what comes back.
 func (r *recorder) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	m := frame{server: r.server, id: r.trace.id(), method: req.Method}
-	if req.Method == "tools/call" {
-		m.call = r.trace.callOf(r.server, req.Name, req.Arguments)
-	}
+	m := frame{server: r.server, id: r.trace.id(), method: req.Method, call: host.CallID(ctx)}
 	r.tell(m, true, request, req.Params)
 	if req.Peer != nil {
 		watched := *req

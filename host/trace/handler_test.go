@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -81,36 +82,45 @@ func TestEveryMessageOfARequestIsRecorded(t *testing.T) {
 	}
 }
 
-// Two calls of one tool at the same time: each message finds its own.
+// Two calls of one tool at the same time that say the same: each message finds its own.
 func TestMessagesFindTheirCall(t *testing.T) {
 	t.Parallel()
 	trace := New(Options{})
-	for _, c := range []struct{ id, arguments string }{{"a", `{"n": 1}`}, {"b", `{"n": 2}`}} {
-		trace.Event(host.Event{Run: 1, Called: &host.Called{CallID: c.id, Server: "s", Tool: "tool", Arguments: json.RawMessage(c.arguments)}})
+	server := mcp.NewServer("s", "1.0")
+	mcp.AddToolWith(server, mcp.Tool{Name: "tool", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}},
+		func(context.Context, struct{}) (string, error) { return "done", nil })
+	calls := scripted.Reply(call("a", "s__tool", `{}`), call("b", "s__tool", `{}`))
+	h, err := host.New(host.Options{
+		Model: scripted.New(calls, scripted.Say("Done.")), Servers: []host.Server{{Name: "s", Handler: server, Trusted: true}}, OnEvent: trace.Event,
+		Middleware: func(name string) mcp.Middleware {
+			return func(next mcp.Handler) mcp.Handler { return Handler(next, name, trace) }
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	h := Handler(mcp.HandlerFunc(chatty), "s", trace)
-	for _, arguments := range []string{`{"n":2}`, `{"n":1}`} {
-		if _, err := h.Handle(t.Context(), callRequest(&answering{}, "tool", arguments)); err != nil {
-			t.Fatal(err)
-		}
+	defer h.Close()
+	if _, err := h.Conversation(nil).Ask(t.Context(), host.Question{Text: "Do it twice."}); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := h.Handle(t.Context(), callRequest(&answering{}, "tool", `{"n":1}`)); err != nil {
+	if _, err := Handler(mcp.HandlerFunc(chatty), "s", trace).Handle(t.Context(), callRequest(&answering{}, "tool", `{}`)); err != nil {
 		t.Fatal(err) // a call that no model asked for
-	}
-	for _, id := range []string{"a", "b"} {
-		trace.Event(host.Event{Run: 1, Returned: &host.Returned{CallID: id, Server: "s", Tool: "tool"}})
 	}
 	mermaid := written(t, trace.WriteMermaid)
 	if n := strings.Count(mermaid, "tools/call"); n != 2 {
 		t.Errorf("%d lines of tools/call, want those of the third call alone:\n%s", n, mermaid)
 	}
-	if !strings.Contains(mermaid, "par call 1") {
-		t.Errorf("no block for calls at the same time:\n%s", mermaid)
-	}
+	steps := map[int]int{}
 	for _, i := range trace.items {
-		if i.opens && (!strings.Contains(i.detail, "jsonrpc") || strings.Count(i.detail, map[string]string{"a": `"n":1`, "b": `"n":2`}[i.call]) != 2) {
-			t.Errorf("call %s has the messages of another: %s", i.call, i.detail)
+		if i.step == 4 || i.step == 5 {
+			steps[i.step]++
+			if strings.Count(i.detail, "jsonrpc") != 1 {
+				t.Errorf("step %d has not one message: %s", i.step, i.detail)
+			}
 		}
+	}
+	if steps[4] != 2 || steps[5] != 2 {
+		t.Errorf("%v", steps)
 	}
 }
 

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"crypto/sha256"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -24,7 +23,7 @@ type frame struct {
 	at       time.Time
 	server   string
 	id       string // as JSON; empty for notifications
-	call     string // the model's call that it belongs to, or empty
+	call     string // see [host.CallID]
 	method   string // of the request, in a response too
 	toServer bool
 	kind     kind
@@ -59,7 +58,7 @@ func (t *Trace) message(m frame) {
 	if len(t.wired) < maxOpen {
 		t.wired[m.server] = true
 	}
-	i := &item{at: m.at, form: message, from: theHost, to: server(m.server), head: m.method, call: m.call, failed: m.kind == failure}
+	i := &item{at: m.at, form: message, from: theHost, to: server(m.server), head: m.method, failed: m.kind == failure}
 	if !m.toServer {
 		i.from, i.to = i.to, i.from
 	}
@@ -95,27 +94,4 @@ func (t *Trace) id() string {
 	defer t.mu.Unlock()
 	t.next++
 	return strconv.Itoa(t.next)
-}
-
-// callOf finds the call that a request to a server carries out, and takes it.
-func (t *Trace) callOf(server, tool string, arguments json.RawMessage) string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	found, sum := "", sha256.Sum256([]byte(compact(arguments)))
-	for id, c := range t.calls {
-		if c.sent || c.server != server || c.tool != tool {
-			continue
-		}
-		same := c.arguments == sum
-		if found == "" || same || id < found {
-			found = id
-		}
-		if same {
-			break
-		}
-	}
-	if found != "" {
-		t.calls[found].sent = true
-	}
-	return found
 }

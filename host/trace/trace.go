@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"io"
 	"strings"
@@ -40,25 +39,22 @@ type Trace struct {
 	items   []*item
 	bytes   int
 	dropped int
-	model   string          // its name
-	wired   map[string]bool // servers whose messages are seen
-	calls   map[string]*callState
-	at      *scope            // whose event is recorded
-	agents  map[string]*scope // sub-agents of this run, by the id of their call
-	inRun   int               // the run's number
-	began   int               // items before the run's first, dropped ones counted
-	next    int               // id of the next message
+	model   string                // its name
+	wired   map[string]bool       // servers whose messages are seen
+	calls   map[string]*callState // by [host.CallID]
+	at      *scope                // whose event is recorded
+	agents  map[string]*scope     // sub-agents of this run, by the id of their call
+	inRun   int                   // the run's number
+	began   int                   // items before the run's first, dropped ones counted
+	next    int                   // id of the next message
 	totals  host.Totals
 }
 
 // callState is a call that has no result yet.
 type callState struct {
-	scope        *scope
-	server, tool string
-	arguments    [sha256.Size]byte // of them, without white space
-	called       *item
-	response     string // the message with its result
-	sent         bool   // its request was seen
+	scope    *scope
+	called   *item
+	response string // the message with its result
 }
 
 // New returns an empty trace.
@@ -102,9 +98,6 @@ type item struct {
 	detail   string // all of it, on several
 	says     string // what the text says below
 	failed   bool
-	call     string // the call it belongs to
-	opens    bool   // it begins the call
-	closes   bool   // it ends it
 	covered  bool   // diagrams show it as part of another item
 	scope    *scope // whose it is
 }

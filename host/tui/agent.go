@@ -23,34 +23,12 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	case outer == nil: // it is over
 	case e.Child != nil:
 		s.child(outer.open(e.Child.CallID), e.Child)
-	case e.Decided != nil:
-		outer.wanted = callsIn(e.Decided)
-	case e.Consent != nil:
-		c := outer.begin(in.Agent, host.Called{CallID: e.Consent.CallID, Server: e.Consent.Server, Tool: e.Consent.Tool})
-		c.consent = *e.Consent
-		if !e.Consent.Allowed {
-			c.refused, c.Arguments = s.refusal(e.Consent), outer.wanted.arguments(e.Consent.CallID)
-			s.remember(c)
-		}
-	case e.Called != nil:
-		c := outer.begin(in.Agent, *e.Called)
-		c.Called, c.began = *e.Called, s.now()
-	case e.Progress != nil:
-		if c := outer.open(e.Progress.CallID); c != nil {
-			c.progress = *e.Progress
-		}
-	case e.Returned != nil:
-		r := e.Returned
-		c := outer.begin(in.Agent, host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool})
-		c.result, c.took = r, r.Duration
-		s.remember(c)
-		for _, m := range r.Media {
-			s.media(c, m)
-		}
+	default:
+		s.finished(outer.track(s, in.Agent, e))
 	}
 }
 
-// agentNotice prints a notice about a sub-agent. It says nothing about why the run ends.
+// agentNotice prints a notice about a sub-agent.
 func (s *screen) agentNotice(agent string, n host.Notice) {
 	switch n.Kind {
 	case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
@@ -58,17 +36,13 @@ func (s *screen) agentNotice(agent string, n host.Notice) {
 	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
 		n.Text = fmt.Sprintf("sub-agent %s: %s", oneLine(agent, 60), n.Text)
 	}
-	explained := s.run != nil && s.run.explained
 	s.notice(&n)
-	if s.run != nil {
-		s.run.explained = explained
-	}
 }
 
-// open is the call of the sub-agent that has this id and is not over; ids may repeat.
+// open is the call within this one that has this id and is not over; ids may repeat.
 func (c *call) open(id string) *call {
 	for _, in := range c.inner {
-		if in.CallID == id && in.result == nil && in.refused == "" {
+		if in.CallID == id && !in.isOver() {
 			return in
 		}
 	}

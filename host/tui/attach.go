@@ -75,51 +75,13 @@ func (a *attached) set(talk *host.Conversation, record Record) {
 // Model describes the host's model.
 func (a *attached) Model() model.Info { return a.Host.Model().Info() }
 
-// Ask puts a question to the conversation.
-func (a *attached) Ask(ctx context.Context, q host.Question) error {
+// Talk is the conversation that goes on now.
+func (a *attached) Talk() Talk {
 	talk, _ := a.now()
-	_, err := talk.Ask(ctx, q)
-	return err
+	return talk
 }
 
-// Ledger, Totals, Entries, Keep, Compact, ReviewAgain and Name are the conversation's.
-
-func (a *attached) Ledger() host.Ledger {
-	talk, _ := a.now()
-	return talk.Ledger()
-}
-
-func (a *attached) Totals() host.Totals {
-	talk, _ := a.now()
-	return talk.Totals()
-}
-
-func (a *attached) Entries() []host.Entry {
-	talk, _ := a.now()
-	return talk.Entries()
-}
-
-func (a *attached) Keep(note string) error {
-	talk, _ := a.now()
-	return talk.Keep(note)
-}
-
-func (a *attached) Compact(ctx context.Context) error {
-	talk, _ := a.now()
-	return talk.Compact(ctx)
-}
-
-// Plan, ChangePlan, Propose and Execute are about the conversation's plan.
-
-func (a *attached) Plan() host.Plan {
-	talk, _ := a.now()
-	return talk.Plan()
-}
-
-func (a *attached) ChangePlan(change func(host.Plan) (host.Plan, error)) (host.Plan, error) {
-	talk, _ := a.now()
-	return talk.ChangePlan(change)
-}
+// Propose and Execute are about the conversation's plan.
 
 func (a *attached) Propose(ctx context.Context, goal string) (host.Plan, error) {
 	talk, _ := a.now()
@@ -129,11 +91,6 @@ func (a *attached) Propose(ctx context.Context, goal string) (host.Plan, error) 
 func (a *attached) Execute(ctx context.Context, changed func(host.Plan)) error {
 	talk, _ := a.now()
 	return plan.Execute(ctx, talk, changed)
-}
-
-func (a *attached) ReviewAgain(server string) error {
-	talk, _ := a.now()
-	return talk.ReviewAgain(server)
 }
 
 func (a *attached) Name(_ context.Context, title string) error {
@@ -204,7 +161,7 @@ func (a *attached) fork(ctx context.Context, entries int) error {
 
 // Rewind goes on with a copy of the first entries, and of what the person took back since.
 func (a *attached) Rewind(ctx context.Context, entries int) error {
-	all := a.Entries()
+	all := a.Talk().Entries()
 	begin := slices.Clone(all[:min(entries, len(all))])
 	for _, e := range all[len(begin):] {
 		if e.TakesBack() {

@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -43,25 +44,40 @@ type call struct {
 	task    int       // as which it went on, in an earlier process; 0: as none
 }
 
-func (r *run) call(id string) *call {
-	for _, c := range r.calls {
-		if c.CallID == id {
-			return c
+// track takes up what an event says of a call that is made within this one, and returns that call; nil where it is
+// about none.
+func (c *call) track(s *screen, agent string, e *host.Event) *call {
+	switch {
+	case e.Decided != nil:
+		c.wanted = callsIn(e.Decided)
+	case e.Consent != nil:
+		in := c.begin(agent, host.Called{CallID: e.Consent.CallID, Server: e.Consent.Server, Tool: e.Consent.Tool})
+		if in.consent = *e.Consent; !e.Consent.Allowed {
+			in.refused, in.Arguments = s.refusal(e.Consent), c.wanted.arguments(in.CallID)
 		}
+		return in
+	case e.Called != nil:
+		in := c.begin(agent, *e.Called)
+		in.Called, in.began = *e.Called, s.now()
+		return in
+	case e.Progress != nil:
+		if in := c.open(e.Progress.CallID); in != nil {
+			in.progress = *e.Progress
+		}
+	case e.Returned != nil:
+		in := c.begin(agent, c.wanted.called(e.Returned))
+		in.result, in.took = e.Returned, e.Returned.Duration
+		return in
 	}
 	return nil
 }
 
-// consented notes who allowed a call, and prints that it may not run.
-func (s *screen) consented(c *host.Consented) {
-	if c.Allowed {
-		s.run.consent(c)
-		return
-	}
-	refused := &call{Called: host.Called{CallID: c.CallID, Server: c.Server, Tool: c.Tool}, refused: s.refusal(c)}
-	refused.Arguments = s.run.wanted.arguments(c.CallID)
-	s.remember(refused)
-	s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+refused.refused)}, s.width)...)
+// isOver reports whether nothing more comes of the call.
+func (c *call) isOver() bool { return c.result != nil || c.refused != "" }
+
+// running are the calls of the model itself that are not over.
+func (r *run) running() []*call {
+	return slices.DeleteFunc(slices.Clone(r.top.inner), (*call).isOver)
 }
 
 // stepCalls are the calls that a model asked for in its last step.
@@ -77,6 +93,15 @@ func callsIn(d *host.Decided) stepCalls {
 		}
 	}
 	return all
+}
+
+// called is a call of which only the result was reported.
+func (w stepCalls) called(r *host.Returned) host.Called {
+	called := host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool, Arguments: w.arguments(r.CallID)}
+	if called.Server == "" {
+		called.Server, called.Tool = splitName(r.Tool)
+	}
+	return called
 }
 
 func (w stepCalls) arguments(id string) json.RawMessage {
@@ -121,44 +146,23 @@ func allower(c *host.Consented) string {
 	return c.By
 }
 
-// consent keeps who allowed a call until the call is made.
-func (r *run) consent(c *host.Consented) {
-	known := r.call(c.CallID)
-	if known == nil {
-		known = &call{Called: host.Called{CallID: c.CallID, Server: c.Server, Tool: c.Tool}}
-		r.calls = append(r.calls, known)
+// finished keeps a call that is over, and prints one of the model itself.
+func (s *screen) finished(c *call) {
+	if c == nil || !c.isOver() {
+		return
 	}
-	known.consent = *c
-}
-
-func (s *screen) called(c *host.Called) {
-	s.endText()
-	known := s.run.call(c.CallID)
-	if known == nil {
-		known = &call{}
-		s.run.calls = append(s.run.calls, known)
-	}
-	known.Called, known.began = *c, s.now()
-}
-
-// returned prints a call that is over.
-func (s *screen) returned(result *host.Returned) {
-	c := s.run.call(result.CallID)
-	if c == nil {
-		c = &call{Called: host.Called{CallID: result.CallID, Server: result.Server, Tool: result.Tool}}
-	}
-	calls := s.run.calls[:0:0]
-	for _, other := range s.run.calls {
-		if other != c {
-			calls = append(calls, other)
-		}
-	}
-	s.run.calls = calls
-	c.result, c.took = result, result.Duration
 	s.remember(c)
-	s.print(c.folded(s)...)
-	for _, m := range result.Media {
-		s.media(c, m)
+	switch {
+	case c.by != "": // its own call shows it
+	case c.refused != "":
+		s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+c.refused)}, s.width)...)
+	default:
+		s.print(c.folded(s)...)
+	}
+	if c.result != nil {
+		for _, m := range c.result.Media {
+			s.media(c, m)
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	s.later(func(ctx context.Context) func(*screen) {
 		err := f(ctx)
 		return func(s *screen) {
-			s.used, s.hint = s.session.Ledger(), ""
+			s.used, s.hint = s.session.Talk().Ledger(), ""
 			switch {
 			case errors.Is(err, context.Canceled):
 			case err != nil:
@@ -117,12 +117,21 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	})
 }
 
+// fetch finds something in the background, and shows it, or why it could not be found.
+func fetch[T any](s *screen, find func(context.Context) (T, error), show func(*screen, T)) {
+	var found T
+	s.inBackground(func(ctx context.Context) (err error) {
+		found, err = find(ctx)
+		return err
+	}, func(s *screen) { show(s, found) })
+}
+
 func (s *screen) keep(note string) {
 	if note == "" {
 		s.hint = "expected /keep NOTE, such as /keep the deadline is Friday"
 		return
 	}
-	s.inBackground(func(context.Context) error { return s.session.Keep(note) }, func(s *screen) { s.say(ink.Muted, "remembered: "+note) })
+	s.inBackground(func(context.Context) error { return s.session.Talk().Keep(note) }, func(s *screen) { s.say(ink.Muted, "remembered: "+note) })
 }
 
 // compact takes as long as the model does, and can be cancelled as a run can.
@@ -131,7 +140,7 @@ func (s *screen) compact(string) {
 	r := &run{cancel: cancel, began: s.now(), doing: "old turns are being summarized"}
 	s.run = r
 	s.ui.background(func() any {
-		err := s.session.Compact(ctx)
+		err := s.session.Talk().Compact(ctx)
 		cancel()
 		return func(s *screen) {
 			r.answered = err == nil
@@ -167,18 +176,12 @@ func (s *screen) resume(id string) {
 		}, (*screen).changed)
 		return
 	}
-	s.later(func(ctx context.Context) func(*screen) {
-		list, err := s.session.List(ctx)
-		return func(s *screen) {
-			switch {
-			case err != nil:
-				s.say(ink.Bad, "error: "+err.Error())
-			case len(list) == 0:
-				s.say(ink.Muted, "there is no earlier conversation")
-			default:
-				s.panel = conversationsPanel(list, s.session.Saved().ID)
-			}
+	fetch(s, s.session.List, func(s *screen, list []Saved) {
+		if len(list) == 0 {
+			s.say(ink.Muted, "there is no earlier conversation")
+			return
 		}
+		s.panel = conversationsPanel(list, s.session.Saved().ID)
 	})
 }
 
@@ -194,11 +197,11 @@ func (s *screen) changedHere() {
 
 // changed shows another conversation.
 func (s *screen) changed() {
-	s.used = s.session.Ledger()
-	s.look(s.session.Servers()) // each conversation has others switched off
+	s.used = s.session.Talk().Ledger()
+	s.look(s.session.Talk().Servers()) // each conversation has others switched off
 	s.watchTasks()
 	s.past = nil
-	entries := s.session.Entries()
+	entries := s.session.Talk().Entries()
 	if len(entries) == 0 {
 		s.print(s.rule("new conversation"))
 		return
@@ -226,11 +229,8 @@ func ruleLine(title string, width int) ink.Line {
 }
 
 func (s *screen) export(path string) {
-	var written string
-	s.inBackground(func(ctx context.Context) (err error) {
-		written, err = s.session.Export(ctx, path)
-		return err
-	}, func(s *screen) { s.say(ink.Muted, "the conversation is in "+written) })
+	fetch(s, func(ctx context.Context) (string, error) { return s.session.Export(ctx, path) },
+		func(s *screen, written string) { s.say(ink.Muted, "the conversation is in "+written) })
 }
 
 func (s *screen) console(string) {
@@ -238,11 +238,7 @@ func (s *screen) console(string) {
 		s.hint = "there is no console here"
 		return
 	}
-	var link string
-	s.inBackground(func(ctx context.Context) (err error) {
-		link, err = s.ui.options.Console(ctx)
-		return err
-	}, func(s *screen) { s.say(ink.Muted, "the console is at "+link) })
+	fetch(s, s.ui.options.Console, func(s *screen, link string) { s.say(ink.Muted, "the console is at "+link) })
 }
 
 func (s *screen) chooseTheme(name string) {

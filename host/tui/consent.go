@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/host"
@@ -105,8 +106,8 @@ func (c *consentCard) pressScope(s *screen, k keypress) bool {
 	case "down", "tab":
 		c.selected = min(len(c.choices)-1, c.selected+1)
 	}
-	if n := int(first(k.text)) - '1'; n >= 0 && n < len(c.choices) {
-		c.selected = n
+	if n, err := strconv.Atoi(k.text); err == nil && n >= 1 && n <= len(c.choices) {
+		c.selected = n - 1
 	}
 	return false
 }
@@ -114,14 +115,6 @@ func (c *consentCard) pressScope(s *screen, k keypress) bool {
 // tell says what holds from now on.
 func (c *consentCard) tell(s *screen, text string) {
 	s.print(ink.Indent(ink.Lines(ink.Muted, text, s.width-2), ink.Line{ink.T(ink.Accent, "§ ")}, ink.Of("  "))...)
-}
-
-// first is the first byte of a text, or 0.
-func first(text string) byte {
-	if text == "" {
-		return 0
-	}
-	return text[0]
 }
 
 func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
@@ -136,9 +129,9 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	switch {
 	case c.noting:
 		foot = append([]ink.Line{{ink.T(ink.Muted, "what should the model do instead?")}}, typedLines(&c.note, width)...)
-		foot = append(foot, s.foot(width, "a line, or nothing", "Enter say no", "Esc back")...)
+		foot = append(foot, s.foot(width, "a line, or nothing", c.keys(s.byLine)...)...)
 	default:
-		foot = s.foot(width, "", c.offers(s.byLine)...)
+		foot = s.foot(width, "", c.keys(s.byLine)...)
 	}
 	body, end := c.fitting(width, height-1-len(foot))
 	if room := height - 1 - len(foot); !c.whole && end > room {

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -59,27 +60,13 @@ func (s *screen) attachFile(q *host.Question, path string) error {
 	return nil
 }
 
+// mention is an @ at the beginning of a word, with what stands behind it.
+var mention = regexp.MustCompile(`(?:^|[ \t\n])@(?:"([^"\n]+)"|([^" \t\n][^ \t\n]*))`)
+
 // mentions are the words behind an @, where quotes hold one together that has spaces.
-func mentions(text string) []string {
-	var all []string
-	for at := 0; at < len(text); at++ {
-		if text[at] != '@' || at > 0 && !strings.ContainsRune(" \t\n", rune(text[at-1])) {
-			continue
-		}
-		rest := text[at+1:]
-		if quoted, isQuoted := strings.CutPrefix(rest, `"`); isQuoted {
-			if path, _, closed := strings.Cut(quoted, `"`); closed && path != "" && !strings.Contains(path, "\n") {
-				all = append(all, path)
-				at += len(path) + 2
-			}
-			continue
-		}
-		if end := strings.IndexAny(rest, " \t\n"); end >= 0 {
-			rest = rest[:end]
-		}
-		if rest != "" {
-			all = append(all, rest)
-		}
+func mentions(text string) (all []string) {
+	for _, found := range mention.FindAllStringSubmatch(text, -1) {
+		all = append(all, found[1]+found[2])
 	}
 	return all
 }

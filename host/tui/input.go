@@ -77,7 +77,7 @@ func (s *screen) interrupt() {
 func (s *screen) shortcut(k keypress) bool {
 	switch k.name {
 	case "f1":
-		s.panel = helpPanel()
+		s.showHelp("")
 	case "f2":
 		s.panel = mcpPanel()
 	case "f3":
@@ -88,8 +88,6 @@ func (s *screen) shortcut(k keypress) bool {
 		s.panel = callsPanel(s)
 	case "ctrl+r":
 		s.panel = historyPanel(s)
-	case "ctrl+f":
-		s.panel = newSearch()
 	case "ctrl+t":
 		s.toggleTrace()
 	case "ctrl+x":

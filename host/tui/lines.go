@@ -220,25 +220,6 @@ func (t *typist) pick(ctx context.Context, p *picker) error {
 	}
 }
 
-// showHelp lists commands, and keys where they do something.
-func (s *screen) showHelp(string) {
-	if !s.byLine {
-		s.panel = helpPanel()
-		return
-	}
-	s.panel = &pager{title: "commands", build: func(_ *screen, width int) []ink.Line {
-		var rows [][2]string
-		for _, c := range commands() {
-			if !c.drawn {
-				rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})
-			}
-		}
-		return pairs(append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
-			[2]string{"@PATH @SERVER:URI", "a text file or a picture below this folder, or a resource of a server, goes along"},
-			[2]string{"Ctrl+C Ctrl+D", "interrupts the answer; quits"}, [2]string{"anything else", "is a question"}), width)
-	}}
-}
-
 // flushLines prints what waits, and the hint.
 func (t *typist) flushLines() {
 	if t.hint != "" {
@@ -280,11 +261,9 @@ func (c *consentCard) line(s *screen, text string) bool {
 // and the person learns what would.
 func isAnswer(s *screen, c card, text string) bool {
 	var keys []string
-	for _, row := range c.keys() {
-		for key := range strings.FieldsSeq(row[0]) {
-			if letter(key).text != "" && !slices.Contains(keys, key) {
-				keys = append(keys, key)
-			}
+	for _, what := range c.keys(true) {
+		if key, _, _ := strings.Cut(what, " "); letter(key).text != "" && letter(key).text == key {
+			keys = append(keys, key)
 		}
 	}
 	if slices.Contains(keys, letter(text).text) {

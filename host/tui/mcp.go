@@ -17,14 +17,14 @@ func serverVerbs() []string { return []string{"tools", "restart", "off", "on", "
 func mcpPanel() *roster {
 	r := &roster{title: "servers", none: "no server is configured", keys: []string{"Enter tools", "r restart", "o on/off", "t trust", "l log"}}
 	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
-		for _, t := range s.session.Servers() {
+		for _, t := range s.session.Talk().Servers() {
 			rows = append(rows, serverLines(&t, width))
 		}
 		return rows
 	}
 	r.act = func(s *screen, key string, at int) {
 		verb := map[string]string{"enter": "tools", "r": "restart", "o": "off", "t": "trust", "l": "log"}[key]
-		all := s.session.Servers()
+		all := s.session.Talk().Servers()
 		if verb == "" || at >= len(all) {
 			return
 		}
@@ -40,7 +40,7 @@ func mcpPanel() *roster {
 func (s *screen) mcp(argument string) {
 	verb, name, _ := strings.Cut(argument, " ")
 	name = strings.TrimSpace(name)
-	all := s.session.Servers()
+	all := s.session.Talk().Servers()
 	i := slices.IndexFunc(all, func(t host.ServerTools) bool { return t.Server == name })
 	switch {
 	case argument == "":
@@ -68,10 +68,10 @@ func (s *screen) toServer(verb string, t *host.ServerTools, back overlay) {
 		s.change(func(context.Context) (string, error) { return name + " is being restarted", s.session.Restart(name) })
 	case "off":
 		s.change(func(context.Context) (string, error) {
-			return name + " is off in this conversation: the model has none of its tools", s.session.SetOff(name, true)
+			return name + " is off in this conversation: the model has none of its tools", s.session.Talk().SetOff(name, true)
 		})
 	case "on":
-		s.change(func(context.Context) (string, error) { return name + " is on", s.session.SetOff(name, false) })
+		s.change(func(context.Context) (string, error) { return name + " is on", s.session.Talk().SetOff(name, false) })
 	case "trust":
 		if name == host.OwnServer {
 			s.hint = "the tools of " + name + " are part of junction, and trusted"
@@ -86,7 +86,7 @@ func (s *screen) toServer(verb string, t *host.ServerTools, back overlay) {
 		p.chosen = func(s *screen, i int) {
 			s.panel = back
 			s.change(func(context.Context) (string, error) {
-				return name + " is trusted " + p.items[i].label, s.session.Trust(name, i == 1)
+				return name + " is trusted " + p.items[i].label, s.session.Talk().Trust(name, i == 1)
 			})
 		}
 		s.panel = p
@@ -107,8 +107,8 @@ func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
 			if s.panel != nil {
 				s.hint = text
 			}
-			s.used = s.session.Ledger()
-			s.look(s.session.Servers())
+			s.used = s.session.Talk().Ledger()
+			s.look(s.session.Talk().Servers())
 		}
 	})
 }
@@ -125,7 +125,7 @@ func serverLog(name string, back overlay) *pager {
 				lines = append(lines, ink.Wrap(s.log[i].line(), width)...)
 			}
 		}
-		for _, t := range s.session.Servers() {
+		for _, t := range s.session.Talk().Servers() {
 			if t.Server == name && t.Error != "" {
 				lines = append(lines, ink.Lines(ink.Bad, troubleOf(&t), width)...)
 			}

@@ -182,23 +182,23 @@ func TestTheServersOfASession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{h.Settle(t.Context()), s.SetOff("ev", true), s.Trust("ev", false), s.Name(t.Context(), "x")} {
+	for _, err := range []error{h.Settle(t.Context()), s.Talk().SetOff("ev", true), s.Talk().Trust("ev", false), s.Name(t.Context(), "x")} {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if ev := s.Servers()[0]; !ev.Off || !ev.Trusted || len(s.Approvals()) != 0 || s.Stderr("ev") != nil {
+	if ev := s.Talk().Servers()[0]; !ev.Off || !ev.Trusted || len(s.Talk().Approvals()) != 0 || s.Stderr("ev") != nil {
 		t.Errorf("it is %+v", ev)
 	}
-	if err := s.Distrust("ev"); err != nil || s.Servers()[0].Trusted {
-		t.Errorf("%v, %+v", err, s.Servers())
+	if err := s.Talk().Distrust("ev"); err != nil || s.Talk().Servers()[0].Trusted {
+		t.Errorf("%v, %+v", err, s.Talk().Servers())
 	}
 	id := s.Saved().ID
-	if err := s.New(t.Context()); err != nil || s.Servers()[0].Off {
-		t.Errorf("%v; in another conversation it is %+v", err, s.Servers()[0])
+	if err := s.New(t.Context()); err != nil || s.Talk().Servers()[0].Off {
+		t.Errorf("%v; in another conversation it is %+v", err, s.Talk().Servers()[0])
 	}
-	if err := s.Resume(t.Context(), id); err != nil || !s.Servers()[0].Off {
-		t.Errorf("%v; resumed it is %+v", err, s.Servers()[0])
+	if err := s.Resume(t.Context(), id); err != nil || !s.Talk().Servers()[0].Off {
+		t.Errorf("%v; resumed it is %+v", err, s.Talk().Servers()[0])
 	}
 }
 

@@ -27,19 +27,15 @@ func (s *screen) listNotes(words string) {
 		s.hint = "notes are not stored here"
 		return
 	}
-	s.later(func(ctx context.Context) func(*screen) {
-		found, err := notes.Find(ctx, words, maxNotes)
-		return func(s *screen) {
-			switch {
-			case err != nil:
-				s.say(ink.Bad, "error: "+err.Error())
-			case len(found) == 0 && words != "":
-				s.say(ink.Muted, "nothing was remembered in these words")
-			case len(found) == 0:
-				s.say(ink.Muted, "nothing was remembered yet")
-			default:
-				s.panel = notesPanel(found)
-			}
+	find := func(ctx context.Context) ([]remember.Note, error) { return notes.Find(ctx, words, maxNotes) }
+	fetch(s, find, func(s *screen, found []remember.Note) {
+		switch {
+		case len(found) == 0 && words != "":
+			s.say(ink.Muted, "nothing was remembered in these words")
+		case len(found) == 0:
+			s.say(ink.Muted, "nothing was remembered yet")
+		default:
+			s.panel = notesPanel(found)
 		}
 	})
 }

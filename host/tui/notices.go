@@ -63,7 +63,7 @@ func (s *screen) notice(n *host.Notice) {
 	}
 	switch n.Kind {
 	case host.NoticeServer, host.NoticeTools:
-		s.look(s.session.Servers())
+		s.look(s.session.Talk().Servers())
 		s.menu.load(s)
 		if n.Kind == host.NoticeServer && slices.Contains(s.troubled, n.Server) {
 			return // it was said that it failed, and why
@@ -76,7 +76,6 @@ func (s *screen) notice(n *host.Notice) {
 	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
 		if s.run != nil {
 			s.endText()
-			s.run.explained = true
 		}
 	}
 	text := n.Text

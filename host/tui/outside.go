@@ -49,7 +49,7 @@ func (s *screen) title() string {
 // the terminal.
 func (s *screen) copyAnswer(what string) {
 	text := ""
-	for _, e := range s.session.Entries() {
+	for _, e := range s.session.Talk().Entries() {
 		if e.Message != nil && e.Message.Role == model.RoleAssistant && strings.TrimSpace(e.Message.Text()) != "" {
 			text = strings.TrimSpace(e.Message.Text())
 		}

@@ -108,18 +108,25 @@ func keyLine(keys ...string) ink.Line {
 	return line
 }
 
-func helpPanel() *pager {
-	return &pager{title: "keys and commands", build: func(_ *screen, width int) []ink.Line {
-		var rows [][2]string
-		rows = append(rows, keys()...)
-		rows = append(rows, [2]string{})
-		for _, c := range commands() {
+func (s *screen) showHelp(string) { s.panel = helpPanel(s.byLine) }
+
+// helpPanel lists commands, and keys where they do something.
+func helpPanel(byLine bool) *pager {
+	title, rows := "keys and commands", append(keys(), [2]string{})
+	if byLine {
+		title, rows = "commands", nil
+	}
+	for _, c := range commands() {
+		if !byLine || !c.drawn {
 			rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})
 		}
-		rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
-			[2]string{"@PATH", "a text file or a picture below this folder goes along; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "a resource of a server goes along"})
-		return pairs(rows, width)
-	}}
+	}
+	rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
+		[2]string{"@PATH", "a text file or a picture below this folder goes along; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "a resource of a server goes along"})
+	if byLine {
+		rows = append(rows, [2]string{"Ctrl+C Ctrl+D", "interrupts the answer; quits"}, [2]string{"anything else", "is a question"})
+	}
+	return &pager{title: title, build: func(_ *screen, width int) []ink.Line { return pairs(rows, width) }}
 }
 
 // keys are all keys of the input.
@@ -127,7 +134,7 @@ func keys() [][2]string {
 	return [][2]string{
 		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
 		{"Tab", "accept the completion"}, {"↑ ↓", "lines, then earlier input"},
-		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "the picture in the clipboard goes along"}, {"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
+		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "the picture in the clipboard goes along"}, {"Ctrl+R", "search earlier input"},
 		{"Ctrl+O", "calls and thoughts in full"}, {"Ctrl+T", "show or hide the steps of a run"},
 		{"Esc", "interrupt the answer, what came stays; close; twice: earlier questions to go on from"}, {"Enter ↑ Ctrl+X", "while an answer comes: queue a question, edit the last one, remove it"},
 		{"Ctrl+C", "cancel the run, hold what is queued; twice: quit"}, {"Ctrl+D", "quit"},
@@ -172,7 +179,7 @@ func toolsPanel(word string) *pager {
 func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 	return &pager{title: title, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
-		for _, t := range s.session.Tools() {
+		for _, t := range s.session.Talk().Tools() {
 			if !keep(&t) {
 				continue
 			}
@@ -209,7 +216,7 @@ func logPanel() *pager {
 
 func contextPanel() *pager {
 	return &pager{title: "context", build: func(s *screen, width int) []ink.Line {
-		l := s.session.Ledger()
+		l := s.session.Talk().Ledger()
 		share := 0.0
 		if l.Window > 0 {
 			share = float64(l.Used) / float64(l.Window)
@@ -225,7 +232,7 @@ func contextPanel() *pager {
 			head := ink.Line{ink.T(ink.Plain, fmt.Sprintf("%8s ", count(p.Tokens))), ink.T(ink.Accent, fmt.Sprintf("%-8s ", p.Kind))}
 			lines = append(lines, append(head, ink.T(ink.Muted, oneLine(text, 200))).Cut(width))
 		}
-		t := s.session.Totals()
+		t := s.session.Talk().Totals()
 		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
 			plural(t.Requests, "request", "requests"), plural(t.Calls, "call", "calls"),
 			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost, t.CostUnknown))

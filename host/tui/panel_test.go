@@ -106,7 +106,7 @@ func TestTheHelpNamesEveryKeyAndCommand(t *testing.T) {
 				t.Errorf("/%s is not in the help", c.name)
 			}
 		}
-		for _, key := range []string{"Ctrl+R", "Ctrl+F", "Ctrl+V", "Ctrl+O", "Ctrl+T", "Ctrl+C", "Alt+Enter", "@SERVER:URI"} {
+		for _, key := range []string{"Ctrl+R", "Ctrl+V", "Ctrl+O", "Ctrl+T", "Ctrl+C", "Alt+Enter", "@SERVER:URI"} {
 			if !strings.Contains(seen, key) {
 				t.Errorf("%s is not in the help", key)
 			}
@@ -214,27 +214,6 @@ func TestTheLog(t *testing.T) {
 	})
 }
 
-func TestSearchFindsWhatWasPrinted(t *testing.T) {
-	session := &scripted{}
-	play(t, session, 60, 12, func(st *stage) {
-		session.ask = func(_ context.Context, q host.Question) error {
-			for range 20 {
-				st.tell(text("filler\n\n"))
-			}
-			st.tell(text("the needle " + q.Text + "\n\n"))
-			return nil
-		}
-		st.keys("one<enter>two<enter><ctrl+f>NEEDLE")
-		st.holds("match 1 of 2")
-		st.holds("the needle two")
-		st.keys("<up>")
-		st.holds("the needle one")
-		st.keys("<up><down>x")
-		st.holds("not found")
-		st.keys("<esc>")
-	})
-}
-
 func TestTheTraceShowsTheSteps(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
@@ -267,12 +246,12 @@ func TestWhatMayHappenInARun(t *testing.T) {
 				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
 				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "it may write and delete, and may reach other systems; there is no rule for it yet"}},
 				host.Event{Returned: &host.Returned{CallID: "7", Server: "ev", Tool: "draw", Text: "x", IsError: true, Media: []model.Media{{Type: "image/png", Data: []byte("abc")}}}},
-				host.Event{Answered: &host.Answered{Stop: "steps"}})
+				host.Event{Notice: &host.Notice{Kind: host.NoticeLimit, Text: "the run was ended at its limit of requests to the model, 50"}}, host.Event{Answered: &host.Answered{Stop: "steps", Error: "the disk is full"}})
 			return nil
 		}
 		st.keys("x<enter>")
 		for _, want := range []string{"A whole answer.", `! ev · rm: hidden text in \u202e`, "? ev asked the model: refused",
-			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · mv did not run; you said no\n", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "stopped: the limit of steps is reached"} {
+			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · mv did not run; you said no\n", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "! the run was ended at its limit of requests to the model, 50\n\nerror: the disk is full"} {
 			st.printedText(want)
 		}
 	}, func(o *Options) {
@@ -317,7 +296,7 @@ func TestEverySizeWorks(t *testing.T) {
 				_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
 				st.keys("d<down><esc><pgdown>")
 				cancel()
-				st.keys("hello<enter>/<down><esc><ctrl+u><f1><pgdown><esc><f2><esc><ctrl+f>a<esc>")
+				st.keys("hello<enter>/<down><esc><ctrl+u><f1><pgdown><esc><f2><esc>")
 				st.send(tea.WindowSizeMsg{Width: 100 - width, Height: 40 - height})
 			})
 		}

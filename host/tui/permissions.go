@@ -26,16 +26,8 @@ func (s *screen) permissions(argument string) {
 	case s.ui.options.Permissions == nil:
 		s.hint = "permissions cannot be listed here"
 	case argument == "":
-		s.later(func(ctx context.Context) func(*screen) {
-			all, err := s.ui.options.Permissions(ctx, s.session)
-			return func(s *screen) {
-				if err != nil {
-					s.say(ink.Bad, "error: "+err.Error())
-					return
-				}
-				s.permitted, s.panel = all, permissionsPanel()
-			}
-		})
+		fetch(s, func(ctx context.Context) ([]Permission, error) { return s.ui.options.Permissions(ctx, s.session) },
+			func(s *screen, all []Permission) { s.permitted, s.panel = all, permissionsPanel() })
 	case word != "undo" || err != nil:
 		s.hint = "expected /permissions, or /permissions undo NUMBER"
 	case n < 1 || n > len(s.permitted):

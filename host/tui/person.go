@@ -76,15 +76,8 @@ func (u *UI) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	return asked[bool](u.ask(ctx, s))
 }
 
-// asked is the answer in its type. An error of the screen comes instead of one.
+// asked is the answer in its type.
 func asked[T any](v any, err error) (T, error) {
-	var none T
-	if err != nil {
-		return none, err
-	}
-	if err, ok := v.(error); ok {
-		return none, err
-	}
 	answer, _ := v.(T)
-	return answer, nil
+	return answer, err
 }

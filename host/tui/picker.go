@@ -117,7 +117,7 @@ func callsPanel(s *screen) *picker {
 	p := &picker{title: "calls and thoughts"}
 	past := slices.Clone(s.past)
 	if s.run != nil {
-		past = append(past, s.run.calls...)
+		past = append(past, s.run.running()...)
 	}
 	slices.Reverse(past)
 	for _, c := range past {

@@ -40,7 +40,7 @@ func (s *screen) plan(argument string) {
 
 // propose has the model propose steps, and puts them into the input.
 func (s *screen) propose(goal string) {
-	steps := s.session.Plan().Steps
+	steps := s.session.Talk().Plan().Steps
 	open := slices.IndexFunc(steps, func(step host.PlanStep) bool { return step.State == host.PlanOpen })
 	if open >= 0 && slices.ContainsFunc(steps, func(step host.PlanStep) bool { return step.State != host.PlanOpen }) {
 		s.hint = "there is a plan that was begun: /plan do goes on with it, /plan drop forgets it"
@@ -91,7 +91,7 @@ func (s *screen) ended(r *run, err error, done, remedy string) {
 
 // editPlan puts the steps into the input, where they are edited as any text.
 func (s *screen) editPlan() {
-	p := s.session.Plan()
+	p := s.session.Talk().Plan()
 	switch {
 	case len(p.Steps) == 0:
 		s.hint = "there is no plan; /plan GOAL has the model propose one"
@@ -121,7 +121,7 @@ func isStepEdit(argument string) bool {
 // editStep changes one step, where steps are not edited in the input.
 func (s *screen) editStep(typed string) {
 	change := func(p host.Plan) (host.Plan, error) { return withStep(p, typed) }
-	if _, err := change(s.session.Plan()); err != nil {
+	if _, err := change(s.session.Talk().Plan()); err != nil {
 		s.hint = err.Error()
 		return
 	}
@@ -131,7 +131,7 @@ func (s *screen) editStep(typed string) {
 // changePlan is a job that changes the plan as it is then: another change can come before it.
 func (s *screen) changePlan(change func(host.Plan) (host.Plan, error)) func(context.Context) error {
 	return func(context.Context) error {
-		_, err := s.session.ChangePlan(change)
+		_, err := s.session.Talk().ChangePlan(change)
 		return err
 	}
 }
@@ -156,11 +156,11 @@ func withStep(p host.Plan, typed string) (host.Plan, error) {
 
 // doPlan carries out the plan, with these steps if there are any.
 func (s *screen) doPlan(typed, text string) {
-	p := s.session.Plan()
+	p := s.session.Talk().Plan()
 	if strings.TrimSpace(text) != "" {
 		steps, err := plan.Parse(text)
 		if err == nil {
-			p, err = s.session.ChangePlan(func(p host.Plan) (host.Plan, error) {
+			p, err = s.session.Talk().ChangePlan(func(p host.Plan) (host.Plan, error) {
 				p.Steps = merged(steps, s.steps, p.Steps)
 				return p, nil
 			})
@@ -250,7 +250,7 @@ func planLines(p host.Plan, width int) []ink.Line {
 // planPanel shows the plan as it is.
 func planPanel() *pager {
 	return &pager{title: "plan", build: func(s *screen, width int) []ink.Line {
-		p := s.session.Plan()
+		p := s.session.Talk().Plan()
 		if len(p.Steps) == 0 {
 			return ink.Lines(ink.Muted, "there is none; /plan GOAL has the model propose one", width)
 		}
@@ -262,7 +262,7 @@ func planPanel() *pager {
 
 // planLeft says that a conversation that goes on has a plan which is not done.
 func (s *screen) planLeft() {
-	p := s.session.Plan()
+	p := s.session.Talk().Plan()
 	done := 0
 	for _, step := range p.Steps {
 		if !isOpen(step) {

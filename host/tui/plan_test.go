@@ -146,7 +146,7 @@ func TestAPlanIsThereWhenTheConversationIsResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	session := &scripted{entries: again.Entries(), plan: again.Plan()}
+	session := &scripted{entries: again.Talk().Entries(), plan: again.Talk().Plan()}
 	play(t, session, 80, 24, func(st *stage) {
 		st.printedText("Its plan is not done: 1 of 2 steps. /plan shows it, /plan do goes on.")
 		st.keys("/plan<enter>")

@@ -220,15 +220,15 @@ func TestASessionOfAHost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Ask(ctx, host.Question{Text: "hello"}); err != nil {
+	if _, err := s.Talk().Ask(ctx, host.Question{Text: "hello"}); err != nil {
 		t.Fatal(err)
 	}
-	before := len(s.Entries())
-	if s.Model().Name != "parrot" || before < 2 || s.Ledger().Used == 0 || s.Totals().Requests != 1 || len(s.Tools()) != 1 {
-		t.Errorf("%v, %d entries, %+v, %+v, %v", s.Model(), before, s.Ledger(), s.Totals(), s.Tools())
+	before := len(s.Talk().Entries())
+	if s.Model().Name != "parrot" || before < 2 || s.Talk().Ledger().Used == 0 || s.Talk().Totals().Requests != 1 || len(s.Talk().Tools()) != 1 {
+		t.Errorf("%v, %d entries, %+v, %+v, %v", s.Model(), before, s.Talk().Ledger(), s.Talk().Totals(), s.Talk().Tools())
 	}
 	steps := []func() error{
-		func() error { return s.Keep("a note") }, func() error { return s.Name(ctx, "a title") },
+		func() error { return s.Talk().Keep("a note") }, func() error { return s.Name(ctx, "a title") },
 		func() error { return s.Fork(ctx) }, func() error { return s.New(ctx) }, func() error { return s.Resume(ctx, "a") },
 		func() error { _, err := s.Export(ctx, filepath.Join(t.TempDir(), "x")); return err },
 	}
@@ -237,8 +237,8 @@ func TestASessionOfAHost(t *testing.T) {
 			t.Errorf("step %d: %v", i, err)
 		}
 	}
-	if list, err := s.List(ctx); len(list) != 3 || err != nil || s.Saved().ID != "a" || len(s.Entries()) != before+2 {
-		t.Errorf("%v, %v, %v, %d entries", list, err, s.Saved(), len(s.Entries()))
+	if list, err := s.List(ctx); len(list) != 3 || err != nil || s.Saved().ID != "a" || len(s.Talk().Entries()) != before+2 {
+		t.Errorf("%v, %v, %v, %d entries", list, err, s.Saved(), len(s.Talk().Entries()))
 	}
 	if _, err := Attach(ctx, h, store, "zz"); !errors.Is(err, errScripted) {
 		t.Errorf("an unknown conversation: %v", err)

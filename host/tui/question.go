@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -93,36 +94,19 @@ func missing(p *mcp.Prompt, given map[string]string, required bool) string {
 	return ""
 }
 
+var (
+	quotedWord  = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^ \n\t'"])+`)
+	quotedPiece = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+)
+
 // splitWords splits at spaces, but not in quotes.
 func splitWords(text string) ([]string, error) {
-	var words []string
-	var word strings.Builder
-	var quote rune
-	inWord := false
-	for _, r := range text {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '"' || r == '\'':
-			quote, inWord = r, true
-		case r == ' ' || r == '\n' || r == '\t':
-			if inWord {
-				words = append(words, word.String())
-				word.Reset()
-			}
-			inWord = false
-		default:
-			word.WriteRune(r)
-			inWord = true
-		}
+	if open := strings.Trim(quotedWord.ReplaceAllString(text, ""), " \n\t"); open != "" {
+		return nil, fmt.Errorf("a quote %c is open", open[0])
 	}
-	if quote != 0 {
-		return nil, fmt.Errorf("a quote %c is open", quote)
-	}
-	if inWord {
-		words = append(words, word.String())
+	words := quotedWord.FindAllString(text, -1)
+	for i, word := range words {
+		words[i] = quotedPiece.ReplaceAllString(word, "$1$2")
 	}
 	return words, nil
 }

@@ -122,55 +122,6 @@ func splitName(name string) (server, tool string) {
 	return "", name
 }
 
-// hear takes a call that an event is about off those of which nothing was heard.
-func (r *run) hear(e *host.Event) {
-	var id string
-	switch {
-	case e.Consent != nil:
-		id = e.Consent.CallID
-	case e.Called != nil:
-		id = e.Called.CallID
-	case e.Returned != nil:
-		id = e.Returned.CallID
-	default:
-		return
-	}
-	r.untold = slices.DeleteFunc(r.untold, func(c *model.Call) bool { return c.ID == id })
-}
-
-// neverCalled prints the calls that were answered without being made: of a tool that
-// there is not, or with arguments that do not fit. What the model got stands in
-// the conversation.
-func (s *screen) neverCalled() {
-	untold := s.run.untold
-	s.run.untold = nil
-	if len(untold) == 0 {
-		return
-	}
-	results := map[string]*model.Result{}
-	for _, e := range s.session.Entries() {
-		if e.Message == nil {
-			continue
-		}
-		for _, p := range e.Message.Parts {
-			if p.Result != nil {
-				results[p.Result.CallID] = p.Result
-			}
-		}
-	}
-	for _, u := range untold {
-		result := results[u.ID]
-		if result == nil {
-			continue
-		}
-		server, tool := splitName(u.Name)
-		c := &call{Called: host.Called{CallID: u.ID, Server: server, Tool: tool, Arguments: u.Arguments}}
-		c.result = returnedBefore(result)
-		s.remember(c)
-		s.print(c.folded(s)...)
-	}
-}
-
 // returnedBefore is a result that stands in the conversation.
 func returnedBefore(r *model.Result) *host.Returned {
 	text := r.Text()

@@ -38,7 +38,7 @@ func questions(entries []host.Entry) []said {
 
 // rewind offers the questions to go on from.
 func (s *screen) rewind(string) {
-	all := questions(s.session.Entries())
+	all := questions(s.session.Talk().Entries())
 	if len(all) == 0 {
 		s.hint = "there is no question to go back to"
 		return

@@ -63,7 +63,7 @@ func answeredSession(t *testing.T, h *host.Host, store Store, questions ...strin
 		t.Fatal(err)
 	}
 	for _, text := range questions {
-		if err := s.Ask(t.Context(), host.Question{Text: text}); err != nil {
+		if _, err := s.Talk().Ask(t.Context(), host.Question{Text: text}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,21 +80,21 @@ func TestAHostsConversationIsRewound(t *testing.T) {
 		}
 		defer h.Close()
 		s := answeredSession(t, h, store, "one", "two", "three")
-		all := questions(s.Entries())
+		all := questions(s.Talk().Entries())
 		if len(all) != 3 || all[1].text != "two" {
 			t.Fatalf("the questions are %+v", all)
 		}
 		if err := s.Rewind(t.Context(), all[1].entry); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Ask(t.Context(), host.Question{Text: "another"}); err != nil {
+		if _, err := s.Talk().Ask(t.Context(), host.Question{Text: "another"}); err != nil {
 			t.Fatal(err)
 		}
-		if got := questions(s.Entries()); len(got) != 2 || got[1].text != "another" || s.Totals().Requests != 2 {
-			t.Errorf("the questions are %+v, %+v", got, s.Totals())
+		if got := questions(s.Talk().Entries()); len(got) != 2 || got[1].text != "another" || s.Talk().Totals().Requests != 2 {
+			t.Errorf("the questions are %+v, %+v", got, s.Talk().Totals())
 		}
-		if err := s.Rewind(t.Context(), 0); err != nil || len(s.Entries()) != 0 {
-			t.Errorf("%v, %d entries", err, len(s.Entries()))
+		if err := s.Rewind(t.Context(), 0); err != nil || len(s.Talk().Entries()) != 0 {
+			t.Errorf("%v, %d entries", err, len(s.Talk().Entries()))
 		}
 	}
 }
@@ -149,28 +149,28 @@ func TestWhatWasTakenBackStaysSoWhenAConversationIsRewound(t *testing.T) {
 			}
 			defer h.Close()
 			s := answeredSession(t, h, store, "one", "two", "three")
-			all, given := questions(s.Entries()), s.Approvals()
+			all, given := questions(s.Talk().Entries()), s.Talk().Approvals()
 			if len(given) == 0 {
 				t.Fatal("no yes is remembered")
 			}
 			for _, a := range given {
-				if err := s.Withdraw(a); err != nil {
+				if err := s.Talk().Withdraw(a); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := s.SetOff("files", true); err != nil {
+			if err := s.Talk().SetOff("files", true); err != nil {
 				t.Fatal(err)
 			}
 			for _, q := range []int{2, 1, 0} { // each from the copy that the one before made
 				if err := s.Rewind(t.Context(), all[q].entry); err != nil {
 					t.Fatal(err)
 				}
-				if left := s.Approvals(); len(left) != 0 || !s.Servers()[0].Off {
-					t.Errorf("before question %d there are %+v, and %+v", q+1, left, s.Servers())
+				if left := s.Talk().Approvals(); len(left) != 0 || !s.Talk().Servers()[0].Off {
+					t.Errorf("before question %d there are %+v, and %+v", q+1, left, s.Talk().Servers())
 				}
 				if id := s.Saved().ID; store != nil && q > 0 {
-					if err := s.Resume(t.Context(), id); err != nil || len(s.Approvals()) != 0 || !s.Servers()[0].Off {
-						t.Errorf("resumed, there are %+v, and %+v; %v", s.Approvals(), s.Servers(), err)
+					if err := s.Resume(t.Context(), id); err != nil || len(s.Talk().Approvals()) != 0 || !s.Talk().Servers()[0].Off {
+						t.Errorf("resumed, there are %+v, and %+v; %v", s.Talk().Approvals(), s.Talk().Servers(), err)
 					}
 				}
 			}

@@ -30,18 +30,15 @@ type run struct {
 	text      markdown.Stream
 	wrote     bool // text came in pieces in this step
 	thought   strings.Builder
-	thinking  time.Time     // when it began
-	doing     string        // what it is, where that is no question
-	step      int           // of the plan
-	doingStep string        // the same for people
-	listed    bool          // which tools there are was shown
-	asked     bool          // the model is being asked
-	calls     []*call       // that have not returned
-	untold    []*model.Call // calls of which nothing was heard yet
-	wanted    stepCalls     // all of the step
-	draft     string        // the tool whose arguments are being written
-	answered  bool          // an Answered event came
-	explained bool          // a notice said why it ends
+	thinking  time.Time // when it began
+	doing     string    // what it is, where that is no question
+	step      int       // of the plan
+	doingStep string    // the same for people
+	listed    bool      // which tools there are was shown
+	asked     bool      // the model is being asked
+	top       call      // stands for the run: what the model calls are its calls
+	draft     string    // the tool whose arguments are being written
+	answered  bool      // an Answered event came
 
 	printed bool     // text of this step stands in the scrollback
 	retry   string   // the request failed, and is made again
@@ -59,7 +56,7 @@ type run struct {
 func (s *screen) ask(q host.Question) {
 	ctx, r := s.begun()
 	s.ui.background(func() any {
-		err := s.session.Ask(ctx, q)
+		_, err := s.session.Talk().Ask(ctx, q)
 		r.cancel()
 		return func(s *screen) { s.over(r, err) }
 	})
@@ -80,8 +77,8 @@ func (s *screen) over(r *run, err error) {
 	case r.cancelled && !r.answered:
 		s.say(ink.Muted, "cancelled")
 	}
-	s.run, s.used = nil, s.session.Ledger()
-	s.look(s.session.Servers())
+	s.run, s.used = nil, s.session.Talk().Ledger()
+	s.look(s.session.Talk().Servers())
 	if !r.interrupted && (err != nil || r.cancelled) {
 		s.waiting.held = true
 	}
@@ -101,7 +98,7 @@ func (s *screen) happened(e *host.Event) {
 			s.run.listed = true
 		}
 	case e.Child != nil && s.run != nil:
-		s.child(s.run.call(e.Child.CallID), e.Child)
+		s.child(s.run.top.open(e.Child.CallID), e.Child)
 	case e.Reviewed != nil:
 		s.reviewed(e.Reviewed)
 	case e.Log != nil:
@@ -114,7 +111,7 @@ func (s *screen) happened(e *host.Event) {
 		s.progress(e)
 	}
 	if e.Asked != nil || e.Returned != nil || e.Answered != nil {
-		s.used = s.session.Ledger()
+		s.used = s.session.Talk().Ledger()
 	}
 	if s.trace {
 		s.traced(e)
@@ -124,30 +121,24 @@ func (s *screen) happened(e *host.Event) {
 // progress shows an event of the run.
 func (s *screen) progress(e *host.Event) {
 	r := s.run
-	r.hear(e)
 	switch {
 	case e.Asked != nil:
 		s.endText()
-		s.neverCalled()
 		r.asked, r.wrote, r.printed, r.retried, r.retry = true, false, false, false, ""
 	case e.Delta != nil:
 		s.delta(e.Delta)
 	case e.Decided != nil:
 		s.decided(e.Decided)
-	case e.Consent != nil:
-		s.consented(e.Consent)
-	case e.Called != nil:
-		s.called(e.Called)
-	case e.Progress != nil:
-		if c := r.call(e.Progress.CallID); c != nil {
-			c.progress = *e.Progress
-		}
+		r.top.track(s, "", e)
 	case e.ServerRequest != nil:
 		s.serverRequested(e.ServerRequest)
-	case e.Returned != nil:
-		s.returned(e.Returned)
 	case e.Answered != nil:
 		s.answered(e.Answered)
+	default:
+		if e.Called != nil {
+			s.endText()
+		}
+		s.finished(r.top.track(s, "", e))
 	}
 }
 
@@ -245,49 +236,18 @@ func (s *screen) decided(d *host.Decided) {
 	if !wrote && d.Message != nil && strings.TrimSpace(d.Message.Text()) != "" {
 		s.printMarkdown(d.Message.Text())
 	}
-	r.wanted = callsIn(d)
-	r.untold = append(r.untold, r.wanted...)
 }
 
 func (s *screen) answered(a *host.Answered) {
 	s.endText()
-	s.neverCalled()
 	s.run.answered = true
-	if s.run.interrupted && a.Stop == "cancelled" {
-		return // which is said when it is over
+	switch {
+	case s.run.interrupted && a.Stop == "cancelled": // which is said when it is over
+	case a.Stop == "cancelled":
+		s.say(ink.Warn, "cancelled")
+	case a.Error != "": // any other reason is a notice of the host
+		s.say(ink.Bad, "error: "+a.Error)
 	}
-	if text := stopped(a); text != "" && (!s.run.explained || a.Stop == "error") {
-		role := ink.Warn
-		if a.Stop == "error" {
-			role = ink.Bad
-		}
-		s.say(role, text)
-	}
-}
-
-// stopped says why a run is over, where that is not the model's own decision.
-func stopped(a *host.Answered) string {
-	var text string
-	switch a.Stop {
-	case "end", "":
-		return ""
-	case "error":
-		return "error: " + a.Error
-	case "cancelled":
-		return "cancelled"
-	case "length":
-		text = "the answer is cut off: it reached the model's limit of length"
-	case "refusal":
-		text = "the model refused to answer"
-	case "loop":
-		text = "stopped: the model repeats itself"
-	default:
-		text = "stopped: the limit of " + a.Stop + " is reached; ask again to go on"
-	}
-	if a.Error != "" {
-		text += " (" + a.Error + ")"
-	}
-	return text
 }
 
 // live is what is still moving, drawn in the frame.
@@ -307,7 +267,7 @@ func (s *screen) live() []ink.Line {
 		}
 		lines = append(lines, r.rendered.lines...)
 	}
-	for _, c := range r.calls {
+	for _, c := range r.running() {
 		lines = append(lines, c.live(s)...)
 	}
 	if r.retry != "" {
@@ -338,7 +298,7 @@ func (s *screen) thinkingLine() ink.Line {
 // activity says what is being waited for.
 func (s *screen) activity() ink.Line {
 	r := s.run
-	what := "working"
+	what, running := "working", len(r.running())
 	switch {
 	case r.cancelled:
 		what = "cancelling"
@@ -346,9 +306,9 @@ func (s *screen) activity() ink.Line {
 		what = "waiting for you"
 	case r.doing != "":
 		what = r.doing
-	case len(r.calls) > 1:
-		what = fmt.Sprintf("%d calls are running", len(r.calls))
-	case len(r.calls) == 1:
+	case running > 1:
+		what = fmt.Sprintf("%d calls are running", running)
+	case running == 1:
 		what = "a call is running"
 	case r.draft != "":
 		what = "preparing a call of " + r.draft

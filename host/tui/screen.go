@@ -98,7 +98,7 @@ const (
 func newScreen(ctx context.Context, u *UI, session Session) *screen {
 	s := &screen{ctx: ctx, ui: u, session: session, theme: u.theme, now: u.now, trace: u.options.Trace}
 	s.history = newHistory(u.options.History)
-	s.servers, s.used = session.Servers(), session.Ledger()
+	s.servers, s.used = session.Talk().Servers(), session.Talk().Ledger()
 	return s
 }
 
@@ -141,8 +141,8 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case settledMsg:
 		s.paper.settled(s.now())
 	case pollMsg:
-		s.polling, s.used = false, s.session.Ledger()
-		s.look(s.session.Servers())
+		s.polling, s.used = false, s.session.Talk().Ledger()
+		s.look(s.session.Talk().Servers())
 	case tickMsg:
 		if s.run != nil {
 			s.run.ticking = false
@@ -177,7 +177,7 @@ func (s *screen) greet() {
 	if text := s.ui.options.Greeting; text != "" {
 		s.printMarkdown(text)
 	}
-	if entries := s.session.Entries(); len(entries) > 0 {
+	if entries := s.session.Talk().Entries(); len(entries) > 0 {
 		s.changed()
 	} else {
 		s.watchTasks()

@@ -18,6 +18,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -63,12 +64,13 @@ func (s *scripted) did(what string) bool {
 }
 
 func (s *scripted) Model() model.Info { return s.info }
-func (s *scripted) Ask(ctx context.Context, q host.Question) error {
+func (s *scripted) Talk() Talk        { return s }
+func (s *scripted) Ask(ctx context.Context, q host.Question) (host.Answer, error) {
 	s.note("ask " + q.Text)
 	if s.ask == nil {
-		return nil
+		return host.Answer{}, nil
 	}
-	return s.ask(ctx, q)
+	return host.Answer{}, s.ask(ctx, q)
 }
 func (s *scripted) Servers() []host.ServerTools {
 	s.mu.Lock()
@@ -191,6 +193,7 @@ type stage struct {
 	screen  *screen
 	session *scripted
 	left    bool
+	paper   []ink.Line // what was printed
 }
 
 // play runs a test on a screen of the given size, on a fake clock.
@@ -228,6 +231,7 @@ func (st *stage) send(msg tea.Msg) {
 
 func (st *stage) update(msg tea.Msg) {
 	st.t.Helper()
+	st.screen.paper.printing = true // the stage prints by itself
 	_, cmd := st.screen.Update(msg)
 	st.do(cmd)
 	st.checked()
@@ -240,7 +244,9 @@ func (st *stage) do(cmd tea.Cmd) {
 		p.printing = false
 		p.resized = time.Time{}
 		p.settled(st.screen.now())
+		before := slices.Clone(p.queue)
 		st.screen.flush()
+		st.paper = append(st.paper, before[:len(before)-len(p.queue)]...)
 	}
 	st.screen.paper.printing = false
 	if st.screen.run != nil {
@@ -305,10 +311,13 @@ func (st *stage) frame() string {
 	return strings.ReplaceAll(strings.Join(rows, "\n"), "\u00a0", " ")
 }
 
+// printed are the lines that were printed, or wait until the screen is free.
+func (st *stage) printed() []ink.Line { return slices.Concat(st.paper, st.screen.paper.queue) }
+
 // scrollback is everything that was printed.
 func (st *stage) scrollback() string {
 	var rows []string
-	for _, l := range st.screen.paper.transcript {
+	for _, l := range st.printed() {
 		rows = append(rows, strings.TrimRight(l.Cut(st.screen.width).String(), " "))
 	}
 	return strings.Join(rows, "\n")

@@ -159,7 +159,7 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 func (s *screen) reviewAgain(server string) {
 	if server == "" {
 		var names []string
-		for _, t := range s.session.Servers() {
+		for _, t := range s.session.Talk().Servers() {
 			if t.Seen < t.Tools || t.State == host.StateUnapproved {
 				names = append(names, t.Server)
 			}
@@ -170,7 +170,7 @@ func (s *screen) reviewAgain(server string) {
 		}
 		return
 	}
-	if err := s.session.ReviewAgain(server); err != nil {
+	if err := s.session.Talk().ReviewAgain(server); err != nil {
 		s.say(ink.Bad, "error: "+err.Error())
 		return
 	}

@@ -97,7 +97,7 @@ func TestAServerOfManyToolsCanBeReviewed(t *testing.T) {
   crm  8 tools: 0 read, 8 write; 1 warning
     ! tool read_7: it gives orders, in its description: “Reads.”
 y approve · n refuse · t approve and trust… · d Enter details · Esc refuse
-F1 keys · Ctrl+C cancel
+Ctrl+C cancel
 `)
 		st.keys("<enter>")
 		st.holds(`
@@ -149,10 +149,9 @@ func TestACallThatCouldNotBeMadeIsShown(t *testing.T) {
 		session.ask = func(context.Context, host.Question) error {
 			message := model.Message{Role: model.RoleAssistant, Parts: []model.Part{
 				{Call: &model.Call{ID: "1", Name: "ev__nonsense", Arguments: object(`{"a":1}`)}}, {Call: &model.Call{ID: "2", Name: "ev__add", Arguments: object(`{}`)}}}}
-			st.tell(host.Event{Decided: &host.Decided{Message: &message, Stop: model.StopCalls}}, host.Event{Called: &host.Called{CallID: "2", Server: "ev", Tool: "add"}},
-				host.Event{Returned: &host.Returned{CallID: "2", Server: "ev", Tool: "add", Text: "42"}})
-			session.entries = []host.Entry{{Message: &message}, {Message: &model.Message{Role: model.RoleTool, Parts: []model.Part{
-				{Result: &model.Result{CallID: "1", IsError: true, Parts: []model.Part{{Text: "There is no tool of that name. There is add, which takes two numbers."}}}}, {Result: &model.Result{CallID: "2", Parts: []model.Part{{Text: "42"}}}}}}}}
+			st.tell(host.Event{Decided: &host.Decided{Message: &message, Stop: model.StopCalls}},
+				host.Event{Returned: &host.Returned{CallID: "1", Tool: "ev__nonsense", IsError: true, Text: "There is no tool of that name. There is add, which takes two numbers."}},
+				host.Event{Called: &host.Called{CallID: "2", Server: "ev", Tool: "add"}}, host.Event{Returned: &host.Returned{CallID: "2", Server: "ev", Tool: "add", Text: "42"}})
 			st.tell(host.Event{Asked: &host.Asked{}}, host.Event{Answered: &host.Answered{}})
 			return nil
 		}
@@ -160,12 +159,12 @@ func TestACallThatCouldNotBeMadeIsShown(t *testing.T) {
 		expect(t, "the scrollback", st.scrollback(), `
 ❯ x
 
-✓ ev · add
-  42
-
 ✗ ev · nonsense  {"a":1}
   There is no tool of that name. There is add, which takes
-  two numbers.`)
+  two numbers.
+
+✓ ev · add
+  42`)
 		session.ledger.Used = 50
 		st.keys("/compact<enter>")
 		st.holds("context 50/100 50%")

@@ -22,7 +22,7 @@ func (s *screen) watchTasks() {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.unwatch, s.came = cancel, 0
-	s.ui.work.Go(func() { s.session.WatchTasks(ctx) })
+	s.ui.work.Go(func() { s.session.Talk().WatchTasks(ctx) })
 }
 
 // tasks lists the calls that run as tasks, or does something with one of them.
@@ -42,16 +42,16 @@ func (s *screen) tasks(argument string) {
 func (s *screen) toTask(verb string, n int) {
 	s.change(func(ctx context.Context) (string, error) {
 		if verb == "leave" {
-			return fmt.Sprintf("the model goes on without task %d, and learns what comes of it", n), s.session.LeaveTask(n)
+			return fmt.Sprintf("the model goes on without task %d, and learns what comes of it", n), s.session.Talk().LeaveTask(n)
 		}
-		return fmt.Sprintf("the server is asked to cancel task %d", n), s.session.CancelTask(ctx, n)
+		return fmt.Sprintf("the server is asked to cancel task %d", n), s.session.Talk().CancelTask(ctx, n)
 	})
 }
 
 func tasksPanel() *roster {
 	r := &roster{title: "tasks", none: "no call runs as a task", keys: []string{"c cancel", "l leave"}}
 	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
-		for _, t := range s.session.Tasks() {
+		for _, t := range s.session.Talk().Tasks() {
 			rows = append(rows, taskLines(&t, s.now(), width))
 		}
 		return rows
@@ -59,7 +59,7 @@ func tasksPanel() *roster {
 	var last time.Time
 	r.act = func(s *screen, key string, at int) {
 		verb := map[string]string{"c": "cancel", "l": "leave"}[key]
-		all := s.session.Tasks()
+		all := s.session.Talk().Tasks()
 		if verb == "" || at >= len(all) {
 			return
 		}

@@ -40,11 +40,11 @@ func (s *screen) draw() {
 	case len(s.cards) > 0 && s.cards[0].state().locked:
 		var below []ink.Line
 		below, cursor = s.asleep(max(1, room/3))
-		bottom = s.cardLines(min(room-len(below), s.cardHeight()))
+		bottom = s.cards[0].lines(s, s.width, min(room-len(below), s.cardHeight()))
 		cursor.Y += len(bottom)
 		bottom = append(bottom[:len(bottom):len(bottom)], below...)
 	case len(s.cards) > 0:
-		bottom = s.cardLines(min(room, s.cardHeight()))
+		bottom = s.cards[0].lines(s, s.width, min(room, s.cardHeight()))
 	default:
 		bottom, cursor = s.inputLines(room)
 	}
@@ -136,7 +136,7 @@ func (s *screen) status() ink.Line {
 		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
 	}
 	parts = append(parts, s.contextStatus())
-	t := s.session.Totals()
+	t := s.session.Talk().Totals()
 	if n := t.Usage.Input + t.Usage.Output; n > 0 {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
 	}

@@ -192,7 +192,7 @@ func TestWhatCameBeforeEscStaysInTheConversation(t *testing.T) {
 		st.keys("<esc>")
 		st.printedText("Half of it.\n\nYou interrupted the answer.")
 		var said []string
-		for _, e := range attached.Entries() {
+		for _, e := range attached.Talk().Entries() {
 			if e.Message != nil {
 				said = append(said, e.Message.Text())
 			}

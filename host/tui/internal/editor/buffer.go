@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
 // maxText is how many bytes can be typed or pasted.
@@ -151,7 +151,7 @@ func (b *Buffer) end() int {
 	return len(b.text)
 }
 
-func (b *Buffer) right() int { return b.behind(b.at + cluster(b.text[b.at:])) }
+func (b *Buffer) right() int { return b.behind(b.at + ink.First(b.text[b.at:])) }
 
 func (b *Buffer) left() int {
 	if b.at == 0 {
@@ -162,7 +162,7 @@ func (b *Buffer) left() int {
 		return b.at - 1 // the line break
 	}
 	for {
-		next := from + cluster(b.text[from:b.at])
+		next := from + ink.First(b.text[from:b.at])
 		if next >= b.at {
 			return b.before(from)
 		}
@@ -193,13 +193,4 @@ func (b *Buffer) wordRight() int {
 		return b.behind(b.at + word + space)
 	}
 	return len(b.text)
-}
-
-// cluster is the length of the first character of a text, as a reader counts them.
-func cluster(text string) int {
-	if text == "" {
-		return 0
-	}
-	character, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
-	return max(1, len(character))
 }

@@ -33,7 +33,7 @@ func (b *Buffer) rows(width int) []Row {
 		start, cells := from, 0
 		end := from + len(line)
 		for at := from; at < end; {
-			n := min(cluster(b.text[at:end]), end-at)
+			n := min(ink.First(b.text[at:end]), end-at)
 			w := ink.Width(shown(b.text[at : at+n]))
 			if cells+w > width && at > start {
 				rows = append(rows, Row{shown(b.text[start:at]), start, at})
@@ -68,7 +68,7 @@ func (b *Buffer) vertical(width, by int) bool {
 	goal, row := b.goal, rows[y+by]
 	at := row.from
 	for at < row.to {
-		n := cluster(b.text[at:row.to])
+		n := ink.First(b.text[at:row.to])
 		if ink.Width(shown(b.text[row.from:at+n])) >= goal {
 			break
 		}

@@ -124,14 +124,4 @@ func (l Line) Pad(width int) Line {
 
 // fit is how many bytes of text take at most the given cells, whole characters
 // as a reader counts them.
-func fit(text string, cells int) int {
-	at, used := 0, 0
-	for at < len(text) {
-		character, width := ansi.FirstGraphemeCluster(text[at:], ansi.GraphemeWidth)
-		if character == "" || used+width > cells {
-			break
-		}
-		at, used = at+len(character), used+width
-	}
-	return at
-}
+func fit(text string, cells int) int { return len(ansi.Truncate(text, cells, "")) }

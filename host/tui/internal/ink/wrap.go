@@ -51,7 +51,7 @@ func Chop(line Line, width int) []Line {
 				continue
 			}
 			if n == 0 { // a character that is wider than the screen
-				now, rest = append(now, Span{"…", s.Style}), rest[first(rest):]
+				now, rest = append(now, Span{"…", s.Style}), rest[First(rest):]
 				continue
 			}
 			now = append(now, Span{rest[:n], s.Style})
@@ -151,8 +151,11 @@ func pieceEnd(s string) int {
 	return len(s)
 }
 
-// first is the length of the first character.
-func first(s string) int {
-	character, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+// First is the length of the first character of a text, as a reader counts them.
+func First(text string) int {
+	if text == "" {
+		return 0
+	}
+	character, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 	return max(1, len(character))
 }

@@ -7,35 +7,10 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 )
-
-func TestAPaceGivesBackWithTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var p pace
-		take := func() (n int) {
-			for {
-				ok, _ := p.next()
-				if !ok {
-					return n
-				}
-				n++
-			}
-		}
-		for _, test := range []struct {
-			after time.Duration
-			want  int
-		}{{0, maxToolNotices}, {0, 0}, {toolNoticeTime - 1, 0}, {1, 1}, {toolNoticeTime / 2, 0}, {toolNoticeTime / 2, 1}, {2 * toolNoticeTime, 2}, {time.Hour, maxToolNotices}} {
-			time.Sleep(test.after)
-			if got := take(); got != test.want {
-				t.Errorf("after %v more there are %d, want %d", test.after, got, test.want)
-			}
-		}
-	})
-}
 
 // A server with a thousand tools that no provider takes is reported in a few lines.
 func TestManyToolsThatAreSetAsideAreReportedInOneLine(t *testing.T) {

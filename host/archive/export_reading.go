@@ -1,0 +1,177 @@
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/model"
+)
+
+func writeMarkdown(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
+	fmt.Fprintf(out, "# %s\n\n%s\n", inert(meta.Title), inert(meta.facts()))
+	return (&reading{out: out}).write(entries)
+}
+
+func writeText(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
+	fmt.Fprintf(out, "%s\n%s\n", plaintext.Clean(meta.Title), meta.facts())
+	return (&reading{out: out, plain: true}).write(entries)
+}
+
+// reading is an export for reading.
+type reading struct {
+	out     *bufio.Writer
+	plain   bool // text without marks
+	results map[string]*model.Result
+	shown   map[string]bool // calls whose result stands with them
+	speaker string
+}
+
+func (x *reading) write(entries []host.Entry) error {
+	x.results, x.shown = results(entries), map[string]bool{}
+	for i := range entries {
+		switch e := &entries[i]; {
+		case e.Message != nil:
+			x.message(e.Message)
+		case e.Summary != nil:
+			x.fold("What was said before, in short", block{"", e.Summary.Text})
+		case e.Note != "":
+			x.say("To be kept in mind", "**To be kept in mind:** ", e.Note)
+		case e.Kept != nil:
+			x.fold("A long result in full: "+e.Kept.URI, block{"", e.Kept.Text})
+		case cameOf(e) != nil:
+			x.fold(titleOfTask(e), block{"", cameOf(e).Text})
+		case e.Totals != nil && x.plain:
+			fmt.Fprintf(x.out, "\n(%s)\n", usage(e.Totals))
+		case e.Totals != nil:
+			fmt.Fprintf(x.out, "\n*%s*\n", usage(e.Totals))
+		}
+	}
+	return nil // bufio keeps the first error, and Flush returns it
+}
+
+func (x *reading) message(message *model.Message) {
+	name := map[model.Role]string{model.RoleUser: "Question", model.RoleAssistant: "Answer"}[message.Role]
+	if name != "" && name != x.speaker {
+		x.speaker = name
+		if !x.plain {
+			fmt.Fprintf(x.out, "\n## %s\n", name)
+		}
+	}
+	for i := range message.Parts {
+		switch p := &message.Parts[i]; {
+		case p.Call != nil:
+			x.call(p.Call)
+		case p.Result != nil && !x.shown[p.Result.CallID]:
+			x.fold(p.Result.Name+": "+outcome(p.Result), block{"", resultText(p.Result)})
+		case p.Reasoning != nil && p.Reasoning.Text != "":
+			x.fold("Reasoning", block{"", p.Reasoning.Text})
+		case p.Media != nil:
+			x.say(x.speaker, "", mediaText(p.Media))
+		case strings.TrimSpace(p.Text) != "":
+			x.say(x.speaker, "", p.Text)
+		}
+	}
+}
+
+func (x *reading) call(c *model.Call) {
+	if x.plain {
+		x.section("Call of "+c.Name, indented(c))
+		return
+	}
+	x.shown[c.ID] = true
+	blocks := []block{{"json", indented(c)}}
+	result := x.results[c.ID]
+	if result != nil {
+		blocks = append(blocks, block{"", resultText(result)})
+	}
+	x.fold(c.Name+": "+outcome(result), blocks...)
+}
+
+// say writes what somebody said: as a paragraph behind a mark, or under a name.
+func (x *reading) say(name, mark, text string) {
+	if x.plain {
+		x.section(name, text)
+		return
+	}
+	fmt.Fprintf(x.out, "\n%s\n", strings.Trim(mark+inert(text), "\n"))
+}
+
+// section writes a text under its name, indented so that no text can look like
+// the next name.
+func (x *reading) section(name, text string) {
+	text = strings.Trim(plaintext.Clean(text), "\n")
+	fmt.Fprintf(x.out, "\n%s:\n    %s\n", plaintext.Line(name, maxTitle), strings.ReplaceAll(text, "\n", "\n    "))
+}
+
+// indented are the arguments of a call for people, or what stood in their place.
+func indented(c *model.Call) string {
+	if c.Malformed != "" {
+		return plaintext.Clean(c.Raw)
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, c.Arguments, "", "  ") != nil {
+		return plaintext.Clean(string(c.Arguments))
+	}
+	return plaintext.Clean(b.String())
+}
+
+// block is a text that is shown as it is.
+type block struct{ language, text string }
+
+func (x *reading) fold(title string, blocks ...block) {
+	if x.plain {
+		for _, b := range blocks {
+			x.section(title, b.text)
+		}
+		return
+	}
+	fmt.Fprintf(x.out, "\n<details>\n<summary>%s</summary>\n", html.EscapeString(plaintext.Line(title, maxTitle)))
+	for _, b := range blocks {
+		text := strings.Trim(plaintext.Clean(b.text), "\n")
+		marks := 3
+		for _, run := range backticks.FindAllString(text, -1) {
+			marks = max(marks, len(run)+1)
+		}
+		fence := strings.Repeat("`", marks)
+		fmt.Fprintf(x.out, "\n%s%s\n%s\n%s\n", fence, b.language, text, fence)
+	}
+	x.out.WriteString("\n</details>\n")
+}
+
+var (
+	backticks = regexp.MustCompile("`+")
+	fenceLine = regexp.MustCompile("^(```+)[^`]*$|^(~~~+).*$")
+	tag       = regexp.MustCompile(`<([A-Za-z/!?])`)
+)
+
+// inert is Markdown that does nothing when it is opened: no HTML, and no pictures,
+// whose addresses could carry away what was said. Code blocks stay as they are.
+func inert(text string) string {
+	lines := strings.Split(plaintext.Clean(text), "\n")
+	open := ""
+	for i, line := range lines {
+		marks := fenceLine.FindStringSubmatch(line)
+		switch {
+		case open != "":
+			if closes := strings.TrimRight(line, " \t"); strings.HasPrefix(closes, open) && strings.Trim(closes, open[:1]) == "" {
+				open = ""
+			}
+		case marks != nil:
+			open = marks[1] + marks[2]
+		default:
+			line = tag.ReplaceAllString(line, "&lt;$1")
+			lines[i] = strings.ReplaceAll(line, "![", `\![`)
+		}
+	}
+	if open != "" {
+		lines = append(lines, open) // what comes next is no part of it
+	}
+	return strings.Join(lines, "\n")
+}
