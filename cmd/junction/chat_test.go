@@ -249,6 +249,11 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 	if got := runs(t, "", "chat", "-p", "echo fork", "--fork", metas[0].ID); got.code != exitOK {
 		t.Fatalf("forked: %+v", got)
 	}
+	exported := runs(t, "", "conversations", "export", metas[0].ID, "--format", "json")
+	imported := runs(t, exported.stdout, "conversations", "import", "-")
+	if id := strings.TrimSpace(imported.stdout); imported.code != exitOK || id == "" || id == metas[0].ID {
+		t.Fatalf("imported: %+v", imported)
+	}
 	shown := runs(t, "", "conversations", "export", "last")
 	for _, want := range []string{"add 2 and 40", "everything__add", "42", "echo again"} {
 		if !strings.Contains(shown.stdout, want) {

@@ -19,7 +19,7 @@ import (
 const conversationsExitHelp = `Exit codes:
   0    done
   2    the command line is wrong, or no conversation or several have the ID
-  3    a file of this machine: the stored conversations
+  3    a file of this machine: the stored conversations, or what is imported
   130  interrupted (Ctrl-C)`
 
 const maxTitleShown = 60 // characters of a conversation's title in a list
@@ -32,7 +32,7 @@ ID is what the list shows, the beginning of it, or "last". junction chat --resum
 on with a conversation.
 
 `+conversationsExitHelp,
-		a.conversationsListCommand(), a.conversationsExportCommand(),
+		a.conversationsListCommand(), a.conversationsExportCommand(), a.conversationsImportCommand(),
 		a.conversationsForkCommand(), a.conversationsDeleteCommand())
 }
 
@@ -137,8 +137,24 @@ func (a *app) conversationsExportCommand() *cobra.Command {
 		}
 		return nil
 	}
-	cmd.Flags().StringVar(&format, "format", string(archive.Markdown), "`FORMAT`: markdown, text, or json")
+	cmd.Flags().StringVar(&format, "format", string(archive.Markdown), "`FORMAT`: markdown, text, or json, which can be imported")
 	return cmd
+}
+
+func (a *app) conversationsImportCommand() *cobra.Command {
+	return a.archiveCommand("import FILE", "Store a conversation that was exported as JSON; - reads standard input", "one file", 1,
+		func(ctx context.Context, stored *archive.Archive, words []string) error {
+			in := a.stdin
+			if words[0] != "-" {
+				file, err := os.Open(words[0])
+				if err != nil {
+					return &connectError{err}
+				}
+				defer file.Close()
+				in = file
+			}
+			return a.printID(stored.Import(ctx, in))
+		})
 }
 
 func (a *app) conversationsForkCommand() *cobra.Command {

@@ -13,6 +13,9 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != exitOK {
 		t.Fatalf("%+v", got)
 	}
+	if err := os.WriteFile("broken.json", []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, test := range []struct {
 		name, args string
 		code       int
@@ -34,6 +37,8 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 		{"no ID", "conversations|export", exitUsage, "expected one ID"},
 		{"a flag that there is not", "chat|--bogus", exitUsage, "--bogus"},
 		{"a command that there is not", "conversations|nothing", exitUsage, "--help"},
+		{"a file to import that is not there", "conversations|import|none.json", exitConnection, "none.json"},
+		{"a file to import that is no conversation", "conversations|import|broken.json", exitConnection, "exported as json"},
 		{"a configuration that is not there", "chat|-p|x|--config|none.json", exitConnection, "none.json"},
 		{"a server that is not there", "chat|-p|x|nowhere", exitConnection, "nowhere"},
 		{"a model without its key", "chat|-p|x|--model|anthropic:claude-sonnet-4-5", exitConnection, "ANTHROPIC_API_KEY"},

@@ -24,7 +24,7 @@ const (
 	Markdown Format = "markdown"
 	// Text is for reading anywhere.
 	Text Format = "text"
-	// JSON is everything, for programs.
+	// JSON is everything, and can be imported.
 	JSON Format = "json"
 )
 
@@ -49,11 +49,8 @@ func (a *Archive) Export(ctx context.Context, id string, format Format, w io.Wri
 	return nil
 }
 
-// What an export in JSON begins with, so that a program knows it.
-const (
-	exportName    = "junction.conversation"
-	exportVersion = 1
-)
+// exportName is the first member of an export, so that an import knows it.
+const exportName = "junction.conversation"
 
 func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	head, err := json.Marshal(meta, dialect)

@@ -35,5 +35,22 @@ func TestTasksOfAConversationThatLeaves(t *testing.T) {
 		if text := out.String(); strings.Contains(text, "the-secret-id") || !strings.Contains(text, "a pot of gold") || format != JSON && !strings.Contains(text, "What came of task 1, works/dig") {
 			t.Errorf("as %s: %s", format, text)
 		}
+		if format != JSON {
+			continue
+		}
+		text := strings.Replace(out.String(), `"left":true`, `"began":{"tool":{"server":"works","tool":"dig"},"via":"works","id":"x","callId":"c1"}`, 1)
+		meta, err := a.Import(t.Context(), strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, entries, err := a.Load(t.Context(), meta.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Task != nil {
+				t.Errorf("imported %+v", e.Task)
+			}
+		}
 	}
 }
