@@ -96,7 +96,7 @@ func TestHostileTextNeverReachesTheTerminal(t *testing.T) {
 		session.ask = hostileRun(st)
 		st.keys("<ctrl+t>x<enter>")
 		st.wait(2 * time.Second)
-		for _, keys := range []string{"<f2>", "<f3>", "<f4>", "<ctrl+o><enter>", "<ctrl+o><down><enter>", "<ctrl+r>", "/tools<enter>", "/resume<enter>", "/save<enter>", "/model<enter>", "/resume x<enter>", "/e", "@e"} {
+		for _, keys := range []string{"<f2>", "<f3>", "<f4>", "<ctrl+o><enter>", "<ctrl+o><down><enter>", "<ctrl+r>", "<ctrl+f>abc", "/tools<enter>", "/resume<enter>", "/save<enter>", "/model<enter>", "/resume x<enter>", "/e", "@e"} {
 			st.keys(keys + "<esc><esc><ctrl+u>")
 		}
 		st.send(tea.PasteMsg{Content: hostile})
@@ -109,7 +109,7 @@ func TestHostileTextNeverReachesTheTerminal(t *testing.T) {
 			cancel()
 		}
 		theme := st.screen.theme
-		for _, l := range st.printed() {
+		for _, l := range st.screen.paper.transcript {
 			line := bare(theme.Paint(l.Cut(50)))
 			if strings.ContainsFunc(line, func(r rune) bool { return unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Cf, r) }) {
 				t.Errorf("printed %q", line)

@@ -88,6 +88,8 @@ func (s *screen) shortcut(k keypress) bool {
 		s.panel = callsPanel(s)
 	case "ctrl+r":
 		s.panel = historyPanel(s)
+	case "ctrl+f":
+		s.panel = newSearch()
 	case "ctrl+t":
 		s.toggleTrace()
 	case "ctrl+x":

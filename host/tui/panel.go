@@ -134,7 +134,7 @@ func keys() [][2]string {
 	return [][2]string{
 		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
 		{"Tab", "accept the completion"}, {"↑ ↓", "lines, then earlier input"},
-		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "the picture in the clipboard goes along"}, {"Ctrl+R", "search earlier input"},
+		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "the picture in the clipboard goes along"}, {"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
 		{"Ctrl+O", "calls and thoughts in full"}, {"Ctrl+T", "show or hide the steps of a run"},
 		{"Esc", "interrupt the answer, what came stays; close; twice: earlier questions to go on from"}, {"Enter ↑ Ctrl+X", "while an answer comes: queue a question, edit the last one, remove it"},
 		{"Ctrl+C", "cancel the run, hold what is queued; twice: quit"}, {"Ctrl+D", "quit"},

@@ -106,7 +106,7 @@ func TestTheHelpNamesEveryKeyAndCommand(t *testing.T) {
 				t.Errorf("/%s is not in the help", c.name)
 			}
 		}
-		for _, key := range []string{"Ctrl+R", "Ctrl+V", "Ctrl+O", "Ctrl+T", "Ctrl+C", "Alt+Enter", "@SERVER:URI"} {
+		for _, key := range []string{"Ctrl+R", "Ctrl+F", "Ctrl+V", "Ctrl+O", "Ctrl+T", "Ctrl+C", "Alt+Enter", "@SERVER:URI"} {
 			if !strings.Contains(seen, key) {
 				t.Errorf("%s is not in the help", key)
 			}
@@ -214,6 +214,27 @@ func TestTheLog(t *testing.T) {
 	})
 }
 
+func TestSearchFindsWhatWasPrinted(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 60, 12, func(st *stage) {
+		session.ask = func(_ context.Context, q host.Question) error {
+			for range 20 {
+				st.tell(text("filler\n\n"))
+			}
+			st.tell(text("the needle " + q.Text + "\n\n"))
+			return nil
+		}
+		st.keys("one<enter>two<enter><ctrl+f>NEEDLE")
+		st.holds("match 1 of 2")
+		st.holds("the needle two")
+		st.keys("<up>")
+		st.holds("the needle one")
+		st.keys("<up><down>x")
+		st.holds("not found")
+		st.keys("<esc>")
+	})
+}
+
 func TestTheTraceShowsTheSteps(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
@@ -296,7 +317,7 @@ func TestEverySizeWorks(t *testing.T) {
 				_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
 				st.keys("d<down><esc><pgdown>")
 				cancel()
-				st.keys("hello<enter>/<down><esc><ctrl+u><f1><pgdown><esc><f2><esc>")
+				st.keys("hello<enter>/<down><esc><ctrl+u><f1><pgdown><esc><f2><esc><ctrl+f>a<esc>")
 				st.send(tea.WindowSizeMsg{Width: 100 - width, Height: 40 - height})
 			})
 		}

@@ -10,17 +10,18 @@ import (
 )
 
 const (
-	maxQueue  = 5_000 // lines that wait to be printed before no more is heard
-	maxWaited = 20    // times that printing waits for the program to hear of another size
+	maxTranscript = 20_000 // printed lines that are remembered for the search
+	maxQueue      = 5_000  // lines that wait to be printed before no more is heard
 )
 
 // paper is what was printed above the frame, or waits for it. Printing is asked
 // of the program one piece after the other: two pieces at the same time could
 // come out in any order.
 type paper struct {
-	queue    []ink.Line
-	printing bool
-	begun    bool // something was printed
+	queue      []ink.Line
+	printing   bool
+	begun      bool // something was printed
+	transcript []ink.Line
 
 	drawn    int       // the height of the highest frame that may be on the terminal
 	peak     int       // of the frames since settling began
@@ -30,6 +31,9 @@ type paper struct {
 	width    int       // that the lines of the queue fit in
 	waited   int       // how often the program did not know the terminal's size yet
 }
+
+// maxWaited is how often printing waits for the program to hear of another size.
+const maxWaited = 20
 
 // print prints lines, with an empty line before them.
 func (s *screen) print(lines ...ink.Line) {
@@ -48,6 +52,10 @@ func (s *screen) add(lines ...ink.Line) {
 	s.paper.width = max(s.paper.width, s.width)
 	for _, l := range lines {
 		s.paper.queue = append(s.paper.queue, l.Cut(s.width))
+	}
+	s.paper.transcript = append(s.paper.transcript, lines...)
+	if extra := len(s.paper.transcript) - maxTranscript; extra > 0 {
+		s.paper.transcript = slices.Delete(s.paper.transcript, 0, extra)
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
-	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -193,7 +192,6 @@ type stage struct {
 	screen  *screen
 	session *scripted
 	left    bool
-	paper   []ink.Line // what was printed
 }
 
 // play runs a test on a screen of the given size, on a fake clock.
@@ -231,7 +229,6 @@ func (st *stage) send(msg tea.Msg) {
 
 func (st *stage) update(msg tea.Msg) {
 	st.t.Helper()
-	st.screen.paper.printing = true // the stage prints by itself
 	_, cmd := st.screen.Update(msg)
 	st.do(cmd)
 	st.checked()
@@ -244,9 +241,7 @@ func (st *stage) do(cmd tea.Cmd) {
 		p.printing = false
 		p.resized = time.Time{}
 		p.settled(st.screen.now())
-		before := slices.Clone(p.queue)
 		st.screen.flush()
-		st.paper = append(st.paper, before[:len(before)-len(p.queue)]...)
 	}
 	st.screen.paper.printing = false
 	if st.screen.run != nil {
@@ -311,13 +306,10 @@ func (st *stage) frame() string {
 	return strings.ReplaceAll(strings.Join(rows, "\n"), "\u00a0", " ")
 }
 
-// printed are the lines that were printed, or wait until the screen is free.
-func (st *stage) printed() []ink.Line { return slices.Concat(st.paper, st.screen.paper.queue) }
-
 // scrollback is everything that was printed.
 func (st *stage) scrollback() string {
 	var rows []string
-	for _, l := range st.printed() {
+	for _, l := range st.screen.paper.transcript {
 		rows = append(rows, strings.TrimRight(l.Cut(st.screen.width).String(), " "))
 	}
 	return strings.Join(rows, "\n")
