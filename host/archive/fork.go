@@ -36,9 +36,7 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 			case number <= upto && damage != nil:
 				return damage
 			}
-			next := fork.with(e, text)
-			fork.meta, fork.bytes = next.meta, next.bytes
-			return next.store(tx, text)
+			return fork.take(tx, e, text)
 		})
 		if err != nil {
 			return err
@@ -51,6 +49,13 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		return Meta{}, err
 	}
 	return fork.meta, nil
+}
+
+// take stores an entry of another conversation, in the text that it has there.
+func (c *Conversation) take(tx *sql.Tx, e *host.Entry, text []byte) error {
+	next := c.with(e, text)
+	c.meta, c.bytes = next.meta, next.bytes
+	return next.store(tx, text)
 }
 
 // Delete removes a conversation. Its text is overwritten in the file, not only

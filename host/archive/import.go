@@ -8,7 +8,6 @@ import (
 	"io"
 	"reflect"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -50,15 +49,17 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	case len(in.Entries) == 0:
 		return Meta{}, errors.New("import: the conversation is empty")
 	}
-	meta := Meta{Model: in.Meta.Model, Folder: in.Meta.Folder, Title: titleOf(in.Meta.Title), Created: in.Meta.Created}
-	if meta.Created.IsZero() {
-		meta.Created = time.Now()
+	c := a.New(Meta{Model: in.Meta.Model, Folder: in.Meta.Folder, Title: in.Meta.Title})
+	if !in.Meta.Created.IsZero() {
+		c.meta.Created, c.meta.Changed = in.Meta.Created, in.Meta.Created
 	}
-	err := a.file.Change(ctx, "import", func(tx *sql.Tx) (err error) {
-		meta, err = fill(tx, meta, in.each)
-		return err
+	err := a.file.Change(ctx, "import", func(tx *sql.Tx) error {
+		if err := insertConversation(tx, &c.meta); err != nil {
+			return err
+		}
+		return in.each(func(e *host.Entry, text []byte) error { return c.take(tx, e, text) })
 	})
-	return meta, err
+	return c.meta, err
 }
 
 // each adds the entries, without what this version does not know and what only the
