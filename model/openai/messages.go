@@ -100,11 +100,7 @@ func (m *Model) wireID(id string) string {
 		sum := sha256.Sum256([]byte(id))
 		return hex.EncodeToString(sum[:])[:9]
 	}
-	if len(id) > maxWireID {
-		sum := sha256.Sum256([]byte(id))
-		return "call_" + hex.EncodeToString(sum[:12])
-	}
-	return id
+	return wire.ShortID(id, maxWireID)
 }
 
 // results are one message for each result, and then, as their content can only be

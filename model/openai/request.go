@@ -71,7 +71,7 @@ func (c callSent) MarshalJSON() ([]byte, error) {
 
 // request is the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
-	left := m.learned.Left()
+	left := m.service.Learned.Left()
 	p := &params{
 		Model:    m.options.Model,
 		Messages: m.messages(req, left),

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,23 +17,14 @@ const maxItems = 1_024
 
 // assembly puts an answer together from its events.
 type assembly struct {
-	provider  string
-	emit      func(model.Delta)
-	ids       *wire.IDs
-	stops     []string // sequences at which the text ends
-	held      string   // the end of the text, which may be the beginning of one
-	items     []*item
-	byIndex   map[int]*item
-	calls     int
-	usage     *model.Usage
-	name      string // the model's
-	status    string // of the whole response; empty before its end
-	reason    string // why it is incomplete
-	refused   bool
-	begun     bool // an item has come, or an end without
-	stopped   bool // one of stops has come
-	fault     string
-	complaint *wire.Complaint
+	*wire.Answer
+	stops   []string // sequences at which the text ends
+	held    string   // the end of the text, which may be the beginning of one
+	stopped bool     // one of stops has come
+	items   []*item
+	byIndex map[int]*item
+	calls   int
+	cut     bool // the response is not complete
 }
 
 // item is one item of the output while it comes.
@@ -55,11 +47,11 @@ func (a *assembly) open(index int, raw []byte) *item {
 		return i
 	}
 	if len(a.items) >= maxItems {
-		a.fault = fmt.Sprintf("the answer has more than %d items", maxItems)
+		a.Fault = fmt.Sprintf("the answer has more than %d items", maxItems)
 		return &item{}
 	}
 	i := &item{kind: wire.StringOf(raw, "type"), raw: slices.Clone(raw)}
-	a.items, a.byIndex[index], a.begun = append(a.items, i), i, true
+	a.items, a.byIndex[index], a.Begun = append(a.items, i), i, true
 	a.announce(i)
 	return i
 }
@@ -69,13 +61,9 @@ func (a *assembly) announce(i *item) {
 	if i.kind != "function_call" || i.id != "" || i.member("name") == "" {
 		return
 	}
-	id := i.member("call_id")
-	if id == "" {
-		id = i.member("id")
-	}
-	i.id, i.call = a.ids.Unique(id), a.calls
+	i.id, i.call = a.IDs.Unique(cmp.Or(i.member("call_id"), i.member("id"))), a.calls
 	a.calls++
-	a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, ID: i.id, Name: i.member("name"), Arguments: i.text.String()}})
+	a.Emit(model.Delta{Call: &model.CallDelta{Index: i.call, ID: i.id, Name: i.member("name"), Arguments: i.text.String()}})
 }
 
 // add takes in a piece of a text or of arguments.
@@ -84,9 +72,7 @@ func (a *assembly) add(index int, kind, delta string) {
 	switch {
 	case delta == "" || i.done || i.kind != kind:
 	case kind == "function_call":
-		if text := i.text.Add(delta); text != "" && i.id != "" {
-			a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, Arguments: text}})
-		}
+		a.show(i, i.text.Add(delta))
 	default:
 		a.say(i, delta)
 	}
@@ -104,12 +90,24 @@ func (a *assembly) say(i *item, text string) {
 			end, a.stopped = at, true
 		}
 	}
-	if !a.stopped {
+	if a.stopped {
+		a.Reason, a.Done = "stop_sequence", true
+	} else {
 		end -= beginning(text, a.stops)
 		a.held = text[end:]
 	}
-	if text = i.text.Add(text[:end]); text != "" {
-		a.emit(model.Delta{Text: text})
+	a.show(i, i.text.Add(text[:end]))
+}
+
+// show emits a piece of an item. That of a call waits until its name is known.
+func (a *assembly) show(i *item, text string) {
+	switch {
+	case i.kind == "message":
+		a.Text(text)
+	case i.kind == "reasoning":
+		a.Reasoning(text)
+	case i.id != "":
+		a.Arguments(i.call, text)
 	}
 }
 
@@ -136,15 +134,13 @@ func (a *assembly) think(index, part int, delta string) {
 		delta = "\n\n" + delta
 	}
 	i.part = part
-	if text := i.text.Add(delta); text != "" {
-		a.emit(model.Delta{Reasoning: text})
-	}
+	a.show(i, i.text.Add(delta))
 }
 
 // close ends an item. What it has and no event had is passed on now.
 func (a *assembly) close(index int, raw []byte) {
 	i := a.open(index, raw)
-	if i.done || a.fault != "" {
+	if i.done || a.Fault != "" {
 		return
 	}
 	if len(raw) > 0 {
@@ -172,16 +168,7 @@ func (a *assembly) rest(i *item) {
 	if i.kind == "message" && !a.stopped {
 		text, a.held = i.text.Add(a.held), ""
 	}
-	text += i.text.End()
-	switch {
-	case text == "":
-	case i.kind == "message":
-		a.emit(model.Delta{Text: text})
-	case i.kind == "reasoning":
-		a.emit(model.Delta{Reasoning: text})
-	case i.id != "":
-		a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, Arguments: text}})
-	}
+	a.show(i, text+i.text.End())
 }
 
 // contents finds the texts of an item.
@@ -189,7 +176,7 @@ func (a *assembly) contents(raw []byte, list string, found func(n int, text stri
 	n := 0
 	jsonrpc.EachElement(jsonrpc.Get(raw, list), func(part []byte) bool {
 		if refusal := wire.StringOf(part, "refusal"); refusal != "" {
-			a.refused = true
+			a.Refused = true
 			found(n, refusal)
 		}
 		found(n, wire.StringOf(part, "text"))
@@ -198,41 +185,27 @@ func (a *assembly) contents(raw []byte, list string, found func(n int, text stri
 	})
 }
 
-// response is what the events add up to. Of an answer that is cut, calls that are
-// not complete are left out.
-func (a *assembly) response(req *model.Request, broken bool) *model.Response {
+// Message is what the events add up to.
+func (a *assembly) Message(broken bool) (m model.Message) {
 	if !broken && len(a.items) > 0 {
 		a.rest(a.items[len(a.items)-1])
 	}
-	res := &model.Response{Model: a.name, StopDetail: a.status, Message: model.Message{Role: model.RoleAssistant}}
 	var phases []string
 	for _, i := range a.items {
-		part := a.part(i, broken || a.status == "incomplete")
+		part := a.part(i, broken || a.cut)
 		if part == nil {
 			continue
 		}
-		res.Message.Parts = append(res.Message.Parts, *part)
+		m.Parts = append(m.Parts, *part)
 		if part.Text != "" {
 			phases = append(phases, i.member("phase"))
 		}
 	}
 	if slices.ContainsFunc(phases, func(p string) bool { return p != "" }) {
 		raw, _ := json.Marshal(phases) // texts
-		res.Message.Extra = map[string]map[string]json.RawMessage{a.provider: {"phases": raw}}
+		m.Extra = wire.Extra(a.Provider, map[string]json.RawMessage{"phases": raw})
 	}
-	if a.reason != "" {
-		res.StopDetail = a.reason
-	}
-	if a.stopped {
-		res.StopDetail = "stop_sequence"
-	}
-	res.Stop = a.stop(len(res.Message.Calls()), broken)
-	if a.usage != nil {
-		res.Usage = *a.usage
-	} else {
-		res.Usage = wire.Estimate(req, &res.Message)
-	}
-	return res
+	return m
 }
 
 // part is an item as a part; nil if it is nothing that can be kept.
@@ -248,7 +221,7 @@ func (a *assembly) part(i *item, cut bool) *model.Part {
 			return &model.Part{Call: c}
 		}
 	case "reasoning":
-		r := &model.Reasoning{Text: text, Provider: a.provider}
+		r := &model.Reasoning{Text: text, Provider: a.Provider}
 		if i.done && goesBack(i.raw) {
 			r.Raw = i.raw
 		}
@@ -257,7 +230,7 @@ func (a *assembly) part(i *item, cut bool) *model.Part {
 		}
 	default:
 		if i.done && i.kind != "" {
-			return &model.Part{Opaque: &model.Opaque{Provider: a.provider, Raw: i.raw}}
+			return &model.Part{Opaque: &model.Opaque{Provider: a.Provider, Raw: i.raw}}
 		}
 	}
 	return nil
@@ -273,23 +246,6 @@ func (a *assembly) made(i *item, cut bool) *model.Call {
 	if cut && c.Malformed != "" {
 		return nil
 	}
-	c.Extra = wire.Extra(a.provider, wire.MembersBut(i.raw, "type", "id", "call_id", "name", "arguments", "status"))
+	c.Extra = wire.Extra(a.Provider, wire.MembersBut(i.raw, "type", "id", "call_id", "name", "arguments", "status"))
 	return c
-}
-
-// stop translates the end.
-func (a *assembly) stop(calls int, broken bool) model.StopReason {
-	switch {
-	case broken:
-		return model.StopOther
-	case a.refused || a.reason == "content_filter":
-		return model.StopRefusal
-	case a.reason == "max_output_tokens":
-		return model.StopLength
-	case a.status == "incomplete" || a.status == "cancelled":
-		return model.StopOther
-	case calls > 0:
-		return model.StopCalls
-	}
-	return model.StopEnd
 }

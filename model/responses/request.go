@@ -1,9 +1,7 @@
 package responses
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -95,7 +93,7 @@ type content struct {
 
 // request is the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
-	left := m.learned.Left()
+	left := m.service.Learned.Left()
 	p := &params{Model: m.options.Model, Instructions: req.System, Input: m.input(req.Messages, left), Stream: true}
 	for i := range tools {
 		p.Tools = append(p.Tools, toolParam{Type: "function", Name: tools[i].Name, Description: tools[i].Description, Parameters: tools[i].Schema})
@@ -131,7 +129,7 @@ func (m *Model) input(messages []model.Message, left map[string]bool) []input {
 		case model.RoleTool:
 			for j := range msg.Parts {
 				if r := msg.Parts[j].Result; r != nil {
-					items = append(items, input{Type: "function_call_output", CallID: callID(r.CallID), Output: output(r)})
+					items = append(items, input{Type: "function_call_output", CallID: wire.ShortID(r.CallID, maxCallID), Output: output(r)})
 				}
 			}
 		}
@@ -163,7 +161,7 @@ func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 			texts++
 			add(said)
 		case p.Call != nil:
-			add(input{Type: "function_call", CallID: callID(p.Call.ID), Name: p.Call.Name, Arguments: string(p.Call.Arguments), more: p.Call.Extra[m.provider]})
+			add(input{Type: "function_call", CallID: wire.ShortID(p.Call.ID, maxCallID), Name: p.Call.Name, Arguments: string(p.Call.Arguments), more: p.Call.Extra[m.provider]})
 		case p.Opaque != nil && p.Opaque.Provider == m.provider:
 			add(input{verbatim: p.Opaque.Raw})
 		case p.Reasoning != nil && p.Reasoning.Provider == m.provider && goesBack(p.Reasoning.Raw) && !left[reasoningMember]:
@@ -221,14 +219,4 @@ func mediaContent(media *model.Media) content {
 		return content{Type: "input_file", FileName: "document.pdf", FileData: url}
 	}
 	return content{Type: "input_text", Text: wire.NotShown(media)}
-}
-
-// callID is the id of a call as the API takes it: calls of another provider can be
-// in the conversation.
-func callID(id string) string {
-	if len(id) <= maxCallID {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:12])
 }

@@ -22,9 +22,9 @@ var (
 	noPictures = regexp.MustCompile(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
 )
 
-// Sendable is the request with texts in place of pictures that are not taken; it shares
+// sendable is the request with texts in place of pictures that are not taken; it shares
 // with req what is not changed.
-func (r *Refused) Sendable(req *model.Request, d *model.Dialect) *model.Request {
+func (r *refused) sendable(req *model.Request, d *model.Dialect) *model.Request {
 	r.mu.Lock()
 	refused := maps.Clone(r.pictures)
 	r.mu.Unlock()
@@ -72,10 +72,10 @@ func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 	return changed
 }
 
-// FromPictures learns from an error that is about pictures: none of those that were sent
+// fromPictures learns from an error that is about pictures: none of those that were sent
 // is taken, or else one of the newest is not. Some servers say it with the status of a
 // fault of their own.
-func (r *Refused) FromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
+func (r *refused) fromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures.MatchString(failure.Message) {
 		return nil, false
@@ -96,7 +96,7 @@ func (r *Refused) FromPictures(err error, sent *model.Request) (notes []model.No
 }
 
 // refusePictures remembers the pictures among parts, and returns how many there are.
-func (r *Refused) refusePictures(parts []model.Part) (n int) {
+func (r *refused) refusePictures(parts []model.Part) (n int) {
 	for i := range parts {
 		if result := parts[i].Result; result != nil {
 			n += r.refusePictures(result.Parts)

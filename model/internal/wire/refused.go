@@ -11,16 +11,16 @@ import (
 // maxRefused is how many refused tools are remembered, and how many pictures.
 const maxRefused = 256
 
-// Refused remembers the tools and pictures that a provider turned out not to take. The
+// refused remembers the tools and pictures that a provider turned out not to take. The
 // zero value knows none. It may be used from many goroutines.
-type Refused struct {
+type refused struct {
 	mu       sync.Mutex
 	tools    map[[sha256.Size]byte]string // by all that was sent of them, and why
 	pictures map[[sha256.Size]byte]bool   // by their data
 }
 
-// Without sets aside the tools that are known to be refused.
-func (r *Refused) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
+// without sets aside the tools that are known to be refused.
+func (r *refused) without(tools []model.Tool) ([]model.Tool, []model.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.tools) == 0 {
@@ -38,8 +38,8 @@ func (r *Refused) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
 	return taken, notes
 }
 
-// Refuse sets tools aside for good, by their positions, and returns the others.
-func (r *Refused) Refuse(bad []int, tools []model.Tool, complaint string) ([]model.Tool, []model.Note) {
+// refuse sets tools aside for good, by their positions, and returns the others.
+func (r *refused) refuse(bad []int, tools []model.Tool, complaint string) ([]model.Tool, []model.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.tools == nil || len(r.tools) >= maxRefused {
