@@ -51,9 +51,6 @@ type document struct {
 	named   int // different words in the name
 }
 
-// changed reports whether there is a document: Index.read leaves out those of tools that have not changed.
-func (d *document) changed() bool { return d.terms != nil }
-
 // termCounts is a term of a document.
 type termCounts struct {
 	stem string

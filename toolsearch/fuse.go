@@ -18,11 +18,11 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 	for i, q := range qs {
 		texts[i] = cut(q.Text, maxEmbedText)
 	}
-	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	limited, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()
 	for len(vectors) < len(texts) {
 		some := texts[len(vectors):min(len(vectors)+embedBatch, len(texts))]
-		got, err := d.embed(limited, some, d.timeout)
+		got, err := d.embed(limited, some, embedTimeout)
 		if err != nil {
 			if ctx.Err() == nil { // a caller that has given up says nothing about the embedder
 				d.failed()
@@ -60,15 +60,15 @@ func (d *dense) succeeded() {
 // brought to the scale from 0 to 1 first: words by the best score, meaning by
 // how far a tool stands out of the allowed ones, of which most have nothing to do
 // with the query. It returns a note if tools have no vector.
-func (x *Index) scoreMeaning(s *scratch, vector []float32) (note string) {
+func (t *table) scoreMeaning(s *scratch, vector []float32) (note string) {
 	bestByWords, _ := s.best(0)
-	s.near = zeroed(s.near, len(x.slots))
+	s.near = zeroed(s.near, len(t.slots))
 	var sum, most float64
 	with, without := 0, 0
-	for n := range x.slots {
-		p := &x.slots[n]
+	for n := range t.slots {
+		p := &t.slots[n]
 		switch {
-		case !p.live || !s.allows(uint32(n)):
+		case !s.allows(n):
 		case len(p.vector) == 0:
 			without++
 		default:
@@ -79,11 +79,11 @@ func (x *Index) scoreMeaning(s *scratch, vector []float32) (note string) {
 		}
 	}
 	if with == 0 {
-		x.normalise(s, bestByWords)
+		s.normalise(bestByWords)
 		return "found by words alone: no tool has a vector yet"
 	}
 	mean := sum / float64(with)
-	x.fuse(s, bestByWords, mean, most)
+	t.fuse(s, bestByWords, mean, most)
 	if without > 0 {
 		return fmt.Sprintf("%d of %d tools have no vector yet and are found by words alone", without, with+without)
 	}
@@ -91,7 +91,7 @@ func (x *Index) scoreMeaning(s *scratch, vector []float32) (note string) {
 }
 
 // normalise brings scores by words to the scale of fused ones.
-func (x *Index) normalise(s *scratch, best float64) {
+func (s *scratch) normalise(best float64) {
 	for n := range s.scores {
 		if best > 0 {
 			s.scores[n] /= best
@@ -99,12 +99,12 @@ func (x *Index) normalise(s *scratch, best float64) {
 	}
 }
 
-func (x *Index) fuse(s *scratch, bestByWords, mean, most float64) {
-	w := x.dense.weight
-	x.normalise(s, bestByWords)
+func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
+	const w = embedWeight
+	s.normalise(bestByWords)
 	for n := range s.scores {
-		p := &x.slots[n]
-		if !p.live || !s.allows(uint32(n)) {
+		p := &t.slots[n]
+		if !s.allows(n) {
 			continue
 		}
 		meaning := 0.0
