@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // field is a part of a tool's text that has a weight of its own.
@@ -93,7 +94,7 @@ func (r *reader) text(f field, text string) {
 	if r.full(f) {
 		return
 	}
-	r.split.split(cut(text, maxFieldBytes), func(word []byte, whole bool) bool {
+	r.split.split(plaintext.Beginning(text, maxFieldBytes), func(word []byte, whole bool) bool {
 		stem := r.stems.of(word)
 		if stem == "" {
 			return true
@@ -173,15 +174,4 @@ func (r *reader) schemas(s []byte, depth int) {
 func isObject(s []byte) bool {
 	i := jsonrpc.SkipSpace(s, 0)
 	return i < len(s) && s[i] == '{'
-}
-
-// cut returns at most max bytes of s, and no half of a character.
-func cut(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	for max > 0 && s[max]&0xC0 == 0x80 {
-		max--
-	}
-	return s[:max]
 }

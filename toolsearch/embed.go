@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 const (
@@ -62,7 +64,7 @@ func (t *Tool) embedText() string {
 	if t.Title != "" && t.Title != t.Name {
 		name += " (" + t.Title + ")"
 	}
-	return cut(t.Server+": "+name+": "+t.Description, maxEmbedText)
+	return plaintext.Beginning(t.Server+": "+name+": "+t.Description, maxEmbedText)
 }
 
 // Embed computes the vectors of the tools that have none, and returns when all

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // queries returns the vectors of queries, or nil and why there are none. It may be called on nil.
@@ -16,7 +18,7 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 	}
 	texts := make([]string, len(qs))
 	for i, q := range qs {
-		texts[i] = cut(q.Text, maxEmbedText)
+		texts[i] = plaintext.Beginning(q.Text, maxEmbedText)
 	}
 	limited, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 const (
@@ -113,7 +115,7 @@ func (x *Index) remember(m []Remembered) {
 	defer x.mu.Unlock()
 	changed := make(map[string]bool)
 	for _, r := range m {
-		r.Query = cut(strings.TrimSpace(strings.ToValidUTF8(r.Query, "")), maxRememberedBytes)
+		r.Query = plaintext.Beginning(strings.TrimSpace(strings.ToValidUTF8(r.Query, "")), maxRememberedBytes)
 		if r.ID == "" || r.Query == "" || len(r.ID) > maxRememberedIDSize {
 			continue
 		}

@@ -115,7 +115,7 @@ func distinctive(name string) string {
 
 // firstSentence is the beginning of a text, up to the first end of a sentence or line.
 func firstSentence(text string) string {
-	text = strings.TrimSpace(cut(text, 1_000))
+	text = strings.TrimSpace(plaintext.Beginning(text, 1_000))
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		text = text[:i]
 	}

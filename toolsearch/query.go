@@ -3,6 +3,8 @@ package toolsearch
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // term is a term of a query.
@@ -19,7 +21,7 @@ type term struct {
 func (s *scratch) parse(x *Index, text string) {
 	clear(s.query)
 	s.query = s.query[:0]
-	text = cut(text, maxQueryBytes)
+	text = plaintext.Beginning(text, maxQueryBytes)
 	s.quoted = appendQuoted(s.quoted[:0], text)
 	start := 0
 	for _, q := range s.quoted {
