@@ -109,27 +109,16 @@ func appendQuoted(dst []span, text string) []span {
 	return dst
 }
 
+// The marks that begin quotations, and those that end them.
+const opening, ending = "\"'`“‘„«「", "\"'`”’“»」"
+
 // closing is the mark that ends what r begins, "" if r begins no quotation.
 func closing(r rune) string {
-	switch r {
-	case '"':
-		return `"`
-	case '\'':
-		return "'"
-	case '`':
-		return "`"
-	case '“':
-		return "”"
-	case '‘':
-		return "’"
-	case '„':
-		return "“"
-	case '«':
-		return "»"
-	case '「':
-		return "」"
+	i := strings.IndexRune(opening, r)
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return string([]rune(ending)[utf8.RuneCountInString(opening[:i])])
 }
 
 // outside reports whether an apostrophe behind text may begin a quotation: it does not follow a word.
