@@ -45,7 +45,6 @@ func (s *Service) Generate(ctx context.Context, req *model.Request, emit func(mo
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	ctx = WithTap(ctx, req.Tap)
 	return s.insist(req, func(sent *model.Request, tools []model.Tool) (*model.Response, error) {
 		return s.ask(ctx, sent, tools, emit)
 	})
@@ -89,7 +88,7 @@ func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Too
 	}
 	post.Header.Set("Content-Type", "application/json")
 	s.Header(post.Header, s.Key)
-	res, err := s.Client.Do(post)
+	res, err := do(s.Client, post, body, req.Tap)
 	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
