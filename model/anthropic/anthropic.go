@@ -79,9 +79,7 @@ func New(o Options) (*Model, error) {
 	m.service = wire.Service{
 		Provider: Provider, URL: base.JoinPath("v1/messages").String(), Client: wire.Client(o.HTTPClient),
 		Key: o.Key, Header: setHeaders, Dialect: dialect, Body: m.request,
-		Begin: func(a *wire.Answer, _ *model.Request) wire.Assembly {
-			return &assembly{Answer: a, byIndex: map[int]*piece{}}
-		},
+		Begin: func(a *wire.Answer) wire.Assembly { return &assembly{Answer: a, byIndex: map[int]*piece{}} },
 	}
 	return m, nil
 }

@@ -63,7 +63,7 @@ func New(o Options) (*Model, error) {
 	m.service = wire.Service{
 		Provider: preset.Name, URL: base.JoinPath("chat/completions").String(), Client: wire.Client(o.HTTPClient),
 		Key: o.Key, Header: wire.Bearer, Dialect: dialect, Learned: wire.Learned{Members: optional}, Body: m.request,
-		Begin: func(a *wire.Answer, _ *model.Request) wire.Assembly {
+		Begin: func(a *wire.Answer) wire.Assembly {
 			return &assembly{Answer: a, byIndex: map[int]*call{}}
 		},
 	}

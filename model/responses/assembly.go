@@ -18,9 +18,6 @@ const maxItems = 1_024
 // assembly puts an answer together from its events.
 type assembly struct {
 	*wire.Answer
-	stops   []string // sequences at which the text ends
-	held    string   // the end of the text, which may be the beginning of one
-	stopped bool     // one of stops has come
 	items   []*item
 	byIndex map[int]*item
 	calls   int
@@ -69,34 +66,9 @@ func (a *assembly) announce(i *item) {
 // add takes in a piece of a text or of arguments.
 func (a *assembly) add(index int, kind, delta string) {
 	i := a.open(index, []byte(`{"type":"`+kind+`"}`))
-	switch {
-	case delta == "" || i.done || i.kind != kind:
-	case kind == "function_call":
+	if !i.done && i.kind == kind {
 		a.show(i, i.text.Add(delta))
-	default:
-		a.say(i, delta)
 	}
-}
-
-// say takes in text of a message, up to the sequence at which it ends.
-func (a *assembly) say(i *item, text string) {
-	if a.stopped {
-		return
-	}
-	text, a.held = a.held+text, ""
-	end := len(text)
-	for _, stop := range a.stops {
-		if at := strings.Index(text, stop); stop != "" && at >= 0 && at < end {
-			end, a.stopped = at, true
-		}
-	}
-	if a.stopped {
-		a.Reason, a.Done = "stop_sequence", true
-	} else {
-		end -= beginning(text, a.stops)
-		a.held = text[end:]
-	}
-	a.show(i, i.text.Add(text[:end]))
 }
 
 // show emits a piece of an item. That of a call waits until its name is known.
@@ -109,19 +81,6 @@ func (a *assembly) show(i *item, text string) {
 	case i.id != "":
 		a.Arguments(i.call, text)
 	}
-}
-
-// beginning is how many bytes at the end of a text can be the beginning of a sequence.
-func beginning(text string, stops []string) int {
-	most := 0
-	for _, stop := range stops {
-		for n := min(len(stop)-1, len(text)); n > most; n-- {
-			if strings.HasSuffix(text, stop[:n]) {
-				most = n
-			}
-		}
-	}
-	return most
 }
 
 // think takes in a piece of what the model tells of its thoughts.
@@ -147,7 +106,7 @@ func (a *assembly) close(index int, raw []byte) {
 		i.raw = slices.Clone(raw)
 	}
 	a.announce(i)
-	if i.text.Len() == 0 && a.held == "" {
+	if i.text.Len() == 0 {
 		switch i.kind {
 		case "message":
 			a.contents(i.raw, "content", func(_ int, text string) { a.add(index, "message", text) })
@@ -158,17 +117,8 @@ func (a *assembly) close(index int, raw []byte) {
 			a.add(index, "function_call", i.member("arguments"))
 		}
 	}
-	a.rest(i)
+	a.show(i, i.text.End())
 	i.done = true
-}
-
-// rest gives on what was held back of a text that is over.
-func (a *assembly) rest(i *item) {
-	text := ""
-	if i.kind == "message" && !a.stopped {
-		text, a.held = i.text.Add(a.held), ""
-	}
-	a.show(i, text+i.text.End())
 }
 
 // contents finds the texts of an item.
@@ -188,7 +138,8 @@ func (a *assembly) contents(raw []byte, list string, found func(n int, text stri
 // Message is what the events add up to.
 func (a *assembly) Message(broken bool) (m model.Message) {
 	if !broken && len(a.items) > 0 {
-		a.rest(a.items[len(a.items)-1])
+		last := a.items[len(a.items)-1]
+		a.show(last, last.text.End())
 	}
 	var phases []string
 	for _, i := range a.items {

@@ -79,7 +79,7 @@ func (a *assembly) end(response []byte, status string) {
 		jsonrpc.EachElement(jsonrpc.Get(response, "output"), func(raw []byte) bool {
 			a.close(index, raw)
 			index++
-			return a.Fault == "" && !a.stopped
+			return a.Fault == ""
 		})
 	}
 	a.Begun = a.Begun || a.Complaint == nil

@@ -68,9 +68,7 @@ func New(o Options) (*Model, error) {
 	m.service = wire.Service{
 		Provider: m.provider, URL: base.JoinPath("responses").String(), Client: wire.Client(o.HTTPClient),
 		Key: o.Key, Header: wire.Bearer, Dialect: dialect, Learned: wire.Learned{Members: optional}, Body: m.request,
-		Begin: func(a *wire.Answer, req *model.Request) wire.Assembly {
-			return &assembly{Answer: a, stops: req.Stop, byIndex: map[int]*item{}}
-		},
+		Begin: func(a *wire.Answer) wire.Assembly { return &assembly{Answer: a, byIndex: map[int]*item{}} },
 	}
 	return m, nil
 }

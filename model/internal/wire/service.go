@@ -28,7 +28,7 @@ type Service struct {
 	// Body writes a request with these tools, without what was learned.
 	Body func(req *model.Request, tools []model.Tool) ([]byte, error)
 	// Begin begins to put an answer together.
-	Begin func(a *Answer, req *model.Request) Assembly
+	Begin func(a *Answer) Assembly
 }
 
 // BaseURL reads the URL below which an API is. The error shows like, a good one.
@@ -100,7 +100,7 @@ func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Too
 		return nil, s.answered(res)
 	}
 	a := &Answer{Provider: s.Provider, Emit: emit, IDs: NewIDs(req)}
-	assembly := s.Begin(a, req)
+	assembly := s.Begin(a)
 	failed := s.problem(ctx, a, a.read(res, assembly))
 	if !a.Begun {
 		return nil, failed
