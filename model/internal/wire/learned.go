@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/sha256"
 	"errors"
 	"maps"
 	"net/http"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/junction-mcp/junction/model"
 )
@@ -22,10 +24,11 @@ type Member struct {
 // Learned is what was found out about a service by asking: the tools, pictures and members that
 // it does not take. It may be used from many goroutines.
 type Learned struct {
-	refused
 	// Members are those that can be left out, in the order in which they are looked for.
 	Members []Member
 
+	mu         sync.Mutex
+	refused    map[[sha256.Size]byte]string // tools, by all that was sent of them, and pictures, by their data; and why
 	left       map[string]bool
 	mostTokens int // of an answer; 0 while no limit was refused
 }
