@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -190,33 +189,13 @@ func output(r *model.Result) any {
 
 // contents are parts as a text where that is enough, or as a list.
 func contents(parts []model.Part) any {
-	var list []content
-	var texts []string
-	plain := true
-	for i := range parts {
-		c := content{Type: "input_text", Text: parts[i].Text}
-		if media := parts[i].Media; media != nil {
-			c = mediaContent(media)
-			plain = plain && c.Text != ""
+	return wire.Contents(parts, func(text string) content { return content{Type: "input_text", Text: text} }, func(media *model.Media) (content, bool) {
+		switch {
+		case strings.HasPrefix(media.Type, "image/"):
+			return content{Type: "input_image", ImageURL: wire.DataURL(media)}, true
+		case media.Type == "application/pdf":
+			return content{Type: "input_file", FileName: "document.pdf", FileData: wire.DataURL(media)}, true
 		}
-		if c.Text != "" {
-			texts = append(texts, c.Text)
-		}
-		list = append(list, c)
-	}
-	if plain {
-		return strings.Join(texts, "\n\n")
-	}
-	return list
-}
-
-func mediaContent(media *model.Media) content {
-	url := "data:" + media.Type + ";base64," + base64.StdEncoding.EncodeToString(media.Data)
-	switch {
-	case strings.HasPrefix(media.Type, "image/"):
-		return content{Type: "input_image", ImageURL: url}
-	case media.Type == "application/pdf":
-		return content{Type: "input_file", FileName: "document.pdf", FileData: url}
-	}
-	return content{Type: "input_text", Text: wire.NotShown(media)}
+		return content{}, false
+	})
 }
