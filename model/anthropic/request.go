@@ -123,20 +123,13 @@ func cachedOf(req *model.Request, tools []model.Tool) int {
 func toolParams(tools []model.Tool, cached int) []toolParam {
 	var list []toolParam
 	for i := range tools {
-		t := toolParam{Name: tools[i].Name, Description: tools[i].Description, Schema: schemaOf(&tools[i])}
+		t := toolParam{Name: tools[i].Name, Description: tools[i].Description, Schema: tools[i].Schema}
 		if i+1 == cached {
 			t.Cache = ephemeral()
 		}
 		list = append(list, t)
 	}
 	return list
-}
-
-func schemaOf(t *model.Tool) json.RawMessage {
-	if t.Schema == nil {
-		return json.RawMessage(`{"type":"object"}`)
-	}
-	return t.Schema
 }
 
 // stops are the sequences that are taken: nothing but space is refused.

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -106,10 +107,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	if !left[includeMember] {
 		p.Include = []string{"reasoning.encrypted_content"}
 	}
-	if tokens := max(req.MaxTokens, 0); tokens > 0 || m.options.MaxTokens > 0 {
-		if tokens == 0 {
-			tokens = m.options.MaxTokens
-		}
+	if tokens := cmp.Or(max(req.MaxTokens, 0), m.options.MaxTokens); tokens > 0 {
 		p.MaxTokens = max(tokens, minTokens)
 	}
 	return wire.Marshal(p, m.options.Body)
