@@ -58,7 +58,7 @@ type exchange struct {
 	got    bytes.Buffer
 }
 
-// do makes a request with a body. The tap is told of it when it has failed, or the body of the answer is
+// do makes a request with a body. The tap learns of it when it has failed, or the body of the answer is
 // closed; it may be nil.
 func do(client *http.Client, req *http.Request, body []byte, tap func(model.Exchange)) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
