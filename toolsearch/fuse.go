@@ -27,13 +27,13 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 		got, err := d.embed(limited, some, embedTimeout)
 		if err != nil {
 			if ctx.Err() == nil { // a caller that has given up says nothing about the embedder
-				d.failed()
+				d.asked(false)
 			}
 			return nil, fmt.Sprintf("found by words alone: %v", err)
 		}
 		vectors = append(vectors, got...)
 	}
-	d.succeeded()
+	d.asked(true)
 	return vectors, ""
 }
 
@@ -44,18 +44,15 @@ func (d *dense) pause() time.Duration {
 	return time.Until(d.paused)
 }
 
-func (d *dense) failed() {
+// asked notes how asking the embedder ended.
+func (d *dense) asked(well bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failures++; d.failures >= maxEmbedFailures {
+	if d.failures++; well {
+		d.failures = 0
+	} else if d.failures >= maxEmbedFailures {
 		d.failures, d.paused = 0, time.Now().Add(embedPause)
 	}
-}
-
-func (d *dense) succeeded() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.failures = 0
 }
 
 // scoreMeaning replaces the scores by words in s with fused ones. Each half is
@@ -80,45 +77,33 @@ func (t *table) scoreMeaning(s *scratch, vector []float32) (note string) {
 			with++
 		}
 	}
-	if with == 0 {
-		s.normalise(bestByWords)
+	t.fuse(s, bestByWords, sum/float64(max(1, with)), most)
+	switch {
+	case with == 0:
 		return "found by words alone: no tool has a vector yet"
-	}
-	mean := sum / float64(with)
-	t.fuse(s, bestByWords, mean, most)
-	if without > 0 {
+	case without > 0:
 		return fmt.Sprintf("%d of %d tools have no vector yet and are found by words alone", without, with+without)
 	}
 	return ""
 }
 
-// normalise brings scores by words to the scale of fused ones.
-func (s *scratch) normalise(best float64) {
-	for n := range s.scores {
-		if best > 0 {
-			s.scores[n] /= best
-		}
-	}
-}
-
+// fuse replaces scores by words, of which the best is given, by fused ones.
 func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
-	const w = embedWeight
-	s.normalise(bestByWords)
 	for n := range s.scores {
-		p := &t.slots[n]
-		if !s.allows(n) {
-			continue
+		if bestByWords > 0 {
+			s.scores[n] /= bestByWords
 		}
+		p := &t.slots[n]
 		meaning := 0.0
 		switch {
-		case len(p.vector) == 0:
-			meaning = s.scores[n] // what is missing is taken to be like what is there
+		case !s.allows(n), len(p.vector) == 0:
+			continue // what is missing is taken to be like what is there
 		case most > mean:
 			meaning = max(0, (s.near[n]-mean)/(most-mean))
 		case most > 0:
 			meaning = 1 // all are equally near, one tool for instance
 		}
-		s.scores[n] = (1-w)*s.scores[n] + w*meaning
+		s.scores[n] = (1-embedWeight)*s.scores[n] + embedWeight*meaning
 	}
 }
 
