@@ -72,7 +72,7 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	body := bufio.NewReader(res.Body)
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	first, _ := body.Peek(1)
-	if media == "text/event-stream" || len(first) == 0 || bytes.IndexByte([]byte("{[<"), first[0]) < 0 {
+	if len(first) == 0 || media == "text/event-stream" || media != "application/json" && strings.IndexByte("{[<", first[0]) < 0 {
 		return a.readStream(body, into)
 	}
 	data, err := io.ReadAll(io.LimitReader(body, MaxEvent+1))
