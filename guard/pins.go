@@ -30,10 +30,13 @@ var ErrTooManyPins = errors.New("too many approved definitions")
 // value is empty and lives in memory only; [Load] makes one that is kept in a
 // file. It may be used from many goroutines.
 type Pins struct {
-	mu      sync.Mutex
-	path    string
-	pins    map[pinKey]pin
-	changes []pinChange // since the file was read, in order
+	mu   sync.Mutex
+	path string
+	pins map[pinKey]pin
+
+	// What changed since the file was read: first the servers of which nothing is approved any more, and then the pins.
+	forgotten map[string]bool
+	fresh     map[pinKey]pin
 }
 
 type pinKey struct {
@@ -49,12 +52,6 @@ type pin struct {
 	// Reads is whether the person said that it only reads, of the server of this origin.
 	Reads  bool   `json:"reads,omitempty"`
 	Origin string `json:"origin,omitempty"`
-}
-
-// A pinChange is an approval, or the end of all approvals of a server.
-type pinChange struct {
-	pin    pin
-	forget string
 }
 
 // State is what [Pins.Check] found.
@@ -150,7 +147,8 @@ func (p *Pins) approve(said pin, definitions []Definition) error {
 	}
 	for _, d := range definitions {
 		said.Hash, said.Approved, said.Definition = d.Hash(), time.Now().UTC(), d.kept()
-		p.change(pinChange{pin: said})
+		p.change()
+		p.pins[d.key()], p.fresh[d.key()] = said, said
 	}
 	return nil
 }
@@ -159,7 +157,11 @@ func (p *Pins) approve(said pin, definitions []Definition) error {
 func (p *Pins) Forget(server string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.change(pinChange{forget: server})
+	p.change()
+	p.forgotten[server] = true
+	for _, pins := range []map[pinKey]pin{p.pins, p.fresh} {
+		maps.DeleteFunc(pins, func(key pinKey, _ pin) bool { return key.Server == server })
+	}
 }
 
 // Approved returns what is approved for a server, sorted by kind and name.
@@ -198,46 +200,14 @@ func (k pinKey) compare(other pinKey) int {
 	return 0
 }
 
-// change makes a change, and remembers it for the file if there is one.
-func (p *Pins) change(c pinChange) {
+// change makes room for a change.
+func (p *Pins) change() {
 	if p.pins == nil {
 		p.pins = map[pinKey]pin{}
 	}
-	c.apply(p.pins)
-	if p.path == "" {
-		return
+	if p.fresh == nil {
+		p.fresh, p.forgotten = map[pinKey]pin{}, map[string]bool{}
 	}
-	p.changes = append(p.changes, c)
-	if len(p.changes) > 2*maxPins {
-		p.changes = compact(p.changes)
-	}
-}
-
-func (c pinChange) apply(pins map[pinKey]pin) {
-	if c.pin.Hash == "" {
-		maps.DeleteFunc(pins, func(key pinKey, _ pin) bool { return key.Server == c.forget })
-		return
-	}
-	pins[c.pin.Definition.key()] = c.pin
-}
-
-// compact leaves the last change of each definition and server only, so that
-// changes nobody saves stay bounded.
-func compact(changes []pinChange) []pinChange {
-	seen := map[pinKey]bool{}
-	var last []pinChange
-	for _, c := range slices.Backward(changes) {
-		key := c.pin.Definition.key()
-		if c.pin.Hash == "" {
-			key = pinKey{Server: c.forget}
-		}
-		if !seen[key] && !seen[pinKey{Server: key.Server}] {
-			seen[key] = true
-			last = append(last, c)
-		}
-	}
-	slices.Reverse(last)
-	return last
 }
 
 // kept is d as it is stored: bounded, and possible to write as JSON. Kind,

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -63,16 +64,15 @@ func (p *Pins) Save() error {
 	if err != nil {
 		return err
 	}
-	for _, c := range p.changes {
-		c.apply(pins)
-	}
+	maps.DeleteFunc(pins, func(key pinKey, _ pin) bool { return p.forgotten[key.Server] })
+	maps.Copy(pins, p.fresh)
 	if len(pins) > maxPins {
 		return fmt.Errorf("save %s: %w: %d, at most %d; forget servers that are no longer used", p.path, ErrTooManyPins, len(pins), maxPins)
 	}
 	if err := writePins(p.path, pins); err != nil {
 		return err
 	}
-	p.pins, p.changes = pins, nil
+	p.pins, p.fresh, p.forgotten = pins, nil, nil
 	return nil
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -153,22 +152,44 @@ func TestPinsOfABrokenFileAreAnError(t *testing.T) {
 	}
 }
 
-func TestUnsavedChangesStayBounded(t *testing.T) {
-	pins, err := Load(filepath.Join(t.TempDir(), "pins.json"))
+func TestWhatIsForgottenAndApprovedAgainIsSavedInThatOrder(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pins.json")
+	named := func(server, name string) Definition { return Definition{Kind: Tool, Server: server, Name: name} }
+	pins, err := Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := Definition{Kind: Tool, Server: "s", Name: "t"}
-	pins.changes = slices.Repeat([]pinChange{{pin: pin{Hash: "h", Definition: d}}}, 2*maxPins)
-	if err := pins.Approve(d); err != nil {
+	for _, d := range []Definition{named("s", "old"), named("s", "again"), named("other", "stays")} {
+		if err := pins.Approve(d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := pins.Save(); err != nil {
 		t.Fatal(err)
 	}
-	if len(pins.changes) != 1 {
-		t.Errorf("%d changes are remembered of one definition", len(pins.changes))
+	for range 3 {
+		pins.Forget("s")
+		if err := pins.Approve(named("s", "again")); err != nil {
+			t.Fatal(err)
+		}
 	}
-	changes := compact([]pinChange{{pin: pin{Hash: "1", Definition: d}}, {forget: "s"}, {pin: pin{Hash: "2", Definition: d}}, {forget: "other"}})
-	if len(changes) != 3 || changes[0].forget != "s" || changes[1].pin.Hash != "2" {
-		t.Errorf("compacted: %v", changes)
+	if len(pins.fresh) != 1 || len(pins.forgotten) != 1 {
+		t.Errorf("%d pins and %d servers are remembered for the file", len(pins.fresh), len(pins.forgotten))
+	}
+	if err := pins.Save(); err != nil {
+		t.Fatal(err)
+	}
+	saved, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d, want := range map[string]State{"old": New, "again": Same} {
+		if got := saved.Check(named("s", d)).State; got != want {
+			t.Errorf("%s is %v, want %v", d, got, want)
+		}
+	}
+	if got := saved.Check(named("other", "stays")).State; got != Same {
+		t.Errorf("of another server: %v", got)
 	}
 }
 

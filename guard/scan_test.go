@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
 // at is a description of a tool.
@@ -185,10 +187,11 @@ func TestHostileTextTakesNoMoreTimeThanItsLength(t *testing.T) {
 		"orders": "ignore ", "code": "`<system>` ", "quotes": `"'`, "names": "some_tool_1 ", "equals": "token= ", "hidden": "a\u200b", "tags": tags("a"), "marks": "<", "slashes": `\u`, "wide": "\ufdfa",
 		"schemes": "bearer ", "commands": "curl ", "URLs": "http://a:b", "emoji": "👩‍", "newlines": "\n ", "comments": "<!--", "addressed": "<!--ai-->", "links": "](a://?=", "letters": "a b ", "questions": "how ignore previous instructions ", "labels": "```\nsystem: you\n", "unseen": `<p style="color:white">`, "salutations": "dear ai: ", "any order": "secret user ", "names in quotes": "'password-", "examples": "e.g. \"read password send\" ", "parameters": "llm: ", "tools of its own": "before using any x tool ", "base64": "QUJD ",
 	} {
-		start := time.Now()
-		c.Scan(strings.Repeat(piece, size/len(piece)), Where{Part: InDefinition, Server: "x", Field: "description"})
-		c.Scan(strings.Repeat(piece, size/len(piece)), Where{Part: InResult, Server: "x"})
-		if took := time.Since(start); took > 10*time.Second {
+		took := threadtime.Of(func() {
+			c.Scan(strings.Repeat(piece, size/len(piece)), Where{Part: InDefinition, Server: "x", Field: "description"})
+			c.Scan(strings.Repeat(piece, size/len(piece)), Where{Part: InResult, Server: "x"})
+		})
+		if took > 10*time.Second {
 			t.Errorf("%s: %v for %d bytes", name, took, size)
 		} else if testing.Verbose() {
 			t.Logf("%s: %v", name, took)

@@ -59,7 +59,7 @@ func checkTools(req *Request) error {
 	for i := range req.Tools {
 		t := &req.Tools[i]
 		switch {
-		case !validName(t.Name):
+		case !IsPortable(t.Name):
 			return fmt.Errorf("tool %q: not every provider takes the name", t.Name)
 		case seen[t.Name]:
 			return fmt.Errorf("tool %q is there twice", t.Name)
@@ -86,20 +86,6 @@ func checkSchema(schema json.RawMessage) error {
 		return fmt.Errorf("the schema is of type %s, and arguments are an object", kind)
 	}
 	return nil
-}
-
-// validName is what [Tool.Name] says of names, with no regular expression.
-func validName(name string) bool {
-	if name == "" || len(name) > 64 {
-		return false
-	}
-	for i, c := range []byte(name) {
-		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
-		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return true
 }
 
 func checkMessages(req *Request) error {
@@ -200,7 +186,7 @@ func checkCall(c *Call) error {
 	switch {
 	case c.ID == "":
 		return fmt.Errorf("the call of %q has no id", c.Name)
-	case !validName(c.Name):
+	case !IsPortable(c.Name):
 		return fmt.Errorf("call %q: not every provider takes the name %q", c.ID, c.Name)
 	}
 	if _, fault := jsonrpc.Index(c.Arguments, jsonrpc.Limits{}); fault != nil {

@@ -93,12 +93,7 @@ type lowering struct {
 	places   map[string]*members // what was read on the way to their targets
 	resolved int                 // bytes of their targets
 
-	draft7 bool // it is written by the rules of draft 7, or of one before
-	typed  bool // the root was given its type
-	moved  bool // a schema within became another
-	// relies is whether a strict keyword was kept that refers to other schemas, and
-	// distrust that none is.
-	relies, distrust bool
+	typed bool // the root was given its type
 }
 
 func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, error) {
@@ -114,12 +109,12 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 	}
 	var out bytes.Buffer
 	_ = json.Compact(&out, raw) // so that what is as it was can be recognized
-	l := &lowering{dialect: d, root: out.Bytes()}
-	lowered := l.all()
-	if l.relies && l.moved {
-		l.distrust = true
-		lowered = l.all()
+	l := &lowering{dialect: d, root: out.Bytes(), places: map[string]*members{}}
+	s := readMembers(l.root)
+	if s == nil {
+		return nil, nil, errSchemaObject
 	}
+	lowered := l.rootObject(s)
 	if l.err != nil {
 		return nil, nil, l.err
 	}
@@ -127,18 +122,6 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 		return nil, nil, errSchemaLarge
 	}
 	return lowered, l.changes, nil
-}
-
-// all lowers the whole schema.
-func (l *lowering) all() json.RawMessage {
-	*l = lowering{dialect: l.dialect, root: l.root, distrust: l.distrust, places: map[string]*members{}}
-	if s := readMembers(l.root); s != nil {
-		draft, _ := textOf(s.get("$schema"))
-		l.draft7 = strings.Contains(draft, "/draft-0")
-		return l.rootObject(s)
-	}
-	l.err = errSchemaObject
-	return nil
 }
 
 // rootObject makes the root what every provider wants: an object that says so, and

@@ -76,15 +76,11 @@ func (m *members) clone() *members {
 }
 
 func (m *members) json() json.RawMessage {
-	out := []byte{'{'}
-	for i, name := range m.names {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(jsonrpc.AppendString(out, name), ':')
-		out = append(out, m.values[name]...)
+	w := jsonrpc.NewObject(nil)
+	for _, name := range m.names {
+		w.Raw(name, m.values[name])
 	}
-	return append(out, '}')
+	return w.Bytes()
 }
 
 // elements are those of a JSON array; nil if it is not one.
@@ -101,14 +97,11 @@ func elements(raw json.RawMessage) []json.RawMessage {
 }
 
 func listOf(values []json.RawMessage) json.RawMessage {
-	out := []byte{'['}
-	for i, v := range values {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, v...)
+	w := jsonrpc.NewArray(nil)
+	for _, v := range values {
+		w.Element(v)
 	}
-	return append(out, ']')
+	return w.Bytes()
 }
 
 // texts are the strings of a JSON array, or the string itself.
@@ -133,14 +126,11 @@ func textOf(raw json.RawMessage) (string, bool) {
 }
 
 func textList(texts []string) json.RawMessage {
-	out := []byte{'['}
-	for i, text := range texts {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = jsonrpc.AppendString(out, text)
+	w := jsonrpc.NewArray(nil)
+	for _, text := range texts {
+		w.StringElement(text)
 	}
-	return append(out, ']')
+	return w.Bytes()
 }
 
 // types that there are in JSON Schema.

@@ -61,9 +61,6 @@ func (l *lowering) inner(s *members, at string, depth int, said *words) {
 		if l.err != nil {
 			return
 		}
-		if string(out) != string(value) {
-			l.moved = true
-		}
 		if keywords[name].strict || name == "contains" && s.has("maxContains") {
 			l.strictly(s, name, out, at, said)
 		} else {
@@ -97,13 +94,12 @@ func (l *lowering) valueOf(name string, value json.RawMessage, at string, depth 
 }
 
 // strictly sees to a keyword by which the whole accepts less if the schemas within
-// accept more. It stays if they are as they were, and so is what they refer to.
+// accept more. It stays if they are as they were, and refer to none that may become others.
 func (l *lowering) strictly(s *members, name string, out json.RawMessage, at string, said *words) {
-	value := s.get(name)
-	refers := strings.Contains(string(value), `Ref"`) || strings.Contains(string(value), `$ref"`)
+	value := string(s.get(name))
+	refers := strings.Contains(value, `$ref"`) || strings.Contains(value, `Ref"`)
 	switch {
-	case string(out) == string(value) && !(refers && l.distrust):
-		l.relies = l.relies || refers
+	case string(out) == value && (!refers || l.dialect.Name == "plain"):
 	case name == "contains":
 		s.set(name, out)
 		l.leaveOut(s, "maxContains", at, said)
@@ -119,9 +115,6 @@ func (l *lowering) strictly(s *members, name string, out json.RawMessage, at str
 func (l *lowering) repair(s *members, at string) {
 	if s == nil {
 		return
-	}
-	if l.draft7 {
-		l.modernize(s)
 	}
 	for name, first := range mustBegin {
 		if v := s.get(name); v != nil && (v[0] != first || first == '[' && name != "required" && len(elements(v)) == 0) {
@@ -151,22 +144,6 @@ func (l *lowering) repair(s *members, at string) {
 var mustBegin = map[string]byte{
 	"description": '"', "required": '[', "enum": '[', "anyOf": '[', "oneOf": '[', "allOf": '[', "prefixItems": '[',
 	"properties": '{', "patternProperties": '{', "$defs": '{', "definitions": '{', "dependentSchemas": '{',
-}
-
-// modernize takes out what draft 7 does not look at and today's does: what stands
-// next to $ref, and the keywords that are newer.
-func (l *lowering) modernize(s *members) {
-	for _, name := range slices.Clone(s.names) {
-		switch name {
-		case "$ref", "$defs", "definitions", "$schema", "title", "description", "default":
-		case "prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains", "unevaluatedItems", "unevaluatedProperties":
-			s.drop(name)
-		default:
-			if s.has("$ref") {
-				s.drop(name)
-			}
-		}
-	}
 }
 
 // repairItems turns a list in items, as it was once, into prefixItems.

@@ -50,7 +50,8 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 	for _, test := range []struct{ name, dialect, schema, want, note string }{
 		{"no schema is an object without properties", "openai", ``, `{"type":"object","properties":{}}`, ""},
 		{"an empty one too", "openai", `{}`, `{"type":"object","properties":{}}`, ""},
-		{"what is taken stays as it is", "openai", `{"type":"object","properties":{"b":{"type":["string","null"]},"a":{"oneOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"type":"string","format":"uri"}},"additionalProperties":false}`, `=`, ""},
+		{"what is taken stays as it is", "openai", `{"type":"object","properties":{"b":{"type":["string","null"]},"a":{"oneOf":[{"const":1},{"type":"string","format":"uri"}]}},"additionalProperties":false}`, `=`, ""},
+		{"one of several, with references, is any of them", "openai", `{"type":"object","properties":{"a":{"oneOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"type":"string"}}}`, `{"type":"object","properties":{"a":{"anyOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"type":"string"}}}`, ""},
 		{"comments for validators are left out", "anthropic", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`, `{"type":"object","properties":{}}`, ""},
 		{"an array says what its items are", "openai", `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`, "/properties/a: an array without items"},
 		{"a reference at the root is followed", "anthropic", `{"$ref":"#/$defs/In","$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}}}`, `{"$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}},"type":"object","properties":{"a":{"type":"string"}}}`, "/: $ref at the root"},
@@ -66,8 +67,6 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 		{"a negation whose inside is rewritten becomes words", "openai", `{"type":"object","properties":{"a":{"not":{"type":"array"}}}}`, `{"type":"object","properties":{"a":{"description":"(not {\"type\":\"array\"})"}}}`, "not"},
 		{"one of several that refer to what is rewritten is any of them", "openai", `{"type":"object","properties":{"a":{"oneOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"type":"any","minimum":2}}}`,
 			`{"type":"object","properties":{"a":{"anyOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"minimum":2}}}`, "not known"},
-		{"draft 7 does not look at what is next to a reference", "anthropic", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/x","minimum":5}},"definitions":{"x":{"type":"string"}}}`,
-			`{"type":"object","properties":{"a":{"$ref":"#/definitions/x"}},"definitions":{"x":{"type":"string"}}}`, ""},
 		{"not at the root becomes words", "openai", `{"type":"object","properties":{},"not":{"required":["a"]}}`, `{"type":"object","properties":{},"description":"(not {\"required\":[\"a\"]})"}`, "not at the root"},
 		{"draft 4's bounds are today's", "anthropic", `{"type":"object","properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`, `{"type":"object","properties":{"n":{"type":"number","exclusiveMinimum":0}}}`, "/properties/n: exclusiveMinimum is a number now"},
 		{"required that is no list is left out", "openai", `{"type":"object","properties":{"a":{"type":"string","required":true}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`, "required is not a list of something"},

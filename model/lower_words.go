@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // What words may take up: descriptions cost tokens in every request.
@@ -41,15 +41,10 @@ func (w *words) describe(s *members) {
 
 // short is JSON as it stands in a text.
 func short(raw json.RawMessage) string {
-	text := string(raw)
-	if len(text) <= maxWord {
-		return text
+	if len(raw) <= maxWord {
+		return string(raw)
 	}
-	cut := maxWord
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + "…"
+	return plaintext.Beginning(string(raw), maxWord) + "…"
 }
 
 // filter drops the keywords that the dialect does not have, and says what they said.

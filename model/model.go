@@ -55,7 +55,8 @@ type Request struct {
 	MaxTokens int
 	// Temperature is passed on where it is not nil.
 	Temperature *float64
-	// Stop are sequences at which the answer ends.
+	// Stop are sequences at which the answer ends, where the provider has a member for them: OpenAI's responses
+	// have none.
 	Stop []string
 	// Tap is called with every exchange with the provider, after its end, from the calling
 	// goroutine; also with those that failed and were made again. It may be nil.

@@ -13,11 +13,11 @@ import (
 
 // How a [Retrying] model waits.
 const (
-	// defaultAttempts is how often a request is made in all.
-	defaultAttempts = 5
-	// firstPause and lastPause bound the pauses between attempts.
+	// maxAttempts is how often a request is made in all.
+	maxAttempts = 5
+	// firstPause is the first pause between attempts; each next is twice as long. Half of each is
+	// random, so that many who were refused together do not come back together.
 	firstPause = time.Second
-	lastPause  = 30 * time.Second
 	// maxRetryAfter is the longest wait that a provider can ask for. If it asks for
 	// more, the request fails at once: a person should know.
 	maxRetryAfter = 2 * time.Minute
@@ -26,21 +26,8 @@ const (
 	refusedAttempts = 2
 )
 
-// RetryOptions say how often a request is made again.
-type RetryOptions struct {
-	// Attempts is how often a request is made in all; 0 means 5.
-	Attempts int
-	// First is the first pause, each next is twice as long, up to Last; 0 means a
-	// second and half a minute. Half of each pause is random, so that many who were
-	// refused together do not come back together.
-	First, Last time.Duration
-	// MaxAfter is the longest wait that a provider can ask for; 0 means two minutes.
-	// If it asks for more, the request fails at once.
-	MaxAfter time.Duration
-}
-
 // Retrying returns a model that makes requests to m again when the provider is
-// overloaded or limits requests, fails with a status of 5xx, or cannot be reached.
+// overloaded or limits requests, fails with a status of 5xx, or cannot be reached: five times in all.
 // Each time it emits a Delta with a Retry, after which what was emitted before is
 // void, and waits. It waits as long as the provider asks, if that is longer than
 // its own pause. The end of the context ends the wait. The Usage of attempts whose
@@ -49,25 +36,9 @@ type RetryOptions struct {
 // What cannot get better is not tried again: refused keys, unknown models,
 // certificates, a spent quota. An address at which nobody listens is tried twice.
 // An answer that broke off is asked for again if only text of it had come, and no call.
-func Retrying(m Model, o RetryOptions) Model {
-	o.Attempts = orDefault(o.Attempts, defaultAttempts)
-	o.First = orDefault(o.First, firstPause)
-	o.Last = orDefault(o.Last, lastPause)
-	o.MaxAfter = orDefault(o.MaxAfter, maxRetryAfter)
-	return &retrying{Model: m, options: o}
-}
+func Retrying(m Model) Model { return &retrying{m} }
 
-func orDefault[T int | time.Duration](value, otherwise T) T {
-	if value <= 0 {
-		return otherwise
-	}
-	return value
-}
-
-type retrying struct {
-	Model
-	options RetryOptions
-}
+type retrying struct{ Model }
 
 // Generate asks until there is an answer, or it makes no sense to go on.
 func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta)) (*Response, error) {
@@ -81,7 +52,7 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 			called = d.Retry == nil && (called || d.Call != nil)
 			emit(d)
 		})
-		pause, again := r.after(err, attempt, called)
+		pause, again := after(err, attempt, called)
 		if !again || ctx.Err() != nil {
 			return withSpent(res, spent), err
 		}
@@ -96,18 +67,15 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 }
 
 // after says how long to wait before the next attempt, and whether there is one.
-func (r *retrying) after(err error, attempt int, called bool) (time.Duration, bool) {
-	if err == nil || called || attempt >= r.options.Attempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
+func after(err error, attempt int, called bool) (time.Duration, bool) {
+	if err == nil || called || attempt >= maxAttempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
 		return 0, false
 	}
-	pause := r.options.Last
-	if doublings := attempt - 1; doublings < 30 {
-		pause = min(pause, r.options.First<<doublings)
-	}
+	pause := firstPause << (attempt - 1)
 	pause = pause/2 + rand.N(pause/2+1)
 	var failure *Error
 	if errors.As(err, &failure) && failure.RetryAfter > 0 {
-		return max(pause, failure.RetryAfter), failure.RetryAfter <= r.options.MaxAfter
+		return max(pause, failure.RetryAfter), failure.RetryAfter <= maxRetryAfter
 	}
 	return pause, true
 }

@@ -79,7 +79,7 @@ func TestRetryingTriesAgainWhatCanGetBetter(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fallible{attempts: []attempt{test.fails}}
-				_, err := model.Retrying(f, model.RetryOptions{}).Generate(t.Context(), &model.Request{}, nil)
+				_, err := model.Retrying(f).Generate(t.Context(), &model.Request{}, nil)
 				if len(f.asked) != test.attempts || !errors.Is(err, test.fails.err) {
 					t.Errorf("%d attempts, not %d, and %v", len(f.asked), test.attempts, err)
 				}
@@ -92,11 +92,11 @@ func TestRetryingWaitsLongerEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		f := &fallible{attempts: []attempt{status(503, model.ErrOverloaded)}}
-		m := model.Retrying(f, model.RetryOptions{Attempts: 8, First: time.Second, Last: 10 * time.Second})
+		m := model.Retrying(f)
 		if _, err := m.Generate(t.Context(), &model.Request{}, nil); err == nil {
 			t.Fatal("no error")
 		}
-		for i, most := range []time.Duration{1, 2, 4, 8, 10, 10, 10} {
+		for i, most := range []time.Duration{1, 2, 4, 8} {
 			most *= time.Second
 			if pause := f.asked[i+1].Sub(f.asked[i]); pause < most/2 || pause > most {
 				t.Errorf("pause %d is %v, not between %v and %v", i, pause, most/2, most)
@@ -116,7 +116,7 @@ func TestRetryingWaitsAsLongAsTheProviderAsks(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fallible{attempts: []attempt{{err: &model.Error{Status: 429, RetryAfter: test.after, Err: model.ErrRateLimited}}, answer("ok")}}
 				start := time.Now()
-				_, _ = model.Retrying(f, model.RetryOptions{}).Generate(t.Context(), &model.Request{}, nil)
+				_, _ = model.Retrying(f).Generate(t.Context(), &model.Request{}, nil)
 				if len(f.asked) != test.asked || time.Since(start) != test.waits {
 					t.Errorf("%d attempts within %v", len(f.asked), time.Since(start))
 				}
@@ -136,7 +136,7 @@ func TestRetryingTellsThatWhatWasEmittedIsVoid(t *testing.T) {
 		good := answer("Hello")
 		good.emits = []model.Delta{{Text: "Hello"}}
 		var got []model.Delta
-		m := model.Retrying(&fallible{attempts: []attempt{broken, good}}, model.RetryOptions{})
+		m := model.Retrying(&fallible{attempts: []attempt{broken, good}})
 		res, err := m.Generate(t.Context(), &model.Request{}, func(d model.Delta) { got = append(got, d) })
 		if err != nil || res.Usage != (model.Usage{Input: 20, Output: 3}) {
 			t.Errorf("%v, usage %+v; the broken attempt was paid for too", err, res.Usage)
@@ -165,7 +165,7 @@ func TestRetryingAnAnswerThatBrokeOff(t *testing.T) {
 		t.Run(fmt.Sprintf("after %d pieces", len(test.emits)), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fallible{attempts: []attempt{{emits: test.emits, err: &model.Error{Err: model.ErrBroken}}, answer("ok")}}
-				_, _ = model.Retrying(f, model.RetryOptions{}).Generate(t.Context(), &model.Request{}, nil)
+				_, _ = model.Retrying(f).Generate(t.Context(), &model.Request{}, nil)
 				if len(f.asked) != test.asked {
 					t.Errorf("%d attempts, not %d", len(f.asked), test.asked)
 				}
@@ -181,7 +181,7 @@ func TestRetryingEndsWithItsContext(t *testing.T) {
 		defer cancel()
 		f := &fallible{attempts: []attempt{status(500, nil)}}
 		start := time.Now()
-		_, err := model.Retrying(f, model.RetryOptions{}).Generate(ctx, &model.Request{}, nil)
+		_, err := model.Retrying(f).Generate(ctx, &model.Request{}, nil)
 		if len(f.asked) != 1 || err == nil || time.Since(start) != 100*time.Millisecond {
 			t.Errorf("%d attempts within %v: %v", len(f.asked), time.Since(start), err)
 		}

@@ -137,7 +137,11 @@ func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 func withRemedy(message string) error {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
-		message += "; there are " + strings.Join(variableNames(), ", ") + ", and the functions glob, under, host and lowerAscii"
+		var names []string
+		for i := range variables {
+			names = append(names, variables[i].name)
+		}
+		message += "; there are " + strings.Join(names, ", ") + ", and the functions glob, under, host and lowerAscii"
 	case strings.Contains(message, "token recognition error at: '="):
 		message += "; to compare, write =="
 	case strings.Contains(message, "undefined field"):

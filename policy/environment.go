@@ -29,11 +29,26 @@ const (
 	variableNow         = "now"
 )
 
-func variableNames() []string {
-	return []string{
-		variableMethod, variableServer, variableTool, variableTitle, variableArgs, variableAnnotations,
-		variableResource, variablePrincipal, variableLabels, variableSources, variableTrusted, variableClient, variableProfile, variableNow,
-	}
+// variables are all of them: what type they have, and what they are of a call.
+var variables = []struct {
+	name  string
+	kind  *cel.Type
+	value func(*facts) any
+}{
+	{variableMethod, cel.StringType, func(f *facts) any { return types.String(f.in.method()) }},
+	{variableServer, cel.StringType, func(f *facts) any { return types.String(f.in.Server) }},
+	{variableTool, cel.StringType, func(f *facts) any { return types.String(f.in.Tool) }},
+	{variableTitle, cel.StringType, func(f *facts) any { return types.String(f.in.Title) }},
+	{variableArgs, cel.MapType(cel.StringType, cel.DynType), func(f *facts) any { return types.NewStringInterfaceMap(types.DefaultTypeAdapter, f.arguments) }},
+	{variableAnnotations, cel.ObjectType(annotationsType), func(f *facts) any { return &f.in.Annotations }},
+	{variableResource, cel.StringType, func(f *facts) any { return types.String(f.in.Resource) }},
+	{variablePrincipal, cel.ObjectType(principalType), func(f *facts) any { return &f.in.Principal }},
+	{variableLabels, cel.ListType(cel.StringType), func(f *facts) any { return types.NewStringList(types.DefaultTypeAdapter, f.in.Labels) }},
+	{variableSources, cel.ListType(cel.StringType), func(f *facts) any { return types.NewStringList(types.DefaultTypeAdapter, f.in.Sources) }},
+	{variableTrusted, cel.BoolType, func(f *facts) any { return types.Bool(f.in.Trusted) }},
+	{variableClient, cel.StringType, func(f *facts) any { return types.String(f.in.Client) }},
+	{variableProfile, cel.StringType, func(f *facts) any { return types.String(f.in.Profile) }},
+	{variableNow, cel.TimestampType, func(f *facts) any { return types.Timestamp{Time: f.in.now()} }},
 }
 
 // The types of variables that have members of their own: a name that is none of them
@@ -59,24 +74,9 @@ func newEnvironment() (*cel.Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	texts := cel.ListType(cel.StringType)
-	return cel.NewEnv(
+	options := []cel.EnvOption{
 		cel.CustomTypeAdapter(registry),
 		cel.CustomTypeProvider(&provider{registry, memberTypes()}),
-		cel.Variable(variableMethod, cel.StringType),
-		cel.Variable(variableServer, cel.StringType),
-		cel.Variable(variableTool, cel.StringType),
-		cel.Variable(variableTitle, cel.StringType),
-		cel.Variable(variableArgs, cel.MapType(cel.StringType, cel.DynType)),
-		cel.Variable(variableAnnotations, cel.ObjectType(annotationsType)),
-		cel.Variable(variableResource, cel.StringType),
-		cel.Variable(variablePrincipal, cel.ObjectType(principalType)),
-		cel.Variable(variableLabels, texts),
-		cel.Variable(variableSources, texts),
-		cel.Variable(variableTrusted, cel.BoolType),
-		cel.Variable(variableClient, cel.StringType),
-		cel.Variable(variableProfile, cel.StringType),
-		cel.Variable(variableNow, cel.TimestampType),
 		globFunction(), underFunction(), hostFunction(), lowerFunction(),
 		// Without map, which makes new lists: a condition looks at things.
 		cel.ClearMacros(), cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro),
@@ -85,7 +85,11 @@ func newEnvironment() (*cel.Env, error) {
 		cel.ParserRecursionLimit(maxNesting),
 		cel.ParserErrorRecoveryLimit(maxReported),
 		cel.ASTValidators(regexCheck{}, cel.ValidateComprehensionNestingLimit(maxLoops)),
-	)
+	}
+	for _, v := range variables {
+		options = append(options, cel.Variable(v.name, v.kind))
+	}
+	return cel.NewEnv(options...)
 }
 
 func globFunction() cel.EnvOption {
@@ -183,19 +187,6 @@ func (p *provider) FindStructType(name string) (*types.Type, bool) {
 		return types.NewTypeTypeWithParam(types.NewObjectType(name)), true
 	}
 	return p.Registry.FindStructType(name)
-}
-
-// FindStructFieldNames lists the members of a type.
-func (p *provider) FindStructFieldNames(name string) ([]string, bool) {
-	fields, found := p.members[name]
-	if !found {
-		return p.Registry.FindStructFieldNames(name)
-	}
-	var names []string
-	for field := range fields {
-		names = append(names, field)
-	}
-	return names, true
 }
 
 // FindStructFieldType finds a member of a type.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
-	"cel.dev/cel-go/common/types"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
@@ -60,35 +59,10 @@ func (f *facts) variable(name string) any {
 	if v := f.unknownVariable(name); v != nil {
 		return v
 	}
-	switch name {
-	case variableMethod:
-		return types.String(f.in.method())
-	case variableServer:
-		return types.String(f.in.Server)
-	case variableTool:
-		return types.String(f.in.Tool)
-	case variableTitle:
-		return types.String(f.in.Title)
-	case variableArgs:
-		return types.NewStringInterfaceMap(types.DefaultTypeAdapter, f.arguments)
-	case variableAnnotations:
-		return &f.in.Annotations
-	case variableResource:
-		return types.String(f.in.Resource)
-	case variablePrincipal:
-		return &f.in.Principal
-	case variableLabels:
-		return types.NewStringList(types.DefaultTypeAdapter, f.in.Labels)
-	case variableSources:
-		return types.NewStringList(types.DefaultTypeAdapter, f.in.Sources)
-	case variableTrusted:
-		return types.Bool(f.in.Trusted)
-	case variableClient:
-		return types.String(f.in.Client)
-	case variableProfile:
-		return types.String(f.in.Profile)
-	case variableNow:
-		return types.Timestamp{Time: f.in.now()}
+	for i := range variables {
+		if variables[i].name == name {
+			return variables[i].value(f)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -68,13 +69,4 @@ func (p *Policy) RedactsResults(server, tool string) bool {
 }
 
 // same reports whether two rules are equal in all their fields.
-func same(a, b Rule) bool {
-	if (a.Redact == nil) != (b.Redact == nil) {
-		return false
-	}
-	if a.Redact != nil && (!slices.Equal(a.Redact.Arguments, b.Redact.Arguments) || !slices.Equal(a.Redact.Results, b.Redact.Results)) {
-		return false
-	}
-	a.Redact, b.Redact = nil, nil
-	return a == b
-}
+func same(a, b Rule) bool { return reflect.DeepEqual(a, b) }

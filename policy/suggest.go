@@ -168,55 +168,39 @@ func literal(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:
 		return "null", nil
-	case bool:
-		return strconv.FormatBool(v), nil
-	case int64:
-		return strconv.FormatInt(v, 10), nil
 	case uint64:
 		return strconv.FormatUint(v, 10) + "u", nil
 	case float64:
-		return floatLiteral(v)
+		if math.IsInf(v, 0) {
+			return "", notSuggested("a number of the arguments is out of range")
+		}
+		text := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(text, ".e") {
+			text += ".0"
+		}
+		return text, nil
 	case string:
 		return strconv.Quote(v), nil
 	case []any:
-		return listLiteral(v)
+		parts, err := literals(v, func(element any) (string, any) { return "", element })
+		return "[" + parts + "]", err
 	case map[string]any:
-		return mapLiteral(v)
+		parts, err := literals(slices.Sorted(maps.Keys(v)), func(name string) (string, any) { return strconv.Quote(name) + ": ", v[name] })
+		return "{" + parts + "}", err
 	}
-	return "", fmt.Errorf("policy: a value of type %T is none of JSON", v)
+	return fmt.Sprint(v), nil // true, false, or an integer
 }
 
-func floatLiteral(f float64) (string, error) {
-	if math.IsInf(f, 0) {
-		return "", notSuggested("a number of the arguments is out of range")
-	}
-	text := strconv.FormatFloat(f, 'g', -1, 64)
-	if !strings.ContainsAny(text, ".e") {
-		text += ".0"
-	}
-	return text, nil
-}
-
-func listLiteral(list []any) (string, error) {
+// literals writes what an array or an object consists of.
+func literals[E any](of []E, each func(E) (before string, value any)) (string, error) {
 	var parts []string
-	for _, element := range list {
-		text, err := literal(element)
+	for _, e := range of {
+		before, value := each(e)
+		text, err := literal(value)
 		if err != nil {
 			return "", err
 		}
-		parts = append(parts, text)
+		parts = append(parts, before+text)
 	}
-	return "[" + strings.Join(parts, ", ") + "]", nil
-}
-
-func mapLiteral(members map[string]any) (string, error) {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		text, err := literal(members[name])
-		if err != nil {
-			return "", err
-		}
-		parts = append(parts, strconv.Quote(name)+": "+text)
-	}
-	return "{" + strings.Join(parts, ", ") + "}", nil
+	return strings.Join(parts, ", "), nil
 }

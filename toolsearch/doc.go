@@ -45,6 +45,6 @@
 //
 // Texts come from servers that are not trusted. What is indexed of one tool
 // is bounded in bytes, words and nesting, invalid UTF-8 is skipped, and a schema
-// that is not JSON counts as none. An Index is safe for concurrent use, starts no
-// goroutine, and holds its lock for the tools that changed, not for the whole.
+// that is not JSON counts as none. An Index is safe for concurrent use and starts no
+// goroutine. The first search after a change makes a table of all tools, which the later ones share.
 package toolsearch

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // field is a part of a tool's text that has a weight of its own.
@@ -51,9 +52,6 @@ type document struct {
 	named   int // different words in the name
 }
 
-// changed reports whether there is a document: Index.read leaves out those of tools that have not changed.
-func (d *document) changed() bool { return d.terms != nil }
-
 // termCounts is a term of a document.
 type termCounts struct {
 	stem string
@@ -96,7 +94,7 @@ func (r *reader) text(f field, text string) {
 	if r.full(f) {
 		return
 	}
-	r.split.split(cut(text, maxFieldBytes), func(word []byte, whole bool) bool {
+	r.split.split(plaintext.Beginning(text, maxFieldBytes), func(word []byte, whole bool) bool {
 		stem := r.stems.of(word)
 		if stem == "" {
 			return true
@@ -126,65 +124,42 @@ func (r *reader) counts(stem string) *counts {
 
 func (r *reader) full(f field) bool { return r.doc.lengths[f] >= maxFieldWords }
 
-// schema adds the arguments that a valid schema describes, and those inside them.
+// schema adds the arguments that a valid schema describes, or a list of schemas, and those inside them.
 func (r *reader) schema(s []byte, depth int) {
-	if depth >= maxSchemaDepth || r.full(paramField) || !isObject(s) {
-		return
-	}
-	jsonrpc.EachMember(s, func(name, value []byte) bool {
-		switch string(name) {
-		case `"properties"`, `"patternProperties"`, `"$defs"`, `"definitions"`:
-			r.properties(value, depth)
-		case `"items"`, `"additionalProperties"`:
-			r.schema(value, depth+1)
-		case `"anyOf"`, `"oneOf"`, `"allOf"`, `"prefixItems"`:
-			r.schemas(value, depth)
-		}
-		return !r.full(paramField)
-	})
-}
-
-// properties adds the names, the descriptions and the insides of properties.
-func (r *reader) properties(s []byte, depth int) {
-	if !isObject(s) {
-		return
-	}
-	jsonrpc.EachMember(s, func(name, value []byte) bool {
-		if n, ok := jsonrpc.Unquote(name); ok {
-			r.text(paramField, n)
-		}
-		if isObject(value) {
-			if d, ok := jsonrpc.Unquote(jsonrpc.Get(value, "description")); ok {
-				r.text(paramField, d)
-			}
-			r.schema(value, depth+1)
-		}
-		return !r.full(paramField)
-	})
-}
-
-func (r *reader) schemas(s []byte, depth int) {
-	if len(s) == 0 || s[0] != '[' {
+	if depth >= maxSchemaDepth || r.full(paramField) {
 		return
 	}
 	jsonrpc.EachElement(s, func(value []byte) bool {
-		r.schema(value, depth+1)
+		if isObject(value) { // no lists in lists
+			r.schema(value, depth)
+		}
 		return !r.full(paramField)
 	})
+	jsonrpc.EachMember(s, func(name, value []byte) bool {
+		switch string(name) {
+		case `"properties"`, `"patternProperties"`, `"$defs"`, `"definitions"`:
+			jsonrpc.EachMember(value, func(name, property []byte) bool {
+				r.property(name, property, depth)
+				return !r.full(paramField)
+			})
+		case `"items"`, `"additionalProperties"`, `"anyOf"`, `"oneOf"`, `"allOf"`, `"prefixItems"`:
+			r.schema(value, depth+1)
+		}
+		return !r.full(paramField)
+	})
+}
+
+// property adds the name, the description and the inside of a property.
+func (r *reader) property(quoted, s []byte, depth int) {
+	for _, quoted := range [][]byte{quoted, jsonrpc.Get(s, "description")} {
+		if text, ok := jsonrpc.Unquote(quoted); ok {
+			r.text(paramField, text)
+		}
+	}
+	r.schema(s, depth+1)
 }
 
 func isObject(s []byte) bool {
 	i := jsonrpc.SkipSpace(s, 0)
 	return i < len(s) && s[i] == '{'
-}
-
-// cut returns at most max bytes of s, and no half of a character.
-func cut(s string, max int) string {
-	if len(s) <= max {
-		return s
-	}
-	for max > 0 && s[max]&0xC0 == 0x80 {
-		max--
-	}
-	return s[:max]
 }

@@ -93,12 +93,3 @@ func TestHostileTextsAreBounded(t *testing.T) {
 		})
 	}
 }
-
-func TestTextIsCutBetweenCharacters(t *testing.T) {
-	t.Parallel()
-	for max, want := range map[int]string{0: "", 1: "a", 2: "a", 3: "aé", 4: "aé文"[:3], 5: "aé", 6: "aé文", 9: "aé文"} {
-		if got := cut("aé文", max); got != want {
-			t.Errorf("cut to %d: %q, want %q", max, got, want)
-		}
-	}
-}

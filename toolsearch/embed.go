@@ -5,21 +5,25 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 const (
-	defaultEmbedTimeout = 2 * time.Second  // wait of a search for the vectors of its queries
-	batchTimeouts       = 10               // EmbedTimeouts that a batch of Index.Embed may take
-	defaultEmbedWeight  = 0.4              // share of meaning in a fused score
-	embedBatch          = 64               // texts of one call of an Embedder
-	maxEmbedText        = 2 << 10          // bytes of a text that are embedded
-	maxDimensions       = 8_192            // numbers of a vector
-	maxVectors          = 16_384           // vectors that are cached; then the cache starts anew
-	maxEmbedFailures    = 3                // failures in a row after which searches do without
-	embedPause          = 30 * time.Second // how long they do without
+	embedTimeout     = 2 * time.Second  // wait of a search for the vectors of its queries
+	batchTimeouts    = 10               // embedTimeouts that a batch of Index.Embed may take
+	embedWeight      = 0.4              // share of meaning in a fused score
+	embedBatch       = 64               // texts of one call of an Embedder
+	maxEmbedText     = 2 << 10          // bytes of a text that are embedded
+	maxDimensions    = 8_192            // numbers of a vector
+	maxVectors       = 16_384           // vectors that are cached; then the cache starts anew
+	maxEmbedFailures = 3                // failures in a row after which searches do without
+	embedPause       = 30 * time.Second // how long they do without
 )
 
 // Embedder turns texts into vectors, so that texts of like meaning have vectors
@@ -33,8 +37,6 @@ type Embedder interface {
 // dense is what an Index needs for search by meaning. Its methods may be called on nil.
 type dense struct {
 	embedder Embedder
-	timeout  time.Duration
-	weight   float64
 
 	embedding chan struct{} // holds one value while Index.Embed runs
 
@@ -49,21 +51,11 @@ type textHash [sha256.Size]byte
 
 func hash(text string) textHash { return sha256.Sum256([]byte(text)) }
 
-func newDense(o Options) *dense {
-	if o.Embedder == nil {
+func newDense(e Embedder) *dense {
+	if e == nil {
 		return nil
 	}
-	d := &dense{embedder: o.Embedder, timeout: o.EmbedTimeout, weight: o.EmbedWeight}
-	if d.timeout <= 0 {
-		d.timeout = defaultEmbedTimeout
-	}
-	if d.weight <= 0 {
-		d.weight = defaultEmbedWeight
-	}
-	d.weight = min(d.weight, 1)
-	d.embedding = make(chan struct{}, 1)
-	d.cache = make(map[textHash][]float32)
-	return d
+	return &dense{embedder: e, embedding: make(chan struct{}, 1), cache: make(map[textHash][]float32)}
 }
 
 // embedText is the text of a tool that its vector is of.
@@ -72,7 +64,7 @@ func (t *Tool) embedText() string {
 	if t.Title != "" && t.Title != t.Name {
 		name += " (" + t.Title + ")"
 	}
-	return cut(t.Server+": "+name+": "+t.Description, maxEmbedText)
+	return plaintext.Beginning(t.Server+": "+name+": "+t.Description, maxEmbedText)
 }
 
 // Embed computes the vectors of the tools that have none, and returns when all
@@ -101,7 +93,7 @@ func (x *Index) Embed(ctx context.Context) error {
 		for i := range batch {
 			texts[i] = batch[i].embedText()
 		}
-		vectors, err := d.embed(ctx, texts, batchTimeouts*d.timeout)
+		vectors, err := d.embed(ctx, texts, batchTimeouts*embedTimeout)
 		if err != nil {
 			return fmt.Errorf("toolsearch: vectors of %d tools: %w", len(batch), err)
 		}
@@ -112,19 +104,18 @@ func (x *Index) Embed(ctx context.Context) error {
 // withoutVector returns some of the tools that have no vector, after it gave
 // those their vector whose text is in the cache.
 func (x *Index) withoutVector() []Tool {
-	x.change.Lock()
-	defer x.change.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var out []Tool
-	for n := range x.slots {
-		p := &x.slots[n]
-		if !p.live || p.vector != nil {
-			continue
-		}
-		if p.vector = x.dense.cached(p.tool.embedText()); p.vector == nil {
-			if out = append(out, p.tool); len(out) == embedBatch {
-				break
+	for _, name := range slices.Sorted(maps.Keys(x.servers)) {
+		for _, e := range x.servers[name].tools {
+			if e.vector != nil {
+				continue
+			}
+			if e.vector = x.dense.cached(e.tool.embedText()); e.vector != nil {
+				x.built.Store(nil)
+			} else if out = append(out, e.tool); len(out) == embedBatch {
+				return out
 			}
 		}
 	}
@@ -133,16 +124,15 @@ func (x *Index) withoutVector() []Tool {
 
 // setVectors gives tools their vectors, unless they have changed since.
 func (x *Index) setVectors(tools []Tool, texts []string, vectors [][]float32) {
-	x.change.Lock()
-	defer x.change.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i, t := range tools {
 		x.dense.keep(texts[i], vectors[i])
-		if n, ok := x.byID[t.ID]; ok && x.slots[n].tool.embedText() == texts[i] {
-			x.slots[n].vector = vectors[i]
+		if e := x.byID[t.ID]; e != nil && e.tool.embedText() == texts[i] {
+			e.vector = vectors[i]
 		}
 	}
+	x.built.Store(nil)
 }
 
 func (d *dense) cached(text string) []float32 {

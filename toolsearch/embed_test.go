@@ -47,7 +47,7 @@ func with(e Embedder, tools *Index) *Index {
 	x := New(Options{Embedder: e})
 	for _, s := range tools.Servers() {
 		var own []Tool
-		for _, p := range tools.slots {
+		for _, p := range tools.table().slots {
 			if p.tool.Server == s.Name {
 				own = append(own, p.tool)
 			}
@@ -116,7 +116,7 @@ func TestVectorsAreAskedForOnceABatchAndKept(t *testing.T) {
 	if e.calls != 3 || e.texts != 150 {
 		t.Errorf("%d calls with %d texts, want 3 with 150", e.calls, e.texts)
 	}
-	tool, _ := x.Tool(x.slots[0].tool.ID)
+	tool, _ := x.Tool(x.table().slots[0].tool.ID)
 	x.SetServer(tool.Server, "", nil)
 	x.SetServer(tool.Server, "", []Tool{tool})
 	if err := x.Embed(context.Background()); err != nil || e.texts != 150 {
@@ -195,7 +195,7 @@ func TestASlowEmbedderCostsItsTimeoutAndThenNothingForAWhile(t *testing.T) {
 			return r, time.Since(start)
 		}
 		for range maxEmbedFailures {
-			if r, took := ask(); took != defaultEmbedTimeout || !strings.Contains(r.Note, "deadline") {
+			if r, took := ask(); took != embedTimeout || !strings.Contains(r.Note, "deadline") {
 				t.Errorf("took %v: %q", took, r.Note)
 			}
 		}

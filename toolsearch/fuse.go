@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // queries returns the vectors of queries, or nil and why there are none. It may be called on nil.
@@ -16,22 +18,22 @@ func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, n
 	}
 	texts := make([]string, len(qs))
 	for i, q := range qs {
-		texts[i] = cut(q.Text, maxEmbedText)
+		texts[i] = plaintext.Beginning(q.Text, maxEmbedText)
 	}
-	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	limited, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()
 	for len(vectors) < len(texts) {
 		some := texts[len(vectors):min(len(vectors)+embedBatch, len(texts))]
-		got, err := d.embed(limited, some, d.timeout)
+		got, err := d.embed(limited, some, embedTimeout)
 		if err != nil {
 			if ctx.Err() == nil { // a caller that has given up says nothing about the embedder
-				d.failed()
+				d.asked(false)
 			}
 			return nil, fmt.Sprintf("found by words alone: %v", err)
 		}
 		vectors = append(vectors, got...)
 	}
-	d.succeeded()
+	d.asked(true)
 	return vectors, ""
 }
 
@@ -42,33 +44,30 @@ func (d *dense) pause() time.Duration {
 	return time.Until(d.paused)
 }
 
-func (d *dense) failed() {
+// asked notes how asking the embedder ended.
+func (d *dense) asked(well bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.failures++; d.failures >= maxEmbedFailures {
+	if d.failures++; well {
+		d.failures = 0
+	} else if d.failures >= maxEmbedFailures {
 		d.failures, d.paused = 0, time.Now().Add(embedPause)
 	}
-}
-
-func (d *dense) succeeded() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.failures = 0
 }
 
 // scoreMeaning replaces the scores by words in s with fused ones. Each half is
 // brought to the scale from 0 to 1 first: words by the best score, meaning by
 // how far a tool stands out of the allowed ones, of which most have nothing to do
 // with the query. It returns a note if tools have no vector.
-func (x *Index) scoreMeaning(s *scratch, vector []float32) (note string) {
+func (t *table) scoreMeaning(s *scratch, vector []float32) (note string) {
 	bestByWords, _ := s.best(0)
-	s.near = zeroed(s.near, len(x.slots))
+	s.near = zeroed(s.near, len(t.slots))
 	var sum, most float64
 	with, without := 0, 0
-	for n := range x.slots {
-		p := &x.slots[n]
+	for n := range t.slots {
+		p := &t.slots[n]
 		switch {
-		case !p.live || !s.allows(uint32(n)):
+		case !s.allows(n):
 		case len(p.vector) == 0:
 			without++
 		default:
@@ -78,45 +77,33 @@ func (x *Index) scoreMeaning(s *scratch, vector []float32) (note string) {
 			with++
 		}
 	}
-	if with == 0 {
-		x.normalise(s, bestByWords)
+	t.fuse(s, bestByWords, sum/float64(max(1, with)), most)
+	switch {
+	case with == 0:
 		return "found by words alone: no tool has a vector yet"
-	}
-	mean := sum / float64(with)
-	x.fuse(s, bestByWords, mean, most)
-	if without > 0 {
+	case without > 0:
 		return fmt.Sprintf("%d of %d tools have no vector yet and are found by words alone", without, with+without)
 	}
 	return ""
 }
 
-// normalise brings scores by words to the scale of fused ones.
-func (x *Index) normalise(s *scratch, best float64) {
+// fuse replaces scores by words, of which the best is given, by fused ones.
+func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
 	for n := range s.scores {
-		if best > 0 {
-			s.scores[n] /= best
+		if bestByWords > 0 {
+			s.scores[n] /= bestByWords
 		}
-	}
-}
-
-func (x *Index) fuse(s *scratch, bestByWords, mean, most float64) {
-	w := x.dense.weight
-	x.normalise(s, bestByWords)
-	for n := range s.scores {
-		p := &x.slots[n]
-		if !p.live || !s.allows(uint32(n)) {
-			continue
-		}
+		p := &t.slots[n]
 		meaning := 0.0
 		switch {
-		case len(p.vector) == 0:
-			meaning = s.scores[n] // what is missing is taken to be like what is there
+		case !s.allows(n), len(p.vector) == 0:
+			continue // what is missing is taken to be like what is there
 		case most > mean:
 			meaning = max(0, (s.near[n]-mean)/(most-mean))
 		case most > 0:
 			meaning = 1 // all are equally near, one tool for instance
 		}
-		s.scores[n] = (1-w)*s.scores[n] + w*meaning
+		s.scores[n] = (1-embedWeight)*s.scores[n] + embedWeight*meaning
 	}
 }
 

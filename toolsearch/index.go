@@ -1,9 +1,10 @@
 package toolsearch
 
 import (
+	"maps"
 	"slices"
 	"sync"
-	"time"
+	"sync/atomic"
 )
 
 const (
@@ -15,13 +16,6 @@ const (
 type Options struct {
 	// Embedder adds search by meaning; nil means by words only.
 	Embedder Embedder
-	// EmbedTimeout is how long a search waits for the vector of its query
-	// before it goes on without; default 2 s. One batch of Index.Embed has ten times as long.
-	EmbedTimeout time.Duration
-	// EmbedWeight is the share of meaning in a fused score, between 0 and 1;
-	// default 0.4. More is right for a large model and queries in free words,
-	// less for a small one. It counts only with an Embedder.
-	EmbedWeight float64
 }
 
 // Index holds tools and answers which of them fit a query. It is made by New
@@ -32,48 +26,48 @@ type Index struct {
 	synonyms synonyms
 	dense    *dense // nil without an Embedder
 
-	change sync.Mutex // held by whoever changes the Index; what is slow is done under it alone
-	mu     sync.RWMutex
-
-	slots   []slot
-	free    []uint32 // slots that hold nothing
-	byID    map[string]uint32
+	mu      sync.Mutex // held by whoever changes the Index, also while texts are read
 	servers map[string]*server
-	numbers []int // numbers of servers that are gone
-	terms   map[string]*postings
-	totals  totals
-	sweeps  uint64 // how often unlink was called
+	byID    map[string]*entry
 	memory  memory
+	built   atomic.Pointer[table] // what is searched; nil once it has changed, until the next search
 
 	scratch sync.Pool // of *scratch
 }
 
-// slot is a place for one tool.
-type slot struct {
-	live   bool // its terms are in the postings
+// server is what the Index knows of a server.
+type server struct {
+	about string
+	tools []*entry
+}
+
+// entry is one tool.
+type entry struct {
 	tool   Tool
 	doc    document
-	server int // number of the server, dense from 0
 	vector []float32
 }
 
-// server is what the Index knows of a server.
-type server struct {
-	number int
-	about  string
-	slots  []uint32
+// table is all that a search looks at. It does not change.
+type table struct {
+	weights *weights
+	slots   []slot
+	byID    map[string]int // of slots
+	servers []Server       // by number
+	terms   map[string][]posting
+	totals  totals
+}
+
+// slot is a tool in a table.
+type slot struct {
+	entry
+	server int // its number
 }
 
 // posting says how often a term is in the fields of the tool in a slot.
 type posting struct {
-	slot uint32
+	slot int
 	counts
-}
-
-// postings are those of one term, in no order.
-type postings struct {
-	list  []posting
-	swept uint64 // the unlink that went through list last
 }
 
 // totals are the sums over a set of tools that weights depend on.
@@ -83,12 +77,12 @@ type totals struct {
 	filed [fields]int // tools that have the field
 }
 
-func (t *totals) add(l *lengths, sign int) {
-	t.tools += sign
+func (t *totals) add(l *lengths) {
+	t.tools++
 	for f, n := range l {
-		t.words[f] += uint64(sign * int(n)) // wraps around, back and forth alike
+		t.words[f] += uint64(n)
 		if n > 0 {
-			t.filed[f] += sign
+			t.filed[f]++
 		}
 	}
 }
@@ -98,11 +92,10 @@ func New(o Options) *Index {
 	x := &Index{
 		weights:  tuned(),
 		synonyms: newSynonyms(),
-		byID:     make(map[string]uint32),
+		byID:     make(map[string]*entry),
 		servers:  make(map[string]*server),
-		terms:    make(map[string]*postings),
 		memory:   newMemory(),
-		dense:    newDense(o),
+		dense:    newDense(o.Embedder),
 	}
 	x.scratch.New = func() any { return new(scratch) }
 	return x
@@ -111,47 +104,40 @@ func New(o Options) *Index {
 // SetServer makes tools the tools of server, instead of those it had; without any it
 // is removed, but what was remembered for its tools stays, as servers come back. The text
 // about says in a sentence what the server is for; it may be empty. Only what
-// changed is indexed anew. Tool.Server is taken to be server. Of tools with
+// changed is read anew. Tool.Server is taken to be server. Of tools with
 // the same ID the first one counts, and a tool whose ID a tool of another server
 // has is left out: nobody can replace what belongs to someone else. At most
 // 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names alone.
-func (x *Index) SetServer(server, about string, tools []Tool) {
-	x.change.Lock()
-	defer x.change.Unlock()
-	next := x.admitted(server, tools)
-	docs := x.read(next)
+func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s := x.server(server)
-	s.about = about
-	x.drop(s, next, docs)
-	if len(next) == 0 {
-		delete(x.servers, server)
-		x.numbers = append(x.numbers, s.number)
-		return
+	next := x.read(x.admitted(name, tools))
+	if before := x.servers[name]; before != nil {
+		for _, e := range before.tools {
+			delete(x.byID, e.tool.ID)
+		}
 	}
-	for i, t := range next {
-		x.put(s, t, docs[i])
+	for _, e := range next {
+		x.byID[e.tool.ID] = e
 	}
+	if x.servers[name] = (&server{about, next}); len(next) == 0 {
+		delete(x.servers, name)
+	}
+	x.built.Store(nil)
 }
 
 // Tool returns the tool with an ID, and whether there is one.
 func (x *Index) Tool(id string) (Tool, bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	n, ok := x.byID[id]
+	t := x.table()
+	n, ok := t.byID[id]
 	if !ok {
 		return Tool{}, false
 	}
-	return x.slots[n].tool, true
+	return t.slots[n].tool, true
 }
 
 // Len returns how many tools the Index holds.
-func (x *Index) Len() int {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.totals.tools
-}
+func (x *Index) Len() int { return len(x.table().slots) }
 
 // admitted returns those of tools that the Index takes from server.
 func (x *Index) admitted(server string, tools []Tool) []Tool {
@@ -159,7 +145,7 @@ func (x *Index) admitted(server string, tools []Tool) []Tool {
 	seen := make(map[string]bool, cap(out))
 	for _, t := range tools {
 		t = t.withID(server)
-		if n, ok := x.byID[t.ID]; seen[t.ID] || ok && x.slots[n].tool.Server != server {
+		if e := x.byID[t.ID]; seen[t.ID] || e != nil && e.tool.Server != server {
 			continue
 		}
 		if len(out) == maxServerTools {
@@ -171,125 +157,54 @@ func (x *Index) admitted(server string, tools []Tool) []Tool {
 	return out
 }
 
-// read returns the documents of the tools that are new or have changed.
-func (x *Index) read(tools []Tool) []document {
-	docs := make([]document, len(tools))
+// read returns the entries of tools; of those that are there already and have not changed, the same ones.
+func (x *Index) read(tools []Tool) []*entry {
+	entries := make([]*entry, len(tools))
 	r := newReader(&x.stems)
 	words := 0
 	for i, t := range tools {
-		if n, ok := x.byID[t.ID]; ok && x.slots[n].tool.equal(t) {
-			words += x.slots[n].doc.lengths.sum()
-			continue
-		}
-		if words > maxServerWords {
-			t.Description, t.Schema = "", nil
-		}
-		docs[i] = r.read(t, x.memory.queries(t.ID))
-		words += docs[i].lengths.sum()
-	}
-	return docs
-}
-
-// server returns the server with a name, new if it has to be.
-func (x *Index) server(name string) *server {
-	s, ok := x.servers[name]
-	if ok {
-		return s
-	}
-	s = &server{number: len(x.servers)}
-	if n := len(x.numbers); n > 0 {
-		s.number, x.numbers = x.numbers[n-1], x.numbers[:n-1]
-	}
-	x.servers[name] = s
-	return s
-}
-
-// drop takes the tools of s that have changed out of the postings, and removes
-// those that are not among next.
-func (x *Index) drop(s *server, next []Tool, docs []document) {
-	stays := make(map[string]bool, len(next)) // by ID; true if it has changed
-	for i, t := range next {
-		stays[t.ID] = docs[i].changed()
-	}
-	var out []uint32
-	for _, n := range s.slots {
-		if changed, ok := stays[x.slots[n].tool.ID]; changed || !ok {
-			out = append(out, n)
-		}
-	}
-	x.unlink(out)
-	s.slots = slices.DeleteFunc(s.slots, func(n uint32) bool {
-		id := x.slots[n].tool.ID
-		if _, ok := stays[id]; ok {
-			return false
-		}
-		delete(x.byID, id)
-		x.slots[n] = slot{}
-		x.free = append(x.free, n)
-		return true
-	})
-}
-
-// put adds t to s, or replaces what drop has taken out.
-func (x *Index) put(s *server, t Tool, d document) {
-	if !d.changed() {
-		return
-	}
-	n, ok := x.byID[t.ID]
-	if !ok {
-		n = x.place()
-		x.byID[t.ID] = n
-		s.slots = append(s.slots, n)
-	}
-	x.slots[n] = slot{tool: t, doc: d, server: s.number}
-	x.link(n)
-}
-
-// place returns a slot that holds nothing.
-func (x *Index) place() uint32 {
-	if k := len(x.free); k > 0 {
-		n := x.free[k-1]
-		x.free = x.free[:k-1]
-		return n
-	}
-	x.slots = append(x.slots, slot{})
-	return uint32(len(x.slots) - 1)
-}
-
-// link enters the terms of a slot into the postings.
-func (x *Index) link(n uint32) {
-	d := &x.slots[n].doc
-	x.slots[n].live = true
-	x.totals.add(&d.lengths, 1)
-	for _, t := range d.terms {
-		p := x.terms[t.stem]
-		if p == nil {
-			p = new(postings)
-			x.terms[t.stem] = p
-		}
-		p.list = append(p.list, posting{n, t.counts})
-	}
-}
-
-// unlink is the opposite of link, for many slots: each list of postings is gone
-// through once, as a server may take away thousands of tools that share their words.
-func (x *Index) unlink(slots []uint32) {
-	for _, n := range slots {
-		x.slots[n].live = false
-		x.totals.add(&x.slots[n].doc.lengths, -1)
-	}
-	x.sweeps++
-	for _, n := range slots {
-		for _, t := range x.slots[n].doc.terms {
-			p := x.terms[t.stem]
-			if p == nil || p.swept == x.sweeps {
-				continue
+		e := x.byID[t.ID]
+		if e == nil || !e.tool.equal(t) {
+			if words > maxServerWords {
+				t.Description, t.Schema = "", nil
 			}
-			p.swept = x.sweeps
-			p.list = slices.DeleteFunc(p.list, func(o posting) bool { return !x.slots[o.slot].live })
-			if len(p.list) == 0 {
-				delete(x.terms, t.stem)
+			e = &entry{tool: t, doc: r.read(t, x.memory.queries(t.ID))}
+		}
+		words += e.doc.lengths.sum()
+		entries[i] = e
+	}
+	return entries
+}
+
+// table returns what is to be searched.
+func (x *Index) table() *table {
+	if t := x.built.Load(); t != nil {
+		return t
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	t := x.built.Load()
+	if t == nil {
+		t = x.build()
+		x.built.Store(t)
+	}
+	return t
+}
+
+func (x *Index) build() *table {
+	t := &table{weights: &x.weights, slots: make([]slot, 0, len(x.byID)), byID: make(map[string]int, len(x.byID)), terms: make(map[string][]posting)}
+	for i, name := range slices.Sorted(maps.Keys(x.servers)) {
+		s := x.servers[name]
+		t.servers = append(t.servers, Server{Name: name, About: s.about, Tools: len(s.tools)})
+		for _, e := range s.tools {
+			n := len(t.slots)
+			t.slots = append(t.slots, slot{*e, i})
+			t.byID[e.tool.ID] = n
+			t.totals.add(&e.doc.lengths)
+			for _, term := range e.doc.terms {
+				t.terms[term.stem] = append(t.terms[term.stem], posting{n, term.counts})
 			}
 		}
 	}
+	return t
 }

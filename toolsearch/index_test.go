@@ -99,7 +99,7 @@ func TestAServerCannotFillTheIndex(t *testing.T) {
 		wordy[i] = Tool{Name: fmt.Sprint("tool", i), Description: long}
 	}
 	x.SetServer("s", "", wordy)
-	if n := x.totals.words[describeField]; n > maxServerWords+maxFieldWords {
+	if n := x.table().totals.words[describeField]; n > maxServerWords+maxFieldWords {
 		t.Errorf("%d words of one server", n)
 	}
 	if got := find1(x, "tool599"); got != "s__tool599" {
@@ -145,8 +145,8 @@ func TestAnIndexThatChangedIsLikeANewOne(t *testing.T) {
 	for server, tools := range state {
 		fresh.SetServer(server, "", tools)
 	}
-	if x.totals != fresh.totals || len(x.terms) != len(fresh.terms) {
-		t.Errorf("totals %+v and %d terms, want %+v and %d", x.totals, len(x.terms), fresh.totals, len(fresh.terms))
+	if got, want := x.table(), fresh.table(); got.totals != want.totals || len(got.terms) != len(want.terms) {
+		t.Errorf("totals %+v and %d terms, want %+v and %d", got.totals, len(got.terms), want.totals, len(want.terms))
 	}
 	for range 200 {
 		q := Query{Text: text(), Limit: 20}

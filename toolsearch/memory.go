@@ -2,8 +2,11 @@ package toolsearch
 
 import (
 	"container/list"
+	"maps"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 const (
@@ -87,8 +90,8 @@ func (x *Index) Restore(m []Remembered) { x.remember(m) }
 // Memory returns all that is remembered, the oldest first: a value to be saved
 // as JSON and given to Restore.
 func (x *Index) Memory() []Remembered {
-	x.change.Lock()
-	defer x.change.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	out := make([]Remembered, 0, x.memory.order.Len())
 	for e := x.memory.order.Front(); e != nil; e = e.Next() {
 		out = append(out, e.Value.(Remembered))
@@ -99,8 +102,8 @@ func (x *Index) Memory() []Remembered {
 // Forget drops what is remembered for a tool, for instance because its
 // definition is no longer the one that was used.
 func (x *Index) Forget(id string) {
-	x.change.Lock()
-	defer x.change.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	for _, e := range slices.Clone(x.memory.tools[id]) {
 		x.memory.drop(e)
 	}
@@ -108,11 +111,11 @@ func (x *Index) Forget(id string) {
 }
 
 func (x *Index) remember(m []Remembered) {
-	x.change.Lock()
-	defer x.change.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
 	changed := make(map[string]bool)
 	for _, r := range m {
-		r.Query = cut(strings.TrimSpace(strings.ToValidUTF8(r.Query, "")), maxRememberedBytes)
+		r.Query = plaintext.Beginning(strings.TrimSpace(strings.ToValidUTF8(r.Query, "")), maxRememberedBytes)
 		if r.ID == "" || r.Query == "" || len(r.ID) > maxRememberedIDSize {
 			continue
 		}
@@ -120,30 +123,17 @@ func (x *Index) remember(m []Remembered) {
 			changed[id] = true
 		}
 	}
-	ids := make([]string, 0, len(changed))
-	for id := range changed {
-		ids = append(ids, id)
-	}
-	x.reread(ids)
+	x.reread(slices.Collect(maps.Keys(changed)))
 }
 
-// reread indexes tools anew whose remembered queries have changed. The caller
-// holds x.change.
+// reread reads tools anew whose remembered queries have changed. The caller
+// holds x.mu.
 func (x *Index) reread(ids []string) {
-	slots := make([]uint32, 0, len(ids))
-	docs := make([]document, 0, len(ids))
 	r := newReader(&x.stems)
 	for _, id := range ids {
-		if n, ok := x.byID[id]; ok {
-			slots = append(slots, n)
-			docs = append(docs, r.read(x.slots[n].tool, x.memory.queries(id)))
+		if e := x.byID[id]; e != nil {
+			e.doc = r.read(e.tool, x.memory.queries(id))
+			x.built.Store(nil)
 		}
-	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.unlink(slots)
-	for i, n := range slots {
-		x.slots[n].doc = docs[i]
-		x.link(n)
 	}
 }

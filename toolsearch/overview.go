@@ -115,7 +115,7 @@ func distinctive(name string) string {
 
 // firstSentence is the beginning of a text, up to the first end of a sentence or line.
 func firstSentence(text string) string {
-	text = strings.TrimSpace(cut(text, 1_000))
+	text = strings.TrimSpace(plaintext.Beginning(text, 1_000))
 	if i := strings.IndexByte(text, '\n'); i >= 0 {
 		text = text[:i]
 	}
@@ -127,15 +127,4 @@ func firstSentence(text string) string {
 
 // Servers returns the servers that have tools in the Index, in the order of
 // their names, for an Overview.
-func (x *Index) Servers() []Server {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	out := make([]Server, 0, len(x.servers))
-	for name, s := range x.servers {
-		if len(s.slots) > 0 {
-			out = append(out, Server{Name: name, About: s.about, Tools: len(s.slots)})
-		}
-	}
-	slices.SortFunc(out, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
-	return out
-}
+func (x *Index) Servers() []Server { return slices.Clone(x.table().servers) }

@@ -3,6 +3,8 @@ package toolsearch
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // term is a term of a query.
@@ -19,7 +21,7 @@ type term struct {
 func (s *scratch) parse(x *Index, text string) {
 	clear(s.query)
 	s.query = s.query[:0]
-	text = cut(text, maxQueryBytes)
+	text = plaintext.Beginning(text, maxQueryBytes)
 	s.quoted = appendQuoted(s.quoted[:0], text)
 	start := 0
 	for _, q := range s.quoted {
@@ -107,27 +109,16 @@ func appendQuoted(dst []span, text string) []span {
 	return dst
 }
 
+// The marks that begin quotations, and those that end them.
+const opening, ending = "\"'`“‘„«「", "\"'`”’“»」"
+
 // closing is the mark that ends what r begins, "" if r begins no quotation.
 func closing(r rune) string {
-	switch r {
-	case '"':
-		return `"`
-	case '\'':
-		return "'"
-	case '`':
-		return "`"
-	case '“':
-		return "”"
-	case '‘':
-		return "’"
-	case '„':
-		return "“"
-	case '«':
-		return "»"
-	case '「':
-		return "」"
+	i := strings.IndexRune(opening, r)
+	if i < 0 {
+		return ""
 	}
-	return ""
+	return string([]rune(ending)[utf8.RuneCountInString(opening[:i])])
 }
 
 // outside reports whether an apostrophe behind text may begin a quotation: it does not follow a word.

@@ -21,11 +21,12 @@ type scratch struct {
 
 // ranked is a slot with its score.
 type ranked struct {
-	slot  uint32
+	slot  int
 	score float64
 }
 
-func (s *scratch) reset(slots, servers int) {
+func (s *scratch) reset(t *table) {
+	slots, servers := len(t.slots), len(t.servers)
 	s.scores = zeroed(s.scores, slots)
 	s.named = zeroed(s.named, slots)
 	s.servers = zeroed(s.servers, servers)
@@ -43,32 +44,32 @@ func zeroed[T any](s []T, n int) []T {
 }
 
 // allow fills s.allowed and returns the sums over the allowed tools.
-func (x *Index) allow(s *scratch, allow func(string) bool) totals {
+func (t *table) allow(s *scratch, allow func(string) bool) totals {
 	if allow == nil {
-		return x.totals
+		return t.totals
 	}
-	var t totals
-	s.allowed = zeroed(s.allowed, len(x.slots))
-	for n := range x.slots {
-		if p := &x.slots[n]; p.live && allow(p.tool.ID) {
+	var sums totals
+	s.allowed = zeroed(s.allowed, len(t.slots))
+	for n := range t.slots {
+		if p := &t.slots[n]; allow(p.tool.ID) {
 			s.allowed[n] = true
-			t.add(&p.doc.lengths, 1)
+			sums.add(&p.doc.lengths)
 		}
 	}
-	return t
+	return sums
 }
 
 // allows reports whether the tool in a slot may be found.
-func (s *scratch) allows(slot uint32) bool { return len(s.allowed) == 0 || s.allowed[slot] }
+func (s *scratch) allows(slot int) bool { return len(s.allowed) == 0 || s.allowed[slot] }
 
 // scoreWords adds up what the words of the query count in each allowed tool,
 // and returns the highest score that a tool could have had.
-func (x *Index) scoreWords(s *scratch, t *totals) (highest float64) {
-	scale := x.weights.scale(t)
+func (t *table) scoreWords(s *scratch, sums *totals) (highest float64) {
+	scale := t.weights.scale(sums)
 	for i := range s.query {
 		q := &s.query[i]
-		list := x.postings(q.stem)
-		q.idf = rarity(t.tools, s.frequency(list))
+		list := t.terms[q.stem]
+		q.idf = rarity(sums.tools, s.frequency(list))
 		if q.of < 0 {
 			highest += q.weight * q.idf
 		} else {
@@ -80,19 +81,11 @@ func (x *Index) scoreWords(s *scratch, t *totals) (highest float64) {
 				if q.of < 0 && p.counts[nameField] > 0 {
 					s.named[p.slot]++
 				}
-				s.scores[p.slot] += q.weight * q.idf * scale.saturated(&p.counts, &x.slots[p.slot].doc.lengths)
+				s.scores[p.slot] += q.weight * q.idf * scale.saturated(&p.counts, &t.slots[p.slot].doc.lengths)
 			}
 		}
 	}
 	return highest
-}
-
-// postings are those of a term; none if no tool has it.
-func (x *Index) postings(stem string) []posting {
-	if p := x.terms[stem]; p != nil {
-		return p.list
-	}
-	return nil
 }
 
 // frequency is how many of the allowed tools are in list.
@@ -112,26 +105,26 @@ func (s *scratch) frequency(list []posting) int {
 // scoreNames raises the score of each tool by a share that depends on how much
 // of its name the query has: of tools that match alike, the one whose name asks for
 // nothing else is meant.
-func (x *Index) scoreNames(s *scratch) {
+func (t *table) scoreNames(s *scratch) {
 	for n, words := range s.named {
 		if words > 0 {
-			s.scores[n] *= 1 + x.weights.cover*min(1, float64(words)/float64(max(1, x.slots[n].doc.named)))
+			s.scores[n] *= 1 + t.weights.cover*min(1, float64(words)/float64(max(1, t.slots[n].doc.named)))
 		}
 	}
 }
 
 // scoreServers adds to each tool that has a score a share of the best one of
 // its server: the steps of a task often stay with one server.
-func (x *Index) scoreServers(s *scratch) {
+func (t *table) scoreServers(s *scratch) {
 	for n, score := range s.scores {
 		if score > 0 {
-			k := x.slots[n].server
+			k := t.slots[n].server
 			s.servers[k] = max(s.servers[k], score)
 		}
 	}
 	for n, score := range s.scores {
 		if score > 0 {
-			s.scores[n] += x.weights.server * s.servers[x.slots[n].server]
+			s.scores[n] += t.weights.server * s.servers[t.slots[n].server]
 		}
 	}
 }
@@ -142,7 +135,7 @@ func (x *Index) scoreServers(s *scratch) {
 // convincing, and so can the whole of a short one, while words that many tools
 // have are less so. Where most of the query was found it is no less than that
 // share.
-func (x *Index) evidence(s *scratch, tools int, highest float64) float64 {
+func evidence(s *scratch, tools int, highest float64) float64 {
 	found, next := s.best(tools)
 	if found == 0 {
 		return 0
@@ -171,32 +164,32 @@ func (s *scratch) best(tools int) (best, next float64) {
 }
 
 // take puts the best tools into s.hits.
-func (x *Index) take(s *scratch, limit int) {
+func (t *table) take(s *scratch, limit int) {
 	for n, score := range s.scores {
 		if score > 0 {
-			x.offer(s, limit, ranked{uint32(n), score})
+			t.offer(s, limit, ranked{n, score})
 		}
 	}
 }
 
 // offer puts h in its place among the best hits, if it is one.
-func (x *Index) offer(s *scratch, limit int, h ranked) {
+func (t *table) offer(s *scratch, limit int, h ranked) {
 	if len(s.hits) == limit {
-		if x.compare(h, s.hits[limit-1]) >= 0 {
+		if t.compare(h, s.hits[limit-1]) >= 0 {
 			return
 		}
 		s.hits = s.hits[:limit-1]
 	}
 	s.hits = append(s.hits, h)
-	for i := len(s.hits) - 1; i > 0 && x.compare(s.hits[i], s.hits[i-1]) < 0; i-- {
+	for i := len(s.hits) - 1; i > 0 && t.compare(s.hits[i], s.hits[i-1]) < 0; i-- {
 		s.hits[i], s.hits[i-1] = s.hits[i-1], s.hits[i]
 	}
 }
 
 // compare orders by score, the best first, and then by ID.
-func (x *Index) compare(a, b ranked) int {
+func (t *table) compare(a, b ranked) int {
 	if c := cmp.Compare(b.score, a.score); c != 0 {
 		return c
 	}
-	return strings.Compare(x.slots[a.slot].tool.ID, x.slots[b.slot].tool.ID)
+	return strings.Compare(t.slots[a.slot].tool.ID, t.slots[b.slot].tool.ID)
 }

@@ -82,8 +82,19 @@ func sentences(text string, max int) string {
 // appendSchema appends a valid schema with descriptions of at most max
 // characters, and without what only readers need.
 func appendSchema(dst, s []byte, max, depth int) []byte {
-	if !isObject(s) || depth >= maxRenderDepth {
+	if depth >= maxRenderDepth || !isObject(s) && s[0] != '[' {
 		return append(dst, s...)
+	}
+	if s[0] == '[' {
+		list := jsonrpc.NewArray(dst)
+		jsonrpc.EachElement(s, func(value []byte) bool {
+			if isObject(value) { // no lists in lists
+				value = appendSchema(nil, value, max, depth)
+			}
+			list.Element(value)
+			return true
+		})
+		return list.Bytes()
 	}
 	return appendMembers(dst, s, func(dst, name, value []byte) []byte {
 		switch string(name) {
@@ -98,10 +109,9 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 			}
 		case `"properties"`, `"patternProperties"`, `"$defs"`, `"definitions"`, `"dependentSchemas"`:
 			return appendSchemas(dst, value, max, depth+1)
-		case `"items"`, `"additionalProperties"`, `"not"`, `"if"`, `"then"`, `"else"`, `"contains"`, `"propertyNames"`:
+		case `"items"`, `"additionalProperties"`, `"not"`, `"if"`, `"then"`, `"else"`, `"contains"`, `"propertyNames"`,
+			`"anyOf"`, `"oneOf"`, `"allOf"`, `"prefixItems"`:
 			return appendSchema(dst, value, max, depth+1)
-		case `"anyOf"`, `"oneOf"`, `"allOf"`, `"prefixItems"`:
-			return appendList(dst, value, max, depth+1)
 		}
 		return append(dst, value...)
 	})
@@ -131,22 +141,4 @@ func appendMembers(dst, s []byte, f func(dst, name, value []byte) []byte) []byte
 		return true
 	})
 	return append(dst, '}')
-}
-
-// appendList appends an array whose elements are schemas.
-func appendList(dst, s []byte, max, depth int) []byte {
-	if len(s) == 0 || s[0] != '[' {
-		return append(dst, s...)
-	}
-	dst = append(dst, '[')
-	first := true
-	jsonrpc.EachElement(s, func(value []byte) bool {
-		if !first {
-			dst = append(dst, ',')
-		}
-		first = false
-		dst = appendSchema(dst, value, max, depth)
-		return true
-	})
-	return append(dst, ']')
 }

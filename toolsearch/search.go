@@ -118,24 +118,23 @@ func (x *Index) search(q *Query, vector []float32) Results {
 	s := x.scratch.Get().(*scratch)
 	defer x.scratch.Put(s)
 	s.parse(x, q.Text)
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	s.reset(len(x.slots), len(x.servers)+len(x.numbers))
-	t := x.allow(s, q.Allow)
-	highest := x.scoreWords(s, &t)
-	evidence := x.evidence(s, t.tools, highest)
-	x.scoreNames(s)
-	x.scoreServers(s)
+	t := x.table()
+	s.reset(t)
+	sums := t.allow(s, q.Allow)
+	highest := t.scoreWords(s, &sums)
+	evidence := evidence(s, sums.tools, highest)
+	t.scoreNames(s)
+	t.scoreServers(s)
 	divisor := highest * x.weights.bonus()
 	var note string
 	if vector != nil {
-		note = x.scoreMeaning(s, vector)
+		note = t.scoreMeaning(s, vector)
 		divisor = 1
 	}
-	x.take(s, q.limit())
+	t.take(s, q.limit())
 	r := Results{Hits: make([]Hit, len(s.hits)), Weak: evidence < x.weights.weak, Note: note}
 	for i, h := range s.hits {
-		r.Hits[i] = Hit{ID: x.slots[h.slot].tool.ID, Score: min(h.score/divisor, 1)}
+		r.Hits[i] = Hit{ID: t.slots[h.slot].tool.ID, Score: min(h.score/divisor, 1)}
 	}
 	return r
 }

@@ -106,7 +106,7 @@ func TestWhatIsNotAllowedLeavesNoTrace(t *testing.T) {
 	part := New(Options{})
 	for _, s := range all.Servers() {
 		var tools []Tool
-		for _, p := range all.slots {
+		for _, p := range all.table().slots {
 			if p.tool.Server == s.Name && allowed(p.tool.ID) {
 				tools = append(tools, p.tool)
 			}

@@ -69,7 +69,7 @@ func (f *modelFlags) open() (model.Model, error) {
 	if f.injected {
 		m = injected.New(m)
 	}
-	return keyed{model.Retrying(m, model.RetryOptions{}), f.keyFrom}, nil
+	return keyed{model.Retrying(m), f.keyFrom}, nil
 }
 
 // ask makes the model of a provider.

@@ -78,7 +78,7 @@ var noLimit = map[string][]string{
 		"policy.maxQuoted", "servers/filesystem.maxShownLine",
 	},
 	"what is used where nobody says; it bounds nothing": {
-		"internal/terminal.defaultWidth", "mcp/internal/edge.defaultLevel", "toolsearch.defaultEmbedWeight",
+		"internal/terminal.defaultWidth", "mcp/internal/edge.defaultLevel",
 	},
 	"when something is drawn, or said to a person who waits": {
 		"cmd/junction.startingPause", "host/tui.drawTime", "host/tui.pollTime", "host/tui.tickTime",

@@ -57,20 +57,41 @@ func (b *Browser) Send(ctx context.Context, at string, values url.Values) (*Page
 // Show goes on from a page by redirects, and by forms for all of whose fields there is something to fill in, and returns the
 // first page at which that ends.
 func (b *Browser) Show(ctx context.Context, at string) (*Page, error) {
-	p, err := b.Get(ctx, at)
+	p, _, err := b.walk(ctx, at, func(string) bool { return false })
+	return p, err
+}
+
+// Visit goes on like Show until it comes to an address that ends says is the end, which
+// it returns and does not visit; nil: to the first page without a form, at which it is.
+func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) bool) (string, error) {
+	p, to, err := b.walk(ctx, at, func(to string) bool { return ends != nil && ends(to) })
+	switch {
+	case err != nil || to != "":
+		return to, err
+	case ends == nil && p.Status < 400:
+		return p.URL.String(), nil
+	}
+	return "", fmt.Errorf("%w: %s: HTTP status %d: %.2000s", ErrNoForm, p.URL, p.Status, p.Text)
+}
+
+// walk goes on to the first page from which nothing leads on, or to an address that is the end.
+func (b *Browser) walk(ctx context.Context, at string, ends func(to string) bool) (p *Page, to string, err error) {
+	p, err = b.Get(ctx, at)
 	for range steps {
 		switch {
 		case err != nil:
-			return nil, err
+			return nil, "", err
+		case p.Next() != "" && ends(p.Next()):
+			return p, p.Next(), nil
 		case p.Next() != "":
 			p, err = b.Get(ctx, p.Next())
 		case p.Action != "" && p.Status < 400 && b.knows(p.Fields):
 			p, err = b.Send(ctx, p.Action, b.Fill(p))
 		default:
-			return p, nil
+			return p, "", nil
 		}
 	}
-	return nil, fmt.Errorf("more than %d steps, the last at %s", steps, p.URL)
+	return nil, "", fmt.Errorf("more than %d steps, the last at %s", steps, at)
 }
 
 func (b *Browser) knows(fields []string) bool {
@@ -158,27 +179,4 @@ func (p *Page) Next() string {
 		return ""
 	}
 	return to.String()
-}
-
-// Visit goes on from a page, by redirects and by forms, until it comes to an address that ends says is the end, which
-// it returns and does not visit; nil: to the first page without a form, at which it is.
-func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) bool) (string, error) {
-	p, err := b.Get(ctx, at)
-	for range steps {
-		switch {
-		case err != nil:
-			return "", err
-		case p.Next() != "" && ends != nil && ends(p.Next()):
-			return p.Next(), nil
-		case p.Next() != "":
-			p, err = b.Get(ctx, p.Next())
-		case p.Action != "" && p.Status < 400 && b.knows(p.Fields):
-			p, err = b.Send(ctx, p.Action, b.Fill(p))
-		case ends == nil && p.Status < 400:
-			return p.URL.String(), nil
-		default:
-			return "", fmt.Errorf("%w: %s: HTTP status %d: %.2000s", ErrNoForm, p.URL, p.Status, p.Text)
-		}
-	}
-	return "", fmt.Errorf("more than %d steps, the last at %s", steps, p.URL)
 }

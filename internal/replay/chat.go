@@ -13,11 +13,8 @@ import (
 type chat struct{}
 
 type chatRequest struct {
-	Model         string `json:"model"`
-	Stream        bool   `json:"stream"`
-	StreamOptions struct {
-		Usage bool `json:"include_usage"`
-	} `json:"stream_options"`
+	Model    string        `json:"model"`
+	Stream   bool          `json:"stream"`
 	Messages []chatMessage `json:"messages"`
 	Tools    []struct {
 		Type     string `json:"type"`
@@ -50,31 +47,29 @@ func (chat) read(_ http.Header, body []byte) (*request, error) {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return nil, fmt.Errorf("the request is no chat completion: %w", err)
 	}
-	req := &request{model: in.Model, stream: in.Stream, usage: in.StreamOptions.Usage}
+	req := newRequest(in.Model, in.Stream)
 	for _, t := range in.Tools {
 		if t.Type != "function" {
 			return nil, fmt.Errorf("tool %q is of type %q, and must be a function", t.Function.Name, t.Type)
 		}
 		req.Tools = append(req.Tools, model.Tool{Name: t.Function.Name, Description: t.Function.Description, Schema: t.Function.Parameters})
 	}
-	names := map[string]string{}
 	for i, m := range in.Messages {
-		if err := req.addChat(&m, names); err != nil {
+		if err := req.addChat(&m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
 	return req, nil
 }
 
-// addChat adds a message; names are those of the calls so far, by id.
-func (r *request) addChat(m *chatMessage, names map[string]string) error {
+func (r *request) addChat(m *chatMessage) error {
 	out := model.Message{Role: model.Role(m.Role)}
 	switch m.Role {
 	case "system", "developer":
 		r.System += m.Content.text()
 		return nil
 	case "tool":
-		result := &model.Result{CallID: m.ToolCallID, Name: names[m.ToolCallID], Parts: m.Content.texts()}
+		result := &model.Result{CallID: m.ToolCallID, Name: r.names[m.ToolCallID], Parts: m.Content.texts()}
 		out.Parts = []model.Part{{Result: result}}
 	default:
 		out.Parts = m.Content.texts()
@@ -83,31 +78,11 @@ func (r *request) addChat(m *chatMessage, names map[string]string) error {
 		if c.Type != "function" {
 			return fmt.Errorf("call %q is of type %q, and must be a function", c.ID, c.Type)
 		}
-		names[c.ID] = c.Function.Name
+		r.names[c.ID] = c.Function.Name
 		out.Parts = append(out.Parts, model.Part{Call: &model.Call{ID: c.ID, Name: c.Function.Name, Arguments: json.RawMessage(c.Function.Arguments)}})
 	}
 	r.Messages = append(r.Messages, out)
 	return nil
-}
-
-func (chat) whole(a *answer) any {
-	message := map[string]any{"role": "assistant", "content": nil}
-	if a.text != "" {
-		message["content"] = a.text
-	}
-	if calls := chatCalls(a); len(calls) > 0 {
-		message["tool_calls"] = calls
-	}
-	return a.completion("chat.completion", map[string]any{"message": message, "finish_reason": chatStop(a)}, true)
-}
-
-func chatCalls(a *answer) []any {
-	var calls []any
-	for _, c := range a.calls {
-		function := map[string]any{"name": c.Name, "arguments": string(c.Arguments)}
-		calls = append(calls, map[string]any{"id": c.ID, "type": "function", "function": function})
-	}
-	return calls
 }
 
 func chatStop(a *answer) string {
@@ -117,22 +92,13 @@ func chatStop(a *answer) string {
 	return "stop"
 }
 
-func (a *answer) completion(object string, choice map[string]any, usage bool) map[string]any {
-	out := map[string]any{"id": "chatcmpl-" + a.id, "object": object, "created": 0, "model": a.model, "choices": []any{}}
-	if choice != nil {
-		choice["index"] = 0
-		out["choices"] = []any{choice}
-	}
-	if usage {
-		out["usage"] = map[string]any{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
-	}
-	return out
-}
-
-func (chat) events(a *answer, usage bool) []event {
+func (chat) events(a *answer) []event {
 	var events []event
+	chunk := func(choices []any) map[string]any {
+		return map[string]any{"id": "chatcmpl-" + a.id, "object": "chat.completion.chunk", "created": 0, "model": a.model, "choices": choices}
+	}
 	send := func(delta map[string]any, stop any) {
-		events = append(events, event{data: a.completion("chat.completion.chunk", map[string]any{"delta": delta, "finish_reason": stop}, false)})
+		events = append(events, event{data: chunk([]any{map[string]any{"index": 0, "delta": delta, "finish_reason": stop}})})
 	}
 	send(map[string]any{"role": "assistant", "content": ""}, nil)
 	for word := range strings.SplitAfterSeq(a.text, " ") {
@@ -148,10 +114,9 @@ func (chat) events(a *answer, usage bool) []event {
 		}
 	}
 	send(map[string]any{}, chatStop(a))
-	if usage {
-		events = append(events, event{data: a.completion("chat.completion.chunk", nil, true)})
-	}
-	return append(events, event{data: "[DONE]"})
+	usage := chunk([]any{})
+	usage["usage"] = map[string]any{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+	return append(events, event{data: usage}, event{data: "[DONE]"})
 }
 
 func (chat) failure(message string) any {

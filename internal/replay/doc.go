@@ -1,6 +1,6 @@
 // Package replay plays a model over the real wires: chat completions at any path that
 // ends in /chat/completions, OpenAI's responses at /responses, and Anthropic's messages
-// at /messages, streamed or whole.
+// at /messages, all of them streamed.
 // It is for tests: everything between a program and a provider runs, and no provider
 // is needed.
 //

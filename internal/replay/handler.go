@@ -18,9 +18,8 @@ const maxBody = 32 << 20
 // A wire is how one kind of provider speaks.
 type wire interface {
 	read(header http.Header, body []byte) (*request, error)
-	whole(a *answer) any
 	// events are what is streamed; a string is sent as it is.
-	events(a *answer, usage bool) []event
+	events(a *answer) []event
 	failure(message string) any
 }
 
@@ -68,38 +67,36 @@ func (play player) serve(w http.ResponseWriter, httpReq *http.Request, by wire) 
 		http.Error(w, "replay: expected POST", http.StatusMethodNotAllowed)
 		return
 	}
-	req, a, err := play.handle(w, httpReq, by)
+	a, err := play.handle(w, httpReq, by)
 	if err != nil {
 		writeJSON(w, http.StatusBadRequest, by.failure("replay: "+err.Error()))
 		return
 	}
-	if !req.stream {
-		writeJSON(w, http.StatusOK, by.whole(a))
-		return
-	}
 	w.Header().Set("Content-Type", "text/event-stream")
-	for _, e := range by.events(a, req.usage) {
+	for _, e := range by.events(a) {
 		if err := writeEvent(w, e); err != nil {
 			return // nobody reads any more
 		}
 	}
 }
 
-func (play player) handle(w http.ResponseWriter, httpReq *http.Request, by wire) (*request, *answer, error) {
+func (play player) handle(w http.ResponseWriter, httpReq *http.Request, by wire) (*answer, error) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, httpReq.Body, maxBody))
 	if err != nil {
-		return nil, nil, fmt.Errorf("the request cannot be read: %w", err)
+		return nil, fmt.Errorf("the request cannot be read: %w", err)
 	}
 	req, err := by.read(httpReq.Header, body)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
+	}
+	if !req.stream {
+		return nil, errors.New("stream is not true, and answers are streamed here")
 	}
 	req.read()
 	if err := model.Check(&req.Request); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	a, err := play(req)
-	return req, a, err
+	return play(req)
 }
 
 func writeEvent(w http.ResponseWriter, e event) error {

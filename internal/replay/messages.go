@@ -40,7 +40,7 @@ func (messages) read(header http.Header, body []byte) (*request, error) {
 	case in.MaxTokens <= 0:
 		return nil, errors.New("max_tokens is missing")
 	}
-	req := &request{model: in.Model, stream: in.Stream}
+	req := newRequest(in.Model, in.Stream)
 	req.System = in.System.text()
 	for _, t := range in.Tools {
 		if t.InputSchema == nil {
@@ -48,32 +48,30 @@ func (messages) read(header http.Header, body []byte) (*request, error) {
 		}
 		req.Tools = append(req.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema})
 	}
-	names := map[string]string{}
 	for i, m := range in.Messages {
 		if m.Role != "user" && m.Role != "assistant" {
 			return nil, fmt.Errorf("message %d: there is no role %q", i, m.Role)
 		}
-		if err := req.addMessage(model.Role(m.Role), m.Content, names); err != nil {
+		if err := req.addMessage(model.Role(m.Role), m.Content); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
 	return req, nil
 }
 
-// addMessage adds a message, or two where the user speaks behind results; names
-// are those of the calls so far, by id.
-func (r *request) addMessage(role model.Role, content blocks, names map[string]string) error {
+// addMessage adds a message, or two where the user speaks behind results.
+func (r *request) addMessage(role model.Role, content blocks) error {
 	results, out := model.Message{Role: model.RoleTool}, model.Message{Role: role}
 	for _, b := range content {
 		switch b.Type {
 		case "tool_use":
-			names[b.ID] = b.Name
+			r.names[b.ID] = b.Name
 			out.Parts = append(out.Parts, model.Part{Call: &model.Call{ID: b.ID, Name: b.Name, Arguments: b.Input}})
 		case "tool_result":
 			if len(out.Parts) > 0 {
 				return errors.New("results must come before everything else")
 			}
-			result := &model.Result{CallID: b.ToolUseID, Name: names[b.ToolUseID], Parts: b.Content.texts(), IsError: b.IsError}
+			result := &model.Result{CallID: b.ToolUseID, Name: r.names[b.ToolUseID], Parts: b.Content.texts(), IsError: b.IsError}
 			results.Parts = append(results.Parts, model.Part{Result: result})
 		case "thinking", "redacted_thinking":
 			out.Parts = append(out.Parts, model.Part{Reasoning: &model.Reasoning{}})
@@ -90,24 +88,6 @@ func (r *request) addMessage(role model.Role, content blocks, names map[string]s
 	return nil
 }
 
-func (messages) whole(a *answer) any {
-	content := []any{}
-	if a.text != "" {
-		content = append(content, map[string]any{"type": "text", "text": a.text})
-	}
-	for _, c := range a.calls {
-		content = append(content, map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": c.Arguments})
-	}
-	return a.message(content, messagesStop(a))
-}
-
-func (a *answer) message(content []any, stop any) map[string]any {
-	return map[string]any{
-		"id": "msg_" + a.id, "type": "message", "role": "assistant", "model": a.model, "content": content,
-		"stop_reason": stop, "stop_sequence": nil, "usage": map[string]any{"input_tokens": 100, "output_tokens": 10},
-	}
-}
-
 func messagesStop(a *answer) string {
 	if len(a.calls) > 0 {
 		return "tool_use"
@@ -115,7 +95,7 @@ func messagesStop(a *answer) string {
 	return "end_turn"
 }
 
-func (messages) events(a *answer, _ bool) []event {
+func (messages) events(a *answer) []event {
 	var events []event
 	send := func(kind string, more map[string]any) {
 		more["type"] = kind
@@ -130,7 +110,10 @@ func (messages) events(a *answer, _ bool) []event {
 		send("content_block_stop", map[string]any{"index": index})
 		index++
 	}
-	send("message_start", map[string]any{"message": a.message([]any{}, nil)})
+	send("message_start", map[string]any{"message": map[string]any{
+		"id": "msg_" + a.id, "type": "message", "role": "assistant", "model": a.model, "content": []any{},
+		"stop_reason": nil, "stop_sequence": nil, "usage": map[string]any{"input_tokens": 100, "output_tokens": 10},
+	}})
 	send("ping", map[string]any{})
 	if a.text != "" {
 		block(map[string]any{"type": "text", "text": ""}, "text_delta", "text", strings.SplitAfter(a.text, " "))

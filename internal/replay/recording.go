@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // Turn is one answer, and what the request before it must hold.
@@ -81,5 +83,5 @@ func clip(s string) string {
 	if len(s) <= most {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return plaintext.Beginning(s, most) + "…"
 }

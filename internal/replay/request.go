@@ -16,10 +16,15 @@ type request struct {
 	model.Request
 	model    string
 	stream   bool
-	usage    bool // a stream tells it at its end
 	injected bool // tools are in the system prompt
+	// names are those of the tools that were called, by the ids of the calls.
+	names map[string]string
 	// results are the texts of all results of the conversation.
 	results []string
+}
+
+func newRequest(model string, stream bool) *request {
+	return &request{model: model, stream: stream, names: map[string]string{}}
 }
 
 // An answer is a turn for one request.

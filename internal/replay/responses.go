@@ -47,7 +47,7 @@ func (responses) read(_ http.Header, body []byte) (*request, error) {
 	if in.Store == nil || *in.Store {
 		return nil, errors.New("store is not false, and nothing is kept here")
 	}
-	req := &request{model: in.Model, stream: in.Stream}
+	req := newRequest(in.Model, in.Stream)
 	req.System = in.Instructions
 	for _, t := range in.Tools {
 		if t.Type != "function" {
@@ -55,23 +55,21 @@ func (responses) read(_ http.Header, body []byte) (*request, error) {
 		}
 		req.Tools = append(req.Tools, model.Tool{Name: t.Name, Description: t.Description, Schema: t.Parameters})
 	}
-	names := map[string]string{}
 	for i := range in.Input {
 		item := &in.Input[i]
 		next := i+1 < len(in.Input) && (in.Input[i+1].Type != "message" || in.Input[i+1].Role == "assistant") && in.Input[i+1].Type != "function_call_output"
 		if item.Type == "reasoning" && (!next || item.Encrypted == "") {
 			return nil, fmt.Errorf("item %d: reasoning was provided without its content, or without what followed it", i)
 		}
-		if err := req.addItem(item, names); err != nil {
+		if err := req.addItem(item); err != nil {
 			return nil, fmt.Errorf("item %d: %w", i, err)
 		}
 	}
 	return req, nil
 }
 
-// addItem adds an item to the message that it is part of; names are those of the
-// calls so far, by id.
-func (r *request) addItem(item *responseItem, names map[string]string) error {
+// addItem adds an item to the message that it is part of.
+func (r *request) addItem(item *responseItem) error {
 	role, parts := model.RoleAssistant, []model.Part(nil)
 	switch item.Type {
 	case "message":
@@ -79,11 +77,11 @@ func (r *request) addItem(item *responseItem, names map[string]string) error {
 	case "reasoning":
 		parts = []model.Part{{Reasoning: &model.Reasoning{Text: "…"}}}
 	case "function_call":
-		names[item.CallID] = item.Name
+		r.names[item.CallID] = item.Name
 		parts = []model.Part{{Call: &model.Call{ID: item.CallID, Name: item.Name, Arguments: json.RawMessage(item.Arguments)}}}
 	case "function_call_output":
 		role = model.RoleTool
-		parts = []model.Part{{Result: &model.Result{CallID: item.CallID, Name: names[item.CallID], Parts: item.Output.texts()}}}
+		parts = []model.Part{{Result: &model.Result{CallID: item.CallID, Name: r.names[item.CallID], Parts: item.Output.texts()}}}
 	default:
 		return fmt.Errorf("there is no item %q", item.Type)
 	}
@@ -108,10 +106,6 @@ func (a *answer) items() []map[string]any {
 	return items
 }
 
-func (responses) whole(a *answer) any {
-	return a.response("completed", a.items())
-}
-
 func (a *answer) response(status string, output []map[string]any) map[string]any {
 	return map[string]any{
 		"id": "resp_" + a.id, "object": "response", "created_at": 0, "status": status, "error": nil, "incomplete_details": nil,
@@ -119,7 +113,7 @@ func (a *answer) response(status string, output []map[string]any) map[string]any
 	}
 }
 
-func (responses) events(a *answer, _ bool) []event {
+func (responses) events(a *answer) []event {
 	var events []event
 	send := func(kind string, more map[string]any) {
 		more["type"], more["sequence_number"] = kind, len(events)

@@ -53,22 +53,11 @@ func pointed[T any](p *T) *T {
 	return &own
 }
 
-// sizeOf is about how many bytes a request has.
-func sizeOf(req *model.Request) int {
-	n := len(req.System)
-	for i := range req.Tools {
-		n += len(req.Tools[i].Name) + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
-	}
-	return n + size(req.Messages...)
-}
-
-func size(messages ...model.Message) int {
-	n := 0
-	for i := range messages {
-		text, err := json.Marshal(messages[i].Parts)
-		if err == nil {
-			n += len(text)
-		}
+// size is about how many bytes some parts of a request have.
+func size(parts ...any) (n int) {
+	for _, part := range parts {
+		text, _ := json.Marshal(part) // what cannot be written has none
+		n += len(text)
 	}
 	return n
 }

@@ -131,7 +131,7 @@ func (m *Model) complete(req *model.Request, resp *model.Response) {
 		resp.Model = m.info.Name
 	}
 	if resp.Usage == (model.Usage{}) {
-		resp.Usage = model.Usage{Input: model.EstimateTokens(sizeOf(req)), Output: model.EstimateTokens(size(resp.Message)), Estimated: true}
+		resp.Usage = model.Usage{Input: model.EstimateTokens(size(req.System, req.Tools, req.Messages)), Output: model.EstimateTokens(size(resp.Message.Parts)), Estimated: true}
 	}
 }
 

@@ -28,10 +28,8 @@ type Options struct {
 	Model string
 	// BaseURL is where v1/messages is; empty means Anthropic's own.
 	BaseURL string
-	// Key is sent as x-api-key; empty sends none. KeyFunc, if set, is asked for it
-	// before each request instead.
-	Key     string
-	KeyFunc func(context.Context) (string, error)
+	// Key is sent as x-api-key; empty sends none.
+	Key string
 	// Window and Price go into Info. Zero means what is known of the model's family,
 	// which can be nothing.
 	Window int
@@ -45,10 +43,9 @@ type Options struct {
 	Thinking int
 	// Body are more members of the request, such as output_config.
 	Body map[string]any
-	// Headers are more headers of the request, such as anthropic-beta.
-	Headers map[string]string
 	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
-	// Redirects are not followed, so that a key goes to no other server.
+	// Redirects are not followed, so that a key goes to no other server. More headers, or
+	// a key for each request, are for its transport to set.
 	HTTPClient *http.Client
 }
 
@@ -56,7 +53,6 @@ type Options struct {
 type Model struct {
 	options Options
 	service wire.Service
-	refused refused
 }
 
 var _ model.Model = (*Model)(nil)
@@ -82,7 +78,8 @@ func New(o Options) (*Model, error) {
 	dialect, _ := model.DialectNamed("anthropic")
 	m.service = wire.Service{
 		Provider: Provider, URL: base.JoinPath("v1/messages").String(), Client: wire.Client(o.HTTPClient),
-		Key: o.Key, KeyFunc: o.KeyFunc, Header: m.setHeaders, Dialect: dialect, Refusals: &m.refused, Cause: causeOf,
+		Key: o.Key, Header: setHeaders, Dialect: dialect, Body: m.request,
+		Begin: func(a *wire.Answer) wire.Assembly { return &assembly{Answer: a, byIndex: map[int]*piece{}} },
 	}
 	return m, nil
 }
@@ -95,24 +92,13 @@ func (m *Model) Info() model.Info {
 // Generate asks for the next message; see [model.Model]. A tool that the provider
 // refuses is left out, and the request made again; Notes tell of it.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
-	if emit == nil {
-		emit = func(model.Delta) {}
-	}
-	return m.service.Generate(ctx, req, wire.Exchange{
-		Body: m.request,
-		Read: func(ctx context.Context, req *model.Request, res *http.Response, f *wire.Failures) (*model.Response, error) {
-			return receive(ctx, res, emit, f)
-		},
-	})
+	return m.service.Generate(ctx, req, emit)
 }
 
-func (m *Model) setHeaders(h http.Header, key string) {
+func setHeaders(h http.Header, key string) {
 	h.Set("Accept", "text/event-stream")
 	h.Set("Anthropic-Version", apiVersion)
 	if key != "" {
 		h.Set("X-Api-Key", key)
-	}
-	for name, value := range m.options.Headers {
-		h.Set(name, value)
 	}
 }

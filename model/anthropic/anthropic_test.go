@@ -105,16 +105,15 @@ func TestALimitThatIsTooHighIsLoweredToWhatTheModelTakes(t *testing.T) {
 	}
 }
 
-func TestHeadersKeyAndMoreMembersAreSent(t *testing.T) {
+func TestTheKeyAndMoreMembersAreSent(t *testing.T) {
 	o := Options{
-		KeyFunc: func(context.Context) (string, error) { return "sk-ant-fresh", nil },
-		Headers: map[string]string{"anthropic-beta": "x"}, Body: map[string]any{"output_config": map[string]any{"effort": "low"}},
+		Key: "sk-ant-fresh", Body: map[string]any{"output_config": map[string]any{"effort": "low"}},
 	}
 	m, s := opened(t, o, reply{200, fine})
 	if _, err := m.Generate(context.Background(), asking(), nil); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"X-Api-Key": "sk-ant-fresh", "Anthropic-Version": "2023-06-01", "Anthropic-Beta": "x", "Content-Type": "application/json"} {
+	for name, want := range map[string]string{"X-Api-Key": "sk-ant-fresh", "Anthropic-Version": "2023-06-01", "Content-Type": "application/json"} {
 		if got := s.header.Get(name); got != want {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}

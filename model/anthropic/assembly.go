@@ -19,19 +19,11 @@ const (
 
 // assembly puts an answer together from its events.
 type assembly struct {
-	emit      func(model.Delta)
-	pieces    []*piece
-	byIndex   map[int64]*piece
-	calls     int
-	name      string // the model's
-	reason    string
-	complaint *wire.Complaint
-	fault     string // why nothing more is read
-	begun     bool   // a message has come
-	done      bool
-
-	counted                             bool
-	input, output, read, write, thought int
+	*wire.Answer
+	pieces  []*piece
+	byIndex map[int]*piece
+	calls   int
+	input   int // tokens that are not of the cache
 }
 
 // piece is a block while it comes.
@@ -46,9 +38,9 @@ type piece struct {
 	lists   map[string][]byte // members that are lists, without their brackets
 }
 
-func (a *assembly) startBlock(index int64, raw []byte) {
+func (a *assembly) startBlock(index int, raw []byte) {
 	if len(a.pieces) >= maxBlocks {
-		a.fault = "the answer has more than 1,024 blocks"
+		a.Fault = "the answer has more than 1,024 blocks"
 		return
 	}
 	p := &piece{kind: wire.StringOf(raw, "type"), first: slices.Clone(raw), members: map[string]*strings.Builder{}, lists: map[string][]byte{}}
@@ -63,14 +55,14 @@ func (a *assembly) startBlock(index int64, raw []byte) {
 	case "tool_use":
 		p.call = a.calls
 		a.calls++
-		a.emit(model.Delta{Call: &model.CallDelta{Index: p.call, ID: wire.StringOf(raw, "id"), Name: wire.StringOf(raw, "name")}})
+		a.Emit(model.Delta{Call: &model.CallDelta{Index: p.call, ID: wire.StringOf(raw, "id"), Name: wire.StringOf(raw, "name")}})
 		if input := jsonrpc.Get(raw, "input"); len(input) > 0 && string(input) != "{}" {
 			a.add(p, "input", string(input))
 		}
 	}
 }
 
-func (a *assembly) stopBlock(index int64) {
+func (a *assembly) stopBlock(index int) {
 	if p := a.byIndex[index]; p != nil {
 		p.closed = true
 	}
@@ -78,7 +70,7 @@ func (a *assembly) stopBlock(index int64) {
 
 // delta adds to a block. Of a kind that has no name here, texts add to the members
 // that are called as they are.
-func (a *assembly) delta(index int64, raw []byte) {
+func (a *assembly) delta(index int, raw []byte) {
 	p := a.byIndex[index]
 	if p == nil || p.closed {
 		return
@@ -122,11 +114,11 @@ func (a *assembly) add(p *piece, member, text string) {
 	b.WriteString(text)
 	switch p.kind + " " + member {
 	case "text text":
-		a.emit(model.Delta{Text: text})
+		a.Text(text)
 	case "thinking thinking":
-		a.emit(model.Delta{Reasoning: text})
+		a.Reasoning(text)
 	case "tool_use input":
-		a.emit(model.Delta{Call: &model.CallDelta{Index: p.call, Arguments: text}})
+		a.Arguments(p.call, text)
 	}
 }
 
@@ -156,33 +148,19 @@ func (p *piece) whole() json.RawMessage {
 	return raw
 }
 
-// response is what the events add up to. Of an answer that is cut, blocks that are
+// Message is what the events add up to. Of an answer that is cut, blocks that are
 // not complete are left out, but for text.
-func (a *assembly) response(broken bool) *model.Response {
-	res := &model.Response{Model: a.name, StopDetail: a.reason, Stop: model.StopOther}
-	res.Message = model.Message{Role: model.RoleAssistant, Parts: a.parts(broken)}
-	if !broken {
-		res.Stop = stopOf(a.reason, len(res.Message.Calls()))
-	}
-	res.Usage = model.Usage{
-		Input: a.input + a.read + a.write, Output: a.output,
-		CacheRead: a.read, CacheWrite: a.write, Reasoning: a.thought, Estimated: !a.counted,
-	}
-	return res
-}
-
-func (a *assembly) parts(broken bool) []model.Part {
-	var parts []model.Part
+func (a *assembly) Message(broken bool) (m model.Message) {
 	for i, p := range a.pieces {
-		cut := !p.closed || i == len(a.pieces)-1 && (broken || stopOf(a.reason, 0) == model.StopLength)
+		cut := !p.closed || i == len(a.pieces)-1 && (broken || a.IsCut())
 		if part := p.part(cut); part != nil {
-			parts = append(parts, *part)
+			m.Parts = append(m.Parts, *part)
 		}
 	}
-	if a.reason == "pause_turn" && !broken {
-		return parts
+	if a.Reason != "pause_turn" || broken {
+		m.Parts = slices.DeleteFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil && dangles(p.Opaque.Raw, m.Parts) })
 	}
-	return slices.DeleteFunc(parts, func(p model.Part) bool { return p.Opaque != nil && dangles(p.Opaque.Raw, parts) })
+	return m
 }
 
 // part is the block as a part; nil if it is nothing that can be kept.
@@ -239,24 +217,4 @@ func dangles(raw json.RawMessage, parts []model.Part) bool {
 	return !slices.ContainsFunc(parts, func(p model.Part) bool {
 		return p.Opaque != nil && wire.StringOf(p.Opaque.Raw, "tool_use_id") == id
 	})
-}
-
-// stopOf translates the reason.
-func stopOf(reason string, calls int) model.StopReason {
-	switch reason {
-	case "max_tokens", "model_context_window_exceeded":
-		return model.StopLength
-	case "refusal":
-		return model.StopRefusal
-	case "pause_turn":
-		return model.StopPause
-	case "tool_use":
-		return model.StopCalls
-	case "end_turn", "stop_sequence", "":
-		if calls > 0 {
-			return model.StopCalls
-		}
-		return model.StopEnd
-	}
-	return model.StopOther
 }

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -102,14 +103,8 @@ func calledTools(messages []model.Message) []model.Tool {
 
 // limit is the limit of the answer with the thinking before it.
 func (m *Model) limit(tokens int) int {
-	if tokens <= 0 {
-		tokens = m.options.MaxTokens
-	}
-	if tokens <= 0 {
-		tokens = defaultMaxTokens
-	}
-	tokens += m.options.Thinking
-	if most := int(m.refused.mostTokens.Load()); most > 0 {
+	tokens = cmp.Or(max(tokens, 0), max(m.options.MaxTokens, 0), defaultMaxTokens) + m.options.Thinking
+	if most := m.service.Learned.MostTokens(); most > 0 {
 		tokens = min(tokens, most)
 	}
 	return tokens
@@ -128,20 +123,13 @@ func cachedOf(req *model.Request, tools []model.Tool) int {
 func toolParams(tools []model.Tool, cached int) []toolParam {
 	var list []toolParam
 	for i := range tools {
-		t := toolParam{Name: tools[i].Name, Description: tools[i].Description, Schema: schemaOf(&tools[i])}
+		t := toolParam{Name: tools[i].Name, Description: tools[i].Description, Schema: tools[i].Schema}
 		if i+1 == cached {
 			t.Cache = ephemeral()
 		}
 		list = append(list, t)
 	}
 	return list
-}
-
-func schemaOf(t *model.Tool) json.RawMessage {
-	if t.Schema == nil {
-		return json.RawMessage(`{"type":"object"}`)
-	}
-	return t.Schema
 }
 
 // stops are the sequences that are taken: nothing but space is refused.

@@ -14,12 +14,13 @@ import (
 // maxManual is how many bytes the manual of the tools has at most.
 const maxManual = 128 << 10
 
+// manualHead shows a call as models of the form were trained to see it, in the manual of Hermes and Qwen.
 const manualHead = `# Tools
 
 You can call tools. To call one, write a JSON object with its name and its arguments between these tags, exactly so:
 
 <tool_call>
-%s
+{"name": <function-name>, "arguments": <args-json-object>}
 </tool_call>
 
 To call several at once, write several such blocks. Arguments must fit the tool's parameters, which are a JSON Schema. Behind your calls, stop and wait: the results come in the next message between <tool_response> tags, which you never write yourself. If no tool is needed, just answer.
@@ -34,7 +35,6 @@ These tools exist, and no others:
 func manual(tools []model.Tool) (string, []model.Note) {
 	var lines strings.Builder
 	var notes []model.Note
-	example := ""
 	for i := range tools {
 		t := &tools[i]
 		schema := compact(t.Schema)
@@ -48,14 +48,11 @@ func manual(tools []model.Tool) (string, []model.Note) {
 			continue
 		}
 		lines.WriteString(line)
-		if example == "" {
-			example = exampleCall(t.Name, schema)
-		}
 	}
-	if example == "" {
+	if lines.Len() == 0 {
 		return "", notes
 	}
-	return fmt.Sprintf(manualHead, example) + lines.String() + "</tools>", notes
+	return manualHead + lines.String() + "</tools>", notes
 }
 
 func entry(name, description string, schema json.RawMessage) string {
@@ -77,28 +74,6 @@ func compact(schema json.RawMessage) json.RawMessage {
 		return nil
 	}
 	return out.Bytes()
-}
-
-// exampleCall writes a call of the tool, with what it requires.
-func exampleCall(name string, schema json.RawMessage) string {
-	w := jsonrpc.NewObject(nil)
-	jsonrpc.EachElement(jsonrpc.Get(schema, "required"), func(quoted []byte) bool {
-		if property, ok := jsonrpc.Unquote(quoted); ok {
-			w.Raw(property, exampleValue(jsonrpc.Get(jsonrpc.Get(schema, "properties"), property)))
-		}
-		return true
-	})
-	return string(appendCall(nil, name, w.Bytes()))
-}
-
-func exampleValue(schema json.RawMessage) json.RawMessage {
-	types := typesOf(schema)
-	for _, example := range [][2]string{{"integer", "1"}, {"number", "1"}, {"boolean", "true"}, {"array", "[]"}, {"object", "{}"}} {
-		if types[example[0]] {
-			return json.RawMessage(example[1])
-		}
-	}
-	return json.RawMessage(`"…"`)
 }
 
 func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -58,12 +59,7 @@ func (a *assembly) toolCall(p piece) {
 	if c == nil {
 		return
 	}
-	if c.wireID == "" {
-		c.wireID = p.id
-	}
-	if c.name == "" {
-		c.name = p.name
-	}
+	c.wireID, c.name = cmp.Or(c.wireID, p.id), cmp.Or(c.name, p.name)
 	for name, value := range p.extra {
 		if c.extra == nil {
 			c.extra = map[string]json.RawMessage{}
@@ -84,12 +80,12 @@ func (a *assembly) emitCall(c *call, text string) {
 		return
 	case !c.emitted:
 		c.emitted = true
-		c.id = a.ids.Unique(c.wireID)
+		c.id = a.IDs.Unique(c.wireID)
 		d.ID, d.Name, d.Arguments = c.id, c.name, c.arguments.String()
 	case text == "":
 		return
 	}
-	a.emit(model.Delta{Call: d})
+	a.Emit(model.Delta{Call: d})
 }
 
 // owner finds the call that a piece belongs to. The index says so, if servers keep
@@ -115,7 +111,7 @@ func (a *assembly) owner(p piece) *call {
 		return nil // says nothing
 	}
 	if len(a.calls) >= maxCalls {
-		a.fault = fmt.Sprintf("the message has more than %d calls", maxCalls)
+		a.Fault = fmt.Sprintf("the message has more than %d calls", maxCalls)
 		return nil
 	}
 	c = &call{index: len(a.calls)}
@@ -161,8 +157,6 @@ func (c *call) call(provider string) *model.Call {
 	made := &model.Call{ID: c.id, Name: c.name}
 	c.arguments.End()
 	wire.SetArguments(made, c.arguments.String())
-	if len(c.extra) > 0 {
-		made.Extra = map[string]map[string]json.RawMessage{provider: c.extra}
-	}
+	made.Extra = wire.Extra(provider, c.extra)
 	return made
 }

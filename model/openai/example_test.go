@@ -26,7 +26,7 @@ func Example() {
 		return
 	}
 	request := &model.Request{Messages: []model.Message{model.UserText("add 2 and 40")}}
-	answer, err := model.Retrying(m, model.RetryOptions{}).Generate(context.Background(), request, func(d model.Delta) {
+	answer, err := model.Retrying(m).Generate(context.Background(), request, func(d model.Delta) {
 		fmt.Printf("%q ", d.Text)
 	})
 	if err != nil {

@@ -42,35 +42,19 @@ func isThought(more map[string]json.RawMessage) bool {
 // lists of reasoning come in pieces; of anything else the last is the whole.
 type extras struct {
 	count   int // of all that has a place of its own here, and in the calls
-	values  map[string]json.RawMessage
-	texts   map[string]*wire.Joined
-	details []*detail // of reasoning_details
+	members pieces
+	details []*pieces // of reasoning_details, as OpenRouter has them
 }
 
 func (e *extras) add(name string, value json.RawMessage) {
-	if e.values[name] == nil && e.texts[name] == nil && !e.room() {
-		return
-	}
-	switch {
-	case name == "reasoning_details" && value[0] == '[':
+	if name == "reasoning_details" && value[0] == '[' {
 		jsonrpc.EachElement(value, func(part []byte) bool {
 			e.addDetail(part)
-			return true
+			return e.count <= maxExtras
 		})
-	case value[0] == '"' && (strings.HasPrefix(name, "reasoning") || name == "thinking"):
-		if e.texts == nil {
-			e.texts = map[string]*wire.Joined{}
-		}
-		if e.texts[name] == nil {
-			e.texts[name] = &wire.Joined{}
-		}
-		e.texts[name].Add(wire.String(value))
-	default:
-		if e.values == nil {
-			e.values = map[string]json.RawMessage{}
-		}
-		e.values[name] = value
+		return
 	}
+	e.members.add(name, value, strings.HasPrefix(name, "reasoning") || name == "thinking", e.room)
 }
 
 // maxExtras is how many members and parts one message may have that the protocol does not know: each
@@ -83,27 +67,41 @@ func (e *extras) room() bool {
 	return e.count <= maxExtras
 }
 
+// addDetail takes in a piece; one of the last detail's type and index goes on
+// with it.
+func (e *extras) addDetail(piece []byte) {
+	last := len(e.details) - 1
+	if last < 0 || !e.details[last].isOf(piece) {
+		if !e.room() {
+			return
+		}
+		e.details, last = append(e.details, &pieces{}), last+1
+	}
+	jsonrpc.EachMember(piece, func(quoted, value []byte) bool {
+		name := wire.String(quoted)
+		e.details[last].add(name, value, name == "text" || name == "summary" || name == "data", e.room)
+		return true
+	})
+}
+
 // all returns the members, nil if there are none.
 func (e *extras) all() map[string]json.RawMessage {
 	all := map[string]json.RawMessage{}
-	for name, value := range e.values {
-		all[name] = value
-	}
-	for name, text := range e.texts {
-		text.End()
-		if text.Len() > 0 {
-			all[name] = jsonrpc.AppendString(nil, text.String())
+	for _, name := range e.members.names {
+		if value := e.members.whole(name); string(value) != `""` {
+			all[name] = value
 		}
 	}
 	if len(e.details) > 0 {
-		list := []byte("[")
-		for i, d := range e.details {
-			if i > 0 {
-				list = append(list, ',')
+		list := jsonrpc.NewArray(nil)
+		for _, d := range e.details {
+			object := jsonrpc.NewObject(nil)
+			for _, name := range d.names {
+				object.Raw(name, d.whole(name))
 			}
-			list = d.append(list)
+			list.Element(object.Bytes())
 		}
-		all["reasoning_details"] = append(list, ']')
+		all["reasoning_details"] = list.Bytes()
 	}
 	if len(all) == 0 {
 		return nil
@@ -111,73 +109,46 @@ func (e *extras) all() map[string]json.RawMessage {
 	return all
 }
 
-// detail is one of OpenRouter's reasoning_details.
-type detail struct {
-	names  []string // as they came, in quotes
+// pieces is an object while it comes.
+type pieces struct {
+	names  []string // in the order in which they came
 	values map[string]json.RawMessage
 	texts  map[string]*wire.Joined
 }
 
-// addDetail takes in a piece; one of the last detail's type and index goes on
-// with it.
-func (e *extras) addDetail(piece []byte) {
-	if last := len(e.details) - 1; last >= 0 && e.details[last].isOf(piece) {
-		e.details[last].add(piece, e.room)
-		return
+// add takes in a member. A text that joins goes on with the one before; of anything else the last that is
+// not null counts.
+func (p *pieces) add(name string, value json.RawMessage, joins bool, room func() bool) {
+	if p.values == nil {
+		p.values, p.texts = map[string]json.RawMessage{}, map[string]*wire.Joined{}
 	}
-	if !e.room() {
+	old, known := p.values[name]
+	switch {
+	case !known && !room():
 		return
+	case !known:
+		p.names = append(p.names, name)
+	case string(value) == "null":
+		value = old
 	}
-	d := &detail{values: map[string]json.RawMessage{}, texts: map[string]*wire.Joined{}}
-	d.add(piece, e.room)
-	e.details = append(e.details, d)
+	p.values[name] = value
+	if joins && value[0] == '"' {
+		if p.texts[name] == nil {
+			p.texts[name] = &wire.Joined{}
+		}
+		p.texts[name].Add(wire.String(value))
+	}
 }
 
-func (d *detail) isOf(piece []byte) bool {
+func (p *pieces) whole(name string) json.RawMessage {
+	if text := p.texts[name]; text != nil && p.values[name][0] == '"' {
+		text.End()
+		return jsonrpc.AppendString(nil, text.String())
+	}
+	return p.values[name]
+}
+
+func (p *pieces) isOf(piece []byte) bool {
 	index := jsonrpc.Get(piece, "index")
-	return index != nil && string(index) == string(d.values[`"index"`]) &&
-		string(jsonrpc.Get(piece, "type")) == string(d.values[`"type"`])
-}
-
-func (d *detail) add(piece []byte, room func() bool) {
-	jsonrpc.EachMember(piece, func(quoted, value []byte) bool {
-		name := string(quoted)
-		old, known := d.values[name]
-		if !known && !room() {
-			return false
-		}
-		if !known {
-			d.names = append(d.names, name)
-		}
-		if !known || string(value) != "null" {
-			d.values[name] = value
-		} else {
-			d.values[name] = old
-		}
-		switch name {
-		case `"text"`, `"summary"`, `"data"`:
-			if d.texts[name] == nil {
-				d.texts[name] = &wire.Joined{}
-			}
-			d.texts[name].Add(wire.String(value))
-		}
-		return true
-	})
-}
-
-func (d *detail) append(dst []byte) []byte {
-	dst = append(dst, '{')
-	for i, name := range d.names {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = append(append(dst, name...), ':')
-		if text := d.texts[name]; text != nil && d.values[name][0] == '"' {
-			text.End()
-			dst = jsonrpc.AppendString(dst, text.String())
-			continue
-		}
-		dst = append(dst, d.values[name]...)
-	}
-	return append(dst, '}')
+	return index != nil && string(index) == string(p.values["index"]) && string(jsonrpc.Get(piece, "type")) == string(p.values["type"])
 }

@@ -31,48 +31,21 @@ type file struct {
 	Name string `json:"filename"`
 }
 
-// userMessage is a message of the user: a string where that is enough, as some
-// servers know nothing else.
 func userMessage(parts []model.Part) message {
-	var content []part
-	var texts []string
-	plain := true
-	for _, p := range parts {
-		text := p.Text
-		if p.Media != nil && canShow(p.Media) {
-			plain = false
-			content = append(content, mediaPart(p.Media))
-			continue
-		}
-		if p.Media != nil {
-			text = wire.NotShown(p.Media)
-		}
-		if text != "" {
-			texts = append(texts, text)
-			content = append(content, part{Type: "text", Text: text})
-		}
-	}
-	if plain {
-		return message{Role: "user", Content: strings.Join(texts, "\n\n")}
-	}
-	return message{Role: "user", Content: content}
+	return message{Role: "user", Content: wire.Contents(parts, func(text string) part { return part{Type: "text", Text: text} }, mediaPart)}
 }
 
-// canShow says whether the protocol has a form for such media.
-func canShow(media *model.Media) bool {
-	return strings.HasPrefix(media.Type, "image/") || audioFormat(media.Type) != "" || media.Type == "application/pdf"
-}
-
-func mediaPart(media *model.Media) part {
-	data := base64.StdEncoding.EncodeToString(media.Data)
-	url := "data:" + media.Type + ";base64," + data
-	if format := audioFormat(media.Type); format != "" {
-		return part{Type: "input_audio", InputAudio: &inputAudio{Data: data, Format: format}}
+// mediaPart is media in the protocol's form, if it has one.
+func mediaPart(media *model.Media) (part, bool) {
+	switch format := audioFormat(media.Type); {
+	case format != "":
+		return part{Type: "input_audio", InputAudio: &inputAudio{Data: base64.StdEncoding.EncodeToString(media.Data), Format: format}}, true
+	case media.Type == "application/pdf":
+		return part{Type: "file", File: &file{Data: wire.DataURL(media), Name: "document.pdf"}}, true
+	case strings.HasPrefix(media.Type, "image/"):
+		return part{Type: "image_url", ImageURL: &imageURL{URL: wire.DataURL(media)}}, true
 	}
-	if media.Type == "application/pdf" {
-		return part{Type: "file", File: &file{Data: url, Name: "document.pdf"}}
-	}
-	return part{Type: "image_url", ImageURL: &imageURL{URL: url}}
+	return part{}, false
 }
 
 func audioFormat(mime string) string {

@@ -100,11 +100,7 @@ func (m *Model) wireID(id string) string {
 		sum := sha256.Sum256([]byte(id))
 		return hex.EncodeToString(sum[:])[:9]
 	}
-	if len(id) > maxWireID {
-		sum := sha256.Sum256([]byte(id))
-		return "call_" + hex.EncodeToString(sum[:12])
-	}
-	return id
+	return wire.ShortID(id, maxWireID)
 }
 
 // results are one message for each result, and then, as their content can only be
@@ -119,13 +115,14 @@ func (m *Model) results(msg *model.Message) []message {
 		}
 		text := []string{}
 		for _, p := range r.Parts {
-			switch {
-			case p.Text != "":
-				text = append(text, p.Text)
-			case p.Media != nil && canShow(p.Media):
+			if p.Media == nil {
+				if p.Text != "" {
+					text = append(text, p.Text)
+				}
+			} else if _, shown := mediaPart(p.Media); shown {
 				text = append(text, fmt.Sprintf("[%s, in the message that follows]", p.Media.Type))
 				media = append(media, model.Part{Text: fmt.Sprintf("The %s of %s (%s):", p.Media.Type, r.Name, m.wireID(r.CallID))}, p)
-			case p.Media != nil:
+			} else {
 				text = append(text, wire.NotShown(p.Media))
 			}
 		}

@@ -22,27 +22,20 @@ type Options struct {
 	Provider string
 	// BaseURL is where chat/completions is, such as http://localhost:8000/v1.
 	BaseURL string
-	// Key is sent as the bearer token; empty sends none. KeyFunc, if set, is asked
-	// for it before each request instead.
-	Key     string
-	KeyFunc func(context.Context) (string, error)
-	// Dialect is the JSON Schema that is taken; one without a name means the
-	// preset's.
-	Dialect model.Dialect
-	// Window, MaxTools and Price go into Info. A model on this machine is free unless it has
-	// a price. MaxTools replaces the dialect's.
-	Window, MaxTools int
-	Price            model.Price
+	// Key is sent as the bearer token; empty sends none.
+	Key string
+	// Window and Price go into Info. A model on this machine is free unless it has a price.
+	Window int
+	Price  model.Price
 	// MaxTokens limits answers whose request has no limit; 0 leaves that to the
 	// provider.
 	MaxTokens int
 	// Body are more members of the request, such as reasoning_effort, or options
 	// with num_ctx.
 	Body map[string]any
-	// Headers are more headers of the request.
-	Headers map[string]string
 	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
-	// Redirects are not followed, so that a key goes to no other server.
+	// Redirects are not followed, so that a key goes to no other server. More headers, or
+	// a key for each request, are for its transport to set.
 	HTTPClient *http.Client
 }
 
@@ -51,7 +44,6 @@ type Model struct {
 	options Options
 	preset  Preset
 	service wire.Service
-	learned wire.Learned
 }
 
 var _ model.Model = (*Model)(nil)
@@ -63,20 +55,17 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	dialect := o.Dialect
-	if dialect.Name == "" {
-		dialect, _ = model.DialectNamed(preset.Dialect)
-	}
+	dialect, _ := model.DialectNamed(preset.Dialect)
 	if preset.Local && !o.Price.Known() {
 		o.Price.Free = true
 	}
-	if o.MaxTools > 0 {
-		dialect.MaxTools = o.MaxTools
-	}
-	m := &Model{options: o, preset: preset, learned: wire.Learned{Members: optional}}
+	m := &Model{options: o, preset: preset}
 	m.service = wire.Service{
 		Provider: preset.Name, URL: base.JoinPath("chat/completions").String(), Client: wire.Client(o.HTTPClient),
-		Key: o.Key, KeyFunc: o.KeyFunc, Header: wire.Bearer(o.Headers), Dialect: dialect, Refusals: &m.learned,
+		Key: o.Key, Header: wire.Bearer, Dialect: dialect, Learned: wire.Learned{Members: optional}, Body: m.request,
+		Begin: func(a *wire.Answer) wire.Assembly {
+			return &assembly{Answer: a, byIndex: map[int]*call{}}
+		},
 	}
 	return m, nil
 }
@@ -118,13 +107,5 @@ func (m *Model) Info() model.Info {
 // Generate asks for the next message; see [model.Model]. What the provider turns
 // out not to take is left out, and the request made again; Notes tell of tools.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
-	if emit == nil {
-		emit = func(model.Delta) {}
-	}
-	return m.service.Generate(ctx, req, wire.Exchange{
-		Body: m.request,
-		Read: func(ctx context.Context, req *model.Request, res *http.Response, f *wire.Failures) (*model.Response, error) {
-			return m.receive(ctx, res, req, emit, f)
-		},
-	})
+	return m.service.Generate(ctx, req, emit)
 }

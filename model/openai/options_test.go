@@ -1,9 +1,7 @@
 package openai
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -81,25 +79,20 @@ func TestPresetsAreWhole(t *testing.T) {
 func TestInfoIsWhatTheOptionsSay(t *testing.T) {
 	t.Parallel()
 	price := model.Price{Input: 1, Output: 2}
-	m, err := New(Options{Model: "m", Provider: "mine", BaseURL: "http://h/v1", Window: 9, MaxTools: 7, Price: price})
+	m, err := New(Options{Model: "m", Provider: "mine", BaseURL: "http://h/v1", Window: 9, Price: price})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := m.Info(), (model.Info{Provider: "mine", Name: "m", Window: 9, MaxTools: 7, Price: price, Language: true}); got != want {
+	if got, want := m.Info(), (model.Info{Provider: "mine", Name: "m", Window: 9, MaxTools: 128, Price: price, Language: true}); got != want {
 		t.Errorf("%+v", got)
-	}
-	if m, _ := New(Options{Model: "m"}); m.Info().MaxTools != 128 {
-		t.Errorf("OpenAI takes %d tools", m.Info().MaxTools)
 	}
 }
 
 func TestRequestsHaveWhatTheOptionsSay(t *testing.T) {
 	t.Parallel()
-	keys := 0
 	s, m := at(t, Options{
-		BaseURL: "http://localhost:11434/v1/", MaxTokens: 77, Headers: map[string]string{"X-Title": "junction"},
-		Body:    map[string]any{"reasoning_effort": "low", "options": map[string]any{"num_ctx": 8192}, "a.b": 1},
-		KeyFunc: func(context.Context) (string, error) { keys++; return "k", nil },
+		BaseURL: "http://localhost:11434/v1/", MaxTokens: 77, Key: "k",
+		Body: map[string]any{"reasoning_effort": "low", "options": map[string]any{"num_ctx": 8192}, "a.b": 1},
 	})
 	req := withTools("a")
 	req.Choice = model.ChoiceNone
@@ -111,17 +104,8 @@ func TestRequestsHaveWhatTheOptionsSay(t *testing.T) {
 			t.Errorf("%s is %q, not %q", name, got, want)
 		}
 	}
-	if s.url != "http://localhost:11434/v1/chat/completions" || s.header.Get("X-Title") != "junction" || s.header.Get("Authorization") != "Bearer k" || keys != 1 {
+	if s.url != "http://localhost:11434/v1/chat/completions" || s.header.Get("Authorization") != "Bearer k" {
 		t.Errorf("%s %v", s.url, s.header)
-	}
-}
-
-func TestAKeyThatCannotBeHadIsAnError(t *testing.T) {
-	t.Parallel()
-	locked := errors.New("the keyring is locked")
-	s, m := at(t, Options{KeyFunc: func(context.Context) (string, error) { return "", locked }})
-	if _, err := m.Generate(t.Context(), hello(), nil); !errors.Is(err, locked) || len(s.sent) != 0 {
-		t.Errorf("%d requests: %v", len(s.sent), err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/junction-mcp/junction/model"
@@ -71,7 +72,7 @@ func (c callSent) MarshalJSON() ([]byte, error) {
 
 // request is the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
-	left := m.learned.Left()
+	left := m.service.Learned.Left()
 	p := &params{
 		Model:    m.options.Model,
 		Messages: m.messages(req, left),
@@ -98,9 +99,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 
 // limit sets the limit of the answer, which has two names.
 func (m *Model) limit(p *params, tokens int, left map[string]bool) {
-	if tokens == 0 {
-		tokens = m.options.MaxTokens
-	}
+	tokens = cmp.Or(tokens, m.options.MaxTokens)
 	if tokens <= 0 {
 		return
 	}
@@ -114,11 +113,7 @@ func (m *Model) limit(p *params, tokens int, left map[string]bool) {
 func toolParams(tools []model.Tool) []toolParam {
 	var list []toolParam
 	for i := range tools {
-		f := function{Name: tools[i].Name, Description: tools[i].Description, Parameters: tools[i].Schema}
-		if f.Parameters == nil {
-			f.Parameters = json.RawMessage(`{}`)
-		}
-		list = append(list, toolParam{Type: "function", Function: f})
+		list = append(list, toolParam{Type: "function", Function: function{Name: tools[i].Name, Description: tools[i].Description, Parameters: tools[i].Schema}})
 	}
 	return list
 }

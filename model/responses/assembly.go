@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -16,23 +17,11 @@ const maxItems = 1_024
 
 // assembly puts an answer together from its events.
 type assembly struct {
-	provider  string
-	emit      func(model.Delta)
-	ids       *wire.IDs
-	stops     []string // sequences at which the text ends
-	held      string   // the end of the text, which may be the beginning of one
-	items     []*item
-	byIndex   map[int]*item
-	calls     int
-	usage     *model.Usage
-	name      string // the model's
-	status    string // of the whole response; empty before its end
-	reason    string // why it is incomplete
-	refused   bool
-	begun     bool // an item has come, or an end without
-	stopped   bool // one of stops has come
-	fault     string
-	complaint *wire.Complaint
+	*wire.Answer
+	items   []*item
+	byIndex map[int]*item
+	calls   int
+	cut     bool // the response is not complete
 }
 
 // item is one item of the output while it comes.
@@ -55,11 +44,11 @@ func (a *assembly) open(index int, raw []byte) *item {
 		return i
 	}
 	if len(a.items) >= maxItems {
-		a.fault = fmt.Sprintf("the answer has more than %d items", maxItems)
+		a.Fault = fmt.Sprintf("the answer has more than %d items", maxItems)
 		return &item{}
 	}
 	i := &item{kind: wire.StringOf(raw, "type"), raw: slices.Clone(raw)}
-	a.items, a.byIndex[index], a.begun = append(a.items, i), i, true
+	a.items, a.byIndex[index], a.Begun = append(a.items, i), i, true
 	a.announce(i)
 	return i
 }
@@ -69,61 +58,29 @@ func (a *assembly) announce(i *item) {
 	if i.kind != "function_call" || i.id != "" || i.member("name") == "" {
 		return
 	}
-	id := i.member("call_id")
-	if id == "" {
-		id = i.member("id")
-	}
-	i.id, i.call = a.ids.Unique(id), a.calls
+	i.id, i.call = a.IDs.Unique(cmp.Or(i.member("call_id"), i.member("id"))), a.calls
 	a.calls++
-	a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, ID: i.id, Name: i.member("name"), Arguments: i.text.String()}})
+	a.Emit(model.Delta{Call: &model.CallDelta{Index: i.call, ID: i.id, Name: i.member("name"), Arguments: i.text.String()}})
 }
 
 // add takes in a piece of a text or of arguments.
 func (a *assembly) add(index int, kind, delta string) {
 	i := a.open(index, []byte(`{"type":"`+kind+`"}`))
+	if !i.done && i.kind == kind {
+		a.show(i, i.text.Add(delta))
+	}
+}
+
+// show emits a piece of an item. That of a call waits until its name is known.
+func (a *assembly) show(i *item, text string) {
 	switch {
-	case delta == "" || i.done || i.kind != kind:
-	case kind == "function_call":
-		if text := i.text.Add(delta); text != "" && i.id != "" {
-			a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, Arguments: text}})
-		}
-	default:
-		a.say(i, delta)
+	case i.kind == "message":
+		a.Text(text)
+	case i.kind == "reasoning":
+		a.Reasoning(text)
+	case i.id != "":
+		a.Arguments(i.call, text)
 	}
-}
-
-// say takes in text of a message, up to the sequence at which it ends.
-func (a *assembly) say(i *item, text string) {
-	if a.stopped {
-		return
-	}
-	text, a.held = a.held+text, ""
-	end := len(text)
-	for _, stop := range a.stops {
-		if at := strings.Index(text, stop); stop != "" && at >= 0 && at < end {
-			end, a.stopped = at, true
-		}
-	}
-	if !a.stopped {
-		end -= beginning(text, a.stops)
-		a.held = text[end:]
-	}
-	if text = i.text.Add(text[:end]); text != "" {
-		a.emit(model.Delta{Text: text})
-	}
-}
-
-// beginning is how many bytes at the end of a text can be the beginning of a sequence.
-func beginning(text string, stops []string) int {
-	most := 0
-	for _, stop := range stops {
-		for n := min(len(stop)-1, len(text)); n > most; n-- {
-			if strings.HasSuffix(text, stop[:n]) {
-				most = n
-			}
-		}
-	}
-	return most
 }
 
 // think takes in a piece of what the model tells of its thoughts.
@@ -136,22 +93,20 @@ func (a *assembly) think(index, part int, delta string) {
 		delta = "\n\n" + delta
 	}
 	i.part = part
-	if text := i.text.Add(delta); text != "" {
-		a.emit(model.Delta{Reasoning: text})
-	}
+	a.show(i, i.text.Add(delta))
 }
 
 // close ends an item. What it has and no event had is passed on now.
 func (a *assembly) close(index int, raw []byte) {
 	i := a.open(index, raw)
-	if i.done || a.fault != "" {
+	if i.done || a.Fault != "" {
 		return
 	}
 	if len(raw) > 0 {
 		i.raw = slices.Clone(raw)
 	}
 	a.announce(i)
-	if i.text.Len() == 0 && a.held == "" {
+	if i.text.Len() == 0 {
 		switch i.kind {
 		case "message":
 			a.contents(i.raw, "content", func(_ int, text string) { a.add(index, "message", text) })
@@ -162,26 +117,8 @@ func (a *assembly) close(index int, raw []byte) {
 			a.add(index, "function_call", i.member("arguments"))
 		}
 	}
-	a.rest(i)
+	a.show(i, i.text.End())
 	i.done = true
-}
-
-// rest gives on what was held back of a text that is over.
-func (a *assembly) rest(i *item) {
-	text := ""
-	if i.kind == "message" && !a.stopped {
-		text, a.held = i.text.Add(a.held), ""
-	}
-	text += i.text.End()
-	switch {
-	case text == "":
-	case i.kind == "message":
-		a.emit(model.Delta{Text: text})
-	case i.kind == "reasoning":
-		a.emit(model.Delta{Reasoning: text})
-	case i.id != "":
-		a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, Arguments: text}})
-	}
 }
 
 // contents finds the texts of an item.
@@ -189,7 +126,7 @@ func (a *assembly) contents(raw []byte, list string, found func(n int, text stri
 	n := 0
 	jsonrpc.EachElement(jsonrpc.Get(raw, list), func(part []byte) bool {
 		if refusal := wire.StringOf(part, "refusal"); refusal != "" {
-			a.refused = true
+			a.Refused = true
 			found(n, refusal)
 		}
 		found(n, wire.StringOf(part, "text"))
@@ -198,41 +135,28 @@ func (a *assembly) contents(raw []byte, list string, found func(n int, text stri
 	})
 }
 
-// response is what the events add up to. Of an answer that is cut, calls that are
-// not complete are left out.
-func (a *assembly) response(req *model.Request, broken bool) *model.Response {
+// Message is what the events add up to.
+func (a *assembly) Message(broken bool) (m model.Message) {
 	if !broken && len(a.items) > 0 {
-		a.rest(a.items[len(a.items)-1])
+		last := a.items[len(a.items)-1]
+		a.show(last, last.text.End())
 	}
-	res := &model.Response{Model: a.name, StopDetail: a.status, Message: model.Message{Role: model.RoleAssistant}}
 	var phases []string
 	for _, i := range a.items {
-		part := a.part(i, broken || a.status == "incomplete")
+		part := a.part(i, broken || a.cut)
 		if part == nil {
 			continue
 		}
-		res.Message.Parts = append(res.Message.Parts, *part)
+		m.Parts = append(m.Parts, *part)
 		if part.Text != "" {
 			phases = append(phases, i.member("phase"))
 		}
 	}
 	if slices.ContainsFunc(phases, func(p string) bool { return p != "" }) {
 		raw, _ := json.Marshal(phases) // texts
-		res.Message.Extra = map[string]map[string]json.RawMessage{a.provider: {"phases": raw}}
+		m.Extra = wire.Extra(a.Provider, map[string]json.RawMessage{"phases": raw})
 	}
-	if a.reason != "" {
-		res.StopDetail = a.reason
-	}
-	if a.stopped {
-		res.StopDetail = "stop_sequence"
-	}
-	res.Stop = a.stop(len(res.Message.Calls()), broken)
-	if a.usage != nil {
-		res.Usage = *a.usage
-	} else {
-		res.Usage = wire.Estimate(req, &res.Message)
-	}
-	return res
+	return m
 }
 
 // part is an item as a part; nil if it is nothing that can be kept.
@@ -248,7 +172,7 @@ func (a *assembly) part(i *item, cut bool) *model.Part {
 			return &model.Part{Call: c}
 		}
 	case "reasoning":
-		r := &model.Reasoning{Text: text, Provider: a.provider}
+		r := &model.Reasoning{Text: text, Provider: a.Provider}
 		if i.done && goesBack(i.raw) {
 			r.Raw = i.raw
 		}
@@ -257,7 +181,7 @@ func (a *assembly) part(i *item, cut bool) *model.Part {
 		}
 	default:
 		if i.done && i.kind != "" {
-			return &model.Part{Opaque: &model.Opaque{Provider: a.provider, Raw: i.raw}}
+			return &model.Part{Opaque: &model.Opaque{Provider: a.Provider, Raw: i.raw}}
 		}
 	}
 	return nil
@@ -273,23 +197,6 @@ func (a *assembly) made(i *item, cut bool) *model.Call {
 	if cut && c.Malformed != "" {
 		return nil
 	}
-	c.Extra = wire.Extra(a.provider, wire.MembersBut(i.raw, "type", "id", "call_id", "name", "arguments", "status"))
+	c.Extra = wire.Extra(a.Provider, wire.MembersBut(i.raw, "type", "id", "call_id", "name", "arguments", "status"))
 	return c
-}
-
-// stop translates the end.
-func (a *assembly) stop(calls int, broken bool) model.StopReason {
-	switch {
-	case broken:
-		return model.StopOther
-	case a.refused || a.reason == "content_filter":
-		return model.StopRefusal
-	case a.reason == "max_output_tokens":
-		return model.StopLength
-	case a.status == "incomplete" || a.status == "cancelled":
-		return model.StopOther
-	case calls > 0:
-		return model.StopCalls
-	}
-	return model.StopEnd
 }

@@ -7,5 +7,5 @@
 // as the provider refuses it. Tools are not strict, so that schemas go as they are.
 //
 // What a server turns out not to take (a tool, temperature, encrypted reasoning) is
-// left out from then on. The API has no stop sequences: the answer is cut here.
+// left out from then on. The API has no stop sequences, so a request's are not sent.
 package responses

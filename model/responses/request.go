@@ -1,9 +1,7 @@
 package responses
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
-	"encoding/hex"
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -95,7 +93,7 @@ type content struct {
 
 // request is the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
-	left := m.learned.Left()
+	left := m.service.Learned.Left()
 	p := &params{Model: m.options.Model, Instructions: req.System, Input: m.input(req.Messages, left), Stream: true}
 	for i := range tools {
 		p.Tools = append(p.Tools, toolParam{Type: "function", Name: tools[i].Name, Description: tools[i].Description, Parameters: tools[i].Schema})
@@ -109,10 +107,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 	if !left[includeMember] {
 		p.Include = []string{"reasoning.encrypted_content"}
 	}
-	if tokens := max(req.MaxTokens, 0); tokens > 0 || m.options.MaxTokens > 0 {
-		if tokens == 0 {
-			tokens = m.options.MaxTokens
-		}
+	if tokens := cmp.Or(max(req.MaxTokens, 0), m.options.MaxTokens); tokens > 0 {
 		p.MaxTokens = max(tokens, minTokens)
 	}
 	return wire.Marshal(p, m.options.Body)
@@ -131,7 +126,7 @@ func (m *Model) input(messages []model.Message, left map[string]bool) []input {
 		case model.RoleTool:
 			for j := range msg.Parts {
 				if r := msg.Parts[j].Result; r != nil {
-					items = append(items, input{Type: "function_call_output", CallID: callID(r.CallID), Output: output(r)})
+					items = append(items, input{Type: "function_call_output", CallID: wire.ShortID(r.CallID, maxCallID), Output: output(r)})
 				}
 			}
 		}
@@ -163,7 +158,7 @@ func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
 			texts++
 			add(said)
 		case p.Call != nil:
-			add(input{Type: "function_call", CallID: callID(p.Call.ID), Name: p.Call.Name, Arguments: string(p.Call.Arguments), more: p.Call.Extra[m.provider]})
+			add(input{Type: "function_call", CallID: wire.ShortID(p.Call.ID, maxCallID), Name: p.Call.Name, Arguments: string(p.Call.Arguments), more: p.Call.Extra[m.provider]})
 		case p.Opaque != nil && p.Opaque.Provider == m.provider:
 			add(input{verbatim: p.Opaque.Raw})
 		case p.Reasoning != nil && p.Reasoning.Provider == m.provider && goesBack(p.Reasoning.Raw) && !left[reasoningMember]:
@@ -192,43 +187,13 @@ func output(r *model.Result) any {
 
 // contents are parts as a text where that is enough, or as a list.
 func contents(parts []model.Part) any {
-	var list []content
-	var texts []string
-	plain := true
-	for i := range parts {
-		c := content{Type: "input_text", Text: parts[i].Text}
-		if media := parts[i].Media; media != nil {
-			c = mediaContent(media)
-			plain = plain && c.Text != ""
+	return wire.Contents(parts, func(text string) content { return content{Type: "input_text", Text: text} }, func(media *model.Media) (content, bool) {
+		switch {
+		case strings.HasPrefix(media.Type, "image/"):
+			return content{Type: "input_image", ImageURL: wire.DataURL(media)}, true
+		case media.Type == "application/pdf":
+			return content{Type: "input_file", FileName: "document.pdf", FileData: wire.DataURL(media)}, true
 		}
-		if c.Text != "" {
-			texts = append(texts, c.Text)
-		}
-		list = append(list, c)
-	}
-	if plain {
-		return strings.Join(texts, "\n\n")
-	}
-	return list
-}
-
-func mediaContent(media *model.Media) content {
-	url := "data:" + media.Type + ";base64," + base64.StdEncoding.EncodeToString(media.Data)
-	switch {
-	case strings.HasPrefix(media.Type, "image/"):
-		return content{Type: "input_image", ImageURL: url}
-	case media.Type == "application/pdf":
-		return content{Type: "input_file", FileName: "document.pdf", FileData: url}
-	}
-	return content{Type: "input_text", Text: wire.NotShown(media)}
-}
-
-// callID is the id of a call as the API takes it: calls of another provider can be
-// in the conversation.
-func callID(id string) string {
-	if len(id) <= maxCallID {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "call_" + hex.EncodeToString(sum[:12])
+		return content{}, false
+	})
 }

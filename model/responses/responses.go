@@ -25,10 +25,8 @@ type Options struct {
 	// BaseURL is where responses is, such as http://localhost:8000/v1; empty means
 	// OpenAI's own.
 	BaseURL string
-	// Key is sent as the bearer token; empty sends none. KeyFunc, if set, is asked
-	// for it before each request instead.
-	Key     string
-	KeyFunc func(context.Context) (string, error)
+	// Key is sent as the bearer token; empty sends none.
+	Key string
 	// Window and Price go into Info.
 	Window int
 	Price  model.Price
@@ -37,10 +35,9 @@ type Options struct {
 	MaxTokens int
 	// Body are more members of the request, such as reasoning with effort or summary.
 	Body map[string]any
-	// Headers are more headers of the request.
-	Headers map[string]string
 	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
-	// Redirects are not followed, so that a key goes to no other server.
+	// Redirects are not followed, so that a key goes to no other server. More headers, or
+	// a key for each request, are for its transport to set.
 	HTTPClient *http.Client
 }
 
@@ -49,7 +46,6 @@ type Model struct {
 	options  Options
 	provider string
 	service  wire.Service
-	learned  wire.Learned
 }
 
 var _ model.Model = (*Model)(nil)
@@ -64,14 +60,15 @@ func New(o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{options: o, provider: Provider, learned: wire.Learned{Members: optional}}
+	m := &Model{options: o, provider: Provider}
 	if own, _ := url.Parse(defaultBaseURL); base.Host != own.Host {
 		m.provider += "@" + base.Host
 	}
 	dialect, _ := model.DialectNamed("openai")
 	m.service = wire.Service{
 		Provider: m.provider, URL: base.JoinPath("responses").String(), Client: wire.Client(o.HTTPClient),
-		Key: o.Key, KeyFunc: o.KeyFunc, Header: wire.Bearer(o.Headers), Dialect: dialect, Refusals: &m.learned,
+		Key: o.Key, Header: wire.Bearer, Dialect: dialect, Learned: wire.Learned{Members: optional}, Body: m.request,
+		Begin: func(a *wire.Answer) wire.Assembly { return &assembly{Answer: a, byIndex: map[int]*item{}} },
 	}
 	return m, nil
 }
@@ -87,13 +84,5 @@ func (m *Model) Info() model.Info {
 // Generate asks for the next message; see [model.Model]. What the provider turns
 // out not to take is left out, and the request made again; Notes tell of tools.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
-	if emit == nil {
-		emit = func(model.Delta) {}
-	}
-	return m.service.Generate(ctx, req, wire.Exchange{
-		Body: m.request,
-		Read: func(ctx context.Context, req *model.Request, res *http.Response, f *wire.Failures) (*model.Response, error) {
-			return m.receive(ctx, res, req, emit, f)
-		},
-	})
+	return m.service.Generate(ctx, req, emit)
 }

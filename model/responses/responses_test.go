@@ -3,7 +3,6 @@ package responses
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -98,30 +97,20 @@ func TestAComplaintAboutNothingOfThisIsAnError(t *testing.T) {
 	}
 }
 
-func TestHeadersKeyAndMoreMembersAreSent(t *testing.T) {
+func TestTheKeyAndMoreMembersAreSent(t *testing.T) {
 	t.Parallel()
 	m, s := opened(t, Options{
-		BaseURL: "http://10.0.0.7:8000/v1/", Headers: map[string]string{"OpenAI-Project": "p"},
-		KeyFunc: func(context.Context) (string, error) { return "sk-fresh", nil },
-		Body:    map[string]any{"reasoning": map[string]any{"effort": "low", "summary": "auto"}},
+		BaseURL: "http://10.0.0.7:8000/v1/", Key: "sk-fresh",
+		Body: map[string]any{"reasoning": map[string]any{"effort": "low", "summary": "auto"}},
 	}, reply{200, fine})
 	if _, err := m.Generate(context.Background(), asking(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if s.header.Get("Authorization") != "Bearer sk-fresh" || s.header.Get("OpenAI-Project") != "p" || s.url != "http://10.0.0.7:8000/v1/responses" {
+	if s.header.Get("Authorization") != "Bearer sk-fresh" || s.url != "http://10.0.0.7:8000/v1/responses" {
 		t.Errorf("sent to %s with %v", s.url, s.header)
 	}
 	if !strings.Contains(s.sent[0], `"reasoning":{"effort":"low","summary":"auto"}`) || m.Info().Provider != "responses@10.0.0.7:8000" {
 		t.Errorf("%s sent %s", m.Info().Provider, s.sent[0])
-	}
-}
-
-func TestAKeyThatCannotBeHadIsAnError(t *testing.T) {
-	t.Parallel()
-	none := errors.New("no key today")
-	m, s := opened(t, Options{KeyFunc: func(context.Context) (string, error) { return "", none }}, reply{200, fine})
-	if _, err := m.Generate(context.Background(), asking(), nil); !errors.Is(err, none) || len(s.sent) > 0 {
-		t.Errorf("%d requests, and %v", len(s.sent), err)
 	}
 }
 

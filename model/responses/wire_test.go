@@ -10,7 +10,7 @@ import (
 )
 
 func TestStreams(t *testing.T) {
-	wiretest.Suite{Dir: "testdata/streams", AtLeast: 38, Open: open}.Run(t)
+	wiretest.Suite{Dir: "testdata/streams", AtLeast: 37, Open: open}.Run(t)
 }
 
 func FuzzStream(f *testing.F) {

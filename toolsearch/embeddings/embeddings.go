@@ -18,9 +18,7 @@ import (
 )
 
 const (
-	defaultBatch   = 64               // texts of one request
-	maxBatch       = 2_048            // texts of one request
-	defaultTimeout = 30 * time.Second // one request, in addition to what ctx allows
+	requestTimeout = 30 * time.Second // one request, in addition to what ctx allows
 	maxAnswer      = 16 << 20         // bytes of an answer
 	maxFault       = 64 << 10         // bytes of an answer that says what went wrong
 )
@@ -34,13 +32,6 @@ type Options struct {
 	Model string
 	// Key is sent as a bearer token if it is not empty.
 	Key string
-	// Dimensions asks for vectors of so many numbers, where the model can do that; 0 does not ask.
-	Dimensions int
-	// Batch is how many texts one request has; default 64, at most 2,048.
-	Batch int
-	// Timeout is how long one request may take; default 30 s. A ctx that ends
-	// sooner counts.
-	Timeout time.Duration
 	// HTTP sends the requests; nil means a client of its own that follows no
 	// redirect. Whoever passes one decides on that.
 	HTTP *http.Client
@@ -65,13 +56,6 @@ func New(o Options) (*Client, error) {
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + "/embeddings"
 	u.RawPath = ""
-	if o.Batch <= 0 {
-		o.Batch = defaultBatch
-	}
-	o.Batch = min(o.Batch, maxBatch)
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTimeout
-	}
 	if o.HTTP == nil {
 		o.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	}
@@ -80,10 +64,9 @@ func New(o Options) (*Client, error) {
 
 // request is what is posted.
 type request struct {
-	Model      string   `json:"model,omitzero"`
-	Input      []string `json:"input"`
-	Format     string   `json:"encoding_format"`
-	Dimensions int      `json:"dimensions,omitzero"`
+	Model  string   `json:"model,omitzero"`
+	Input  []string `json:"input"`
+	Format string   `json:"encoding_format"`
 }
 
 // answer is what comes back. Other members are of no interest.
@@ -94,26 +77,20 @@ type answer struct {
 	} `json:"data"`
 }
 
-// Embed returns a vector for each text, in their order. It fails as a whole.
+// Embed returns a vector for each text, in their order. It sends one request, which fails as a whole, after
+// 30 seconds at the latest.
 func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	out := make([][]float32, 0, len(texts))
-	for len(texts) > 0 {
-		n := min(len(texts), c.options.Batch)
-		vectors, err := c.post(ctx, texts[:n])
-		if err != nil {
-			return nil, fmt.Errorf("embeddings: %w", err)
-		}
-		out = append(out, vectors...)
-		texts = texts[n:]
+	vectors, err := c.post(ctx, texts)
+	if err != nil {
+		return nil, fmt.Errorf("embeddings: %w", err)
 	}
-	return out, nil
+	return vectors, nil
 }
 
-// post asks for the vectors of one batch.
 func (c *Client) post(ctx context.Context, texts []string) ([][]float32, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	body, err := json.Marshal(request{Model: c.options.Model, Input: texts, Format: "float", Dimensions: c.options.Dimensions}, jsontext.AllowInvalidUTF8(true))
+	body, err := json.Marshal(request{Model: c.options.Model, Input: texts, Format: "float"}, jsontext.AllowInvalidUTF8(true))
 	if err != nil {
 		return nil, fmt.Errorf("writing the request: %w", err)
 	}
@@ -153,7 +130,7 @@ func read(body io.Reader, n int) ([][]float32, error) {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
 	if len(data) > maxAnswer {
-		return nil, fmt.Errorf("the answer has more than %d bytes; use a smaller Batch or fewer Dimensions", maxAnswer)
+		return nil, fmt.Errorf("the answer has more than %d bytes; send fewer texts at a time", maxAnswer)
 	}
 	var a answer
 	if err := json.Unmarshal(data, &a); err != nil {

@@ -3,9 +3,6 @@ package docgen
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -22,21 +19,15 @@ func Skipped(directory string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &skips{p: p, set: token.NewFileSet(), functions: map[string]*ast.FuncDecl{}}
-	var parsed []*ast.File
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		file, err := parser.ParseFile(s.set, name, files[name], parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		parsed = append(parsed, file)
+	s := &skips{p: p, functions: map[string]*ast.FuncDecl{}}
+	for _, file := range p.files {
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil {
 				s.functions[f.Name.Name] = f
 			}
 		}
 	}
-	for _, file := range parsed {
+	for _, file := range p.files {
 		ast.Inspect(file, s.visit)
 	}
 	return s.found, nil
@@ -44,13 +35,12 @@ func Skipped(directory string) ([]string, error) {
 
 type skips struct {
 	p         *goPackage
-	set       *token.FileSet
 	functions map[string]*ast.FuncDecl
 	found     []string
 }
 
 func (s *skips) add(at ast.Node, format string, args ...any) {
-	s.found = append(s.found, fmt.Sprintf("%s: %s", s.set.Position(at.Pos()), fmt.Sprintf(format, args...)))
+	s.found = append(s.found, fmt.Sprintf("%s: %s", s.p.set.Position(at.Pos()), fmt.Sprintf(format, args...)))
 }
 
 func (s *skips) visit(n ast.Node) bool {

@@ -27,7 +27,7 @@ func (shouting) Generate(ctx context.Context, req *model.Request, emit func(mode
 }
 
 func main() {
-	h, err := host.New(host.Options{Model: model.Retrying(shouting{}, model.RetryOptions{})})
+	h, err := host.New(host.Options{Model: model.Retrying(shouting{})})
 	if err != nil {
 		log.Fatal(err)
 	}

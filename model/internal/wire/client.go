@@ -34,113 +34,90 @@ var (
 	ErrTooLarge = errors.New("the answer is larger than 64 MiB")
 )
 
-type tapKey struct{}
-
-// WithTap returns a context whose exchanges through a [Client] are reported to tap;
-// nil changes nothing.
-func WithTap(ctx context.Context, tap func(model.Exchange)) context.Context {
-	if tap == nil {
-		return ctx
-	}
-	return context.WithValue(ctx, tapKey{}, tap)
-}
-
-// Client returns a client like base (nil means [http.DefaultClient]) that bounds
-// the size of answers and the silence within them, tells the tap of a request's
-// context, and follows no redirects: a key is sent to the server it was meant for
+// Client returns a client like base (nil means [http.DefaultClient]) that
+// follows no redirects: a key is sent to the server it was meant for
 // and to no other. base is not changed.
 func Client(base *http.Client) *http.Client {
 	if base == nil {
 		base = http.DefaultClient
 	}
 	c := *base
-	if c.Transport == nil {
-		c.Transport = http.DefaultTransport
-	}
-	c.Transport = &transport{next: c.Transport}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
 }
 
-type transport struct{ next http.RoundTripper }
+// exchange is a request and its answer, whose body it is: bounded in size and silence.
+type exchange struct {
+	model.Exchange
+	tap    func(model.Exchange)
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer // that each byte winds up again
+	body   io.ReadCloser
+	size   int64
+	got    bytes.Buffer
+}
 
-// RoundTrip makes the exchange under a timer that each byte winds up again.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+// do makes a request with a body. The tap learns of it when it has failed, or the body of the answer is
+// closed; it may be nil.
+func do(client *http.Client, req *http.Request, body []byte, tap func(model.Exchange)) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
-	tap, _ := ctx.Value(tapKey{}).(func(model.Exchange))
-	x := &exchange{tap: tap}
-	x.begin(req)
-	timer := time.AfterFunc(answerTime, func() { cancel(ErrIdle) })
-	res, err := t.next.RoundTrip(x.watch(req.WithContext(ctx)))
+	x := &exchange{tap: tap, ctx: ctx, cancel: cancel, body: http.NoBody}
+	x.Method, x.URL = req.Method, (&url.URL{Scheme: req.URL.Scheme, Host: req.URL.Host, Path: req.URL.Path}).String()
+	x.RequestBody, x.Cut = body[:min(len(body), maxTapped)], len(body) > maxTapped
+	x.timer = time.AfterFunc(answerTime, func() { cancel(ErrIdle) })
+	res, err := client.Do(req.WithContext(ctx))
 	if err != nil {
-		timer.Stop()
-		x.end()
-		err = because(ctx, err)
-		cancel(nil)
+		err = x.because(err)
+		_ = x.Close()
 		return nil, err
 	}
 	x.Status = res.StatusCode
-	timer.Reset(idleTime)
-	res.Body = &body{ReadCloser: res.Body, ctx: ctx, cancel: cancel, timer: timer, exchange: x}
+	x.timer.Reset(idleTime)
+	x.body, res.Body = res.Body, x
 	return res, nil
 }
 
 // because returns the cause of an end where it is ours, as the error of the
 // transport says no more than that the context was canceled.
-func because(ctx context.Context, err error) error {
-	if cause := context.Cause(ctx); errors.Is(cause, ErrIdle) || errors.Is(cause, ErrTooLarge) {
+func (x *exchange) because(err error) error {
+	if cause := context.Cause(x.ctx); errors.Is(cause, ErrIdle) || errors.Is(cause, ErrTooLarge) {
 		return cause
 	}
 	return err
 }
 
-// exchange collects what the tap gets.
-type exchange struct {
-	model.Exchange
-	tap  func(model.Exchange)
-	sent bytes.Buffer
-	got  bytes.Buffer
-}
-
-func (x *exchange) begin(req *http.Request) {
-	if x.tap == nil {
-		return
+// Read reads on. The error is ErrIdle or ErrTooLarge where a limit was the cause.
+func (x *exchange) Read(p []byte) (int, error) {
+	n, err := x.body.Read(p)
+	if n > 0 {
+		x.timer.Reset(idleTime)
 	}
-	x.Method = req.Method
-	x.URL = (&url.URL{Scheme: req.URL.Scheme, Host: req.URL.Host, Path: req.URL.Path}).String()
-}
-
-// watch has the request's body copied while it is sent.
-func (x *exchange) watch(req *http.Request) *http.Request {
-	if x.tap == nil || req.GetBody == nil {
-		return req
-	}
-	// A copy, not a tee: the transport may still be sending when the answer comes.
-	if copied, err := req.GetBody(); err == nil {
-		_, _ = io.Copy(&x.sent, io.LimitReader(copied, maxTapped+1))
-		_ = copied.Close()
-	}
-	return req
-}
-
-func (x *exchange) read(p []byte) {
 	if x.tap != nil {
-		room := maxTapped + 1 - x.got.Len()
-		x.got.Write(p[:max(0, min(len(p), room))])
+		room := maxTapped - x.got.Len()
+		x.got.Write(p[:min(n, room)])
+		x.Cut = x.Cut || n > room
 	}
+	x.size += int64(n)
+	if x.size > maxAnswer {
+		x.cancel(ErrTooLarge)
+		return 0, ErrTooLarge
+	}
+	if err != nil && err != io.EOF {
+		err = x.because(err)
+	}
+	return n, err
 }
 
-// end tells the tap, once.
-func (x *exchange) end() {
-	if x.tap == nil {
-		return
+// Close ends the exchange and tells its tap, once.
+func (x *exchange) Close() error {
+	x.timer.Stop()
+	err := x.body.Close()
+	x.cancel(nil)
+	if x.tap != nil {
+		x.ResponseBody = x.got.Bytes()
+		x.tap(x.Exchange)
+		x.tap = nil
 	}
-	x.RequestBody, x.ResponseBody = x.cut(&x.sent), x.cut(&x.got)
-	x.tap(x.Exchange)
-	x.tap = nil
-}
-
-func (x *exchange) cut(b *bytes.Buffer) []byte {
-	x.Cut = x.Cut || b.Len() > maxTapped
-	return b.Bytes()[:min(b.Len(), maxTapped)]
+	return err
 }

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -16,14 +17,6 @@ import (
 // maxErrorBody is how many bytes are read of an answer that is an error.
 const maxErrorBody = 1 << 20
 
-// Failures turns what went wrong with a service into errors without the key.
-type Failures struct {
-	Provider, Key string
-	// Cause returns which of model's errors a complaint is; nil means as services
-	// that speak like OpenAI say it.
-	Cause func(c Complaint, status int) error
-}
-
 // Complaint is what a provider says in an error, whatever form it has.
 type Complaint struct {
 	Message, Code, Param string
@@ -31,34 +24,30 @@ type Complaint struct {
 	Window int
 }
 
-// Answered is the error for an answer that is not a message.
-func (f *Failures) Answered(res *http.Response) error {
+// answered is the error for an answer that is not a message.
+func (s *Service) answered(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
-	c := ComplaintOf(body)
+	c := complaintOf(body)
 	if c.Message == "" {
 		c.Message = http.StatusText(res.StatusCode)
 	}
 	if res.StatusCode < 400 {
 		c.Message = "redirects to " + res.Header.Get("Location") + "; set the base URL to where the service is"
 	}
-	err := f.Of(c, res.StatusCode)
+	err := s.failure(c, res.StatusCode)
 	err.RetryAfter = RetryAfter(res.Header, time.Now())
 	return err
 }
 
-// Of is the error for a complaint; the status is 0 in the middle of a stream.
-func (f *Failures) Of(c Complaint, status int) *model.Error {
+// failure is the error for a complaint, without the key; the status is 0 in the middle of a stream.
+func (s *Service) failure(c Complaint, status int) *model.Error {
 	text := c.Message
 	if c.Param != "" && !strings.Contains(text, c.Param) {
 		text += " (" + c.Param + ")"
 	}
-	cause := f.Cause
-	if cause == nil {
-		cause = causeOf
-	}
 	failure := &model.Error{
-		Provider: f.Provider, Status: status, Code: Text(c.Code, f.Key),
-		Message: Text(text, f.Key), Err: cause(c, status),
+		Provider: s.Provider, Status: status, Code: Text(c.Code, s.Key),
+		Message: Text(text, s.Key), Err: causeOf(c, status),
 	}
 	if failure.Err == model.ErrWindow {
 		failure.Window = windowOf(c)
@@ -66,42 +55,41 @@ func (f *Failures) Of(c Complaint, status int) *model.Error {
 	return failure
 }
 
-// End is how an answer ended.
-type End struct {
-	Complaint *Complaint // what the provider says instead
-	Fault     string     // why nothing more was read
-	Begun     bool       // something of it has come
-	Whole     bool       // its end has come
-}
-
-// Problem says why an answer is not whole; nil if it is, whatever became of the
+// problem says why an answer is not whole; nil if it is, whatever became of the
 // connection then. The error is that of reading.
-func (f *Failures) Problem(ctx context.Context, e End, err error) error {
-	message := e.Fault
+func (s *Service) problem(ctx context.Context, a *Answer, err error) error {
+	message := a.Fault
 	switch {
-	case e.Complaint != nil:
-		failure := f.Of(*e.Complaint, 0)
+	case a.Complaint != nil:
+		failure := s.failure(*a.Complaint, 0)
 		if failure.Err == nil {
 			failure.Err = model.ErrBroken
 		}
 		return failure
-	case e.Fault != "":
+	case a.Fault != "":
 		err = nil
-	case e.Begun && e.Whole:
+	case a.Begun && (a.Done || a.Reason != ""):
 		return nil
 	case err != nil:
 		message = err.Error()
-	case !e.Begun:
+	case !a.Begun:
 		message = "no message came; is the base URL right?"
 	default:
 		message = "the stream ended without a reason to stop"
 	}
-	return broken(ctx, f.Provider, f.Key, message, err)
+	cause := error(model.ErrBroken)
+	switch {
+	case ctx.Err() != nil:
+		cause = ctx.Err()
+	case errors.Is(err, ErrIdle), errors.Is(err, ErrTooLarge):
+		message = err.Error()
+	}
+	return &model.Error{Provider: s.Provider, Message: Text(message, s.Key), Err: cause}
 }
 
-// ComplaintOf reads an error: OpenAI's form, a list of it (Gemini), a text in its
+// complaintOf reads an error: OpenAI's form, a list of it (Gemini), a text in its
 // place (Ollama), the members at the top (vLLM, Mistral, FastAPI), or plain text.
-func ComplaintOf(body []byte) Complaint {
+func complaintOf(body []byte) Complaint {
 	var v any
 	if json.Unmarshal(body, &v) != nil {
 		text := string(body)
@@ -112,6 +100,9 @@ func ComplaintOf(body []byte) Complaint {
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 {
 		v = list[0]
+	}
+	if text, is := v.(string); is {
+		return Complaint{Message: text}
 	}
 	top, ok := v.(map[string]any)
 	if !ok {
@@ -132,6 +123,9 @@ func ComplaintOf(body []byte) Complaint {
 	// A status as the code says less than the name next to it.
 	if name := firstText(inner, "type", "status"); name != "" && isNumber(c.Code) {
 		c.Code = name
+	}
+	if c.Code == "error" { // the type of the event
+		c.Code = ""
 	}
 	if metadata, ok := inner["metadata"].(map[string]any); ok {
 		if raw := firstText(metadata, "raw"); raw != "" {
@@ -167,39 +161,33 @@ func isNumber(text string) bool {
 }
 
 var (
-	tooLong = regexp.MustCompile(`(?i)context[ _](length|window|size)|maximum (context|prompt|model) length|prompt is too long|input is too long|input length should be|exceeds the maximum number of (input )?tokens|input token count|reduce the length of the|exceed_context|tokens to keep|too many input tokens`)
+	tooLong = regexp.MustCompile(`(?i)context[ _](length|window|size|limit)|maximum (context|prompt|model) length|prompt is too long|input is too long|input length should be|exceeds the maximum number of (input )?tokens|input token count|reduce the length of the|exceed_context|exceed(s|ed)? (the )?(model's )?context|tokens to keep|too many (total text bytes|input tokens)|request_too_large`)
 	noModel = regexp.MustCompile(`(?i)model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
 )
 
+// codes are the words of providers that say it all, in small letters.
+var codes = map[string]error{
+	"model_not_found": model.ErrNoModel, "not_found_error": model.ErrNoModel,
+	"authentication_error": model.ErrUnauthorized, "permission_error": model.ErrUnauthorized,
+	"rate_limit_exceeded": model.ErrRateLimited, "rate_limit_error": model.ErrRateLimited, "resource_exhausted": model.ErrRateLimited,
+	"overloaded": model.ErrOverloaded, "overloaded_error": model.ErrOverloaded, "unavailable": model.ErrOverloaded, "server_overloaded": model.ErrOverloaded,
+}
+
 // causeOf is what callers branch on.
 func causeOf(c Complaint, status int) error {
-	if status == 0 {
-		status = inStream(c.Code)
+	if n, err := strconv.Atoi(c.Code); err == nil && status == 0 {
+		status = n
 	}
 	text := c.Code + " " + c.Message
 	switch {
-	case status == http.StatusNotFound && noModel.MatchString(text), c.Code == "model_not_found":
-		return model.ErrNoModel
+	case codes[strings.ToLower(c.Code)] != nil:
+		return codes[strings.ToLower(c.Code)]
 	case status == http.StatusTooManyRequests:
 		return model.ErrRateLimited
 	case (status == 0 || status == 400 || status == 413 || status == 422 || status == 500) && tooLong.MatchString(text):
 		return model.ErrWindow
-	case status == http.StatusBadRequest && noModel.MatchString(text):
+	case (status == http.StatusNotFound || status == http.StatusBadRequest) && noModel.MatchString(text):
 		return model.ErrNoModel
 	}
 	return Sentinel(status)
-}
-
-// inStream is the status that a code in the middle of a stream stands for.
-func inStream(code string) int {
-	if n, err := strconv.Atoi(code); err == nil {
-		return n
-	}
-	switch strings.ToLower(code) {
-	case "rate_limit_exceeded", "rate_limit_error", "resource_exhausted":
-		return http.StatusTooManyRequests
-	case "overloaded", "overloaded_error", "unavailable", "server_overloaded":
-		return http.StatusServiceUnavailable
-	}
-	return 0
 }

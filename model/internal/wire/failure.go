@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -60,17 +58,4 @@ func Text(text string, secrets ...string) string {
 		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
 	}
 	return text
-}
-
-// broken is the error for an answer that ended too early: because ctx did, because of a
-// limit, or with a message of the adapter's.
-func broken(ctx context.Context, provider, key, message string, err error) *model.Error {
-	cause := error(model.ErrBroken)
-	switch {
-	case ctx.Err() != nil:
-		cause = ctx.Err()
-	case errors.Is(err, ErrIdle), errors.Is(err, ErrTooLarge):
-		message = err.Error()
-	}
-	return &model.Error{Provider: provider, Message: Text(message, key), Err: cause}
 }

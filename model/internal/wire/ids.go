@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/junction-mcp/junction/model"
@@ -33,4 +35,14 @@ func (i *IDs) Unique(id string) string {
 	}
 	i.taken[id] = true
 	return id
+}
+
+// ShortID is the id of a call where a provider takes only so many bytes: calls of
+// another provider can be in the conversation.
+func ShortID(id string, most int) string {
+	if len(id) <= most {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:12])
 }

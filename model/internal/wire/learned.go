@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"crypto/sha256"
 	"errors"
 	"maps"
 	"net/http"
@@ -20,15 +21,16 @@ type Member struct {
 	Words []string
 }
 
-// Learned is what was found out about a service by asking: the tools and members that
+// Learned is what was found out about a service by asking: the tools, pictures and members that
 // it does not take. It may be used from many goroutines.
 type Learned struct {
-	Refused // tools
 	// Members are those that can be left out, in the order in which they are looked for.
 	Members []Member
 
-	mu   sync.Mutex
-	left map[string]bool
+	mu         sync.Mutex
+	refused    map[[sha256.Size]byte]string // tools, by all that was sent of them, and pictures, by their data; and why
+	left       map[string]bool
+	mostTokens int // of an answer; 0 while no limit was refused
 }
 
 // Left returns the members that are left out.
@@ -38,14 +40,21 @@ func (l *Learned) Left() map[string]bool {
 	return maps.Clone(l.left)
 }
 
-// From learns from an error. It says whether to ask again, and with which tools.
-func (l *Learned) From(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
+// MostTokens is the largest limit of an answer that the model takes; 0 if that is not known.
+func (l *Learned) MostTokens() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mostTokens
+}
+
+// from learns from an error. It says whether to ask again, and with which tools.
+func (l *Learned) from(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity || failure.Err != nil {
 		return tools, nil, false
 	}
 	if bad := namedTools(failure.Message, tools); len(bad) > 0 {
-		next, notes = l.Refuse(bad, tools, failure.Message)
+		next, notes = l.refuse(bad, tools, failure.Message)
 		return next, notes, true
 	}
 	return tools, nil, l.learn(failure.Message)
@@ -56,6 +65,12 @@ func (l *Learned) From(err error, tools []model.Tool) (next []model.Tool, notes 
 func (l *Learned) learn(message string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if match := tooMany.FindStringSubmatch(message); match != nil {
+		most, err := strconv.Atoi(match[1])
+		changes := err == nil && most > 0 && most != l.mostTokens
+		l.mostTokens = most
+		return changes
+	}
 	for _, m := range l.Members {
 		mentioned := slices.ContainsFunc(m.Words, func(word string) bool { return strings.Contains(message, word) })
 		if mentioned && !l.left[m.Name] && refusal.MatchString(message) {
@@ -72,6 +87,7 @@ func (l *Learned) learn(message string) bool {
 var (
 	refusal     = regexp.MustCompile(`(?i)not (be )?(supported|permitted|allowed|recogni[sz]ed|accepted)|unsupported|does(n't| not) support|unknown|unrecognized|unexpected|extra (input|field)|cannot find field|only the default|not a valid|could not be (verified|decrypted)`)
 	byPosition  = regexp.MustCompile(`(function_declarations|functions|tools)(?:\[|\.)(\d{1,4})\b`)
+	tooMany     = regexp.MustCompile(`max_tokens: \d+ > (\d+)`)
 	missingHint = regexp.MustCompile(`(?i)messages?[\[.]\d|must be (passed|sent) back|missing a .?thought_signature`)
 )
 

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,14 +21,13 @@ var (
 	noPictures = regexp.MustCompile(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
 )
 
-// Sendable is the request with texts in place of pictures that are not taken; it shares
+// sendable is the request with texts in place of pictures that are not taken; it shares
 // with req what is not changed.
-func (r *Refused) Sendable(req *model.Request, d *model.Dialect) *model.Request {
-	r.mu.Lock()
-	refused := maps.Clone(r.pictures)
-	r.mu.Unlock()
+func (l *Learned) sendable(req *model.Request, d *model.Dialect) *model.Request {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	takes := func(m *model.Media) bool {
-		return !isPicture(m) || d.TakesPicture(m.Type) && (len(refused) == 0 || !refused[sha256.Sum256(m.Data)])
+		return !isPicture(m) || d.TakesPicture(m.Type) && (len(l.refused) == 0 || l.refused[sha256.Sum256(m.Data)] == "")
 	}
 	sent, changed := *req, false
 	for i := range req.Messages {
@@ -72,10 +70,10 @@ func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 	return changed
 }
 
-// FromPictures learns from an error that is about pictures: none of those that were sent
+// fromPictures learns from an error that is about pictures: none of those that were sent
 // is taken, or else one of the newest is not. Some servers say it with the status of a
 // fault of their own.
-func (r *Refused) FromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
+func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures.MatchString(failure.Message) {
 		return nil, false
@@ -83,7 +81,7 @@ func (r *Refused) FromPictures(err error, sent *model.Request) (notes []model.No
 	all := noPictures.MatchString(failure.Message)
 	n := 0
 	for i := len(sent.Messages) - 1; i >= 0 && (all || n == 0); i-- {
-		n += r.refusePictures(sent.Messages[i].Parts)
+		n += l.refusePictures(sent.Messages[i].Parts)
 	}
 	if n == 0 {
 		return nil, false
@@ -96,18 +94,13 @@ func (r *Refused) FromPictures(err error, sent *model.Request) (notes []model.No
 }
 
 // refusePictures remembers the pictures among parts, and returns how many there are.
-func (r *Refused) refusePictures(parts []model.Part) (n int) {
+func (l *Learned) refusePictures(parts []model.Part) (n int) {
 	for i := range parts {
 		if result := parts[i].Result; result != nil {
-			n += r.refusePictures(result.Parts)
+			n += l.refusePictures(result.Parts)
 		}
 		if m := parts[i].Media; m != nil && isPicture(m) {
-			r.mu.Lock()
-			if r.pictures == nil || len(r.pictures) >= maxRefused {
-				r.pictures = map[[sha256.Size]byte]bool{}
-			}
-			r.pictures[sha256.Sum256(m.Data)] = true
-			r.mu.Unlock()
+			l.remember(sha256.Sum256(m.Data), "a picture")
 			n++
 		}
 	}

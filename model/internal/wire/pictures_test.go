@@ -63,14 +63,14 @@ func TestPicturesThatAreRefusedBecomeTexts(t *testing.T) {
 		"This model's maximum context length is 4096 tokens. However, your messages resulted in 5000 tokens, of which 3000 are in images.":         {400, nil},
 		"Failed to parse messages: Unsupported content part type: \"image_url\"; messages = [{\"role\":\"user\",\"content\":[{\"type\":\"text\"}]": {500, []string{"sound"}},
 	} {
-		var known Learned
+		s := &Service{Provider: "p"}
 		requests, before := []*model.Request{}, fmt.Sprint(shown(album()))
 		req := album()
-		res, err := Insist("p", req, model.Dialect{}, &known, func(sent *model.Request, _ []model.Tool) (*model.Response, error) {
+		res, err := s.insist(req, func(sent *model.Request, _ []model.Tool) (*model.Response, error) {
 			if requests = append(requests, sent); len(requests) > 1 {
 				return &model.Response{}, nil
 			}
-			return nil, (&Failures{Provider: "p"}).Of(Complaint{Message: complaint}, test.status)
+			return nil, s.failure(Complaint{Message: complaint}, test.status)
 		})
 		if test.left == nil {
 			if err == nil || len(requests) != 1 {
@@ -96,7 +96,7 @@ func TestPicturesThatAreRefusedBecomeTexts(t *testing.T) {
 		}
 		// It is remembered, and another picture has its chance.
 		req.Messages = append(req.Messages, model.Message{Role: model.RoleUser, Parts: []model.Part{pictured("image/png", "new")}})
-		if got := shown(known.Sendable(req, &model.Dialect{})); !slices.Equal(got, append(test.left, "new")) {
+		if got := shown(s.Learned.sendable(req, &model.Dialect{})); !slices.Equal(got, append(test.left, "new")) {
 			t.Errorf("%s: the next request sends %q", complaint, got)
 		}
 	}
@@ -105,11 +105,11 @@ func TestPicturesThatAreRefusedBecomeTexts(t *testing.T) {
 // Each complaint about one picture takes the newest one that is left, and there is an end.
 func TestPicturesAreLeftOutOneAfterTheOther(t *testing.T) {
 	t.Parallel()
-	var known Learned
+	s := &Service{Provider: "p"}
 	var sent []string
-	_, err := Insist("p", album(), model.Dialect{}, &known, func(req *model.Request, _ []model.Tool) (*model.Response, error) {
+	_, err := s.insist(album(), func(req *model.Request, _ []model.Tool) (*model.Response, error) {
 		sent = append(sent, strings.Join(shown(req), "+"))
-		return nil, (&Failures{Provider: "p"}).Of(Complaint{Message: "could not process image"}, 400)
+		return nil, s.failure(Complaint{Message: "could not process image"}, 400)
 	})
 	if want := []string{"first+second!+the third+sound", "first+second!+sound", "first+sound", "sound"}; err == nil || !slices.Equal(sent, want) {
 		t.Errorf("sent %q, %v", sent, err)
@@ -131,7 +131,7 @@ func TestPicturesThatADialectDoesNotTakeBecomeTexts(t *testing.T) {
 		for _, kind := range kinds {
 			req.Messages[0].Parts = append(req.Messages[0].Parts, pictured(kind, kind))
 		}
-		if got := strings.Join(shown((&Learned{}).Sendable(req, &d)), " "); got != want {
+		if got := strings.Join(shown((&Learned{}).sendable(req, &d)), " "); got != want {
 			t.Errorf("%s: sends %s, want %s", name, got, want)
 		}
 	}

@@ -2,34 +2,29 @@ package wire
 
 import (
 	"crypto/sha256"
-	"slices"
-	"sync"
 
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxRefused is how many refused tools are remembered, and how many pictures.
+// maxRefused is how many refused tools and pictures are remembered.
 const maxRefused = 256
 
-// Refused remembers the tools and pictures that a provider turned out not to take. The
-// zero value knows none. It may be used from many goroutines.
-type Refused struct {
-	mu       sync.Mutex
-	tools    map[[sha256.Size]byte]string // by all that was sent of them, and why
-	pictures map[[sha256.Size]byte]bool   // by their data
+// remember notes why something is refused, for good.
+func (l *Learned) remember(what [sha256.Size]byte, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused == nil || len(l.refused) >= maxRefused {
+		l.refused = map[[sha256.Size]byte]string{}
+	}
+	l.refused[what] = why
 }
 
-// Without sets aside the tools that are known to be refused.
-func (r *Refused) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.tools) == 0 {
-		return tools, nil
-	}
-	var taken []model.Tool
-	var notes []model.Note
+// without sets aside the tools that are known to be refused.
+func (l *Learned) without(tools []model.Tool) (taken []model.Tool, notes []model.Note) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	for i := range tools {
-		if why, refused := r.tools[fingerprint(&tools[i])]; refused {
+		if why, refused := l.refused[fingerprint(&tools[i])]; refused {
 			notes = append(notes, model.Note{Tool: tools[i].Name, SetAside: true, Text: why})
 			continue
 		}
@@ -38,25 +33,12 @@ func (r *Refused) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
 	return taken, notes
 }
 
-// Refuse sets tools aside for good, by their positions, and returns the others.
-func (r *Refused) Refuse(bad []int, tools []model.Tool, complaint string) ([]model.Tool, []model.Note) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.tools == nil || len(r.tools) >= maxRefused {
-		r.tools = map[[sha256.Size]byte]string{}
+// refuse sets tools aside for good, by their positions, and returns the others.
+func (l *Learned) refuse(bad []int, tools []model.Tool, complaint string) ([]model.Tool, []model.Note) {
+	for _, i := range bad {
+		l.remember(fingerprint(&tools[i]), "the provider does not take it: "+complaint)
 	}
-	why := "the provider does not take it: " + complaint
-	var taken []model.Tool
-	var notes []model.Note
-	for i := range tools {
-		if !slices.Contains(bad, i) {
-			taken = append(taken, tools[i])
-			continue
-		}
-		r.tools[fingerprint(&tools[i])] = why
-		notes = append(notes, model.Note{Tool: tools[i].Name, SetAside: true, Text: why})
-	}
-	return taken, notes
+	return l.without(tools)
 }
 
 func fingerprint(t *model.Tool) [sha256.Size]byte {

@@ -11,20 +11,24 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
+// MaxAttempts is in how many forms one request is made: each time without what the
+// provider refused before.
+const MaxAttempts = 12
+
 // Service is a provider's API: where requests go, and what it takes.
 type Service struct {
 	Provider string
 	URL      string
 	Client   *http.Client // one of [Client]
-	// Key, or what KeyFunc returns if it is set, is given to Header with the headers
-	// of each request.
 	Key      string
-	KeyFunc  func(context.Context) (string, error)
-	Header   func(h http.Header, key string)
+	Header   func(h http.Header, key string) // sets the headers of a request
 	Dialect  model.Dialect
-	Refusals Refusals
-	// Cause is [Failures.Cause].
-	Cause func(c Complaint, status int) error
+	Learned  Learned
+
+	// Body writes a request with these tools, without what was learned.
+	Body func(req *model.Request, tools []model.Tool) ([]byte, error)
+	// Begin begins to put an answer together.
+	Begin func(a *Answer) Assembly
 }
 
 // BaseURL reads the URL below which an API is. The error shows like, a good one.
@@ -36,68 +40,78 @@ func BaseURL(provider, base, like string) (*url.URL, error) {
 	return u, nil
 }
 
-// Exchange is how one request is written and its answer read. Body writes a request with these tools, and
-// Read reads an answer that is no error; its Response is nil where nothing had come.
-type Exchange struct {
-	Body func(req *model.Request, tools []model.Tool) ([]byte, error)
-	Read func(ctx context.Context, req *model.Request, res *http.Response, f *Failures) (*model.Response, error)
-}
-
-// Generate makes the request, and again without what is refused; see [Insist].
-func (s *Service) Generate(ctx context.Context, req *model.Request, x Exchange) (*model.Response, error) {
-	ctx = WithTap(ctx, req.Tap)
-	return Insist(s.Provider, req, s.Dialect, s.Refusals, func(sent *model.Request, tools []model.Tool) (*model.Response, error) {
-		body, err := x.Body(sent, tools)
-		if err != nil {
-			return nil, &model.Error{Provider: s.Provider, Message: "the request cannot be written as JSON", Err: err}
-		}
-		res, key, err := s.Post(ctx, body)
-		if err != nil {
-			return nil, err
-		}
-		defer res.Body.Close()
-		f := &Failures{Provider: s.Provider, Key: key, Cause: s.Cause}
-		if res.StatusCode >= 300 {
-			return nil, f.Answered(res)
-		}
-		return x.Read(ctx, sent, res, f)
+// Generate makes the request, and again without what is refused; see [model.Model].
+func (s *Service) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	if emit == nil {
+		emit = func(model.Delta) {}
+	}
+	return s.insist(req, func(sent *model.Request, tools []model.Tool) (*model.Response, error) {
+		return s.ask(ctx, sent, tools, emit)
 	})
 }
 
-// Post sends a request, and returns the answer, whatever its status, and the key
-// that was sent. Errors are a [*model.Error].
-func (s *Service) Post(ctx context.Context, body []byte) (res *http.Response, key string, err error) {
-	key = s.Key
-	if s.KeyFunc != nil {
-		if key, err = s.KeyFunc(ctx); err != nil {
-			return nil, "", &model.Error{Provider: s.Provider, Message: "the key could not be had", Err: err}
+// insist makes a request with ask, whose Response says that an answer had begun, and
+// again without what was refused. Notes of the Response tell of tools and pictures.
+func (s *Service) insist(req *model.Request, ask func(req *model.Request, tools []model.Tool) (*model.Response, error)) (*model.Response, error) {
+	tools, notes := model.Lower(req.Tools, s.Dialect)
+	tools, aside := s.Learned.without(tools)
+	notes = append(notes, aside...)
+	var last error
+	for range MaxAttempts {
+		sent := s.Learned.sendable(req, &s.Dialect)
+		res, err := ask(sent, tools)
+		if res != nil {
+			res.Notes = notes
+			return res, err
 		}
+		next, more, again := s.Learned.from(err, tools)
+		if !again {
+			more, again = s.Learned.fromPictures(err, sent)
+		}
+		if !again {
+			return nil, err
+		}
+		tools, notes, last = next, append(notes, more...), err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
+	return nil, &model.Error{Provider: s.Provider, Message: fmt.Sprintf("the request was refused in %d forms, at last: %v", MaxAttempts, last), Err: model.ErrBadTool}
+}
+
+// ask makes a request in one form, and reads the answer. The Response is nil where nothing of one had come.
+func (s *Service) ask(ctx context.Context, req *model.Request, tools []model.Tool, emit func(model.Delta)) (*model.Response, error) {
+	body, err := s.Body(req, tools)
 	if err != nil {
-		return nil, "", &model.Error{Provider: s.Provider, Err: err}
+		return nil, &model.Error{Provider: s.Provider, Message: "the request cannot be written as JSON", Err: err}
 	}
-	req.Header.Set("Content-Type", "application/json")
-	s.Header(req.Header, key)
-	if res, err = s.Client.Do(req); err != nil {
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, bytes.NewReader(body))
+	if err != nil {
+		return nil, &model.Error{Provider: s.Provider, Err: err}
+	}
+	post.Header.Set("Content-Type", "application/json")
+	s.Header(post.Header, s.Key)
+	res, err := do(s.Client, post, body, req.Tap)
+	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, "", &model.Error{Provider: s.Provider, Err: err}
+		return nil, &model.Error{Provider: s.Provider, Err: err}
 	}
-	return res, key, nil
+	defer res.Body.Close()
+	if res.StatusCode >= 300 {
+		return nil, s.answered(res)
+	}
+	a := &Answer{Provider: s.Provider, Emit: emit, IDs: NewIDs(req)}
+	assembly := s.Begin(a)
+	failed := s.problem(ctx, a, a.read(res, assembly))
+	if !a.Begun {
+		return nil, failed
+	}
+	return a.response(req, assembly.Message(failed != nil), failed != nil), failed
 }
 
-// Bearer returns a Service.Header that sends the key as a bearer token, and more
-// headers.
-func Bearer(more map[string]string) func(http.Header, string) {
-	return func(h http.Header, key string) {
-		h.Set("Accept", "application/json") // as OpenAI's libraries say, also for a stream
-		if key != "" {
-			h.Set("Authorization", "Bearer "+key)
-		}
-		for name, value := range more {
-			h.Set(name, value)
-		}
+// Bearer sends the key as a bearer token.
+func Bearer(h http.Header, key string) {
+	h.Set("Accept", "application/json") // as OpenAI's libraries say, also for a stream
+	if key != "" {
+		h.Set("Authorization", "Bearer "+key)
 	}
 }

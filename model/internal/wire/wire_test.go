@@ -23,20 +23,19 @@ func ok(body io.Reader) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(body)}
 }
 
-func post(t *testing.T, ctx context.Context, a answering, body string) (*http.Response, error) {
+func post(t *testing.T, ctx context.Context, tap func(model.Exchange), a answering, body string) (*http.Response, error) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://user:pass@host/v1/chat?key=secret", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Client(&http.Client{Transport: a}).Do(req)
+	return do(Client(&http.Client{Transport: a}), req, []byte(body), tap)
 }
 
 func TestTapGetsWhatWentAndCame(t *testing.T) {
 	t.Parallel()
 	var reported []model.Exchange
-	ctx := WithTap(t.Context(), func(x model.Exchange) { reported = append(reported, x) })
-	res, err := post(t, ctx, func(req *http.Request) (*http.Response, error) {
+	res, err := post(t, t.Context(), func(x model.Exchange) { reported = append(reported, x) }, func(req *http.Request) (*http.Response, error) {
 		if got, _ := io.ReadAll(req.Body); string(got) != "asked" {
 			t.Errorf("the provider got %q", got)
 		}
@@ -63,8 +62,7 @@ func TestTapGetsWhatWentAndCame(t *testing.T) {
 func TestTapGetsFailures(t *testing.T) {
 	t.Parallel()
 	var reported []model.Exchange
-	ctx := WithTap(t.Context(), func(x model.Exchange) { reported = append(reported, x) })
-	_, err := post(t, ctx, func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, "asked")
+	_, err := post(t, t.Context(), func(x model.Exchange) { reported = append(reported, x) }, func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, "asked")
 	if !errors.Is(err, io.ErrUnexpectedEOF) || len(reported) != 1 || reported[0].Status != 0 || string(reported[0].RequestBody) != "asked" {
 		t.Errorf("%v %+v", err, reported)
 	}
@@ -73,9 +71,8 @@ func TestTapGetsFailures(t *testing.T) {
 func TestTapKeepsLongBodiesCut(t *testing.T) {
 	t.Parallel()
 	var reported model.Exchange
-	ctx := WithTap(t.Context(), func(x model.Exchange) { reported = x })
 	long := bytes.Repeat([]byte("x"), maxTapped+10)
-	res, err := post(t, ctx, func(*http.Request) (*http.Response, error) { return ok(bytes.NewReader(long)), nil }, string(long))
+	res, err := post(t, t.Context(), func(x model.Exchange) { reported = x }, func(*http.Request) (*http.Response, error) { return ok(bytes.NewReader(long)), nil }, string(long))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +91,7 @@ func (endless) Read(p []byte) (int, error) { return len(p), nil }
 
 func TestAnswersHaveALimit(t *testing.T) {
 	t.Parallel()
-	res, err := post(t, t.Context(), func(*http.Request) (*http.Response, error) { return ok(endless{}), nil }, "")
+	res, err := post(t, t.Context(), nil, func(*http.Request) (*http.Response, error) { return ok(endless{}), nil }, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +126,7 @@ func TestSilenceEndsAnAnswer(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		res, err := post(t, t.Context(), func(req *http.Request) (*http.Response, error) {
+		res, err := post(t, t.Context(), nil, func(req *http.Request) (*http.Response, error) {
 			return ok(&silent{ctx: req.Context(), after: []time.Duration{4 * time.Minute, 4 * time.Minute}}), nil
 		}, "")
 		if err != nil {
@@ -147,7 +144,7 @@ func TestSilenceBeforeTheAnswerEndsTheRequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		_, err := post(t, t.Context(), func(req *http.Request) (*http.Response, error) {
+		_, err := post(t, t.Context(), nil, func(req *http.Request) (*http.Response, error) {
 			<-req.Context().Done()
 			return nil, req.Context().Err()
 		}, "")
@@ -160,7 +157,7 @@ func TestSilenceBeforeTheAnswerEndsTheRequest(t *testing.T) {
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	res, err := post(t, t.Context(), func(*http.Request) (*http.Response, error) {
+	res, err := post(t, t.Context(), nil, func(*http.Request) (*http.Response, error) {
 		asked++
 		return &http.Response{StatusCode: http.StatusTemporaryRedirect, Header: http.Header{"Location": {"https://other/"}}, Body: http.NoBody}, nil
 	}, "")

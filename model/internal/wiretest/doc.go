@@ -18,8 +18,8 @@
 // The last two are written by the tests themselves when they run with -update,
 // and read by whoever did that.
 //
-// Every body is answered whole, byte by byte, in parts with a border at every byte,
-// and over a real connection, and the outcome must be the same each time. Then it
+// Every body is answered whole, byte by byte, and in parts with a border at every byte,
+// and the outcome must be the same each time. Then it
 // is cut off at every byte, and the outcome must be an error or an answer, with a
 // message that can be kept either way.
 package wiretest

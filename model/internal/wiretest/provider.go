@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
-	"testing"
 )
 
 // provider is an http.RoundTripper that answers every request with the stream.
@@ -37,35 +35,6 @@ func (p *provider) took(req *http.Request) (err error) {
 	}
 	p.sent, err = io.ReadAll(req.Body)
 	return err
-}
-
-// overNetwork sends requests to a server that flushes in the middle of the body.
-type overNetwork struct{ url string }
-
-// RoundTrip sends the request to the test's server instead of the real one.
-func (o overNetwork) RoundTrip(req *http.Request) (*http.Response, error) {
-	redirected, err := http.NewRequestWithContext(req.Context(), req.Method, o.url, req.Body)
-	if err != nil {
-		return nil, err
-	}
-	redirected.Header = req.Header
-	return http.DefaultTransport.RoundTrip(redirected)
-}
-
-func serve(t *testing.T, s *Stream) *http.Client {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for name, values := range s.Header {
-			w.Header()[name] = values
-		}
-		w.WriteHeader(s.Status)
-		half := len(s.Body) / 2
-		_, _ = w.Write(s.Body[:half])
-		_ = http.NewResponseController(w).Flush()
-		_, _ = w.Write(s.Body[half:])
-	}))
-	t.Cleanup(server.Close)
-	return &http.Client{Transport: overNetwork{server.URL}}
 }
 
 // parts reads one part after another, and then the error.

@@ -81,7 +81,6 @@ func (s Suite) stream(t *testing.T, path string) {
 		t.Errorf("deltas.txt is\n%s\nand the stream gave\n%s", stream.Deltas, whole.deltas)
 	}
 	splitEverywhere(t, stream, whole, run)
-	same(t, "over a connection", whole, generate(s.Open(t, serve(t, stream), stream.Options), &stream.Request))
 	s.cutEverywhere(t, stream, whole, run)
 }
 

@@ -1,0 +1,44 @@
+package wire
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// heard is an Assembly that keeps what it was given.
+type heard struct {
+	Assembly
+	events []string
+	whole  string
+}
+
+func (h *heard) Event(data []byte) { h.events = append(h.events, string(data)) }
+func (h *heard) Whole(data []byte) { h.whole = string(data) }
+
+// Servers that cannot stream do not always say so, and those that can do not either.
+func TestWhetherAnAnswerIsAStreamIsSeenFromIt(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ media, body, events, whole, err string }{
+		{"text/event-stream", "data: {\"a\":1}\n\ndata: {\"a\":2}", `{"a":1}|{"a":2}`, "", ""},
+		{"", "data: {}\n\n", `{}`, "", ""},
+		{"text/plain", "\n\ndata: {}\n\ndata: [DONE]\n\ndata: {}\n\n", `{}`, "", ""},
+		{"application/json", "\n {} ", "", "{}", ""},
+		{"text/plain; charset=utf-8", `{"a":1}`, "", `{"a":1}`, ""},
+		{"application/json", "", "", "", ""},
+		{"text/html", "<html><p>hello", "", "", "an HTML page came instead of an answer; is the base URL right?"},
+		{"application/json", "busy", "", "", "busy"},
+	} {
+		var a Answer
+		var h heard
+		res := &http.Response{Header: http.Header{"Content-Type": {test.media}}, Body: io.NopCloser(strings.NewReader(test.body))}
+		err := ""
+		if failed := a.read(res, &h); failed != nil {
+			err = failed.Error()
+		}
+		if events := strings.Join(h.events, "|"); events != test.events || h.whole != test.whole || err != test.err {
+			t.Errorf("%s %q: events %s, whole %s, error %q", test.media, test.body, events, h.whole, err)
+		}
+	}
+}
