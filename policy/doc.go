@@ -46,8 +46,8 @@
 //	                      with "..", of a network, with a backslash where folders are
 //	                      separated by slashes, or if one of both is relative. Case counts
 //	                      where the file system says so
-//	host(url)             the host of a URL, in small letters and ASCII; an error without one, or
-//	                      where programs disagree, as of an address that is one number
+//	host(url)             the host of a URL, in small letters and ASCII, an address as 127.0.0.1;
+//	                      an error without one, or where programs disagree
 //	text.lowerAscii()     the text with small letters for A to Z
 //
 // A condition that fails never lets a call through: an allow does not apply, and a deny

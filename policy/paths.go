@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"runtime"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -119,17 +120,48 @@ func hostOf(text string) (string, error) {
 		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
 	}
 	name := u.Hostname()
-	if !strings.Contains(name, ":") { // which stands in addresses only
-		name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // letters of full width are the usual ones
-	}
 	if ip, err := netip.ParseAddr(name); err == nil {
 		return ip.Unmap().WithZone("").String(), nil
 	}
+	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // letters of full width are the usual ones
 	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return "", fmt.Errorf("host: of %s: the name has other letters than those of ASCII; only its form with xn-- is compared", quote(text))
 	}
-	if last := name[strings.LastIndexByte(name, '.')+1:]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
-		return "", fmt.Errorf("host: of %s: an address of other than four decimal numbers is read differently by different programs", quote(text))
+	parts := strings.Split(name, ".")
+	if last := parts[len(parts)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+		if name, err = addressOf(parts); err != nil {
+			return "", fmt.Errorf("host: of %s: %w", quote(text), err)
+		}
+	}
+	if name == "" {
+		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
 	}
 	return name, nil
+}
+
+// addressOf is an address whose parts are numbers: one to four, of which the last fills
+// what is left; 0x begins a hexadecimal one and 0 an octal one.
+func addressOf(parts []string) (string, error) {
+	if len(parts) > 4 {
+		return "", errors.New("the address has more than four parts")
+	}
+	var address uint64
+	for i, part := range parts {
+		base := 10
+		if hex, found := strings.CutPrefix(part, "0x"); found {
+			base, part = 16, "0"+hex
+		} else if len(part) > 1 && part[0] == '0' {
+			base = 8
+		}
+		bits := 8
+		if i == len(parts)-1 {
+			bits = 8 * (5 - len(parts))
+		}
+		n, err := strconv.ParseUint(part, base, bits)
+		if err != nil {
+			return "", fmt.Errorf("the address: %w", err)
+		}
+		address = address<<bits | n
+	}
+	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), nil
 }
