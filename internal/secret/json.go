@@ -39,9 +39,51 @@ func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole
 	if i == len(data) {
 		return dst, true
 	}
+	if len(data) <= l.Bytes && l.Hidden == nil && l.asIs(data) {
+		return append(dst, data...), true
+	}
 	w := walk{Limits: &l, data: data, end: len(dst) + l.Bytes}
 	dst, _, _ = w.value(dst, i, 0)
 	return dst, len(dst) <= w.end
+}
+
+// asIs reports whether there is nothing to hide or to write in another way, which is so of most messages. It is not sure of
+// all.
+func (l *Limits) asIs(data []byte) bool {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; c {
+		case '{', '[':
+			depth++
+			if depth > l.Depth {
+				return false
+			}
+		case '}', ']':
+			depth--
+		case '"':
+			end, ok := jsonrpc.SkipValue(data, i)
+			if !ok {
+				return false
+			}
+			body := data[i+1 : end-1]
+			if i = end - 1; end < len(data) && data[end] == ':' {
+				if ordinary(body) {
+					continue
+				}
+				if is, sure := named(body); !sure || is && (l.Shown == nil || !l.Shown(string(body))) {
+					return false
+				}
+			}
+			if len(body) > l.Text || scan(body, true) != 0 {
+				return false
+			}
+		default:
+			if c <= ' ' {
+				return false
+			}
+		}
+	}
+	return depth == 0
 }
 
 // A walk goes through JSON once.
