@@ -87,7 +87,7 @@ func (w *addition) noVariable(what string, texts ...string) error {
 }
 
 func (w *addition) namesVariable(what, text string) error {
-	return &connectError{fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))}
+	return fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))
 }
 
 // maxAuthor is how many bytes the author may have in the command line, the variables, headers and URL of an entry. What is agreed to is shown whole,
@@ -110,7 +110,7 @@ func (w *addition) checkLength() error {
 	if length <= maxAuthor {
 		return nil
 	}
-	return &connectError{fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and nobody reads more than %d before they agree", w.name, length, maxAuthor)}
+	return fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and nobody reads more than %d before they agree", w.name, length, maxAuthor)
 }
 
 // byAuthor notes what the author, and not the person, puts into a header or a variable, so that it is shown before it is agreed to.

@@ -356,11 +356,11 @@ func (w *addition) keepSecrets(ctx context.Context) error {
 	}
 	store, ring, err := w.app.openSecrets(ctx, true)
 	if err != nil {
-		return &connectError{fmt.Errorf("the secrets are not kept: %w", err)}
+		return fmt.Errorf("the secrets are not kept: %w", err)
 	}
 	for name, value := range w.secrets {
 		if _, err := store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{}); err != nil {
-			return &connectError{fmt.Errorf("the secret %s is not kept: %w", name, err)}
+			return fmt.Errorf("the secret %s is not kept: %w", name, err)
 		}
 	}
 	return nil

@@ -288,7 +288,7 @@ func (w *addition) agreed(ctx context.Context, prompt string) (bool, error) {
 	found := worst(w.dry.findings)
 	switch {
 	case w.flags.yes && len(found) > 0 && !w.flags.sure:
-		return false, &connectError{fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, count(len(found), "warning"), found[0].Why)}
+		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, count(len(found), "warning"), found[0].Why)
 	case w.flags.yes:
 		return true, nil
 	case !w.app.asks():

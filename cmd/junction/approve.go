@@ -202,7 +202,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 			return nil
 		}
 	} else if hash != u.hash() {
-		return &connectError{fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))}
+		return fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))
 	}
 	if err := u.approve(pins); err != nil {
 		return err

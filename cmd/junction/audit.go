@@ -62,7 +62,7 @@ to its last checkpoint.
 			report, err := verified(folder, public)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				return &connectError{fmt.Errorf("%w; junction up --audit writes one", err)}
+				return fmt.Errorf("%w; junction up --audit writes one", err)
 			case err != nil:
 				return err
 			}
@@ -81,23 +81,13 @@ func verified(folder, public string) (*audit.Report, error) {
 		if err != nil {
 			return nil, &usageError{err}
 		}
-		report, err := audit.VerifyPublic(folder, key)
-		return report, connectFault(err)
+		return audit.VerifyPublic(folder, key)
 	}
 	key, err := auditKey()
 	if err != nil {
 		return nil, err
 	}
-	report, err := audit.Verify(folder, key)
-	return report, connectFault(err)
-}
-
-// connectFault is an error about a file of this machine.
-func connectFault(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &connectError{err}
+	return audit.Verify(folder, key)
 }
 
 func (a *app) printReport(folder string, r *audit.Report) error {
@@ -242,10 +232,10 @@ func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) erro
 	}()
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
-			return &connectError{fmt.Errorf("%w; junction up --audit writes a log", err)}
+			return fmt.Errorf("%w; junction up --audit writes a log", err)
 		}
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		if n == most {
 			return nil

@@ -195,7 +195,7 @@ func (a *app) question(f *chatFlags, servers []string) (q host.Question, single 
 	if f.prompt == "-" || !given && a.person == nil {
 		piped, err := a.readFile("-")
 		if err != nil {
-			return q, false, &connectError{err}
+			return q, false, err
 		}
 		text, given = strings.TrimSpace(string(piped)), true
 	}
@@ -255,7 +255,7 @@ func (a *app) attachedInput(f *chatFlags) (host.Attachment, error) {
 	}
 	data, err := a.readFile("-")
 	if err != nil {
-		return host.Attachment{}, &connectError{err}
+		return host.Attachment{}, err
 	}
 	attached, err := attachable("standard input", data)
 	if err != nil {
@@ -269,7 +269,7 @@ func (a *app) single(ctx context.Context, c *host.Conversation, q host.Question)
 	answer, err := c.Ask(ctx, q)
 	if !a.flags.json && answer.Text != "" {
 		if _, err := io.WriteString(a.out, strings.TrimRight(answer.Text, "\n")+"\n"); err != nil {
-			return &connectError{err}
+			return err
 		}
 	}
 	switch {
@@ -293,7 +293,7 @@ func runFault(err error) error {
 		if errors.Is(err, syscall.ECONNREFUSED) {
 			err = fmt.Errorf("%w (nothing listens there: is the model's server running?)", err)
 		}
-		return &connectError{err}
+		return err
 	}
 	if errors.As(err, &e) {
 		return &providerError{err}

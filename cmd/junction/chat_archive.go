@@ -24,7 +24,7 @@ func (t *chatSetup) openArchive(ctx context.Context) error {
 		return err
 	}
 	if t.archive, err = archive.Open(ctx, path); err != nil {
-		return &connectError{fmt.Errorf("%w (--no-save goes on without)", err)}
+		return fmt.Errorf("%w (--no-save goes on without)", err)
 	}
 	value, err := t.archive.Memory().Get(ctx, archive.ToolQueries)
 	var remembered []toolsearch.Remembered
@@ -95,7 +95,7 @@ func storedFault(err error) error {
 	case errors.Is(err, archive.ErrNoEntry):
 		return &usageError{err}
 	}
-	return &connectError{err}
+	return err
 }
 
 // begin begins the conversation that the command line wants.

@@ -133,7 +133,7 @@ func attachable(name string, data []byte) (host.Attachment, error) {
 func attachedFile(name string) (host.Attachment, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return host.Attachment{}, &connectError{fmt.Errorf("--attach: %w", err)}
+		return host.Attachment{}, fmt.Errorf("--attach: %w", err)
 	}
 	defer f.Close()
 	a, err := attachedContent(name, f)

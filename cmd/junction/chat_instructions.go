@@ -71,7 +71,7 @@ func situation(now time.Time) string {
 func ownInstructions(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", &connectError{fmt.Errorf("--instructions: %w", err)}
+		return "", fmt.Errorf("--instructions: %w", err)
 	}
 	defer f.Close()
 	text, err := readInstructions(f)

@@ -188,7 +188,7 @@ func (f *modelFlags) key(usual string, needed bool) (string, error) {
 	}
 	key := os.Getenv(from)
 	if key == "" {
-		return "", &connectError{errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; a model of another service is PROVIDER:NAME, one of your own server needs --base-url")}
+		return "", errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; a model of another service is PROVIDER:NAME, one of your own server needs --base-url")
 	}
 	f.keyFrom = from
 	return key, nil

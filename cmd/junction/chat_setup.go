@@ -106,7 +106,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	}
 	t.options.System = strings.TrimSpace(t.options.System + "\n\n" + situation(time.Now()))
 	if t.options.Roots, err = a.desk.Folders(); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if err := t.traced(); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
 		tell(e)
 	}
 	if t.host, err = host.New(t.options); err != nil {
-		return &connectError{err}
+		return err
 	}
 	return nil
 }
@@ -239,9 +239,9 @@ func (t *chatSetup) reached() error {
 		}
 	}
 	if t.flags.up != "" {
-		return &connectError{errors.New("the junction up that --up asks for is not there to be used; start it with junction up, or name its address with --up=URL")}
+		return errors.New("the junction up that --up asks for is not there to be used; start it with junction up, or name its address with --up=URL")
 	}
-	return &connectError{fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))}
+	return fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))
 }
 
 // addNamed is a server that the command line names: of a configuration, or by
@@ -263,7 +263,7 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 		return err
 	}
 	if err := t.app.consent(ctx, e); err != nil {
-		return &connectError{err}
+		return err
 	}
 	return t.addConsented(ctx, e)
 }
@@ -290,7 +290,7 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 	resolve := func(ctx context.Context) (target, error) {
 		target, err := t.app.resolve(ctx, e)
 		if err == nil && !slices.Equal(e.commandOf(target.server.Hash()), command) {
-			err = &connectError{fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)}
+			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)
 		}
 		return target, err
 	}

@@ -14,11 +14,7 @@ func pins() (*guard.Pins, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := guard.Load(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return p, nil
+	return guard.Load(path)
 }
 
 // stateFile is a file in which junction keeps what it learned: in the folder that
@@ -28,12 +24,12 @@ func stateFile(name string) (string, error) {
 	if folder == "" {
 		config, err := os.UserConfigDir()
 		if err != nil {
-			return "", &connectError{fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)}
+			return "", fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)
 		}
 		folder = filepath.Join(config, "junction")
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", &connectError{fmt.Errorf("the folder of conversations and approvals cannot be made, name another with JUNCTION_STATE: %w", err)}
+		return "", fmt.Errorf("the folder of conversations and approvals cannot be made, name another with JUNCTION_STATE: %w", err)
 	}
 	return filepath.Join(folder, name), nil
 }

@@ -63,10 +63,10 @@ func (t *chatSetup) draw(path string) error {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+		return fmt.Errorf("--trace-file: %w", err)
 	}
 	if err := errors.Join(write(t.trace, file), file.Close()); err != nil {
-		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+		return fmt.Errorf("--trace-file: %w", err)
 	}
 	return nil
 }

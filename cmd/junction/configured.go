@@ -50,7 +50,7 @@ func (e entry) isDisabled() bool { return e.definition != nil && e.definition.Di
 func (a *app) servers() (*config.Set, []entry, error) {
 	set, entries, err := a.readServers()
 	if err != nil && len(a.flags.config) > 0 {
-		return nil, nil, &connectError{err}
+		return nil, nil, err
 	}
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
@@ -124,7 +124,7 @@ func (a *app) configured(ctx context.Context, name string) (target, error) {
 		a.reportMisspelt(set, e.definition)
 	}
 	if err := a.consent(ctx, e); err != nil {
-		return target{}, &connectError{err}
+		return target{}, err
 	}
 	return a.resolve(ctx, e)
 }
@@ -137,20 +137,20 @@ func find(name string, set *config.Set, entries []entry) (entry, error) {
 	}
 	for _, p := range set.Problems() {
 		if p.Server == name {
-			return entry{}, &connectError{unusable(p, set)}
+			return entry{}, unusable(p, set)
 		}
 	}
 	if slices.Contains(shippedNames(), name) {
 		return entry{name: name}, nil
 	}
-	return entry{}, &connectError{unknownServer(name, set, entries)}
+	return entry{}, unknownServer(name, set, entries)
 }
 
 // enabled is find without the servers that are switched off.
 func enabled(name string, set *config.Set, entries []entry) (entry, error) {
 	e, err := find(name, set, entries)
 	if err == nil && e.isDisabled() {
-		err = &connectError{fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)}
+		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)
 	}
 	return e, err
 }
@@ -189,16 +189,16 @@ func (a *app) resolveWith(ctx context.Context, e entry, sender func(*config.Serv
 	if e.definition == nil {
 		h, err := a.shipped(ctx, e.name, shipping{})
 		if err != nil {
-			return target{}, &connectError{err}
+			return target{}, err
 		}
 		return target{name: e.name, origin: e.origin(), transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
 	}
 	if slices.Contains(chain(), entryMark(e.definition)) {
-		return target{}, &connectError{fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)}
+		return target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)
 	}
 	s, err := e.definition.Resolve(ctx)
 	if err != nil {
-		return target{}, &connectError{err}
+		return target{}, err
 	}
 	started, locked, err := a.startedAsAgreed(ctx, e, s)
 	if err != nil {

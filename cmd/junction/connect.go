@@ -87,13 +87,13 @@ Exit codes:
 
 func (c *connecting) run(ctx context.Context) error {
 	if err := c.readFiles(); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if err := c.endpoint(ctx); err != nil {
 		return err
 	}
 	if err := c.change(); err != nil {
-		return &connectError{err}
+		return err
 	}
 	own, err := c.plan(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (c *connecting) run(ctx context.Context) error {
 	for _, l := range c.links {
 		r := hostconfig.Record{Host: c.host.ID, Kept: true, Connected: true, Changes: []hostconfig.Change{l.change}}
 		if _, _, err := c.journal.Apply(l.doc, l.after, r); err != nil {
-			return &connectError{c.inUse(l.doc.Path, err)}
+			return c.inUse(l.doc.Path, err)
 		}
 		c.out.Printf("Connected: %s\n", shortened(l.doc.Path))
 	}
@@ -132,7 +132,7 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 		return nil
 	}
 	if err := hostconfig.Replace(c.own, []byte("{\"mcpServers\": {}}\n")); err != nil {
-		return &connectError{err}
+		return err
 	}
 	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", shortened(c.path))
 	return nil
@@ -219,7 +219,7 @@ func (c *connecting) endpoint(ctx context.Context) error {
 	if c.url == "" {
 		program, err := ownProgram()
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		slices.Sort(c.to.Pass)
 		c.to = hostconfig.Endpoint{Command: program, Args: []string{"up", "--stdio", "--config", c.path}, Pass: slices.Compact(c.to.Pass)}
@@ -233,7 +233,7 @@ func (c *connecting) endpoint(ctx context.Context) error {
 		address = "http://" + defaultAddress + endpointPath
 		all, err := instances(ctx)
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		at := slices.IndexFunc(all, func(i instance) bool { return isURL(i.Endpoint) })
 		if at < 0 {

@@ -104,10 +104,10 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	}
 	l, err := net.ListenTCP("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, &connectError{fmt.Errorf("--http %s: this address is in use; --http 127.0.0.1:0 takes one that is free", o.http)}
+		return nil, fmt.Errorf("--http %s: this address is in use; --http 127.0.0.1:0 takes one that is free", o.http)
 	}
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("--http: %w", err)}
+		return nil, fmt.Errorf("--http: %w", err)
 	}
 	return l, nil
 }

@@ -49,7 +49,7 @@ func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx
 		}
 		stored, err := archive.Open(cmd.Context(), path)
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		defer stored.Close()
 		return storedFault(run(cmd.Context(), stored, words))
@@ -65,7 +65,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 			if here {
 				folder, err := os.Getwd()
 				if err != nil {
-					return &connectError{err}
+					return err
 				}
 				filter.Folder = folder
 			}
@@ -120,7 +120,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 // write writes a result to standard output.
 func (a *app) write(b []byte) error {
 	if _, err := a.stdout.Write(b); err != nil {
-		return &connectError{err}
+		return err
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (a *app) conversationsImportCommand() *cobra.Command {
 			if words[0] != "-" {
 				file, err := os.Open(words[0])
 				if err != nil {
-					return &connectError{err}
+					return err
 				}
 				defer file.Close()
 				in = file

@@ -62,10 +62,10 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	})
 	faults = append(faults, a.putBack(journal, records...)...)
 	if err := errors.Join(faults...); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if len(records) == 0 && !all {
-		return &connectError{fmt.Errorf("%s is not connected", strings.Join(append(hosts, files...), ", "))}
+		return fmt.Errorf("%s is not connected", strings.Join(append(hosts, files...), ", "))
 	}
 	if len(records) == 0 {
 		a.screen.Printf("Nothing is connected.\n")

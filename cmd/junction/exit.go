@@ -48,7 +48,7 @@ func (e *usageError) Unwrap() error { return e.err }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// A connectError says that a server cannot be reached.
+// A connectError says that a server cannot be reached, whatever it answered. What fails on this machine has the same exit code, and needs no type.
 type connectError struct{ err error }
 
 func (e *connectError) Error() string { return e.err.Error() }

@@ -128,11 +128,11 @@ func (i *importing) open() (err error) {
 	switch paths := i.app.flags.config; len(paths) {
 	case 0:
 		if i.path = config.Own(config.Options{}); i.path == "" {
-			return &connectError{errors.New("your home folder is not known; name junction's file with --config")}
+			return errors.New("your home folder is not known; name junction's file with --config")
 		}
 	case 1:
 		if i.path, err = filepath.Abs(paths[0]); err != nil {
-			return &connectError{err}
+			return err
 		}
 	default:
 		return usagef("--config: servers are written to one file")
@@ -141,7 +141,7 @@ func (i *importing) open() (err error) {
 		i.own, err = hostconfig.Missing(hostconfig.Host{}, i.path)
 	}
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	for _, e := range i.own.Entries {
 		c, err := e.Carry("")

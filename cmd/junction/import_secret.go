@@ -96,7 +96,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 			if !taken {
 				kept, err := i.keptAs(ctx, p.secret)
 				if err != nil {
-					return &connectError{err}
+					return err
 				}
 				if value, taken = kept, kept != ""; !taken {
 					break

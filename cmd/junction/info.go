@@ -53,7 +53,7 @@ func (a *app) info(ctx context.Context, word string, f registryFlags) error {
 	}
 	suspicions, err := suspicionsOf(ctx, m, &e)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	if a.flags.json {
 		return a.printInfo(&e, suspicions)
@@ -70,7 +70,7 @@ func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (
 		return e, nil
 	}
 	if !errors.Is(err, registry.ErrNotFound) {
-		return e, &connectError{err}
+		return e, err
 	}
 	if version != "" {
 		if known, err := m.Lookup(ctx, name); err == nil {
@@ -83,7 +83,7 @@ func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (
 	}
 	names, err := m.Names(ctx, name)
 	if err != nil {
-		return e, &connectError{err}
+		return e, err
 	}
 	if len(names) == 1 {
 		a.screen.Printf("junction: taken for %s\n", names[0])
@@ -100,7 +100,7 @@ func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (
 	}
 	alike, err := m.Names(ctx, name[:min(len(name), 2)])
 	if err != nil {
-		return e, &connectError{err}
+		return e, err
 	}
 	for _, n := range alike {
 		_, part, _ := strings.Cut(n, "/")

@@ -26,11 +26,7 @@ func keys() (*apikey.Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := apikey.Open(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return k, nil
+	return apikey.Open(path)
 }
 
 func (a *app) keyCreateCommand() *cobra.Command {
@@ -57,7 +53,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 			}
 			key, _, err := k.Create(cmd.Context(), args[0], scopes, expires)
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			_, err = fmt.Fprintln(a.stdout, key)
 			return err
@@ -78,7 +74,7 @@ func (a *app) keyListCommand() *cobra.Command {
 			}
 			all, err := k.All()
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			var rows [][]string
 			for _, key := range all {
@@ -113,10 +109,10 @@ func (a *app) keyRevokeCommand() *cobra.Command {
 			}
 			revoked, err := k.Revoke(cmd.Context(), args[0])
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			if len(revoked) == 0 {
-				return &connectError{fmt.Errorf("there is no key of %q; junction key list lists them", args[0])}
+				return fmt.Errorf("there is no key of %q; junction key list lists them", args[0])
 			}
 			a.out.Printf("Revoked: %s.\n", count(len(revoked), "key"))
 			return nil

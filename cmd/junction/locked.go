@@ -49,7 +49,7 @@ func (l *locks) store() (packages, error) {
 	if l.packages == nil {
 		store, err := install.NewStore("")
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, err
 		}
 		l.packages = store
 	}
@@ -127,13 +127,13 @@ func (a *app) upFlags(f *pflag.FlagSet) {
 func (a *app) started(ctx context.Context, d *config.Definition, s *config.Server, locked *install.LockedServer) (*config.Server, error) {
 	switch {
 	case locked == nil && a.flags.frozen && s.Kind == config.Stdio && d.Words() != nil:
-		return nil, &connectError{fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, shortened(install.LockPath(d.Source)), upgradeOf(d))}
+		return nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, shortened(install.LockPath(d.Source)), upgradeOf(d))
 	case locked == nil || locked.Package == nil:
 		return s, nil
 	}
 	program, err := a.installed(ctx, d, locked.Package)
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("server %q: %w", d.Name, err)}
+		return nil, fmt.Errorf("server %q: %w", d.Name, err)
 	}
 	return replaced(s, len(locked.Replaces), program), nil
 }

@@ -82,7 +82,7 @@ func (a *app) startedAsAgreed(ctx context.Context, e entry, s *config.Server) (*
 		err = a.agreedLock(e, locked)
 	}
 	if err != nil {
-		return nil, nil, &connectError{err}
+		return nil, nil, err
 	}
 	started, err := a.started(ctx, e.definition, s, locked)
 	return started, locked, err

@@ -121,7 +121,7 @@ func (a *app) login(ctx context.Context, s signer, browser bool) error {
 	}
 	tokens, err := a.tokens(s.auth, visit)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	l, err := tokens.Login(ctx, s.url, nil)
 	if errors.Is(err, oauth.ErrNotWanted) {
@@ -129,7 +129,7 @@ func (a *app) login(ctx context.Context, s signer, browser bool) error {
 		return nil
 	}
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	a.out.Printf("Logged in: %s\n", describeLogin(l, time.Now()))
 	return lacking(l, s.asks)
@@ -144,8 +144,8 @@ func lacking(l *oauth.Login, asked []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &connectError{fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask whoever runs the server",
-		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))}
+	return fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask whoever runs the server",
+		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))
 }
 
 // describeLogin is a login in a line.
@@ -247,7 +247,7 @@ func (a *app) logoutCommand() *cobra.Command {
 			}
 			tokens, err := a.tokens(s.auth, nil)
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			l, revoked, err := tokens.Logout(cmd.Context(), s.url)
 			switch {
@@ -255,7 +255,7 @@ func (a *app) logoutCommand() *cobra.Command {
 				a.out.Printf("You are not logged in at %s.\n", plaintext.Line(s.name, 200))
 				return nil
 			case err != nil:
-				return &connectError{err}
+				return err
 			case revoked:
 				a.out.Printf("Logged out: %s revoked it.\n", plaintext.Line(l.Issuer, 200))
 			default:
@@ -308,9 +308,6 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 			return nil, err
 		}
 		logins, err := tokens.Logins(cmd.Context())
-		if err != nil {
-			err = &connectError{err}
-		}
 		return logins, err
 	}
 	s, err := a.signer(cmd, args)
@@ -322,13 +319,13 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 	}
 	tokens, err := a.tokens(s.auth, nil)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	switch l, err := tokens.LoginOf(cmd.Context(), s.url); {
 	case errors.Is(err, oauth.ErrNoLogin):
-		return nil, &connectError{fmt.Errorf("you are not logged in at %s; junction login %s does it", s.name, shellWord(s.name))}
+		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", s.name, shellWord(s.name))
 	case err != nil:
-		return nil, &connectError{err}
+		return nil, err
 	default:
 		return []*oauth.Login{l}, nil
 	}

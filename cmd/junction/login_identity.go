@@ -15,11 +15,11 @@ import (
 func (a *app) loginAtProvider(ctx context.Context, s signer, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) error {
 	o, err := a.tokenOptions(s.auth, visit)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	l, err := a.identity(&s.auth, o).Login(ctx)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	a.out.Printf("Logged in: %s\n", describeLogin(l, time.Now()))
 	l, err = oauth.New(o).Login(ctx, s.url, nil)
@@ -28,7 +28,7 @@ func (a *app) loginAtProvider(ctx context.Context, s signer, visit func(ctx cont
 		a.out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
 		return nil
 	case err != nil:
-		return &connectError{fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.name, 200), err)}
+		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.name, 200), err)
 	}
 	a.out.Printf("A token: %s\n", describeLogin(l, time.Now()))
 	return lacking(l, s.asks)
@@ -38,16 +38,16 @@ func (a *app) loginAtProvider(ctx context.Context, s signer, visit func(ctx cont
 func (a *app) logoutAtProvider(ctx context.Context, s signer) error {
 	o, err := a.tokenOptions(s.auth, nil)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	_, _, errToken := oauth.New(o).Logout(ctx, s.url)
 	_, revoked, err := a.identity(&s.auth, o).Logout(ctx)
 	none := errors.Is(err, oauth.ErrNoLogin)
 	switch {
 	case errToken != nil && !errors.Is(errToken, oauth.ErrNoLogin):
-		return &connectError{errToken}
+		return errToken
 	case err != nil && !none:
-		return &connectError{err}
+		return err
 	case none && errToken != nil:
 		a.out.Printf("You are not logged in at %s.\n", plaintext.Line(s.auth.IdentityProvider, 200))
 	case none:
@@ -66,21 +66,21 @@ func (a *app) logoutAtProvider(ctx context.Context, s signer) error {
 func (a *app) whoAtProvider(ctx context.Context, s signer) ([]*oauth.Login, error) {
 	o, err := a.tokenOptions(s.auth, nil)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	l, err := a.identity(&s.auth, o).Current(ctx)
 	if errors.Is(err, oauth.ErrNoLogin) {
-		return nil, &connectError{fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(s.auth.IdentityProvider, 200), shellWord(s.name))}
+		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(s.auth.IdentityProvider, 200), shellWord(s.name))
 	}
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	all := []*oauth.Login{l}
 	token, err := oauth.New(o).LoginOf(ctx, s.url)
 	switch {
 	case errors.Is(err, oauth.ErrNoLogin):
 	case err != nil:
-		return nil, &connectError{err}
+		return nil, err
 	default:
 		all = append(all, token)
 	}

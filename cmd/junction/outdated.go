@@ -45,7 +45,7 @@ func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err
 			if _, err := find(name, set, entries); err != nil {
 				return nil, false, err
 			}
-			return nil, false, &connectError{fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, shellWord(name))}
+			return nil, false, fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, shellWord(name))
 		}
 	}
 	return all, failed, nil

@@ -92,7 +92,7 @@ func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions)
 		_, err = policy.Compile(file.Rules, policy.Options{Default: file.Default})
 	}
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	for _, ignored := range file.Ignored {
 		a.screen.Printf("junction: %v\n", ignored)

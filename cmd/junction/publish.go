@@ -121,7 +121,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 	shown.WriteByte('\n')
 	if p.write {
 		if err := filelock.Replace(p.file, shown.Bytes(), 0o644); err != nil {
-			return &connectError{err}
+			return err
 		}
 		a.screen.Printf("junction: %s is written\n", p.file)
 	}
@@ -184,7 +184,7 @@ func readServerFile(path string) (*registry.Server, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, maxServerFile+1))
@@ -192,7 +192,7 @@ func readServerFile(path string) (*registry.Server, error) {
 		err = fmt.Errorf("it has more than %d bytes", maxServerFile)
 	}
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("%s: %w", path, err)}
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s, err := registry.Parse(text)
 	if err != nil {
@@ -247,11 +247,11 @@ func (a *app) publishTo(ctx context.Context, p *publishing, text json.RawMessage
 	}
 	c, err := registry.NewClient(sources[0].URL, registry.ClientOptions{Token: token})
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	e, err := c.Publish(ctx, text)
 	if err != nil {
-		return &connectError{fmt.Errorf("not published: %w", err)}
+		return fmt.Errorf("not published: %w", err)
 	}
 	a.screen.Printf("junction: %s %s is published in %s\n", e.Server.Name, e.Server.Version, c)
 	return nil

@@ -46,7 +46,7 @@ func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []str
 	x := &examined{}
 	file, err := exec.LookPath(args[0])
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	switch info, err := buildinfo.ReadFile(file); {
 	case err != nil:
@@ -191,7 +191,7 @@ func packageFrom(word string) (*registry.Package, error) {
 		}
 		hash, err := hashOf(file)
 		if err != nil {
-			return nil, &connectError{fmt.Errorf("--package %s: %w", word, err)}
+			return nil, fmt.Errorf("--package %s: %w", word, err)
 		}
 		p.Identifier, p.FileSHA256 = address, hash
 		return p, nil

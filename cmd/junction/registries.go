@@ -58,7 +58,7 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 		a.screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, count(read, "version"))) // of servers
 	}})
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	a.atEnd(m)
 	return m, nil
@@ -81,12 +81,12 @@ func (a *app) freshMirror(ctx context.Context, f registryFlags) (*registry.Mirro
 		err := m.Sync(ctx, age)
 		a.screen.Transient("")
 		if err != nil {
-			return nil, nil, &connectError{err}
+			return nil, nil, err
 		}
 	}
 	states, err := m.Sources(ctx)
 	if err != nil {
-		return nil, nil, &connectError{err}
+		return nil, nil, err
 	}
 	for i := range states {
 		if f.offline && states[i].Synced.IsZero() {
@@ -117,7 +117,7 @@ func (a *app) reportSources(states []registry.SourceState) error {
 		}
 	}
 	if !any {
-		return &connectError{errors.Join(faults...)}
+		return errors.Join(faults...)
 	}
 	return nil
 }

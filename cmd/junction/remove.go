@@ -49,7 +49,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 			return err
 		}
 		if e.definition == nil {
-			return &connectError{fmt.Errorf("server %q ships with junction; there is no entry to remove", name)}
+			return fmt.Errorf("server %q ships with junction; there is no entry to remove", name)
 		}
 		if err := a.removeOne(ctx, e); err != nil {
 			return err
@@ -65,7 +65,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 	}
 	freed, err := store.Prune(ctx, keep, 0)
 	if err != nil {
-		return &connectError{fmt.Errorf("the configuration is changed, and the cache could not be cleared: %w", err)}
+		return fmt.Errorf("the configuration is changed, and the cache could not be cleared: %w", err)
 	}
 	if freed > 0 {
 		a.out.Printf("The cache is %s smaller.\n", show.Size(freed))
@@ -88,7 +88,7 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 	if slices.Contains(p.Servers(), e.name) {
 		p.Forget(e.name)
 		if err := p.Save(); err != nil {
-			return &connectError{err}
+			return err
 		}
 	}
 	a.out.Printf("Removed %q from %s.\n", e.name, shortened(path))

@@ -212,7 +212,7 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 		return err
 	}
 	if k.profile == nil {
-		return &connectError{fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, shellWord(k.entry.name))}
+		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, shellWord(k.entry.name))
 	}
 	now := *k.profile
 	for _, list := range []struct {

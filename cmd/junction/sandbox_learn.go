@@ -101,10 +101,10 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		return err
 	}
 	if runtime.GOOS != "linux" {
-		return &connectError{errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")}
+		return errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")
 	}
 	if err := a.consent(ctx, k.entry); err != nil {
-		return &connectError{err}
+		return err
 	}
 	was := sandbox.Profile{}
 	if k.profile != nil {
@@ -127,7 +127,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	case err != nil:
 		return err
 	case l.yes && !starts: // nobody sees that, and decides
-		return &connectError{fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)}
+		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)
 	}
 	if !l.yes {
 		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
@@ -223,7 +223,7 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	}
 	c, is := t.transport.(*command.Command)
 	if !is {
-		return learned, &connectError{fmt.Errorf("server %q is not started by a command", k.entry.name)}
+		return learned, fmt.Errorf("server %q is not started by a command", k.entry.name)
 	}
 	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
 	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(ownEnv(t.server)))), Dir: c.Dir}
@@ -235,7 +235,7 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	}
 	o.Learned = learned
 	if err := a.confineTo(c, k.entry.name, p, o, true); err != nil {
-		return learned, &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
+		return learned, fmt.Errorf("server %q: %w", k.entry.name, err)
 	}
 	client, err := a.connect(ctx, t)
 	if err != nil {

@@ -69,7 +69,7 @@ func (a *app) search(ctx context.Context, words string, limit int, f registryFla
 	case errors.Is(err, registry.ErrNoWords):
 		return usagef("expected words to search for, got %q", words)
 	case err != nil:
-		return &connectError{err}
+		return err
 	}
 	if a.flags.json {
 		return a.printFound(found, states)

@@ -120,7 +120,7 @@ func (a *app) secretSetCommand() *cobra.Command {
 				_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
 			}
 			if err != nil {
-				return &connectError{fmt.Errorf("the secret is not kept: %w", err)}
+				return fmt.Errorf("the secret is not kept: %w", err)
 			}
 			a.screen.Printf("junction: ${secret:%s} in a configuration is this secret now; servers get it when they next start or connect\n", name)
 			return nil
@@ -139,7 +139,7 @@ func (a *app) readSecret(ctx context.Context, name string) (value string, err er
 	}
 	switch {
 	case err != nil:
-		return "", &connectError{fmt.Errorf("the secret was not read: %w", err)}
+		return "", fmt.Errorf("the secret was not read: %w", err)
 	case value == "":
 		return "", usagef("the secret is empty; type it, or write it to standard input")
 	case len(value) > maxSecret:
@@ -162,7 +162,7 @@ func (a *app) secretListCommand() *cobra.Command {
 				}
 			}
 			if err != nil && !errors.Is(err, state.ErrNotFound) {
-				return &connectError{err}
+				return err
 			}
 			if a.flags.json {
 				return a.printObject(struct {
@@ -200,12 +200,9 @@ func (a *app) secretRemoveCommand() *cobra.Command {
 				}
 			}
 			if errors.Is(err, state.ErrNotFound) {
-				return &connectError{fmt.Errorf("no secret %q is kept; junction secret list shows which are", name)}
+				return fmt.Errorf("no secret %q is kept; junction secret list shows which are", name)
 			}
-			if err != nil {
-				return &connectError{err}
-			}
-			return nil
+			return err
 		},
 	}
 }

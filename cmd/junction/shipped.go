@@ -89,7 +89,7 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		}
 		m, err := graph.Open(ctx, o.file)
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, err
 		}
 		a.atEnd(m)
 		return m, nil
@@ -124,7 +124,7 @@ func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
 	}
 	d, err := database.Open(ctx, database.Options{DSN: dsn, Write: o.write})
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	a.atEnd(d)
 	return d, nil

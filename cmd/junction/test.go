@@ -99,7 +99,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 			return err
 		}
 		if err := os.WriteFile(f.junit, text.Bytes(), 0o644); err != nil {
-			return &connectError{fmt.Errorf("--junit: %w", err)}
+			return fmt.Errorf("--junit: %w", err)
 		}
 	}
 	n := cases.Count(reports)

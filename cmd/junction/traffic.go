@@ -140,7 +140,7 @@ type trafficFollower struct {
 func followTraffic(ctx context.Context, pids []string, f trafficFollower) error {
 	dir, err := statusFolder()
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	w := &watched{ctx: ctx, wants: wantsOf(f.notes), events: make(chan shownEvent), ended: make(chan string), seen: map[string]bool{}}

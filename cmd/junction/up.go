@@ -269,7 +269,7 @@ func (a *app) reportNothing(set *config.Set, entries []entry) error {
 	case why == nil:
 		return nil
 	case a.faulty && len(entries) == 0:
-		return &connectError{why}
+		return why
 	}
 	a.screen.Printf("junction: %v\n", why)
 	return nil

@@ -62,11 +62,7 @@ func auditKey() (*audit.Key, error) {
 	if err != nil {
 		return nil, err
 	}
-	key, err := audit.ReadKey(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return key, nil
+	return audit.ReadKey(path)
 }
 
 // openAudit opens the log that command line and settings ask for.
@@ -98,14 +94,11 @@ func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
 	}
 	switch {
 	case errors.Is(err, audit.ErrInUse):
-		return &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
+		return fmt.Errorf("%w: name another with --audit=FOLDER", err)
 	case errors.Is(err, audit.ErrOtherKey):
-		return &connectError{fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)}
+		return fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)
 	}
-	if err != nil {
-		return &connectError{err}
-	}
-	return nil
+	return err
 }
 
 // unwritable is why calls cannot be written down now, and whether they are refused for that; nil if they can, or need not be.

@@ -39,14 +39,14 @@ func adminToken() (token, from string, err error) {
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", "", &connectError{fmt.Errorf("the token for --admin: %w", err)}
+		return "", "", fmt.Errorf("the token for --admin: %w", err)
 	}
 	text, err := os.ReadFile(path)
 	if token = strings.TrimSpace(string(text)); err == nil && token == "" {
 		err = fmt.Errorf("%s is empty; remove it, and a new one is made", path)
 	}
 	if err != nil {
-		return "", "", &connectError{fmt.Errorf("the token for --admin: %w", err)}
+		return "", "", fmt.Errorf("the token for --admin: %w", err)
 	}
 	return token, path, nil
 }

@@ -35,7 +35,7 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		s, file, err := f.Settings()
 		switch {
 		case err != nil:
-			return nil, "", &connectError{err}
+			return nil, "", err
 		case s == nil:
 		case f.Project && len(a.flags.config) == 0:
 			a.unheld = append(a.unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
@@ -54,7 +54,7 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		if s := found.Servers[name].Sandbox; s == nil {
 			continue
 		} else if err := sandboxProfile(s).Check(); err != nil {
-			return nil, "", &connectError{fmt.Errorf("%s: servers.%s.sandbox: %w", shortened(from), name, err)}
+			return nil, "", fmt.Errorf("%s: servers.%s.sandbox: %w", shortened(from), name, err)
 		}
 	}
 	return found, from, nil

@@ -169,7 +169,7 @@ func (a *app) statusCommand() *cobra.Command {
 			}
 			all, err := instances(cmd.Context())
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			return a.showStatus(all, "  ")
 		},
@@ -193,7 +193,7 @@ func (a *app) watchStatus(ctx context.Context) error {
 			return orderly(ctx, nil)
 		}
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		if now := a.watched(all); now != shown {
 			switch {

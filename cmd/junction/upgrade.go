@@ -73,7 +73,7 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 	for _, e := range chosen {
 		if e.definition == nil {
 			if len(names) > 0 {
-				return &connectError{fmt.Errorf("server %q ships with junction, and is upgraded with it", e.name)}
+				return fmt.Errorf("server %q ships with junction, and is upgraded with it", e.name)
 			}
 			continue
 		}
@@ -217,7 +217,7 @@ func (w *addition) relock(ctx context.Context, d *config.Definition, before *ins
 func (w *addition) replace(ctx context.Context, d *config.Definition, before *install.LockedServer, edit func([]byte) ([]byte, error)) error {
 	data, err := edit(w.before)
 	if err != nil {
-		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
+		return fmt.Errorf("%s: %w", w.configuration, err)
 	}
 	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
 	if err != nil {

@@ -35,11 +35,7 @@ func users() (*authserver.Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	u, err := authserver.OpenUsers(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return u, nil
+	return authserver.OpenUsers(path)
 }
 
 // oneUser is the name that a command line has.
@@ -86,7 +82,7 @@ func userFault(err error) error {
 	if errors.Is(err, authserver.ErrPassword) {
 		return &usageError{err}
 	}
-	return &connectError{err}
+	return err
 }
 
 func (a *app) userAddCommand() *cobra.Command {
@@ -109,7 +105,7 @@ func (a *app) userAddCommand() *cobra.Command {
 				err = fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
 			}
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			password, err := a.password(cmd.Context())
 			if err == nil {
@@ -136,7 +132,7 @@ func (a *app) userListCommand() *cobra.Command {
 			}
 			all, err := u.All()
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			var rows [][]string
 			for _, user := range all {
