@@ -161,22 +161,14 @@ func confirm(ctx context.Context, person *terminal.Person, server string, fields
 		rows = append(rows, []string{plaintext.Line(f.Name, maxLabel), sent(f, values[i])})
 	}
 	person.Printf("\n%s", terminal.Table(rows, 2, person.Width()))
-	for {
-		typed, err := person.Line(ctx, "Send this to "+server+"? [y]es, [e]dit, [d]ecline, [c]ancel > ")
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "y", "yes":
-			return true, nil
-		case "e", "edit":
-			return false, nil
-		case "d", "decline", ":decline":
-			return false, errDeclined
-		case "c", "cancel", ":cancel":
-			return false, errDismissed
-		}
+	word, err := Choose(ctx, person, "Send this to "+server+"? [y]es, [e]dit, [d]ecline, [c]ancel > ", "", "y|yes", "e|edit", "d|decline|:decline", "c|cancel|:cancel")
+	switch word {
+	case "d":
+		err = errDeclined
+	case "c":
+		err = errDismissed
 	}
+	return word == "y", err
 }
 
 // sent is a value as it is sent, all of it, with the title of a choice.
