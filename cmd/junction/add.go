@@ -197,7 +197,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 func (a *app) addFile(project bool) (string, error) {
 	switch {
 	case len(a.flags.config) > 1:
-		return "", usagef("--config: one file can be written into, got %d", len(a.flags.config))
+		return "", usagef("--config: servers are written to one file, got %d", len(a.flags.config))
 	case len(a.flags.config) == 1 && project:
 		return "", usagef("--project and --config both say which file is written into; leave one out")
 	case len(a.flags.config) == 1:

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (w *addition) checkVariables(what string, all []registry.Variable) error {
 }
 
 func (w *addition) checkInputs(inputs map[string]registry.Input) error {
-	for _, name := range sortedInputs(inputs) {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		if err := w.noVariable("the name of a value", name); err != nil {
 			return err
 		}

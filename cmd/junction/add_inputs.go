@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
-	"github.com/junction-mcp/junction/state"
 )
 
 // maxQuestions is how many values are asked for; who must give more does so on the command line.
@@ -149,12 +149,12 @@ func (w *addition) needs() (all []need) {
 		if in.Value == "" {
 			all = append(all, need{name, in})
 		}
-		for _, variable := range sortedInputs(in.Variables) {
+		for _, variable := range slices.Sorted(maps.Keys(in.Variables)) {
 			all = append(all, need{variable, in.Variables[variable]})
 		}
 	}
 	if w.remote != nil {
-		for _, variable := range sortedInputs(w.remote.Variables) {
+		for _, variable := range slices.Sorted(maps.Keys(w.remote.Variables)) {
 			all = append(all, need{variable, w.remote.Variables[variable]})
 		}
 		for _, h := range w.remote.Headers {
@@ -171,15 +171,6 @@ func (w *addition) needs() (all []need) {
 		add(v.Name, v.Input)
 	}
 	return all
-}
-
-func sortedInputs(inputs map[string]registry.Input) []string {
-	var names []string
-	for name := range inputs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func needNames(needs []need) (names []string) {
@@ -293,15 +284,7 @@ func (n need) check(value string) error {
 }
 
 // secretName is the name under which a value is kept.
-func (w *addition) secretName(name string) string {
-	safe := strings.Map(func(r rune) rune {
-		if r == '_' || r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, w.name+"."+name)
-	return safe[:min(len(safe), 100)]
-}
+func (w *addition) secretName(name string) string { return hostconfig.SecretName(w.name + "." + name) }
 
 // question asks for a value.
 func (w *addition) question(ctx context.Context, n need) (string, error) {
@@ -351,15 +334,8 @@ func (w *addition) question(ctx context.Context, n need) (string, error) {
 
 // keepSecrets keeps the values that the configuration refers to.
 func (w *addition) keepSecrets(ctx context.Context) error {
-	if len(w.secrets) == 0 {
-		return nil
-	}
-	store, ring, err := w.app.openSecrets(ctx, true)
-	if err != nil {
-		return fmt.Errorf("the secrets are not kept: %w", err)
-	}
 	for name, value := range w.secrets {
-		if _, err := store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{}); err != nil {
+		if err := w.app.keepSecret(ctx, name, value); err != nil {
 			return fmt.Errorf("the secret %s is not kept: %w", name, err)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/state"
 )
 
 // carried are the entries that are taken.
@@ -127,18 +127,8 @@ func (a *app) askYes(ctx context.Context, prompt string) (bool, error) {
 		return false, err
 	}
 	defer end()
-	for {
-		line, err := a.person.Line(ctx, prompt)
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "", "y", "yes":
-			return true, nil
-		case "n", "no":
-			return false, nil
-		}
-	}
+	word, err := answer.Choose(ctx, a.person, prompt, "", "y|yes|", "n|no")
+	return word == "y", err
 }
 
 // write keeps the secrets, and then writes junction's file.
@@ -183,28 +173,4 @@ func (i *importing) askNeeds(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// isKept reports whether there is a secret of this name.
-func (a *app) isKept(ctx context.Context, name string) (bool, error) {
-	store, _, err := a.openSecrets(ctx, false)
-	if err == nil {
-		_, err = store.Get(ctx, secretKeys+name)
-	}
-	if errors.Is(err, state.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// keepSecret keeps a secret in place of one of this name.
-func (a *app) keepSecret(ctx context.Context, name, value string) error {
-	if err := checkSecretName(name); err != nil {
-		return err
-	}
-	store, ring, err := a.openSecrets(ctx, true)
-	if err == nil {
-		_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
-	}
-	return err
 }

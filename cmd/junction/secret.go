@@ -83,6 +83,30 @@ func (a *app) secret(ctx context.Context, name string) (string, error) {
 	return string(value), nil
 }
 
+// isKept reports whether there is a secret of this name.
+func (a *app) isKept(ctx context.Context, name string) (bool, error) {
+	store, _, err := a.openSecrets(ctx, false)
+	if err == nil {
+		_, err = store.Get(ctx, secretKeys+name)
+	}
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// keepSecret keeps a secret in place of one of this name.
+func (a *app) keepSecret(ctx context.Context, name, value string) error {
+	if err := checkSecretName(name); err != nil {
+		return err
+	}
+	store, ring, err := a.openSecrets(ctx, true)
+	if err == nil {
+		_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
+	}
+	return err
+}
+
 var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`) })
 
 func checkSecretName(name string) error {
@@ -115,11 +139,7 @@ func (a *app) secretSetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			store, ring, err := a.openSecrets(ctx, true)
-			if err == nil {
-				_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
-			}
-			if err != nil {
+			if err := a.keepSecret(ctx, name, value); err != nil {
 				return fmt.Errorf("the secret is not kept: %w", err)
 			}
 			a.screen.Printf("junction: ${secret:%s} in a configuration is this secret now; servers get it when they next start or connect\n", name)
