@@ -11,7 +11,6 @@ import (
 
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -43,11 +42,7 @@ func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx
 		if expected != "" && (len(words) == 0 || len(words) > most) {
 			return usagef("%s: expected %s", cmd.CommandPath(), expected)
 		}
-		path, err := stateFile("conversations.db")
-		if err != nil {
-			return err
-		}
-		stored, err := archive.Open(cmd.Context(), path)
+		stored, err := openConversations(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -89,14 +84,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		return err
 	}
 	if a.flags.json {
-		if metas == nil {
-			metas = []archive.Meta{}
-		}
-		line, err := schema.Encode(nil, metas)
-		if err != nil {
-			return err
-		}
-		return a.write(append(line, '\n'))
+		return a.printObject(metas)
 	}
 	if len(metas) == 0 {
 		if filter.Search+filter.Folder == "" {
@@ -112,7 +100,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		if m.Match != "" && m.Match != m.Title {
 			title += ": " + plaintext.Line(m.Match, maxTitleShown)
 		}
-		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), count(m.Questions, "question"), title}
+		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}
 	return a.write([]byte(terminal.Table(rows, 0, a.out.Width())))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -146,11 +145,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 // diagnosed prints what is left to print, and returns whether a link is broken.
 func (a *app) diagnosed(all []*patient) error {
 	if a.flags.json {
-		data, err := json.MarshalIndent(map[string][]*patient{"servers": all}, "", "  ")
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%s\n", data); err != nil {
+		if err := a.printIndented(map[string][]*patient{"servers": all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -167,9 +162,9 @@ func (a *app) diagnosed(all []*patient) error {
 		}
 	}
 	if !a.flags.json {
-		what := count(len(all)-hosts, "server")
+		what := plaintext.Count(len(all)-hosts, "server")
 		if hosts > 0 {
-			what += ", " + count(hosts, "host")
+			what += ", " + plaintext.Count(hosts, "host")
 		}
 		a.out.Printf("%s, %d with a broken link.\n", what, sick)
 	}

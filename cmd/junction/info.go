@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/guard"
@@ -196,44 +197,37 @@ func licence(e *registry.Entry) string {
 
 // printInfo prints what is known of a server for programs.
 func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
-	w := jsonrpc.NewObject(nil)
-	entryMembers(&w, e)
-	if l := licence(e); l != "" {
-		w.String("licence", l)
+	type version struct {
+		Version   string          `json:"version"`
+		Status    registry.Status `json:"status"`
+		IsLatest  bool            `json:"isLatest"`
+		Published time.Time       `json:"published,omitzero"`
 	}
-	w.Array("versions")
+	type command struct {
+		Type       string   `json:"registryType"`
+		Identifier string   `json:"identifier"`
+		Command    []string `json:"command"`
+	}
+	type finding struct {
+		Severity string `json:"severity"`
+		Where    string `json:"where"`
+		Why      string `json:"why"`
+	}
+	answer := struct {
+		registeredShown
+		Licence  string    `json:"licence,omitempty"`
+		Versions []version `json:"versions"`
+		Commands []command `json:"commands"`
+		Findings []finding `json:"findings"`
+	}{registeredShown: showRegistered(e), Licence: licence(e)}
 	for _, v := range e.Versions {
-		w.ObjectElement()
-		w.String("version", v.Version)
-		w.String("status", string(v.Status))
-		w.Bool("isLatest", v.IsLatest)
-		timeMember(&w, "published", v.Published)
-		w.End()
+		answer.Versions = append(answer.Versions, version{v.Version, v.Status, v.IsLatest, second(v.Published)})
 	}
-	w.End()
-	w.Array("commands")
-	for i := range e.Server.Packages {
-		p := &e.Server.Packages[i]
-		w.ObjectElement()
-		w.String("registryType", p.RegistryType)
-		w.String("identifier", p.Identifier)
-		w.Array("command")
-		for _, word := range p.CommandLine() {
-			w.StringElement(word)
-		}
-		w.End()
-		w.End()
+	for _, p := range e.Server.Packages {
+		answer.Commands = append(answer.Commands, command{p.RegistryType, p.Identifier, p.CommandLine()})
 	}
-	w.End()
-	w.Array("findings")
 	for _, f := range suspicions {
-		w.ObjectElement()
-		w.String("severity", f.Severity.String())
-		w.String("where", f.Where)
-		w.String("why", f.Why)
-		w.End()
+		answer.Findings = append(answer.Findings, finding{f.Severity.String(), f.Where, f.Why})
 	}
-	w.End()
-	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
-	return err
+	return a.printObject(answer)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -93,11 +92,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 		}
 	}
 	if a.flags.json {
-		data, err := json.MarshalIndent(map[string][]*linted{"servers": all}, "", "  ")
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%s\n", data); err != nil {
+		if err := a.printIndented(map[string][]*linted{"servers": all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -172,11 +167,7 @@ func (f *lintFlags) ignores(found lint.Finding) bool {
 
 // lintOne looks at one server.
 func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted {
-	name := t.name
-	if name == "" {
-		name = t.transport.String()
-	}
-	l := &linted{Server: plaintext.Line(name, 200), Findings: []lint.Finding{}, Called: []string{}}
+	l := &linted{Server: plaintext.Line(t.title(), 200), Findings: []lint.Finding{}, Called: []string{}}
 	seen, err := a.look(ctx, t, o)
 	if err != nil {
 		l.Error = jsonrpc.Get(errorObject(err), "error")
@@ -226,5 +217,5 @@ func (a *app) showLinted(l *linted, several bool) {
 	for _, f := range l.Findings {
 		counts[f.Severity]++
 	}
-	a.out.Printf("%s, %s, %s; %s called.\n", count(counts[lint.Error], "error"), count(counts[lint.Warning], "warning"), count(counts[lint.Note], "note"), count(len(l.Called), "tool"))
+	a.out.Printf("%s, %s, %s; %s called.\n", plaintext.Count(counts[lint.Error], "error"), plaintext.Count(counts[lint.Warning], "warning"), plaintext.Count(counts[lint.Note], "note"), plaintext.Count(len(l.Called), "tool"))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -194,17 +195,12 @@ func (a *app) isServer(name string) (bool, error) {
 }
 
 func describe(in *policy.Input, t *mcp.Tool) {
-	in.Title = t.Title
-	if t.Annotations == nil {
-		return
+	own := t.Annotations
+	if own == nil {
+		own = new(mcp.ToolAnnotations)
 	}
-	if in.Title == "" {
-		in.Title = t.Annotations.Title
-	}
-	in.Annotations = policy.Annotations{
-		ReadOnly: t.Annotations.ReadOnlyHint, Destructive: t.Annotations.DestructiveHint,
-		Idempotent: t.Annotations.IdempotentHint, OpenWorld: t.Annotations.OpenWorldHint,
-	}
+	in.Title = cmp.Or(t.Title, own.Title)
+	in.Annotations = policy.Annotations{ReadOnly: own.ReadOnlyHint, Destructive: own.DestructiveHint, Idempotent: own.IdempotentHint, OpenWorld: own.OpenWorldHint}
 }
 
 // held takes what the person said of a tool of which the server does not say whether it only
@@ -309,6 +305,14 @@ func explained(book *rulebook, in policy.Input, d policy.Decision, hidden bool) 
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
 	return explanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps}
+}
+
+// printIndented prints a value as JSON for programs and people; without an indent in one line.
+func (a *app) printIndented(v any, indent string) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	return e.Encode(v)
 }
 
 // printObject prints a value as one line of JSON.

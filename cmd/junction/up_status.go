@@ -242,10 +242,7 @@ func someRenamed(renamed []string) (text string) {
 // showStatus prints the status of all that run; indent is that of JSON, none for one line.
 func (a *app) showStatus(all []instance, indent string) error {
 	if a.flags.json {
-		e := json.NewEncoder(a.stdout)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", indent)
-		return e.Encode(map[string][]instance{"instances": all})
+		return a.printIndented(map[string][]instance{"instances": all}, indent)
 	}
 	if len(all) == 0 {
 		a.out.Printf("No junction up runs.\n")
