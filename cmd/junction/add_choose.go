@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,9 +31,9 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 	why := plaintext.Line(e.StatusMessage, maxReason)
 	switch e.Status {
 	case registry.Deleted:
-		return fmt.Errorf("%s %s was taken out of the registry %s, so it is not added: %s", e.Server.Name, e.Server.Version, e.Source, orNone(why))
+		return fmt.Errorf("%s %s was taken out of the registry %s, so it is not added: %s", e.Server.Name, e.Server.Version, e.Source, cmp.Or(why, "none is known"))
 	case registry.Deprecated:
-		w.notes = append(w.notes, "deprecated in its registry: "+orNone(why))
+		w.notes = append(w.notes, "deprecated in its registry: "+cmp.Or(why, "none is known"))
 	}
 	suspicions, err := suspicionsOf(ctx, m, &e)
 	if err != nil {

@@ -138,11 +138,9 @@ func (a *app) consentTo(configuration, name string) {
 
 // knownLocks are the files whose packages are in the cache.
 func knownLocks() (*listfile.File[string], error) {
-	path, err := stateFile("locks.json")
-	if err != nil {
-		return nil, err
-	}
-	return listfile.Open(path, "the list of locks", func(path string) string { return path })
+	return kept("locks.json", func(path string) (*listfile.File[string], error) {
+		return listfile.Open(path, "the list of locks", func(path string) string { return path })
+	})
 }
 
 // noteLock remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.

@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
@@ -120,12 +119,7 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 			continue
 		}
 		offered[e.name] = review.Definitions(e.name, known.Tools, known.Prompts)
-		var tools []string
-		for _, raw := range known.Tools {
-			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
-			tools = append(tools, name)
-		}
-		catalogue.Set(e.name, tools...)
+		catalogue.Set(e.name, namesOf(known.Tools)...)
 	}
 	var all []*unapproved
 	files := sources(entries)
@@ -181,7 +175,7 @@ func (u *unapproved) summary() string {
 		parts = append(parts, fmt.Sprintf("%d new", fresh))
 	}
 	if u.findings > 0 {
-		parts = append(parts, count(u.findings, "warning"))
+		parts = append(parts, plaintext.Count(u.findings, "warning"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -226,6 +220,14 @@ func (u *unapproved) approve(pins *guard.Pins) error {
 	return nil
 }
 
+// findings are what the scanner finds in a definition, in words.
+func findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
+	for _, f := range catalogue.ScanDefinition(d) {
+		all = append(all, f.Why+" ("+f.Where+": "+f.Excerpt+")")
+	}
+	return all
+}
+
 // before is what was approved in the place of a definition: nothing, if it is new.
 func before(w review.Withheld) guard.Definition {
 	if w.Verdict.State == guard.Changed {
@@ -242,8 +244,8 @@ func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
 			state = "changed"
 		}
 		a.out.Printf("%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
-		for _, f := range catalogue.ScanDefinition(d) {
-			a.out.Printf("  warning: %s\n", plaintext.Line(f.Why+" ("+f.Where+": "+f.Excerpt+")", maxReason))
+		for _, found := range findings(catalogue, d) {
+			a.out.Printf("  warning: %s\n", plaintext.Line(found, maxReason))
 		}
 		for _, line := range strings.Split(strings.TrimRight(guard.Diff(before(w), d), "\n"), "\n") {
 			a.out.Printf("  %s\n", plaintext.Unbroken(line))

@@ -19,11 +19,8 @@ import (
 // openArchive opens the stored conversations, and remembers which searches found
 // which tools.
 func (t *chatSetup) openArchive(ctx context.Context) error {
-	path, err := stateFile("conversations.db")
-	if err != nil {
-		return err
-	}
-	if t.archive, err = archive.Open(ctx, path); err != nil {
+	var err error
+	if t.archive, err = openConversations(ctx); err != nil {
 		return fmt.Errorf("%w (--no-save goes on without)", err)
 	}
 	value, err := t.archive.Memory().Get(ctx, archive.ToolQueries)
@@ -36,6 +33,11 @@ func (t *chatSetup) openArchive(ctx context.Context) error {
 	}
 	t.search.Restore(remembered)
 	return nil
+}
+
+// openConversations opens the stored conversations.
+func openConversations(ctx context.Context) (*archive.Archive, error) {
+	return kept("conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
 }
 
 // keepSearches stores which searches found which tools, in addition to what other

@@ -9,12 +9,15 @@ import (
 )
 
 // pins are the definitions that this person approved.
-func pins() (*guard.Pins, error) {
-	path, err := stateFile("pins.json")
+func pins() (*guard.Pins, error) { return kept("pins.json", guard.Load) }
+
+// kept opens a file of those in which junction keeps what it learned.
+func kept[T any](name string, open func(path string) (T, error)) (opened T, err error) {
+	path, err := stateFile(name)
 	if err != nil {
-		return nil, err
+		return opened, err
 	}
-	return guard.Load(path)
+	return open(path)
 }
 
 // stateFile is a file in which junction keeps what it learned: in the folder that

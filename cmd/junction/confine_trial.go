@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -53,11 +51,9 @@ func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Op
 	if runtime.GOOS != "linux" || p.By != "" || o.Record != nil {
 		return nil
 	}
-	path, err := stateFile("fitting.json")
-	if err != nil {
-		return nil
-	}
-	fits, err := listfile.Open(path, "the list of profiles that fit", func(f fitting) string { return f.Key })
+	fits, err := kept("fitting.json", func(path string) (*listfile.File[fitting], error) {
+		return listfile.Open(path, "the list of profiles that fit", func(f fitting) string { return f.Key })
+	})
 	if err != nil {
 		return nil
 	}
@@ -92,11 +88,7 @@ func versionOf(c *command.Command) string {
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(c.Dir, path)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+	return stampOf(path)
 }
 
 // hear has the trial know what becomes of requests. What a failed one names is looked for in the sandbox.

@@ -143,9 +143,7 @@ func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
 			_ = s.console.Serve(ctx, l, a.serverLog())
 			_ = end() // what it kept is gone with the file
 		}()
-		a.closing.Lock()
-		a.closers = append(a.closers, s)
-		a.closing.Unlock()
+		a.atEnd(s)
 	}
 	if !open || !canOpenBrowser() {
 		return s.console.Link(s.origin, ""), nil
@@ -195,8 +193,6 @@ func (a *app) consoleRoutes(c *console.Console) consoleInspector {
 	c.Handle("/instances/{pid}/{rest...}", passOrders())
 	a.conversationRoutes(c)
 	inspector.Mount(c.Handle)
-	a.closing.Lock()
-	defer a.closing.Unlock()
-	a.closers = append(a.closers, inspector)
+	a.atEnd(inspector)
 	return inspector
 }

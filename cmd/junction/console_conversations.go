@@ -104,12 +104,7 @@ func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 // ofArchive answers a request with what read finds among the stored conversations.
 func ofArchive(read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path, err := stateFile("conversations.db")
-		if err != nil {
-			reply.Error(w, http.StatusInternalServerError, err)
-			return
-		}
-		stored, err := archive.Open(r.Context(), path)
+		stored, err := openConversations(r.Context())
 		if err != nil {
 			reply.Error(w, http.StatusInternalServerError, err)
 			return

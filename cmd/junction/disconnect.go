@@ -43,11 +43,10 @@ Exit codes:
 }
 
 func (a *app) disconnect(hosts, files []string, all bool) error {
-	folder, err := stateFile("taps")
+	journal, err := taps()
 	if err != nil {
 		return err
 	}
-	journal := hostconfig.Journal{Folder: folder}
 	for k, name := range hosts {
 		h, _, _ := hostconfig.LookupHost(name)
 		hosts[k] = h.ID
@@ -71,6 +70,12 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 		a.screen.Printf("Nothing is connected.\n")
 	}
 	return nil
+}
+
+// taps is where changes of hosts' files are noted.
+func taps() (hostconfig.Journal, error) {
+	folder, err := stateFile("taps")
+	return hostconfig.Journal{Folder: folder}, err
 }
 
 // putBack takes changes of hosts' files back, and says what became of each.
@@ -116,11 +121,11 @@ func (a *app) withoutConnected(entries []entry) []entry {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == hostconfig.OwnName }) {
 		return entries
 	}
-	folder, err := stateFile("taps")
+	journal, err := taps()
 	if err != nil {
 		return entries
 	}
-	records, _ := hostconfig.Journal{Folder: folder}.Records() // an entry of which nothing is known is one like any other
+	records, _ := journal.Records() // an entry of which nothing is known is one like any other
 	return slices.DeleteFunc(entries, func(e entry) bool {
 		return e.name == hostconfig.OwnName && slices.ContainsFunc(records, func(r *hostconfig.Record) bool {
 			return r.Connected && r.Path == realPath(e.definition.Source)

@@ -21,13 +21,7 @@ func (a *app) keyCommand() *cobra.Command {
 }
 
 // keys are those of this installation.
-func keys() (*apikey.Keys, error) {
-	path, err := stateFile("keys.json")
-	if err != nil {
-		return nil, err
-	}
-	return apikey.Open(path)
-}
+func keys() (*apikey.Keys, error) { return kept("keys.json", apikey.Open) }
 
 func (a *app) keyCreateCommand() *cobra.Command {
 	var scopes []string
@@ -114,7 +108,7 @@ func (a *app) keyRevokeCommand() *cobra.Command {
 			if len(revoked) == 0 {
 				return fmt.Errorf("there is no key of %q; junction key list lists them", args[0])
 			}
-			a.out.Printf("Revoked: %s.\n", count(len(revoked), "key"))
+			a.out.Printf("Revoked: %s.\n", plaintext.Count(len(revoked), "key"))
 			return nil
 		},
 	}

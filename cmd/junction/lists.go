@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -180,7 +181,7 @@ func (a *app) listOne(ctx context.Context, l list, t target, names []string, f l
 		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
 		return err
 	}
-	return firstOf(a.printList(l, listed, ""), err)
+	return cmp.Or(a.printList(l, listed, ""), err)
 }
 
 // shownAs returns the list with its entries shown in full, or a line each where

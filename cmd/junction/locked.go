@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -35,11 +34,10 @@ type locks struct {
 	agreed   map[string]string   // the prints of what is locked of projects' servers that may be started, by agreedKey
 }
 
-// A readLock is a lock as it was when its file had this size and time.
+// A readLock is a lock as it was when its file had this stamp.
 type readLock struct {
-	size     int64
-	modified time.Time
-	lock     *install.Lock
+	stamp string
+	lock  *install.Lock
 }
 
 // store opens the packages.
@@ -59,25 +57,23 @@ func (l *locks) store() (packages, error) {
 // of reads the lock next to a configuration, again only where it changed.
 func (l *locks) of(configuration string) (*install.Lock, error) {
 	path := install.LockPath(realPath(configuration))
-	info, err := os.Stat(path)
-	if err == nil {
-		l.mu.Lock()
-		known, found := l.read[path]
-		l.mu.Unlock()
-		if found && known.size == info.Size() && known.modified.Equal(info.ModTime()) {
-			return known.lock, nil
-		}
+	stamp := stampOf(path)
+	l.mu.Lock()
+	known := l.read[path]
+	l.mu.Unlock()
+	if stamp != "" && known.stamp == stamp {
+		return known.lock, nil
 	}
-	lock, fault := install.ReadLock(path)
-	if fault != nil || err != nil {
-		return lock, fault
+	lock, err := install.ReadLock(path)
+	if err != nil || stamp == "" {
+		return lock, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.read == nil {
 		l.read = map[string]readLock{}
 	}
-	l.read[path] = readLock{info.Size(), info.ModTime(), lock}
+	l.read[path] = readLock{stamp, lock}
 	return lock, nil
 }
 

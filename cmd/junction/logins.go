@@ -45,9 +45,7 @@ func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []
 		if err != nil {
 			return nil, nil, err
 		}
-		a.closing.Lock()
-		defer a.closing.Unlock()
-		a.closers = append(a.closers, s)
+		a.atEnd(s)
 		return s, key, nil
 	}
 }

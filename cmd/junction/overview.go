@@ -78,7 +78,7 @@ func (a *app) printOverview(s listedServer, first bool) error {
 	case s.listing.err != nil:
 		details = append(details, "not connected")
 	default:
-		details = append(details, count(len(s.listing.entries), "tool"))
+		details = append(details, plaintext.Count(len(s.listing.entries), "tool"))
 	}
 	if s.listing.remembered {
 		details = append(details, "remembered")

@@ -108,7 +108,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 		for _, f := range faults {
 			a.screen.Printf("junction: %s\n", plaintext.Line(f.String(), 500))
 		}
-		return usagef("%s of server.json is wrong; flags of this command and %s say what it is", count(len(faults), "member"), p.file)
+		return usagef("%s of server.json is wrong; flags of this command and %s say what it is", plaintext.Count(len(faults), "member"), p.file)
 	}
 	text, err := s.Encode(rest)
 	if err != nil {

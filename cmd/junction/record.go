@@ -124,11 +124,7 @@ func (a *app) recording(o *mcp.ClientOptions, t target) {
 	if a.recorder == nil || a.recordsFront {
 		return
 	}
-	name := t.name
-	if name == "" {
-		name = t.transport.String()
-	}
-	o.Middleware = append(o.Middleware, a.recorder.Middleware(name))
+	o.Middleware = append(o.Middleware, a.recorder.Middleware(t.title()))
 }
 
 // recordFront has what clients say to a gateway be recorded, or to a profile of it.

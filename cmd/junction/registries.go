@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/pflag"
 )
@@ -55,7 +56,7 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 		return nil, err
 	}
 	m, err := registry.OpenMirror(ctx, path, registry.MirrorOptions{Sources: sources, OnPage: func(source string, read int) {
-		a.screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, count(read, "version"))) // of servers
+		a.screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, plaintext.Count(read, "version"))) // of servers
 	}})
 	if err != nil {
 		return nil, err
@@ -113,7 +114,7 @@ func (a *app) reportSources(states []registry.SourceState) error {
 		case s.Synced.IsZero():
 			faults = append(faults, fmt.Errorf("nothing was read of %s yet; leave --offline out once", s.Name))
 		case s.Unread > 0:
-			a.screen.Printf("junction: %s of %s cannot be read and are left out\n", count(s.Unread, "version"), s.Name)
+			a.screen.Printf("junction: %s of %s cannot be read and are left out\n", plaintext.Count(s.Unread, "version"), s.Name)
 		}
 	}
 	if !any {

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -226,7 +225,7 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 		return learned, fmt.Errorf("server %q is not started by a command", k.entry.name)
 	}
 	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
-	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(ownEnv(t.server)))), Dir: c.Dir}
+	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.server.Env))), Dir: c.Dir}
 	for _, call := range calls {
 		learned.Named = appendTexts(learned.Named, call.arguments)
 	}
@@ -256,13 +255,6 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	stop()
 	served.Wait()
 	return learned, errors.Join(err, fault)
-}
-
-func ownEnv(s *config.Server) map[string]string {
-	if s == nil {
-		return nil
-	}
-	return s.Env
 }
 
 // exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted.

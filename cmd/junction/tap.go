@@ -65,11 +65,10 @@ With a command it is that of the command.`,
 				}
 				p.record = folder + string(filepath.Separator)
 			}
-			folder, err := stateFile("taps")
-			if err != nil {
+			var err error
+			if p.journal, err = taps(); err != nil {
 				return err
 			}
-			p.journal.Folder = folder
 			return p.run(cmd, args)
 		},
 	}

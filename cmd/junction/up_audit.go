@@ -57,13 +57,7 @@ func auditFolder(named string) (string, error) {
 }
 
 // auditKey is the key of this installation.
-func auditKey() (*audit.Key, error) {
-	path, err := stateFile("audit.key")
-	if err != nil {
-		return nil, err
-	}
-	return audit.ReadKey(path)
-}
+func auditKey() (*audit.Key, error) { return kept("audit.key", audit.ReadKey) }
 
 // openAudit opens the log that command line and settings ask for.
 func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {

@@ -269,15 +269,15 @@ func standing(s gateway.Status, full bool) string {
 
 // offers counts what a server offers.
 func offers(s gateway.Status) string {
-	tools := count(s.Tools, "tool")
+	tools := plaintext.Count(s.Tools, "tool")
 	if s.Omitted > 0 {
 		tools = fmt.Sprintf("%d of %s", s.Tools-s.Omitted, tools)
 	}
-	parts := []string{tools, count(s.Resources, "resource")}
+	parts := []string{tools, plaintext.Count(s.Resources, "resource")}
 	if s.Templates > 0 {
-		parts = append(parts, count(s.Templates, "template"))
+		parts = append(parts, plaintext.Count(s.Templates, "template"))
 	}
-	return strings.Join(append(parts, count(s.Prompts, "prompt")), ", ")
+	return strings.Join(append(parts, plaintext.Count(s.Prompts, "prompt")), ", ")
 }
 
 // statusTable is a row for each server.
@@ -323,16 +323,9 @@ func summed(all []gateway.Status, separator string, states ...gateway.State) str
 	if ended > 0 {
 		parts = append(parts, fmt.Sprintf("%d ended", ended))
 	}
-	text := count(len(all), "server")
+	text := plaintext.Count(len(all), "server")
 	if len(parts) > 0 {
 		text += separator + strings.Join(parts, ", ")
 	}
-	return text + " · " + count(tools, "tool")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return text + " · " + plaintext.Count(tools, "tool")
 }

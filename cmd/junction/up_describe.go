@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxRemark is how much of one remark status shows, in letters.
@@ -135,19 +136,19 @@ func (t toolsShown) remark() string {
 	if !t.Searched {
 		return ""
 	}
-	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", count(t.Listed, "tool"), t.Of, t.Mode)
+	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", plaintext.Count(t.Listed, "tool"), t.Of, t.Mode)
 }
 
 // busy says how many requests run, and how many instances of whom; empty where there is nothing to say.
 func (s *serverStatus) busy() (text string) {
 	if s.Most > 0 {
-		text = fmt.Sprintf("; %d of %s", s.Instances, count(s.Most, "instance"))
+		text = fmt.Sprintf("; %d of %s", s.Instances, plaintext.Count(s.Most, "instance"))
 		if len(s.Users) > 0 {
 			text += " for " + someNames(s.Users)
 		}
 	}
 	if s.Running > 0 {
-		text += "; " + count(s.Running, "request") + " running"
+		text += "; " + plaintext.Count(s.Running, "request") + " running"
 	}
 	return text
 }

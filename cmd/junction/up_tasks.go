@@ -24,9 +24,7 @@ func (a *app) newTasks() (*tasks.Tasks, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.closing.Lock()
-		defer a.closing.Unlock()
-		a.closers = append(a.closers, s)
+		a.atEnd(s)
 		return s, nil
 	}})
 }

@@ -30,13 +30,7 @@ func (a *app) userCommand() *cobra.Command {
 }
 
 // users are those of this installation.
-func users() (*authserver.Users, error) {
-	path, err := stateFile("users.json")
-	if err != nil {
-		return nil, err
-	}
-	return authserver.OpenUsers(path)
-}
+func users() (*authserver.Users, error) { return kept("users.json", authserver.OpenUsers) }
 
 // oneUser is the name that a command line has.
 func oneUser(args []string) (string, error) {
