@@ -90,14 +90,14 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 		return fmt.Errorf("model %q: %s does not list it%s; /model shows those that it does", plaintext.Line(name, 80), provider, meant(typed))
 	}
 	if provider != current {
-		f.baseURL, f.keyEnv, f.injected = "", "", false
+		f.BaseURL, f.KeyEnv, f.Injected = "", "", false
 	}
 	if !hasEffort(provider) {
-		f.effort = ""
+		f.Effort = ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.name, f.window, f.price = name, s.windows[name], nil
+	f.Model, f.Window, f.Price = name, s.windows[name], nil
 	return nil
 }
 
@@ -137,7 +137,7 @@ func (s *modelSwitch) use(f modelFlags) error {
 	}
 	info := m.Info()
 	if s.limited && info.Language && !info.Price.Known() {
-		return fmt.Errorf("the price of %s is not known, and --max-cost needs it; start with --model %s and --price IN,OUT", plaintext.Line(info.Name, 80), plaintext.Line(f.name, 80))
+		return fmt.Errorf("the price of %s is not known, and --max-cost needs it; start with --model %s and --price IN,OUT", plaintext.Line(info.Name, 80), plaintext.Line(f.Model, 80))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,13 +161,13 @@ func (s *modelSwitch) Efforts() (levels []string, current string) {
 	if provider := s.provider(); provider == "" || !hasEffort(provider) {
 		return nil, ""
 	}
-	return efforts(), cmp.Or(f.effort, defaultEffort)
+	return efforts(), cmp.Or(f.Effort, defaultEffort)
 }
 
 // SetEffort opens the same model again, with another effort.
 func (s *modelSwitch) SetEffort(level string) error {
 	_, f := s.now()
-	f.effort = level
+	f.Effort = level
 	return s.use(f)
 }
 
