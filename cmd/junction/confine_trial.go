@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/listfile"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -112,21 +111,9 @@ func (t *trial) hear(box *sandbox.Sandbox) func(context.Context, *mcp.Request, m
 
 // appendTexts appends the strings in a JSON value.
 func appendTexts(texts []string, value []byte) []string {
-	i := jsonrpc.SkipSpace(value, 0)
-	switch {
-	case i == len(value) || len(texts) >= maxFailTexts:
-	case value[i] == '"':
-		if text, ok := jsonrpc.Unquote(value[i:]); ok {
+	if len(texts) < maxFailTexts {
+		walkTexts("", value, func(_, text string) bool {
 			texts = append(texts, text)
-		}
-	case value[i] == '{':
-		jsonrpc.EachMember(value[i:], func(_, member []byte) bool {
-			texts = appendTexts(texts, member)
-			return len(texts) < maxFailTexts
-		})
-	case value[i] == '[':
-		jsonrpc.EachElement(value[i:], func(element []byte) bool {
-			texts = appendTexts(texts, element)
 			return len(texts) < maxFailTexts
 		})
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -137,49 +138,35 @@ func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([
 }
 
 // scanned is what the scanner finds in the texts of a server.
-func scanned(s *registry.Server) []show.Suspicion {
-	var all []show.Suspicion
-	look := func(field, text string) {
-		for _, f := range (*guard.Catalogue)(nil).Scan(text, guard.Where{Part: guard.InInstructions, Server: s.Name, Field: field}) {
+func scanned(s *registry.Server) (all []show.Suspicion) {
+	walkTexts("", s.Raw, func(at, text string) bool {
+		for _, f := range (*guard.Catalogue)(nil).Scan(text, guard.Where{Part: guard.InInstructions, Server: s.Name, Field: at}) {
 			all = append(all, show.Suspicion{Severity: f.Severity, Where: f.Where, Why: f.Why + ": " + f.Excerpt})
 		}
-	}
-	look("name", s.Name)
-	look("title", s.Title)
-	look("description", s.Description)
-	input := func(at string, in *registry.Input) {
-		look(at+".description", in.Description)
-		look(at+".default", in.Default)
-		look(at+".value", in.Value)
-		look(at+".placeholder", in.Placeholder)
-	}
-	remote := func(at string, r *registry.Remote) {
-		look(at+".url", r.URL)
-		for i := range r.Headers {
-			input(fmt.Sprintf("%s.headers[%d]", at, i), &r.Headers[i].Input)
-		}
-		for name, v := range r.Variables {
-			input(at+".variables."+name, &v)
-		}
-	}
-	for i := range s.Packages {
-		p, at := &s.Packages[i], fmt.Sprintf("packages[%d]", i)
-		look(at+".identifier", p.Identifier)
-		remote(at+".transport", &p.Transport)
-		for j := range p.EnvironmentVariables {
-			input(fmt.Sprintf("%s.environmentVariables[%d]", at, j), &p.EnvironmentVariables[j].Input)
-		}
-		for j := range p.RuntimeArguments {
-			input(fmt.Sprintf("%s.runtimeArguments[%d]", at, j), &p.RuntimeArguments[j].Input)
-		}
-		for j := range p.PackageArguments {
-			input(fmt.Sprintf("%s.packageArguments[%d]", at, j), &p.PackageArguments[j].Input)
-		}
-	}
-	for i := range s.Remotes {
-		remote(fmt.Sprintf("remotes[%d]", i), &s.Remotes[i])
-	}
+		return true
+	})
 	return all
+}
+
+// walkTexts calls f with each string in a JSON value that is known to be valid, and where it is, until f returns false.
+func walkTexts(at string, value []byte, f func(at, text string) bool) (more bool) {
+	value = bytes.TrimSpace(value)
+	if text, is := jsonrpc.Unquote(value); is {
+		return f(at, text)
+	}
+	more = true
+	jsonrpc.EachMember(value, func(quoted, member []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		more = walkTexts(strings.TrimPrefix(at+"."+name, "."), member, f)
+		return more
+	})
+	n := 0
+	jsonrpc.EachElement(value, func(element []byte) bool {
+		more = walkTexts(fmt.Sprintf("%s[%d]", at, n), element, f)
+		n++
+		return more
+	})
+	return more
 }
 
 // licence is what a server's author, or a registry, says of its licence; the schema has no member for it.
