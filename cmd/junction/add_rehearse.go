@@ -69,8 +69,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.configuration, err)
 	}
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
-	if err != nil {
+	if err := w.rehearseWith(ctx, data); err != nil {
 		return err
 	}
 	for name := range w.secrets {
@@ -80,6 +79,12 @@ func (w *addition) rehearse(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// rehearseWith starts it as this configuration would have it.
+func (w *addition) rehearseWith(ctx context.Context, data []byte) (err error) {
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
+	return err
 }
 
 // words are those of the entry that the installed program stands for, or its URL.

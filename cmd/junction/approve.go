@@ -26,11 +26,7 @@ approved them, as junction up --review withholds them, and approve those of the 
 that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
 shown with that hash, without a question. A junction up that runs offers them at once.
 
-Exit codes:
-  0    what is shown was shown, what was named is approved, or the answer was no
-  2    the command line is wrong, or nobody can be asked here
-  3    no such server, a file cannot be used, or the server defines something else by now
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("what is shown was shown, what was named is approved, or the answer was no", "", "no such server, a file cannot be used, or the server defines something else by now"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args) },
 	}
@@ -122,9 +118,8 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 		catalogue.Set(e.name, namesOf(known.Tools)...)
 	}
 	var all []*unapproved
-	files := sources(entries)
 	for _, e := range entries {
-		u := &unapproved{server: e.name, file: files[e.name]}
+		u := &unapproved{server: e.name, file: e.source()}
 		for _, d := range offered[e.name] {
 			verdict := pins.Check(d)
 			if verdict.State == guard.Same {

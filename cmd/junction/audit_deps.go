@@ -40,11 +40,7 @@ func (a *app) auditDepsCommand() *cobra.Command {
 servers that junction.lock has, and of all packages that those need. Of a project's file you are
 asked first, as where its servers are installed; --config FILE agrees to it.
 
-Exit codes:
-  0    none is known
-  1    some are
-  3    something could not be audited, and of the rest none is known
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("none is known", "some are", "something could not be audited, and of the rest none is known"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.auditDeps(cmd.Context(), args) },
 	}

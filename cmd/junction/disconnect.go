@@ -21,10 +21,7 @@ func (a *app) disconnectCommand() *cobra.Command {
 it meanwhile, only the entry of junction goes, and the servers come back that it stood for. What is
 in junction's own file stays there.
 
-Exit codes:
-  0    done
-  2    the command line is wrong
-  3    a file cannot be put back, or nothing is connected`,
+` + exitCodes("done", "", "a file cannot be put back, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !all && len(args) == 0 && len(files) == 0 {
 				return usagef("HOST is missing: %s; --all puts all back", hostIDs())

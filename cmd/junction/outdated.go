@@ -104,10 +104,7 @@ func (a *app) outdatedCommand() *cobra.Command {
 a newer version, and those whose version was pulled or deprecated. junction upgrade changes them.
 Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
 
-Exit codes:
-  0    done, whatever was found
-  3    a registry could not be asked; the others were
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("done, whatever was found", "", "a registry could not be asked; the others were"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.outdated(cmd.Context(), args, all) },
 	}
@@ -186,10 +183,7 @@ func (a *app) installCommand() *cobra.Command {
 checked. An entry of the configuration that says something else than the lock is an error. It is for
 a machine that is new, such as one of CI; junction up --frozen then starts what is installed only.
 
-Exit codes:
-  0    all is installed
-  3    something is not
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("all is installed", "", "something is not"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.installAll(cmd.Context(), args, scripts) },
 	}

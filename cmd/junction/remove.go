@@ -21,11 +21,7 @@ those; what was approved of them is forgotten, and packages that no lock has any
 removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
 an entry names are said. Nothing is asked: junction add adds a server again.
 
-Exit codes:
-  0    done
-  2    the command line is wrong
-  3    no such server, or a file cannot be changed
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("done", "", "no such server, or a file cannot be changed"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -141,7 +141,7 @@ func (a *app) fail(err error, code int, asJSON bool) {
 		a.screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")
 	}
 	if asJSON {
-		writeError(a.stdout, err)
+		fmt.Fprintf(a.stdout, "%s\n", errorObject(err))
 	}
 }
 
@@ -208,7 +208,7 @@ filesystem (read-only, the current folder).
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
-	versionFlag(root)
+	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd, min(helpWidth, a.out.Width())) })
 	a.fitHelp(root)
 	root.SetHelpCommand(helpCommand())

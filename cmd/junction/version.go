@@ -30,11 +30,6 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// versionFlag makes --version print the same as the command.
-func versionFlag(root *cobra.Command) {
-	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
-}
-
 // versionText is what a report of a fault should begin with.
 func versionText() string {
 	info, _ := debug.ReadBuildInfo()
