@@ -31,7 +31,7 @@ func (w *addition) fill(ctx context.Context) error {
 	if err := w.checkAuthor(); err != nil {
 		return err
 	}
-	given, err := w.readSet()
+	given, err := pairs(w.flags.set, "--set: expected KEY=VALUE")
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,11 @@ func (w *addition) fillPackage(ctx context.Context, given map[string]string) err
 	if w.written.Env, err = w.fillVariables(ctx, "the variable", w.pkg.EnvironmentVariables, given); err != nil {
 		return err
 	}
-	for _, pair := range w.flags.env {
-		name, value, found := strings.Cut(pair, "=")
-		if !found || name == "" {
-			return usagef("--env: expected NAME=VALUE")
-		}
-		w.written.Env[name] = value
+	env, err := pairs(w.flags.env, wrongEnv)
+	if err != nil {
+		return err
 	}
+	maps.Copy(w.written.Env, env)
 	if len(w.flags.header) > 0 {
 		return usagef("--header is for servers with a URL, and %q is installed", w.name)
 	}
@@ -196,19 +194,6 @@ func (w *addition) missing(ctx context.Context, given map[string]string) []need 
 func (w *addition) isKept(ctx context.Context, n need) bool {
 	_, err := w.app.secret(ctx, w.secretName(n.name))
 	return err == nil
-}
-
-// readSet reads --set.
-func (w *addition) readSet() (map[string]string, error) {
-	given := map[string]string{}
-	for _, pair := range w.flags.set {
-		name, value, found := strings.Cut(pair, "=")
-		if !found || name == "" {
-			return nil, usagef("--set: expected KEY=VALUE")
-		}
-		given[name] = value
-	}
-	return given, nil
 }
 
 func (w *addition) refuseUnknown(given map[string]string) error {

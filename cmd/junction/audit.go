@@ -91,9 +91,12 @@ func verified(folder, public string) (*audit.Report, error) {
 }
 
 func (a *app) printReport(folder string, r *audit.Report) error {
+	var changed error
+	if r.Count > 0 {
+		changed = errChanged
+	}
 	if a.flags.json {
-		err := a.printObject(reported(r))
-		return errors.Join(err, changed(r))
+		return errors.Join(a.printObject(reported(r)), changed)
 	}
 	for _, f := range r.Faults {
 		fmt.Fprintf(a.out, "%s\n", plaintext.Line(f.String(), 500))
@@ -110,7 +113,7 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 	}
 	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s; %s\n", shortened(folder), r.First, r.Last,
 		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), outcome)
-	return errors.Join(err, changed(r))
+	return errors.Join(err, changed)
 }
 
 // A reportShown is a report for programs.
@@ -131,13 +134,6 @@ func reported(r *audit.Report) reportShown {
 		faults[i] = f.String()
 	}
 	return reportShown{r.Files, r.Lines, r.Checkpoints, int64(r.First), int64(r.Last), r.Unsigned, r.Count, faults}
-}
-
-func changed(r *audit.Report) error {
-	if r.Count > 0 {
-		return errChanged
-	}
-	return nil
 }
 
 // filterFlags choose lines.

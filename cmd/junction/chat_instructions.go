@@ -165,7 +165,7 @@ func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 		if more := len(lines) - shown; more > 0 {
 			choices += fmt.Sprintf(", [a]ll of it (%d more lines)", more)
 		}
-		// What is none of these may be a question that was typed too early.
+		// Another line may be a question that was typed too early.
 		word, err := answer.Choose(ctx, p, "\nShould the model follow it? You are asked once for this text. "+choices+" > ", "Please answer y or n.", "y|yes", "a|all", "n|no|")
 		if word != "a" {
 			if word == "n" {

@@ -93,8 +93,9 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 			return a.traffic.Calling(chatClient, server, method, name)
 		}
 	}
-	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
-	t.options.RememberTrust = func(name string) error { return a.rememberTrust(ctx, f.policy, name) }
+	if err := t.writesRules(ctx); err != nil {
+		return err
+	}
 	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
 		return err
 	}
@@ -120,6 +121,14 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	return nil
 }
 
+// writesRules has what a person says for good stand in their policy.
+func (t *chatSetup) writesRules(ctx context.Context) error {
+	path, err := policyPath(t.flags.policy)
+	t.options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
+	t.options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
+	return err
+}
+
 // chatClient is whose calls those of a conversation are, to those who watch the traffic.
 const chatClient = "junction chat"
 
@@ -136,11 +145,7 @@ func (t *chatSetup) warnUnknown(flag string, names []string) {
 		if slices.Contains(here, name) {
 			continue
 		}
-		meant := ""
-		if near := nearest.Name(name, here); near != "" {
-			meant = fmt.Sprintf("; did you mean %q?", near)
-		}
-		t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), meant)
+		t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), orMeant(nearest.Name(name, here)))
 	}
 }
 

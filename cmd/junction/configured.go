@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,14 @@ func (e entry) origin() string {
 		return "ships with junction"
 	}
 	return "defined in " + shortened(e.definition.Source)
+}
+
+// source is the file that defines the server; empty for one that ships with junction.
+func (e entry) source() string {
+	if e.definition == nil {
+		return ""
+	}
+	return e.definition.Source
 }
 
 // ofProject reports whether a project's file defines the server.
@@ -155,11 +164,16 @@ func enabled(name string, set *config.Set, entries []entry) (entry, error) {
 	return e, err
 }
 
-func unknownServer(name string, set *config.Set, entries []entry) error {
-	var names []string
+// serverNames are the names of servers.
+func serverNames(entries []entry) (names []string) {
 	for _, e := range entries {
 		names = append(names, e.name)
 	}
+	return names
+}
+
+func unknownServer(name string, set *config.Set, entries []entry) error {
+	names := serverNames(entries)
 	if near := nearest.Name(name, append(slices.Clone(names), shippedNames()...)); near != "" {
 		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
 	}
@@ -271,11 +285,7 @@ func (a *app) input(ctx context.Context, in config.Input) (string, error) {
 		return "", err
 	}
 	defer end()
-	what := in.Description
-	if what == "" {
-		what = in.ID
-	}
-	a.person.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(what, 500), in.Source)
+	a.person.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
 	for i, o := range in.Options {
 		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(o.Label, 200))
 	}

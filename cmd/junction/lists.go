@@ -207,14 +207,10 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 	var some []json.RawMessage
 	var missing []string
 	for _, name := range names {
-		raw, ok := byName[name]
-		switch near := nearest.Name(name, all); {
-		case ok:
+		if raw, ok := byName[name]; ok {
 			some = append(some, raw)
-		case near != "":
-			missing = append(missing, fmt.Sprintf("the server lists no tool %q; did you mean %q?", name, near))
-		default:
-			missing = append(missing, fmt.Sprintf("the server lists no tool %q", name))
+		} else {
+			missing = append(missing, fmt.Sprintf("the server lists no tool %q%s", name, orMeant(nearest.Name(name, all))))
 		}
 	}
 	if len(missing) == 0 {

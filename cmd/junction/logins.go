@@ -160,16 +160,16 @@ func readAssertion(entry *config.OAuth) (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// readSmall reads a file that should be small.
-func readSmall(path string) ([]byte, error) {
+// readSmall reads a file that should have at most so many bytes.
+func readSmall(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if len(data) > maxKeyFile {
-		return nil, fmt.Errorf("%s has more than %d KiB", path, maxKeyFile>>10)
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if len(data) > most {
+		return nil, fmt.Errorf("%s has more than %d KiB", path, most>>10)
 	}
 	return data, err
 }

@@ -104,7 +104,7 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.flags.json {
-		return a.printExplanation(book, in, decision, hidden)
+		return a.printObject(explained(book, in, decision, hidden))
 	}
 	return a.showExplanation(in, decision, hidden)
 }
@@ -274,11 +274,6 @@ func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) e
 	}
 	_, err := fmt.Fprint(a.out, b.String())
 	return err
-}
-
-// printExplanation prints a decision for programs.
-func (a *app) printExplanation(book *rulebook, in policy.Input, d policy.Decision, hidden bool) error {
-	return a.printObject(explained(book, in, d, hidden))
 }
 
 // An explanationShown is a decision for programs.

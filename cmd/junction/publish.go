@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
@@ -179,20 +177,12 @@ func (p *publishing) into(s, old *registry.Server) error {
 
 // readServerFile reads a server.json; nil where there is none.
 func readServerFile(path string) (*registry.Server, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := readSmall(path, maxServerFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxServerFile+1))
-	if err == nil && len(text) > maxServerFile {
-		err = fmt.Errorf("it has more than %d bytes", maxServerFile)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	s, err := registry.Parse(text)
 	if err != nil {

@@ -194,7 +194,7 @@ func (a *app) registryToken(ctx context.Context, kind, name, from string) (strin
 	case "secret":
 		return a.secret(ctx, name)
 	case "file":
-		text, err := readSmall(nextTo(from, name))
+		text, err := readSmall(nextTo(from, name), maxKeyFile)
 		return strings.TrimSpace(string(text)), err
 	}
 	token := os.Getenv(name)

@@ -62,7 +62,7 @@ func readTemplates(text string) (all []httptool.Template, err error) {
 	data := []byte(text)
 	if trimmed := strings.TrimSpace(text); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
 		from = "--tool " + text
-		if data, err = readSmall(text); err != nil {
+		if data, err = readSmall(text, maxKeyFile); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("expected a template in JSON, or a file with one: %w", err)
 			}

@@ -116,13 +116,11 @@ func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, 
 		}
 	}
 	slices.Sort(uris)
-	switch near := nearest.Name(name, names); {
+	switch {
 	case len(uris) > 1:
 		return nil, usagef("several skills are called %q; name one of %s", name, strings.Join(uris, ", "))
-	case found == nil && near != "":
-		return nil, usagef("the server lists no skill %q; did you mean %q?", name, near)
 	case found == nil:
-		return nil, usagef("the server lists no skill %q", name)
+		return nil, usagef("the server lists no skill %q%s", name, orMeant(nearest.Name(name, names)))
 	}
 	return found, nil
 }

@@ -80,15 +80,16 @@ func (a *app) checkFlags() error {
 	return nil
 }
 
+// wrongEnv is what is wrong with a value of --env.
+const wrongEnv = "--env: expected NAME=VALUE"
+
 // command is a server that is started.
 func (a *app) command(name string, args []string) (target, error) {
 	if len(a.flags.header) > 0 {
 		return target{}, usagef("--header is for servers with a URL")
 	}
-	for _, pair := range a.flags.env {
-		if key, _, found := strings.Cut(pair, "="); !found || key == "" {
-			return target{}, usagef("--env: expected NAME=VALUE")
-		}
+	if _, err := pairs(a.flags.env, wrongEnv); err != nil {
+		return target{}, err
 	}
 	variable, err := a.chained(nil)
 	if err != nil {
@@ -172,6 +173,19 @@ func (a *app) url(address string) (target, error) {
 		return target{}, err
 	}
 	return target{transport: streamable.ClientWith(address, streamable.ClientOptions{HTTP: client, Header: header, Logger: a.logger()})}, nil
+}
+
+// pairs reads the values of a flag that are NAME=VALUE each; fault is what is wrong with another one.
+func pairs(given []string, fault string) (map[string]string, error) {
+	read := map[string]string{}
+	for _, pair := range given {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return nil, usagef("%s", fault)
+		}
+		read[name] = value
+	}
+	return read, nil
 }
 
 // headers reads the values of --header; their errors hold no value.

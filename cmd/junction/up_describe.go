@@ -41,17 +41,17 @@ func (v *served) found(set *config.Set, err error) {
 
 // describe is what junction status shows of this process.
 func (v *served) describe() instance {
-	g, files := v.gateway, v.sources()
-	all := g.Status()
+	all := v.gateway.Status()
 	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Servers: []serverStatus{}}
 	i.Folder, _ = os.Getwd()
 	now := v.layers.now.Load().options
-	origins := map[string]string{}
+	entries := map[string]entry{}
 	for _, e := range v.serverEntries() {
-		origins[e.name] = e.run()
+		entries[e.name] = e
 	}
 	for _, s := range all {
-		one := serverStatus{Name: s.Name, Source: files[s.Name], Origin: origins[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
+		e := entries[s.Name]
+		one := serverStatus{Name: s.Name, Source: e.source(), Origin: e.run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
 			Running: s.Running, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if s.Err != nil {

@@ -260,7 +260,7 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, http.StatusBadRequest, err)
 		return
 	}
-	var last []json.RawMessage // a ring, once it is full
+	var last []json.RawMessage
 	all := 0
 	kinds := strings.Split(q.Get("kind"), ",")
 	for line, err := range audit.Read(v.layers.folder, f) {
@@ -274,15 +274,9 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		if kind, _ := jsonrpc.Unquote(jsonrpc.Get(line, "kind")); kinds[0] != "" && !slices.Contains(kinds, kind) {
 			continue
 		}
-		if len(last) < most {
-			last = append(last, line)
-		} else {
-			last[all%most] = line
-		}
+		last = append(last, line)
+		last = last[max(0, len(last)-most):]
 		all++
-	}
-	if all > most {
-		last = append(slices.Clone(last[all%most:]), last[:all%most]...)
 	}
 	reply.JSON(w, http.StatusOK, struct {
 		Folder string            `json:"folder"`

@@ -23,8 +23,12 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 		o.Locked = func() map[string]string { return locked.Definitions }
 	}
 	o.OnAdded = func(added []guard.Definition) {
-		y.added.note(e.name, added)
-		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, addedNames(added))
+		var names []string
+		for _, d := range added {
+			names = append(names, plaintext.Line(d.Name, 100))
+		}
+		y.added.note(e.name, names)
+		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, someNames(names))
 	}
 	own := o
 	own.Remedy += " (of definitions that differ by user, only those that a connection of nobody gets can be approved)"
@@ -71,15 +75,15 @@ type additions struct {
 	all map[string][]string // by server
 }
 
-func (n *additions) note(server string, added []guard.Definition) {
+func (n *additions) note(server string, added []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.all == nil {
 		n.all = map[string][]string{}
 	}
 	names := n.all[server]
-	for _, d := range added {
-		if name := plaintext.Line(d.Name, 100); !slices.Contains(names, name) {
+	for _, name := range added {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -91,15 +95,6 @@ func (n *additions) of(server string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.all[server]
-}
-
-// addedNames are those of some definitions, for people.
-func addedNames(added []guard.Definition) string {
-	var names []string
-	for _, d := range added {
-		names = append(names, d.Name)
-	}
-	return someNames(names)
 }
 
 // someNames are the first of some names, and how many more there are.

@@ -84,20 +84,12 @@ func members(s *settings.Settings) []string {
 
 // reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
 func (a *app) reportUnknown(s *settings.Settings, from string, entries []entry) {
-	var known []string
-	for _, e := range entries {
-		known = append(known, e.name)
-	}
-	known = append(known, shippedNames()...)
+	known := append(serverNames(entries), shippedNames()...)
 	report := func(at, name string) {
 		if slices.Contains(known, name) {
 			return
 		}
-		hint := ""
-		if near := nearest.Name(name, known); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		}
-		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", shortened(from), at, name, hint)
+		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", shortened(from), at, name, orMeant(nearest.Name(name, known)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)

@@ -86,30 +86,20 @@ func (a *app) userAddCommand() *cobra.Command {
 		Short: "Add a user, with a password",
 		Long:  "Add a user, as rules and the audit log name them, with a password.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := oneUser(args)
-			if err != nil {
-				return err
-			}
-			u, err := users()
-			if err != nil {
-				return err
-			}
-			there, err := isUser(u, name)
-			if err == nil && there {
-				err = fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
-			}
-			if err != nil {
-				return err
-			}
-			password, err := a.password(cmd.Context())
-			if err == nil {
-				err = u.Add(cmd.Context(), name, password, scopes)
-			}
-			if err != nil {
-				return userFault(err)
-			}
-			a.out.Printf("Added: %s.\n", plaintext.Line(name, 200))
-			return nil
+			return a.changeUser(args, "Added", func(u *authserver.Users, name string) error {
+				there, err := isUser(u, name)
+				if err == nil && there {
+					err = fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
+				}
+				if err != nil {
+					return err
+				}
+				password, err := a.password(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return u.Add(cmd.Context(), name, password, scopes)
+			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that the user has, which tools may need and rules see in principal.scopes (repeatable); it counts where a client asks for it at the login, as clients do for those that the settings name")

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,11 +132,7 @@ func empty(f *form.Field) string {
 }
 
 func introduce(person *terminal.Person, f *form.Field) {
-	label := f.Title
-	if label == "" {
-		label = f.Name
-	}
-	person.Printf("\n%s (%s)\n", plaintext.Line(label, maxLabel), f.Describe())
+	person.Printf("\n%s (%s)\n", plaintext.Line(cmp.Or(f.Title, f.Name), maxLabel), f.Describe())
 	if f.Description != "" {
 		person.Printf("%s\n", message(f.Description, person.Width()))
 	}
