@@ -135,7 +135,8 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
-		return a.listAll(ctx, l.shownAs(f.long || !a.out.Terminal()), f.refresh)
+		l = l.shownAs(f.long || !a.out.Terminal())
+		return a.listAll(ctx, l, nil, f.refresh, false, func(all []listedServer) error { return a.printAll(ctx, l, all) })
 	}
 	t, names, err := a.listTarget(cmd, args, f)
 	if err != nil {
