@@ -81,8 +81,14 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	}
 	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction", Profile: x.profile,
 		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
-	a.identify(x, book, &in)
-	inputSchema, err := a.lookUp(ctx, x, &in)
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	identify(x, book, entries, &in)
+	_, missing := find(server, set, entries)
+	known := isURL(server) || missing == nil || hasProblem(set, server) // connecting tells what is wrong with it
+	inputSchema, err := a.lookUp(ctx, x, &in, known)
 	if err != nil {
 		return err
 	}
@@ -111,12 +117,8 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 
 // lookUp takes what a server says of the tool, and returns the tool's input schema, if
 // there is such a server.
-func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (json.RawMessage, error) {
+func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
 	if err := a.checkFlags(); err != nil || x.offline {
-		return nil, err
-	}
-	known, err := a.isServer(in.Server)
-	if err != nil {
 		return nil, err
 	}
 	if !known {
@@ -158,12 +160,11 @@ func offlineHint(err error) error {
 // identify says which server of its name this is, and whether the person vouches for it,
 // as they do for those that ship with junction. Of a server that is only a name, its name
 // is all that can be known.
-func (a *app) identify(x *explanation, book *rulebook, in *policy.Input) {
+func identify(x *explanation, book *rulebook, entries []entry, in *policy.Input) {
 	trusted := policy.Named(book.trusted, in.Server, "")
-	_, entries, err := a.servers()
 	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == in.Server })
 	switch {
-	case err == nil && i >= 0:
+	case i >= 0:
 		e := entries[i]
 		in.Origin = policy.OriginOf(e.command())
 		trusted = e.definition == nil || vouches(book.trusted, e.name, e.command(), !e.ofProject())
@@ -179,19 +180,6 @@ func (a *app) identify(x *explanation, book *rulebook, in *policy.Input) {
 func isURL(name string) bool {
 	scheme, _, found := strings.Cut(name, ":")
 	return found && slices.Contains([]string{"http", "https", httpUnix, "unix", "tcp"}, scheme)
-}
-
-// isServer reports whether a name is a URL or stands in a configuration.
-func (a *app) isServer(name string) (bool, error) {
-	if isURL(name) {
-		return true, nil
-	}
-	set, entries, err := a.servers()
-	if err != nil {
-		return false, err
-	}
-	_, err = find(name, set, entries)
-	return err == nil || hasProblem(set, name), nil // connecting tells what is wrong with it
 }
 
 func describe(in *policy.Input, t *mcp.Tool) {
@@ -233,18 +221,11 @@ func annotate(into *policy.Annotations, pairs []string) error {
 		if err != nil {
 			return usagef("--annotations: expected HINT=true or HINT=false, got %q", pair)
 		}
-		switch name {
-		case "readOnly":
-			into.ReadOnly = &value
-		case "destructive":
-			into.Destructive = &value
-		case "idempotent":
-			into.Idempotent = &value
-		case "openWorld":
-			into.OpenWorld = &value
-		default:
+		hint := map[string]**bool{"readOnly": &into.ReadOnly, "destructive": &into.Destructive, "idempotent": &into.Idempotent, "openWorld": &into.OpenWorld}[name]
+		if hint == nil {
 			return usagef("--annotations: unknown hint %q; there are readOnly, destructive, idempotent and openWorld", name)
 		}
+		*hint = &value
 	}
 	return nil
 }

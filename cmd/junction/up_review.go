@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -33,8 +33,17 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	own := o
 	own.Remedy += " (of definitions that differ by user, only those that a connection of nobody gets can be approved)"
 	o.OnWithheld = func(withheld []review.Withheld) {
-		for why, some := range byReason(withheld) {
-			a.screen.Printf("junction: server %q: %s not offered, %s: %s\n", e.name, withheldNames(some), why, approval(e.name, "", e.definition.Source))
+		names := map[string][]string{} // by why they are
+		for _, w := range withheld {
+			why := plaintext.Line(w.Why(), maxReason)
+			names[why] = append(names[why], w.Definition.Name)
+		}
+		for _, why := range slices.Sorted(maps.Keys(names)) {
+			is := "is"
+			if len(names[why]) > 1 {
+				is = "are"
+			}
+			a.screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", e.name, someNames(names[why]), is, why, approval(e.name, "", e.definition.Source))
 		}
 	}
 	r := review.New(o)
@@ -44,26 +53,6 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	}
 	u.Instance = func() mcp.Middleware { return review.Middleware(own) }
 	return r.Lists
-}
-
-// byReason parts what is withheld by why it is, in the order in which reasons come.
-func byReason(withheld []review.Withheld) iter.Seq2[string, []review.Withheld] {
-	return func(yield func(string, []review.Withheld) bool) {
-		var reasons []string
-		parts := map[string][]review.Withheld{}
-		for _, w := range withheld {
-			why := plaintext.Line(w.Why(), maxReason)
-			if parts[why] == nil {
-				reasons = append(reasons, why)
-			}
-			parts[why] = append(parts[why], w)
-		}
-		for _, why := range reasons {
-			if !yield(why, parts[why]) {
-				return
-			}
-		}
-	}
 }
 
 // maxAdded is how many names of what a server added are remembered for status, the newest.
