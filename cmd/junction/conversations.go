@@ -102,15 +102,8 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		}
 		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}
-	return a.write([]byte(terminal.Table(rows, 0, a.out.Width())))
-}
-
-// write writes a result to standard output.
-func (a *app) write(b []byte) error {
-	if _, err := a.stdout.Write(b); err != nil {
-		return err
-	}
-	return nil
+	_, err = fmt.Fprint(a.out, terminal.Table(rows, 0, a.out.Width()))
+	return err
 }
 
 func (a *app) conversationsExportCommand() *cobra.Command {
@@ -163,10 +156,10 @@ func (a *app) conversationsForkCommand() *cobra.Command {
 
 // printID prints the ID of a conversation that is new.
 func (a *app) printID(meta archive.Meta, err error) error {
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprintln(a.stdout, meta.ID)
 	}
-	return a.write([]byte(fmt.Sprintln(meta.ID)))
+	return err
 }
 
 func (a *app) conversationsDeleteCommand() *cobra.Command {

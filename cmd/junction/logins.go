@@ -41,13 +41,19 @@ func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []
 		if err != nil {
 			return nil, nil, err
 		}
-		s, err := sqlite.Open(ctx, path)
-		if err != nil {
-			return nil, nil, err
-		}
-		a.atEnd(s)
-		return s, key, nil
+		s, err := a.openState(ctx, path)
+		return s, key, err
 	}
+}
+
+// openState opens a file of what is kept, until the command ends.
+func (a *app) openState(ctx context.Context, path string) (state.Store, error) {
+	s, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	a.atEnd(s)
+	return s, nil
 }
 
 // loginStore is where logins are kept; for a command that goes on, and connects often, it is the same each time.

@@ -83,13 +83,8 @@ type flags struct {
 	logFormat, lowestLog string
 }
 
-// run runs one command line and returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runKillable(ctx, nil, nil, args, stdin, stdout, stderr)
-}
-
-// runKillable is run; once kill is closed, programs that were started are killed
-// without grace when they are to end.
+// runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
+// started are killed without grace when they are to end.
 func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, stderr: stderr, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
 	if terminal.Present(stdin, a.screen) {

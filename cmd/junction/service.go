@@ -23,12 +23,6 @@ import (
 const serviceTime = 30 * time.Second
 
 func (a *app) serviceCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "service",
-		Short: "Run junction up when you log in",
-		Args:  noMore,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	var show bool
 	install := &cobra.Command{
 		Use:   "install [-- UP-FLAGS...]",
@@ -47,8 +41,7 @@ environment is written into it: keep secrets in files, or name them in the unit 
 		Args:  noMore,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.uninstallService(cmd.Context()) },
 	}
-	cmd.AddCommand(install, uninstall)
-	return cmd
+	return group("service", "Run junction up when you log in", "", install, uninstall)
 }
 
 // A service is what runs junction up for a user.
