@@ -60,19 +60,7 @@ func orPackage(word string, err error) error {
 
 // packageRunners are the programs of which a kind of packages needs one.
 func packageRunners(kind string) []string {
-	switch kind {
-	case install.NPM:
-		return []string{"npm"}
-	case install.PyPI:
-		return []string{"uv", "python3", "python"}
-	case install.Cargo:
-		return []string{"cargo"}
-	case install.NuGet:
-		return []string{"dotnet"}
-	case install.OCI:
-		return []string{"docker", "podman"}
-	}
-	return nil
+	return map[string][]string{install.NPM: {"npm"}, install.PyPI: {"uv", "python3", "python"}, install.Cargo: {"cargo"}, install.NuGet: {"dotnet"}, install.OCI: {"docker", "podman"}}[kind]
 }
 
 // canRun reports whether a kind of packages can be installed and run here.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -196,11 +197,5 @@ func (s store) Export(ctx context.Context, id, path string) (string, error) {
 
 // formatOf is the form in which a file of this name would be expected.
 func formatOf(path string) archive.Format {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".json":
-		return archive.JSON
-	case ".txt":
-		return archive.Text
-	}
-	return archive.Markdown
+	return cmp.Or(map[string]archive.Format{".json": archive.JSON, ".txt": archive.Text}[strings.ToLower(filepath.Ext(path))], archive.Markdown)
 }

@@ -76,11 +76,7 @@ func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
 		return nil, err
 	}
 	if _, known := serviceOf(provider); provider != "" && !known && f.BaseURL == "" {
-		var names []string
-		for _, p := range openai.Presets() {
-			names = append(names, p.Name)
-		}
-		return nil, usagef("--model: no provider is called %q; there are anthropic, responses, %s, and any other with --base-url", provider, strings.Join(names, ", "))
+		return nil, usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providers(), ", "))
 	}
 	_, key, err := f.reach(provider)
 	if err != nil {
@@ -149,6 +145,15 @@ func (f *modelFlags) prices() (model.Price, error) {
 		return model.Price{Input: f.Price[0], Output: f.Price[1], Free: f.Price[0] == 0 && f.Price[1] == 0}, nil
 	}
 	return model.Price{}, usagef("--price: expected IN,OUT, such as 3,15")
+}
+
+// providers are the names of those that are known.
+func providers() []string {
+	names := []string{anthropic.Provider, responses.Provider}
+	for _, p := range openai.Presets() {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // serviceOf is whom a provider's name means, and where it keeps its key. OpenAI's responses

@@ -20,8 +20,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/anthropic"
-	"github.com/junction-mcp/junction/model/openai"
-	"github.com/junction-mcp/junction/model/responses"
 )
 
 const (
@@ -103,11 +101,7 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 
 // meant asks for the provider that a word may have been meant for.
 func meant(word string) string {
-	names := []string{anthropic.Provider, responses.Provider}
-	for _, p := range openai.Presets() {
-		names = append(names, p.Name)
-	}
-	if near := nearest.Name(word, names); near != "" && near != word {
+	if near := nearest.Name(word, providers()); near != "" && near != word {
 		return " (is the provider " + near + " meant?)"
 	}
 	return ""
@@ -212,11 +206,7 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 			all = append(all, from)
 		}
 	}
-	others := []string{anthropic.Provider, responses.Provider}
-	for _, p := range openai.Presets() {
-		others = append(others, p.Name)
-	}
-	for _, provider := range others {
+	for _, provider := range providers() {
 		service, _ := serviceOf(provider)
 		if provider == current || service.KeyEnv == "" || os.Getenv(service.KeyEnv) == "" {
 			continue

@@ -142,11 +142,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 }
 
 func unknownHost(name string) error {
-	var ids []string
-	for _, h := range hostconfig.Hosts() {
-		ids = append(ids, h.ID)
-	}
-	if near := nearest.Name(name, ids); near != "" {
+	if near := nearest.Name(name, strings.Split(hostIDs(), ", ")); near != "" {
 		return usagef("no host is called %q; did you mean %q?", name, near)
 	}
 	return usagef("no host is called %q; there are: %s", name, hostIDs())

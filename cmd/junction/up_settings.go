@@ -141,13 +141,7 @@ func nextTo(file, named string) string {
 
 // conflicts are the words of [settings.Settings] for what becomes of a name that two servers give.
 func conflicts(word string) gateway.Conflicts {
-	switch word {
-	case "priority":
-		return gateway.First
-	case "error":
-		return gateway.Refuse
-	}
-	return gateway.Suffix
+	return map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[word] // else gateway.Suffix
 }
 
 // apply has the settings of a server say how the gateway holds it.
