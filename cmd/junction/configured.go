@@ -121,11 +121,7 @@ func withImport(err error) error {
 
 // configured is the server of that name.
 func (a *app) configured(ctx context.Context, name string) (target, error) {
-	set, entries, err := a.servers()
-	if err != nil {
-		return target{}, err
-	}
-	e, err := find(name, set, entries)
+	set, e, err := a.serverNamed(name)
 	if err != nil {
 		return target{}, err
 	}
@@ -136,6 +132,16 @@ func (a *app) configured(ctx context.Context, name string) (target, error) {
 		return target{}, err
 	}
 	return a.resolve(ctx, e)
+}
+
+// serverNamed is find in the configuration.
+func (a *app) serverNamed(name string) (*config.Set, entry, error) {
+	set, entries, err := a.servers()
+	if err != nil {
+		return nil, entry{}, err
+	}
+	e, err := find(name, set, entries)
+	return set, e, err
 }
 
 // find is the server of that name: one of the entries, or one that ships with junction.

@@ -82,11 +82,7 @@ type inspected struct {
 
 // configured finds a server of the configuration.
 func (in *inspected) configured(ctx context.Context, name string) error {
-	set, entries, err := in.app.servers()
-	if err != nil {
-		return err
-	}
-	e, err := find(name, set, entries)
+	_, e, err := in.app.serverNamed(name)
 	if err != nil {
 		return err
 	}

@@ -243,13 +243,21 @@ func (a *app) authorizedSeen(name, url string, entry config.OAuth, secure *confi
 	if name == "" {
 		name = url
 	}
-	return &http.Client{Transport: signIn{name, t}}, nil
+	return &http.Client{Transport: signIn{name, passing{t}}}, nil
 }
 
 // signIn says what to do where nobody is logged in.
 type signIn struct {
 	name string
-	http.RoundTripper
+	passing
+}
+
+// passing passes requests on, and that nothing more is asked of a server, by which connections that are idle end.
+type passing struct{ http.RoundTripper }
+
+// CloseIdleConnections is called by [http.Client].
+func (p passing) CloseIdleConnections() {
+	(&http.Client{Transport: p.RoundTripper}).CloseIdleConnections()
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -262,11 +270,6 @@ func (s signIn) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &needsLogin{name: s.name}
 	}
 	return response, err
-}
-
-// CloseIdleConnections is called when nothing more is asked of a server.
-func (s signIn) CloseIdleConnections() {
-	(&http.Client{Transport: s.RoundTripper}).CloseIdleConnections()
 }
 
 // needsLogin is [oauth.ErrLogin] with its remedy.

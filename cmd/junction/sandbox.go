@@ -108,11 +108,7 @@ func (a *app) oneKept(args []string) (*keptProfile, error) {
 	if len(args) != 1 {
 		return nil, usagef("expected the name of one SERVER, got %d words", len(args))
 	}
-	set, entries, err := a.servers()
-	if err != nil {
-		return nil, err
-	}
-	e, err := find(args[0], set, entries)
+	set, e, err := a.serverNamed(args[0])
 	if err != nil {
 		return nil, err
 	}

@@ -17,12 +17,7 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and which revisions of the protocol it speaks",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("junction version takes no arguments, got %q", args[0])
-			}
-			return nil
-		},
+		Args:  noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(cmd.OutOrStdout(), versionText())
 			return err
