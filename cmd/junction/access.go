@@ -167,7 +167,7 @@ func (a *app) verifier(ctx context.Context, way string, f front, x *access) (v a
 	}
 	secret, err := registered.Secret(f.folder)
 	if err != nil {
-		return nil, "", &connectError{fmt.Errorf("authorization.issuers.%s: %w", way, err)}
+		return nil, "", fmt.Errorf("authorization.issuers.%s: %w", way, err)
 	}
 	return auth.Introspection(auth.IntrospectionOptions{Issuer: way, URL: registered.Introspection, ClientID: registered.ClientID, Secret: secret, HTTP: client}), way, nil
 }
@@ -195,7 +195,7 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 	}
 	store, key, err := a.openLogins(true)(ctx)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	o := authserver.Options{
 		Issuer: x.origins[0], Resource: x.origins[0] + endpointPath, Serves: x.serves, Scopes: x.scopes, Needs: x.needs, Store: store, Key: key,
@@ -205,7 +205,7 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder)
 		if err != nil {
-			return nil, &connectError{fmt.Errorf("authorization.provider: %w", err)}
+			return nil, fmt.Errorf("authorization.provider: %w", err)
 		}
 		o.Provider = &authserver.Provider{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, HTTP: guardedFor(p.Issuer, f.authorization.Hosts)}
 	} else {
@@ -216,11 +216,7 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 			a.screen.Printf("junction: nobody can log in yet; junction user add NAME adds a user\n")
 		}
 	}
-	s, err := authserver.New(o)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return s, nil
+	return authserver.New(o)
 }
 
 // serves reports whether there is an endpoint at a URL.

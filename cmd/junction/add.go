@@ -197,7 +197,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 func (a *app) addFile(project bool) (string, error) {
 	switch {
 	case len(a.flags.config) > 1:
-		return "", usagef("--config: one file can be written into, got %d", len(a.flags.config))
+		return "", usagef("--config: servers are written to one file, got %d", len(a.flags.config))
 	case len(a.flags.config) == 1 && project:
 		return "", usagef("--project and --config both say which file is written into; leave one out")
 	case len(a.flags.config) == 1:
@@ -240,7 +240,7 @@ func (w *addition) find(ctx context.Context, word string) error {
 	case isPath(word):
 		path := absolute(word)
 		if _, err := os.Stat(path); err != nil {
-			return &connectError{fmt.Errorf("add %s: %w", word, err)}
+			return fmt.Errorf("add %s: %w", word, err)
 		}
 		if kind = install.Folder; strings.HasSuffix(strings.ToLower(word), ".mcpb") {
 			kind = install.MCPB
@@ -288,33 +288,30 @@ func (w *addition) chooseName() error {
 	if set != nil {
 		all, err := quietSettings(set, len(w.app.flags.config) > 0)
 		if err != nil {
-			return &connectError{fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", w.name, err)}
+			return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", w.name, err)
 		}
 		w.bySettings = all.Of(w.name).Sandbox
 	}
 	if set != nil && len(entries) > 0 {
 		at := slices.IndexFunc(entries, func(e entry) bool { return e.definition != nil && e.name == w.name })
 		if at >= 0 {
-			return &connectError{fmt.Errorf("there is a server %q, %s: --name calls this one something else, junction upgrade %[3]s installs a newer version of that one, and junction remove %[3]s takes it out, to be added with other arguments", w.name, entries[at].origin(), shellWord(w.name))}
+			return fmt.Errorf("there is a server %q, %s: --name calls this one something else, junction upgrade %[3]s installs a newer version of that one, and junction remove %[3]s takes it out, to be added with other arguments", w.name, entries[at].origin(), shellWord(w.name))
 		}
 	}
 	data, err := os.ReadFile(w.configuration)
 	if err != nil && !os.IsNotExist(err) {
-		return &connectError{err}
+		return err
 	}
 	w.before = data
 	data, err = hostconfig.AddServer(data, w.name, hostconfig.NewServer{Command: "x"})
 	if err != nil {
-		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
+		return fmt.Errorf("%s: %w", w.configuration, err)
 	}
 	file, err := config.Parse(w.configuration, data, config.Options{})
 	if err == nil {
 		_, err = definitionIn(file, w.name) // names have limits
 	}
-	if err != nil {
-		return &connectError{err}
-	}
-	return nil
+	return err
 }
 
 // shortName is what people call a server: its last word, without those that all have.

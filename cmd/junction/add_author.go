@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,7 +60,7 @@ func (w *addition) checkVariables(what string, all []registry.Variable) error {
 }
 
 func (w *addition) checkInputs(inputs map[string]registry.Input) error {
-	for _, name := range sortedInputs(inputs) {
+	for _, name := range slices.Sorted(maps.Keys(inputs)) {
 		if err := w.noVariable("the name of a value", name); err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func (w *addition) noVariable(what string, texts ...string) error {
 }
 
 func (w *addition) namesVariable(what, text string) error {
-	return &connectError{fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))}
+	return fmt.Errorf("%s is not added: its author has %s name a variable or a secret of yours: %s", w.name, plaintext.Line(what, 100), plaintext.Line(text, maxReason))
 }
 
 // maxAuthor is how many bytes the author may have in the command line, the variables, headers and URL of an entry. What is agreed to is shown whole,
@@ -110,7 +111,7 @@ func (w *addition) checkLength() error {
 	if length <= maxAuthor {
 		return nil
 	}
-	return &connectError{fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and nobody reads more than %d before they agree", w.name, length, maxAuthor)}
+	return fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and nobody reads more than %d before they agree", w.name, length, maxAuthor)
 }
 
 // byAuthor notes what the author, and not the person, puts into a header or a variable, so that it is shown before it is agreed to.

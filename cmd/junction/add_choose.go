@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,13 +31,13 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 	why := plaintext.Line(e.StatusMessage, maxReason)
 	switch e.Status {
 	case registry.Deleted:
-		return &connectError{fmt.Errorf("%s %s was taken out of the registry %s, so it is not added: %s", e.Server.Name, e.Server.Version, e.Source, orNone(why))}
+		return fmt.Errorf("%s %s was taken out of the registry %s, so it is not added: %s", e.Server.Name, e.Server.Version, e.Source, cmp.Or(why, "none is known"))
 	case registry.Deprecated:
-		w.notes = append(w.notes, "deprecated in its registry: "+orNone(why))
+		w.notes = append(w.notes, "deprecated in its registry: "+cmp.Or(why, "none is known"))
 	}
 	suspicions, err := suspicionsOf(ctx, m, &e)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	for _, s := range suspicions {
 		if s.Severity >= guard.Warn {
@@ -59,19 +60,7 @@ func orPackage(word string, err error) error {
 
 // packageRunners are the programs of which a kind of packages needs one.
 func packageRunners(kind string) []string {
-	switch kind {
-	case install.NPM:
-		return []string{"npm"}
-	case install.PyPI:
-		return []string{"uv", "python3", "python"}
-	case install.Cargo:
-		return []string{"cargo"}
-	case install.NuGet:
-		return []string{"dotnet"}
-	case install.OCI:
-		return []string{"docker", "podman"}
-	}
-	return nil
+	return map[string][]string{install.NPM: {"npm"}, install.PyPI: {"uv", "python3", "python"}, install.Cargo: {"cargo"}, install.NuGet: {"dotnet"}, install.OCI: {"docker", "podman"}}[kind]
 }
 
 // canRun reports whether a kind of packages can be installed and run here.
@@ -110,11 +99,11 @@ func (w *addition) chooseWay() error {
 	}
 	switch {
 	case len(missing) > 0:
-		return &connectError{fmt.Errorf("%s: none of its packages can be started here: %s", w.server.Name, plaintext.Line(strings.Join(missing, ", "), maxReason))}
+		return fmt.Errorf("%s: none of its packages can be started here: %s", w.server.Name, plaintext.Line(strings.Join(missing, ", "), maxReason))
 	case w.flags.local:
-		return &connectError{fmt.Errorf("%s: it has no package; leave --local out to reach it at its URL", w.server.Name)}
+		return fmt.Errorf("%s: it has no package; leave --local out to reach it at its URL", w.server.Name)
 	}
-	return &connectError{fmt.Errorf("%s: its registry names neither a package nor a URL of it", w.server.Name)}
+	return fmt.Errorf("%s: its registry names neither a package nor a URL of it", w.server.Name)
 }
 
 // packageOf is what is installed of a package that a registry lists.
@@ -167,7 +156,7 @@ func (w *addition) fetch(ctx context.Context, store packages) error {
 	case unknown != nil:
 		w.notes = append(w.notes, "what its registry says of this version is not known: "+plaintext.Line(unknown.Error(), maxReason))
 	case advice.Pulled:
-		return &connectError{fmt.Errorf("%s %s was pulled by its author or its registry, so it is not installed; newest is %s", name, w.locked.Version, advice.Newest)}
+		return fmt.Errorf("%s %s was pulled by its author or its registry, so it is not installed; newest is %s", name, w.locked.Version, advice.Newest)
 	case advice.Deprecated != "":
 		w.notes = append(w.notes, "deprecated: "+plaintext.Line(advice.Deprecated, maxReason))
 	}
@@ -204,7 +193,7 @@ func notInstalled(err error) error {
 	if errors.Is(err, install.ErrScripts) {
 		err = fmt.Errorf("%w; --scripts allows it", err)
 	}
-	return &connectError{err}
+	return err
 }
 
 // compareNames asks about what looks like something better known, before anything of it is on this machine.
@@ -219,12 +208,12 @@ func (w *addition) compareNames(ctx context.Context) error {
 	}
 	doubts := strings.Join(w.doubts, "; ")
 	if w.flags.yes || !w.app.asks() {
-		return &connectError{fmt.Errorf("not added: %s; --sure adds it all the same", doubts)}
+		return fmt.Errorf("not added: %s; --sure adds it all the same", doubts)
 	}
 	if agreed, err := w.app.confirm(ctx, "CAREFUL: "+doubts+". Go on? [y]es, [N]o > "); err != nil || agreed {
 		return err
 	}
-	return &connectError{errors.New("not added, as it looks like something better known")}
+	return errors.New("not added, as it looks like something better known")
 }
 
 // likenesses are the better known packages that one that no registry lists looks like.

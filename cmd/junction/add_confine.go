@@ -118,11 +118,11 @@ func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun, refus
 	case r.bySettings != nil:
 		o.Weaker = r.bySettings.Weaker
 		if err := a.confineTo(c, r.name, sandboxProfile(r.bySettings), o, true); err != nil {
-			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", r.name, r.name, err)}
+			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", r.name, r.name, err)
 		}
 	case r.sandbox != nil:
 		if err := a.confineTo(c, r.name, *r.sandbox, o, true); err != nil {
-			return &connectError{fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)}
+			return fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)
 		}
 	}
 	return nil

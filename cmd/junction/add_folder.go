@@ -55,7 +55,7 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 			made = slices.Insert(made, end, parent)
 		}
 		if err := os.MkdirAll(folder, 0o755); err != nil {
-			return undo, &connectError{err}
+			return undo, err
 		}
 	}
 	return undo, nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
-	"github.com/junction-mcp/junction/state"
 )
 
 // maxQuestions is how many values are asked for; who must give more does so on the command line.
@@ -31,7 +31,7 @@ func (w *addition) fill(ctx context.Context) error {
 	if err := w.checkAuthor(); err != nil {
 		return err
 	}
-	given, err := w.readSet()
+	given, err := pairs(w.flags.set, "--set: expected KEY=VALUE")
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,11 @@ func (w *addition) fillPackage(ctx context.Context, given map[string]string) err
 	if w.written.Env, err = w.fillVariables(ctx, "the variable", w.pkg.EnvironmentVariables, given); err != nil {
 		return err
 	}
-	for _, pair := range w.flags.env {
-		name, value, found := strings.Cut(pair, "=")
-		if !found || name == "" {
-			return usagef("--env: expected NAME=VALUE")
-		}
-		w.written.Env[name] = value
+	env, err := pairs(w.flags.env, wrongEnv)
+	if err != nil {
+		return err
 	}
+	maps.Copy(w.written.Env, env)
 	if len(w.flags.header) > 0 {
 		return usagef("--header is for servers with a URL, and %q is installed", w.name)
 	}
@@ -149,12 +147,12 @@ func (w *addition) needs() (all []need) {
 		if in.Value == "" {
 			all = append(all, need{name, in})
 		}
-		for _, variable := range sortedInputs(in.Variables) {
+		for _, variable := range slices.Sorted(maps.Keys(in.Variables)) {
 			all = append(all, need{variable, in.Variables[variable]})
 		}
 	}
 	if w.remote != nil {
-		for _, variable := range sortedInputs(w.remote.Variables) {
+		for _, variable := range slices.Sorted(maps.Keys(w.remote.Variables)) {
 			all = append(all, need{variable, w.remote.Variables[variable]})
 		}
 		for _, h := range w.remote.Headers {
@@ -171,15 +169,6 @@ func (w *addition) needs() (all []need) {
 		add(v.Name, v.Input)
 	}
 	return all
-}
-
-func sortedInputs(inputs map[string]registry.Input) []string {
-	var names []string
-	for name := range inputs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func needNames(needs []need) (names []string) {
@@ -205,19 +194,6 @@ func (w *addition) missing(ctx context.Context, given map[string]string) []need 
 func (w *addition) isKept(ctx context.Context, n need) bool {
 	_, err := w.app.secret(ctx, w.secretName(n.name))
 	return err == nil
-}
-
-// readSet reads --set.
-func (w *addition) readSet() (map[string]string, error) {
-	given := map[string]string{}
-	for _, pair := range w.flags.set {
-		name, value, found := strings.Cut(pair, "=")
-		if !found || name == "" {
-			return nil, usagef("--set: expected KEY=VALUE")
-		}
-		given[name] = value
-	}
-	return given, nil
 }
 
 func (w *addition) refuseUnknown(given map[string]string) error {
@@ -293,15 +269,7 @@ func (n need) check(value string) error {
 }
 
 // secretName is the name under which a value is kept.
-func (w *addition) secretName(name string) string {
-	safe := strings.Map(func(r rune) rune {
-		if r == '_' || r == '.' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, w.name+"."+name)
-	return safe[:min(len(safe), 100)]
-}
+func (w *addition) secretName(name string) string { return hostconfig.SecretName(w.name + "." + name) }
 
 // question asks for a value.
 func (w *addition) question(ctx context.Context, n need) (string, error) {
@@ -351,16 +319,9 @@ func (w *addition) question(ctx context.Context, n need) (string, error) {
 
 // keepSecrets keeps the values that the configuration refers to.
 func (w *addition) keepSecrets(ctx context.Context) error {
-	if len(w.secrets) == 0 {
-		return nil
-	}
-	store, ring, err := w.app.openSecrets(ctx, true)
-	if err != nil {
-		return &connectError{fmt.Errorf("the secrets are not kept: %w", err)}
-	}
 	for name, value := range w.secrets {
-		if _, err := store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{}); err != nil {
-			return &connectError{fmt.Errorf("the secret %s is not kept: %w", name, err)}
+		if err := w.app.keepSecret(ctx, name, value); err != nil {
+			return fmt.Errorf("the secret %s is not kept: %w", name, err)
 		}
 	}
 	return nil

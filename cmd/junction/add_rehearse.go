@@ -71,19 +71,24 @@ func (d *dryRun) close() {
 func (w *addition) rehearse(ctx context.Context) error {
 	data, err := hostconfig.AddServer(w.before, w.name, w.written)
 	if err != nil {
-		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
+		return fmt.Errorf("%s: %w", w.configuration, err)
 	}
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
-	if err != nil {
+	if err := w.rehearseWith(ctx, data); err != nil {
 		return err
 	}
 	for name := range w.secrets {
 		if !slices.Contains(w.dry.definition.Variables(), "secret:"+name) {
 			w.dry.close()
-			return &connectError{fmt.Errorf("%s is a file of %s, which cannot name secrets, and %s needs one: choose another file with --config, or junction's own", w.configuration, w.dry.definition.Format, w.name)}
+			return fmt.Errorf("%s is a file of %s, which cannot name secrets, and %s needs one: choose another file with --config, or junction's own", w.configuration, w.dry.definition.Format, w.name)
 		}
 	}
 	return nil
+}
+
+// rehearseWith starts it as this configuration would have it.
+func (w *addition) rehearseWith(ctx context.Context, data []byte) (err error) {
+	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
+	return err
 }
 
 // words are those of the entry that the installed program stands for, or its URL.
@@ -154,17 +159,17 @@ func definitionIn(file *config.File, name string) (*config.Definition, error) {
 	}
 	for _, p := range file.Problems {
 		if p.Server == name {
-			return nil, &connectError{p}
+			return nil, p
 		}
 	}
-	return nil, &connectError{fmt.Errorf("server %q cannot be written into %s", name, file.Path)}
+	return nil, fmt.Errorf("server %q cannot be written into %s", name, file.Path)
 }
 
 // rehearse starts a server once. Its dryRun is to be closed.
 func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) {
 	file, err := config.Parse(r.configuration, r.data, config.Options{Secret: r.secret})
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	d = &dryRun{}
 	defer func() {
@@ -178,7 +183,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	}
 	s, err := d.definition.Resolve(ctx)
 	if err != nil {
-		return d, &connectError{err}
+		return d, err
 	}
 	started := s
 	if r.program != nil {
@@ -329,10 +334,10 @@ func approveAll(name string, definitions []guard.Definition) error {
 	}
 	p.Forget(name)
 	if err := p.Approve(definitions...); err != nil {
-		return &connectError{fmt.Errorf("server %q: %w", name, err)}
+		return fmt.Errorf("server %q: %w", name, err)
 	}
 	if err := p.Save(); err != nil {
-		return &connectError{fmt.Errorf("server %q: %w", name, err)}
+		return fmt.Errorf("server %q: %w", name, err)
 	}
 	return nil
 }

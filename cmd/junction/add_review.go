@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -51,9 +52,9 @@ func (w *addition) show() {
 	if w.entry != nil {
 		row("listed", "as %s, in the registry %s", w.entry.Server.Name, w.entry.Source)
 	}
-	row("source", "%s", orNone(sourcePage(w.sourceURL(about))))
+	row("source", "%s", cmp.Or(sourcePage(w.sourceURL(about)), "none is known"))
 	if w.locked != nil {
-		row("licence", "%s", orNone(about.Licence))
+		row("licence", "%s", cmp.Or(about.Licence, "none is known"))
 		all("runs", shellWords(append(slices.Clone(w.locked.Program), w.written.Args[len(w.words())-1:]...)))
 		all("written", shellWords(append([]string{w.written.Command}, w.written.Args...)))
 		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
@@ -99,7 +100,7 @@ func (w *addition) warnings() (lines []string) {
 	for _, key := range order[:min(len(order), maxFindingsShown)] {
 		where := places[key][0]
 		if more := len(places[key]) - 1; more > 0 {
-			where += ", and in " + count(more, "more place")
+			where += ", and in " + plaintext.Count(more, "more place")
 		}
 		lines = append(lines, key+" ("+where+")")
 	}
@@ -107,13 +108,6 @@ func (w *addition) warnings() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d more; junction lint %s shows them once it is added", more, shellWord(w.name)))
 	}
 	return lines
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none is known"
-	}
-	return text
 }
 
 // sourcePage is an address of a repository as a browser takes it.
@@ -132,15 +126,15 @@ func (d *dryRun) offers() string {
 			reading++
 		}
 	}
-	said := []string{count(len(d.tools), "tool")}
+	said := []string{plaintext.Count(len(d.tools), "tool")}
 	if reading > 0 {
 		said[0] += fmt.Sprintf(" (%d only read, as it says)", reading)
 	}
 	if d.prompts > 0 {
-		said = append(said, count(d.prompts, "prompt"))
+		said = append(said, plaintext.Count(d.prompts, "prompt"))
 	}
 	if d.resources > 0 {
-		said = append(said, count(d.resources, "resource"))
+		said = append(said, plaintext.Count(d.resources, "resource"))
 	}
 	return strings.Join(said, ", ")
 }
@@ -288,7 +282,7 @@ func (w *addition) agreed(ctx context.Context, prompt string) (bool, error) {
 	found := worst(w.dry.findings)
 	switch {
 	case w.flags.yes && len(found) > 0 && !w.flags.sure:
-		return false, &connectError{fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, count(len(found), "warning"), found[0].Why)}
+		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)
 	case w.flags.yes:
 		return true, nil
 	case !w.app.asks():

@@ -122,10 +122,7 @@ func (a *app) change(ctx context.Context, c install.Change) error {
 	}
 	c.Mutex = mutex
 	defer a.locks.forget(c.Configuration)
-	if err := c.Apply(ctx); err != nil {
-		return &connectError{err}
-	}
-	return nil
+	return c.Apply(ctx)
 }
 
 // consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
@@ -141,15 +138,9 @@ func (a *app) consentTo(configuration, name string) {
 
 // knownLocks are the files whose packages are in the cache.
 func knownLocks() (*listfile.File[string], error) {
-	path, err := stateFile("locks.json")
-	if err != nil {
-		return nil, err
-	}
-	list, err := listfile.Open(path, "the list of locks", func(path string) string { return path })
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return list, nil
+	return kept("locks.json", func(path string) (*listfile.File[string], error) {
+		return listfile.Open(path, "the list of locks", func(path string) string { return path })
+	})
 }
 
 // noteLock remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.
@@ -170,7 +161,7 @@ func noteLock(configuration string) error {
 		return append(all, path), nil
 	})
 	if err != nil {
-		return &connectError{fmt.Errorf("note which locks there are: %w", err)}
+		return fmt.Errorf("note which locks there are: %w", err)
 	}
 	return nil
 }
@@ -183,12 +174,12 @@ func inUse() (keep []*install.Locked, err error) {
 	}
 	paths, err := list.All()
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	for _, path := range paths {
 		lock, err := install.ReadLock(path)
 		if err != nil {
-			return nil, &connectError{err} // nothing is removed that it may need
+			return nil, err // nothing is removed that it may need
 		}
 		for _, s := range lock.Servers {
 			for ; s != nil; s = s.Next {

@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
@@ -27,11 +26,7 @@ approved them, as junction up --review withholds them, and approve those of the 
 that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
 shown with that hash, without a question. A junction up that runs offers them at once.
 
-Exit codes:
-  0    what is shown was shown, what was named is approved, or the answer was no
-  2    the command line is wrong, or nobody can be asked here
-  3    no such server, a file cannot be used, or the server defines something else by now
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("what is shown was shown, what was named is approved, or the answer was no", "", "no such server, a file cannot be used, or the server defines something else by now"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args) },
 	}
@@ -120,17 +115,11 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 			continue
 		}
 		offered[e.name] = review.Definitions(e.name, known.Tools, known.Prompts)
-		var tools []string
-		for _, raw := range known.Tools {
-			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
-			tools = append(tools, name)
-		}
-		catalogue.Set(e.name, tools...)
+		catalogue.Set(e.name, namesOf(known.Tools)...)
 	}
 	var all []*unapproved
-	files := sources(entries)
 	for _, e := range entries {
-		u := &unapproved{server: e.name, file: files[e.name]}
+		u := &unapproved{server: e.name, file: e.source()}
 		for _, d := range offered[e.name] {
 			verdict := pins.Check(d)
 			if verdict.State == guard.Same {
@@ -181,7 +170,7 @@ func (u *unapproved) summary() string {
 		parts = append(parts, fmt.Sprintf("%d new", fresh))
 	}
 	if u.findings > 0 {
-		parts = append(parts, count(u.findings, "warning"))
+		parts = append(parts, plaintext.Count(u.findings, "warning"))
 	}
 	return strings.Join(parts, ", ")
 }
@@ -202,7 +191,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 			return nil
 		}
 	} else if hash != u.hash() {
-		return &connectError{fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))}
+		return fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))
 	}
 	if err := u.approve(pins); err != nil {
 		return err
@@ -226,6 +215,14 @@ func (u *unapproved) approve(pins *guard.Pins) error {
 	return nil
 }
 
+// findings are what the scanner finds in a definition, in words.
+func findings(catalogue *guard.Catalogue, d guard.Definition) (all []string) {
+	for _, f := range catalogue.ScanDefinition(d) {
+		all = append(all, f.Why+" ("+f.Where+": "+f.Excerpt+")")
+	}
+	return all
+}
+
 // before is what was approved in the place of a definition: nothing, if it is new.
 func before(w review.Withheld) guard.Definition {
 	if w.Verdict.State == guard.Changed {
@@ -242,8 +239,8 @@ func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
 			state = "changed"
 		}
 		a.out.Printf("%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
-		for _, f := range catalogue.ScanDefinition(d) {
-			a.out.Printf("  warning: %s\n", plaintext.Line(f.Why+" ("+f.Where+": "+f.Excerpt+")", maxReason))
+		for _, found := range findings(catalogue, d) {
+			a.out.Printf("  warning: %s\n", plaintext.Line(found, maxReason))
 		}
 		for _, line := range strings.Split(strings.TrimRight(guard.Diff(before(w), d), "\n"), "\n") {
 			a.out.Printf("  %s\n", plaintext.Unbroken(line))

@@ -266,26 +266,29 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 	return got
 }
 
-// listAll lists what every configured server has. The error says that
-// some could not be asked, and was reported.
-func (a *app) listAll(ctx context.Context, l list, refresh bool) error {
-	set, all, err := a.recall(ctx, l, nil, refresh)
+// listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
+// that are switched off that they are. show prints it for people. The error says that some could not be asked, and was reported.
+func (a *app) listAll(ctx context.Context, l list, names []string, refresh, about bool, show func(all []listedServer) error) error {
+	set, all, err := a.recall(ctx, l, names, refresh)
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
-	if a.flags.json {
-		if err := a.askOpen(ctx, l, all, false); err != nil {
-			return err
+	if !about {
+		all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
+	}
+	if !a.flags.json {
+		err = show(all)
+	} else if err = a.askOpen(ctx, l, all, len(names) > 0); err == nil {
+		shown := all
+		if !about {
+			shown = append(unusableServers(set), all...)
 		}
-		err = a.printJSON(l, append(unusableServers(set), all...), false)
-	} else {
-		err = a.printAll(ctx, l, all)
+		err = a.printJSON(l, shown, about)
 	}
 	if err != nil {
 		return err
 	}
-	if a.reportFailed(all) || a.faulty {
+	if a.reportFailed(all) || a.faulty && len(names) == 0 {
 		return errReported
 	}
 	return nil

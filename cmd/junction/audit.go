@@ -62,7 +62,7 @@ to its last checkpoint.
 			report, err := verified(folder, public)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				return &connectError{fmt.Errorf("%w; junction up --audit writes one", err)}
+				return fmt.Errorf("%w; junction up --audit writes one", err)
 			case err != nil:
 				return err
 			}
@@ -81,29 +81,22 @@ func verified(folder, public string) (*audit.Report, error) {
 		if err != nil {
 			return nil, &usageError{err}
 		}
-		report, err := audit.VerifyPublic(folder, key)
-		return report, connectFault(err)
+		return audit.VerifyPublic(folder, key)
 	}
 	key, err := auditKey()
 	if err != nil {
 		return nil, err
 	}
-	report, err := audit.Verify(folder, key)
-	return report, connectFault(err)
-}
-
-// connectFault is an error about a file of this machine.
-func connectFault(err error) error {
-	if err == nil {
-		return nil
-	}
-	return &connectError{err}
+	return audit.Verify(folder, key)
 }
 
 func (a *app) printReport(folder string, r *audit.Report) error {
+	var changed error
+	if r.Count > 0 {
+		changed = errChanged
+	}
 	if a.flags.json {
-		err := a.printObject(reported(r))
-		return errors.Join(err, changed(r))
+		return errors.Join(a.printObject(reported(r)), changed)
 	}
 	for _, f := range r.Faults {
 		fmt.Fprintf(a.out, "%s\n", plaintext.Line(f.String(), 500))
@@ -120,7 +113,7 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 	}
 	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s; %s\n", shortened(folder), r.First, r.Last,
 		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), outcome)
-	return errors.Join(err, changed(r))
+	return errors.Join(err, changed)
 }
 
 // A reportShown is a report for programs.
@@ -141,13 +134,6 @@ func reported(r *audit.Report) reportShown {
 		faults[i] = f.String()
 	}
 	return reportShown{r.Files, r.Lines, r.Checkpoints, int64(r.First), int64(r.Last), r.Unsigned, r.Count, faults}
-}
-
-func changed(r *audit.Report) error {
-	if r.Count > 0 {
-		return errChanged
-	}
-	return nil
 }
 
 // filterFlags choose lines.
@@ -242,10 +228,10 @@ func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) erro
 	}()
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
-			return &connectError{fmt.Errorf("%w; junction up --audit writes a log", err)}
+			return fmt.Errorf("%w; junction up --audit writes a log", err)
 		}
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		if n == most {
 			return nil

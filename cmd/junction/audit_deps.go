@@ -40,11 +40,7 @@ func (a *app) auditDepsCommand() *cobra.Command {
 servers that junction.lock has, and of all packages that those need. Of a project's file you are
 asked first, as where its servers are installed; --config FILE agrees to it.
 
-Exit codes:
-  0    none is known
-  1    some are
-  3    something could not be audited, and of the rest none is known
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("none is known", "some are", "something could not be audited, and of the rest none is known"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.auditDeps(cmd.Context(), args) },
 	}
@@ -54,25 +50,11 @@ Exit codes:
 }
 
 func (a *app) auditDeps(ctx context.Context, names []string) error {
-	locked, failed, err := a.lockedEntries(names)
-	if err != nil {
-		return err
-	}
-	store, err := a.locks.store()
-	if err != nil {
-		return err
-	}
-	all, found, unknown := []auditedServer{}, 0, 0
-	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
-	for _, l := range agreed {
-		p := l.locked.Package
-		one := auditedServer{Server: l.name, Package: p.Type + ":" + p.Name, Version: p.Version, Vulnerabilities: []vulnerability{}}
-		a.screen.Transient("auditing " + l.name)
+	var all []auditedServer
+	found, unknown := 0, 0
+	_, failed, err := a.eachLocked(ctx, names, "auditing ", func(store packages, l lockedEntry, p *install.Locked) bool {
+		one := auditedServer{Server: l.name, Package: p.Type + ":" + p.Name, Version: p.Version}
 		known, err := store.Audit(ctx, p)
-		a.screen.Transient("")
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		if err != nil {
 			unknown++
 			one.Error = once(plainText(err))
@@ -85,6 +67,10 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 		}
 		found += len(known)
 		all = append(all, one)
+		return err == nil
+	})
+	if err != nil {
+		return err
 	}
 	if err := a.showAudited(all, found, unknown); err != nil {
 		return err
@@ -92,7 +78,7 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 	switch {
 	case found > 0:
 		return errToolFailed
-	case unknown > 0 || failed || refused > 0:
+	case failed:
 		return errReported
 	}
 	return nil
@@ -123,7 +109,7 @@ func (a *app) showAudited(all []auditedServer, found, unknown int) error {
 	if len(rows) > 0 {
 		a.out.Printf("%s", terminal.Table(rows, 0, lineWidth(a.out)))
 	}
-	a.out.Printf("%s of %s", count(found, "known problem"), count(len(all)-unknown, "locked package"))
+	a.out.Printf("%s of %s", plaintext.Count(found, "known problem"), plaintext.Count(len(all)-unknown, "locked package"))
 	if unknown > 0 {
 		a.out.Printf("; %d could not be audited", unknown)
 	}

@@ -35,7 +35,7 @@ func chain() []string {
 func (a *app) chained(d *config.Definition) (variable string, err error) {
 	marks := chain()
 	if len(marks) >= maxChain {
-		return "", &connectError{fmt.Errorf("%d gateways start each other; see which of their configurations starts another junction", maxChain/2)}
+		return "", fmt.Errorf("%d gateways start each other; see which of their configurations starts another junction", maxChain/2)
 	}
 	if a.gateway != "" {
 		marks = append(marks, a.gateway)
@@ -85,7 +85,7 @@ func realPath(path string) string {
 func (a *app) enterChain(ctx context.Context, set *config.Set, entries []entry, names []string, l net.Listener) ([]entry, error) {
 	a.gateway = gatewayMark(set, names)
 	if i := slices.Index(chain(), a.gateway); i >= 0 {
-		return nil, &connectError{startedByItself(set, chain()[i+1:])}
+		return nil, startedByItself(set, chain()[i+1:])
 	}
 	return a.withoutSelf(ctx, entries, l), nil
 }

@@ -195,7 +195,7 @@ func (a *app) question(f *chatFlags, servers []string) (q host.Question, single 
 	if f.prompt == "-" || !given && a.person == nil {
 		piped, err := a.readFile("-")
 		if err != nil {
-			return q, false, &connectError{err}
+			return q, false, err
 		}
 		text, given = strings.TrimSpace(string(piped)), true
 	}
@@ -255,7 +255,7 @@ func (a *app) attachedInput(f *chatFlags) (host.Attachment, error) {
 	}
 	data, err := a.readFile("-")
 	if err != nil {
-		return host.Attachment{}, &connectError{err}
+		return host.Attachment{}, err
 	}
 	attached, err := attachable("standard input", data)
 	if err != nil {
@@ -269,7 +269,7 @@ func (a *app) single(ctx context.Context, c *host.Conversation, q host.Question)
 	answer, err := c.Ask(ctx, q)
 	if !a.flags.json && answer.Text != "" {
 		if _, err := io.WriteString(a.out, strings.TrimRight(answer.Text, "\n")+"\n"); err != nil {
-			return &connectError{err}
+			return err
 		}
 	}
 	switch {
@@ -289,23 +289,20 @@ func runFault(err error) error {
 		return &unansweredError{err}
 	}
 	var e *model.Error
-	if errors.As(err, &e) && e.Status == 0 && !errors.Is(err, model.ErrBroken) {
-		if errors.Is(err, syscall.ECONNREFUSED) {
-			err = fmt.Errorf("%w (nothing listens there: is the model's server running?)", err)
-		}
-		return &connectError{err}
-	}
-	if errors.As(err, &e) {
-		return &providerError{err}
+	switch {
+	case !errors.As(err, &e):
+	case e.Status != 0 || errors.Is(err, model.ErrBroken):
+		err = &providerError{err}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		err = fmt.Errorf("%w (nothing listens there: is the model's server running?)", err)
 	}
 	return err
 }
 
 // An unansweredError says why a run ended without an answer though nothing failed.
-type unansweredError struct{ err error }
+type unansweredError struct{ error }
 
-func (e *unansweredError) Error() string { return e.err.Error() }
-func (e *unansweredError) Unwrap() error { return e.err }
+func (e *unansweredError) Unwrap() error { return e.error }
 
 // A lateError says what was not done in its time.
 type lateError struct{ error }
@@ -313,10 +310,9 @@ type lateError struct{ error }
 func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
 // A providerError is an error that a model's provider answered with.
-type providerError struct{ err error }
+type providerError struct{ error }
 
-func (e *providerError) Error() string { return e.err.Error() }
-func (e *providerError) Unwrap() error { return e.err }
+func (e *providerError) Unwrap() error { return e.error }
 
 // reporter prints what happens in a run with one question: JSON on standard output, or
 // on standard error what a person should know.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,12 +20,9 @@ import (
 // openArchive opens the stored conversations, and remembers which searches found
 // which tools.
 func (t *chatSetup) openArchive(ctx context.Context) error {
-	path, err := stateFile("conversations.db")
-	if err != nil {
-		return err
-	}
-	if t.archive, err = archive.Open(ctx, path); err != nil {
-		return &connectError{fmt.Errorf("%w (--no-save goes on without)", err)}
+	var err error
+	if t.archive, err = openConversations(ctx); err != nil {
+		return fmt.Errorf("%w (--no-save goes on without)", err)
 	}
 	value, err := t.archive.Memory().Get(ctx, archive.ToolQueries)
 	var remembered []toolsearch.Remembered
@@ -36,6 +34,11 @@ func (t *chatSetup) openArchive(ctx context.Context) error {
 	}
 	t.search.Restore(remembered)
 	return nil
+}
+
+// openConversations opens the stored conversations.
+func openConversations(ctx context.Context) (*archive.Archive, error) {
+	return kept("conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
 }
 
 // keepSearches stores which searches found which tools, in addition to what other
@@ -95,7 +98,7 @@ func storedFault(err error) error {
 	case errors.Is(err, archive.ErrNoEntry):
 		return &usageError{err}
 	}
-	return &connectError{err}
+	return err
 }
 
 // begin begins the conversation that the command line wants.
@@ -194,11 +197,5 @@ func (s store) Export(ctx context.Context, id, path string) (string, error) {
 
 // formatOf is the form in which a file of this name would be expected.
 func formatOf(path string) archive.Format {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".json":
-		return archive.JSON
-	case ".txt":
-		return archive.Text
-	}
-	return archive.Markdown
+	return cmp.Or(map[string]archive.Format{".json": archive.JSON, ".txt": archive.Text}[strings.ToLower(filepath.Ext(path))], archive.Markdown)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -133,7 +134,7 @@ func attachable(name string, data []byte) (host.Attachment, error) {
 func attachedFile(name string) (host.Attachment, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return host.Attachment{}, &connectError{fmt.Errorf("--attach: %w", err)}
+		return host.Attachment{}, fmt.Errorf("--attach: %w", err)
 	}
 	defer f.Close()
 	a, err := attachedContent(name, f)
@@ -147,7 +148,7 @@ func attachedFile(name string) (host.Attachment, error) {
 // names, then files further below.
 func (l localFiles) Find(ctx context.Context, typed string) []string {
 	folder, word := path.Split(typed)
-	at := path.Clean(orDot(folder))
+	at := path.Clean(cmp.Or(folder, "."))
 	if !fs.ValidPath(at) {
 		return nil
 	}
@@ -207,11 +208,4 @@ func matches(name, word string) bool {
 // offerable reports whether a path can be typed behind an @ and read back.
 func offerable(name string) bool {
 	return !strings.ContainsAny(name, "\"\n\r") && utf8.ValidString(name)
-}
-
-func orDot(folder string) string {
-	if folder == "" {
-		return "."
-	}
-	return folder
 }

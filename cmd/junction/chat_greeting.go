@@ -13,7 +13,7 @@ import (
 // of their own, as Markdown; who has both needs none.
 func (t *chatSetup) greeting() string {
 	var parts []string
-	if !t.options.Model.Info().Language && t.flags.model.name == "" && os.Getenv(modelEnv) == "" {
+	if !t.options.Model.Info().Language && t.flags.model.Model == "" && os.Getenv(modelEnv) == "" {
 		parts = append(parts, "**No language model is chosen.** The one that is built in only finds a tool by the words of a question "+
 			"(try “add 2 and 40”). For a real one:\n\n"+modelHint(os.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
 	}

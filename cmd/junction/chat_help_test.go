@@ -96,7 +96,7 @@ func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
 		{"none at all", nil, "No server is there"},
 	} {
 		o := host.Options{Model: scripted.New(), Servers: test.servers}
-		greeting := (&chatSetup{flags: &chatFlags{model: modelFlags{name: "scripted"}}, options: o}).greeting()
+		greeting := (&chatSetup{flags: &chatFlags{model: modelFlags{Model: "scripted"}}, options: o}).greeting()
 		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
 			t.Errorf("%s: %q", test.name, greeting)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -71,7 +72,7 @@ func situation(now time.Time) string {
 func ownInstructions(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return "", &connectError{fmt.Errorf("--instructions: %w", err)}
+		return "", fmt.Errorf("--instructions: %w", err)
 	}
 	defer f.Close()
 	text, err := readInstructions(f)
@@ -164,24 +165,18 @@ func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 		if more := len(lines) - shown; more > 0 {
 			choices += fmt.Sprintf(", [a]ll of it (%d more lines)", more)
 		}
-		typed, err := p.Line(ctx, "\nShould the model follow it? You are asked once for this text. "+choices+" > ")
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "y", "yes":
-			return true, nil
-		case "a", "all":
-			if shown < len(lines) {
-				show(lines[shown:])
+		// Another line may be a question that was typed too early.
+		word, err := answer.Choose(ctx, p, "\nShould the model follow it? You are asked once for this text. "+choices+" > ", "Please answer y or n.", "y|yes", "a|all", "n|no|")
+		if word != "a" {
+			if word == "n" {
+				p.Printf("It is not used. --instructions %s uses it anyway.\n", projectInstructions)
 			}
-			shown = len(lines)
-		case "", "n", "no":
-			p.Printf("It is not used. --instructions %s uses it anyway.\n", projectInstructions)
-			return false, nil
-		default: // such as a question that was typed too early
-			p.Printf("Please answer y or n.\n")
+			return word == "y", err
 		}
+		if shown < len(lines) {
+			show(lines[shown:])
+		}
+		shown = len(lines)
 	}
 }
 

@@ -21,38 +21,35 @@ import (
 // modelEnv names the model where the command line does not.
 const modelEnv = "JUNCTION_MODEL"
 
-// modelFlags say which model answers.
+// modelFlags say which model answers. They are stored with a conversation: see [chatStart].
 type modelFlags struct {
-	name      string
-	baseURL   string
-	keyEnv    string
-	injected  bool
-	window    int
-	maxAnswer int
-	price     []float64
-	effort    string
+	Model     string    `json:"model,omitempty"`
+	BaseURL   string    `json:"baseURL,omitempty"`
+	KeyEnv    string    `json:"keyEnv,omitempty"`
+	Injected  bool      `json:"injected,omitempty"`
+	Window    int       `json:"window,omitempty"`
+	MaxAnswer int       `json:"maxAnswer,omitempty"`
+	Price     []float64 `json:"price,omitempty"`
+	Effort    string    `json:"effort,omitempty"`
 
 	keyFrom string // the variable whose key is sent, once open has found it
 }
 
 func (f *modelFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.name, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+modelEnv+", or offline)")
-	flags.StringVar(&f.baseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, OpenAI's responses or Anthropic's messages")
-	flags.StringVar(&f.keyEnv, "key-env", "", "take the model's key from the environment variable `NAME` (default: the provider's usual one)")
-	flags.BoolVar(&f.injected, "injected", false, "describe the tools in the text, for a model without function calling")
-	flags.IntVar(&f.window, "window", 0, "the model sees `TOKENS` at a time, where junction does not know")
-	flags.IntVar(&f.maxAnswer, "max-answer", 0, "limit each answer of the model to `TOKENS`")
-	flags.Float64SliceVar(&f.price, "price", nil, "the model costs `IN,OUT` dollars for a million tokens")
-	flags.StringVar(&f.effort, "effort", "", "ask the model for this `LEVEL` of effort in thinking: low, medium or high (default: its own)")
+	flags.StringVar(&f.Model, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+modelEnv+", or offline)")
+	flags.StringVar(&f.BaseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, OpenAI's responses or Anthropic's messages")
+	flags.StringVar(&f.KeyEnv, "key-env", "", "take the model's key from the environment variable `NAME` (default: the provider's usual one)")
+	flags.BoolVar(&f.Injected, "injected", false, "describe the tools in the text, for a model without function calling")
+	flags.IntVar(&f.Window, "window", 0, "the model sees `TOKENS` at a time, where junction does not know")
+	flags.IntVar(&f.MaxAnswer, "max-answer", 0, "limit each answer of the model to `TOKENS`")
+	flags.Float64SliceVar(&f.Price, "price", nil, "the model costs `IN,OUT` dollars for a million tokens")
+	flags.StringVar(&f.Effort, "effort", "", "ask the model for this `LEVEL` of effort in thinking: low, medium or high (default: its own)")
 }
 
 // open makes the model.
 func (f *modelFlags) open() (model.Model, error) {
-	name := f.name
-	if name == "" {
-		name = os.Getenv(modelEnv)
-	}
-	if name == "" && f.baseURL == "" || name == "offline" {
+	name := cmp.Or(f.Model, os.Getenv(modelEnv))
+	if name == "" && f.BaseURL == "" || name == "offline" {
 		return offline.New(), nil
 	}
 	provider, of, found := strings.Cut(name, ":")
@@ -66,7 +63,7 @@ func (f *modelFlags) open() (model.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.injected {
+	if f.Injected {
 		m = injected.New(m)
 	}
 	return keyed{model.Retrying(m), f.keyFrom}, nil
@@ -78,18 +75,14 @@ func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, known := serviceOf(provider); provider != "" && !known && f.baseURL == "" {
-		var names []string
-		for _, p := range openai.Presets() {
-			names = append(names, p.Name)
-		}
-		return nil, usagef("--model: no provider is called %q; there are anthropic, responses, %s, and any other with --base-url", provider, strings.Join(names, ", "))
+	if _, known := serviceOf(provider); provider != "" && !known && f.BaseURL == "" {
+		return nil, usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providers(), ", "))
 	}
 	_, key, err := f.reach(provider)
 	if err != nil {
 		return nil, err
 	}
-	effort := f.effort
+	effort := f.Effort
 	if effort == defaultEffort {
 		effort = ""
 	}
@@ -101,11 +94,11 @@ func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
 	}
 	switch provider {
 	case anthropic.Provider:
-		m, err = anthropic.New(anthropic.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Thinking: thinkingTokens[effort]})
+		m, err = anthropic.New(anthropic.Options{Model: name, BaseURL: f.BaseURL, Key: key, Window: f.Window, MaxTokens: f.MaxAnswer, Price: price, Thinking: thinkingTokens[effort]})
 	case responses.Provider:
-		m, err = responses.New(responses.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more("reasoning", map[string]any{"effort": effort})})
+		m, err = responses.New(responses.Options{Model: name, BaseURL: f.BaseURL, Key: key, Window: f.Window, MaxTokens: f.MaxAnswer, Price: price, Body: more("reasoning", map[string]any{"effort": effort})})
 	default:
-		m, err = openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more("reasoning_effort", effort)})
+		m, err = openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.BaseURL, Key: key, Window: f.Window, MaxTokens: f.MaxAnswer, Price: price, Body: more("reasoning_effort", effort)})
 	}
 	if err != nil {
 		return nil, &usageError{fmt.Errorf("--model: %w", err)}
@@ -134,9 +127,9 @@ func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model
 func (f *modelFlags) complete(provider, name string) error {
 	_, known := serviceOf(name)
 	switch {
-	case provider == "" && f.baseURL == "" && known:
+	case provider == "" && f.BaseURL == "" && known:
 		return usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
-	case provider == "" && f.baseURL == "" && strings.HasPrefix(name, "claude"):
+	case provider == "" && f.BaseURL == "" && strings.HasPrefix(name, "claude"):
 		return usagef("--model: %s is a model of Anthropic: expected anthropic:%s", name, name)
 	case name == "":
 		return usagef("--model: the name of the model is missing: expected PROVIDER:NAME, such as ollama:qwen3")
@@ -145,13 +138,22 @@ func (f *modelFlags) complete(provider, name string) error {
 }
 
 func (f *modelFlags) prices() (model.Price, error) {
-	switch len(f.price) {
+	switch len(f.Price) {
 	case 0:
 		return model.Price{}, nil
 	case 2:
-		return model.Price{Input: f.price[0], Output: f.price[1], Free: f.price[0] == 0 && f.price[1] == 0}, nil
+		return model.Price{Input: f.Price[0], Output: f.Price[1], Free: f.Price[0] == 0 && f.Price[1] == 0}, nil
 	}
 	return model.Price{}, usagef("--price: expected IN,OUT, such as 3,15")
+}
+
+// providers are the names of those that are known.
+func providers() []string {
+	names := []string{anthropic.Provider, responses.Provider}
+	for _, p := range openai.Presets() {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // serviceOf is whom a provider's name means, and where it keeps its key. OpenAI's responses
@@ -173,22 +175,22 @@ func (f *modelFlags) reach(provider string) (base, key string, err error) {
 	if !known {
 		service, _ = openai.ByName("openai")
 	}
-	key, err = f.key(service.KeyEnv, f.baseURL == "" && !service.Local)
-	return cmp.Or(f.baseURL, service.BaseURL), key, err
+	key, err = f.key(service.KeyEnv, f.BaseURL == "" && !service.Local)
+	return cmp.Or(f.BaseURL, service.BaseURL), key, err
 }
 
 // key is the model's key, from the environment. One that belongs to a known
 // service is not sent to any other address.
 func (f *modelFlags) key(usual string, needed bool) (string, error) {
 	from := usual
-	if f.keyEnv != "" {
-		from = f.keyEnv
+	if f.KeyEnv != "" {
+		from = f.KeyEnv
 	} else if !needed {
 		return "", nil
 	}
 	key := os.Getenv(from)
 	if key == "" {
-		return "", &connectError{errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; a model of another service is PROVIDER:NAME, one of your own server needs --base-url")}
+		return "", errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; a model of another service is PROVIDER:NAME, one of your own server needs --base-url")
 	}
 	f.keyFrom = from
 	return key, nil
@@ -209,9 +211,9 @@ func hasEffort(provider string) bool {
 
 func (f *modelFlags) checkEffort(provider string) error {
 	switch {
-	case f.effort == "":
-	case !slices.Contains(efforts(), f.effort):
-		return usagef("--effort: expected one of %s, got %q", strings.Join(efforts(), ", "), f.effort)
+	case f.Effort == "":
+	case !slices.Contains(efforts(), f.Effort):
+		return usagef("--effort: expected one of %s, got %q", strings.Join(efforts(), ", "), f.Effort)
 	case !hasEffort(provider):
 		return usagef("--effort: %s takes none", provider)
 	}

@@ -20,8 +20,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/anthropic"
-	"github.com/junction-mcp/junction/model/openai"
-	"github.com/junction-mcp/junction/model/responses"
 )
 
 const (
@@ -90,24 +88,20 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 		return fmt.Errorf("model %q: %s does not list it%s; /model shows those that it does", plaintext.Line(name, 80), provider, meant(typed))
 	}
 	if provider != current {
-		f.baseURL, f.keyEnv, f.injected = "", "", false
+		f.BaseURL, f.KeyEnv, f.Injected = "", "", false
 	}
 	if !hasEffort(provider) {
-		f.effort = ""
+		f.Effort = ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f.name, f.window, f.price = name, s.windows[name], nil
+	f.Model, f.Window, f.Price = name, s.windows[name], nil
 	return nil
 }
 
 // meant asks for the provider that a word may have been meant for.
 func meant(word string) string {
-	names := []string{anthropic.Provider, responses.Provider}
-	for _, p := range openai.Presets() {
-		names = append(names, p.Name)
-	}
-	if near := nearest.Name(word, names); near != "" && near != word {
+	if near := nearest.Name(word, providers()); near != "" && near != word {
 		return " (is the provider " + near + " meant?)"
 	}
 	return ""
@@ -137,7 +131,7 @@ func (s *modelSwitch) use(f modelFlags) error {
 	}
 	info := m.Info()
 	if s.limited && info.Language && !info.Price.Known() {
-		return fmt.Errorf("the price of %s is not known, and --max-cost needs it; start with --model %s and --price IN,OUT", plaintext.Line(info.Name, 80), plaintext.Line(f.name, 80))
+		return fmt.Errorf("the price of %s is not known, and --max-cost needs it; start with --model %s and --price IN,OUT", plaintext.Line(info.Name, 80), plaintext.Line(f.Model, 80))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,13 +155,13 @@ func (s *modelSwitch) Efforts() (levels []string, current string) {
 	if provider := s.provider(); provider == "" || !hasEffort(provider) {
 		return nil, ""
 	}
-	return efforts(), cmp.Or(f.effort, defaultEffort)
+	return efforts(), cmp.Or(f.Effort, defaultEffort)
 }
 
 // SetEffort opens the same model again, with another effort.
 func (s *modelSwitch) SetEffort(level string) error {
 	_, f := s.now()
-	f.effort = level
+	f.Effort = level
 	return s.use(f)
 }
 
@@ -212,11 +206,7 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 			all = append(all, from)
 		}
 	}
-	others := []string{anthropic.Provider, responses.Provider}
-	for _, p := range openai.Presets() {
-		others = append(others, p.Name)
-	}
-	for _, provider := range others {
+	for _, provider := range providers() {
 		service, _ := serviceOf(provider)
 		if provider == current || service.KeyEnv == "" || os.Getenv(service.KeyEnv) == "" {
 			continue

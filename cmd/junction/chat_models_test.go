@@ -64,7 +64,7 @@ func TestTheModelsOfTheProviderAreListedAndOneIsChosen(t *testing.T) {
 	t.Setenv("MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chatFlags{model: modelFlags{name: "ollama:a", baseURL: server.URL + "/v1", keyEnv: "MINE", window: 9_000}})
+	s := opened(t, &chatFlags{model: modelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Window: 9_000}})
 	list, err := s.List(t.Context())
 	if err != nil || len(list) != 3 || list[0].Name != "ollama:a" || !list[0].Current || list[0].About != "The A" || list[1].Name != "ollama:b" || list[2].Name != "ollama:qwen3:8b" || list[2].About != "128k-token context" {
 		t.Fatalf("listed %+v, %v", list, err)
@@ -97,7 +97,7 @@ func TestTheEffortOfAnthropicIsThinking(t *testing.T) {
 	t.Setenv("MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chatFlags{model: modelFlags{name: "anthropic:claude-sonnet-4-5", baseURL: server.URL, keyEnv: "MINE", effort: "low"}})
+	s := opened(t, &chatFlags{model: modelFlags{Model: "anthropic:claude-sonnet-4-5", BaseURL: server.URL, KeyEnv: "MINE", Effort: "low"}})
 	if list, err := s.List(t.Context()); err != nil || len(list) != 3 || !strings.Contains(sent[0], "key-of-mine") {
 		t.Fatalf("listed %+v, %v", list, err)
 	}
@@ -112,7 +112,7 @@ func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 	t.Setenv("MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chatFlags{model: modelFlags{name: "responses:a", baseURL: server.URL + "/v1", keyEnv: "MINE", effort: "low"}})
+	s := opened(t, &chatFlags{model: modelFlags{Model: "responses:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Effort: "low"}})
 	list, err := s.List(t.Context())
 	if err != nil || len(list) != 3 || list[0].Name != "responses:a" || !list[0].Current || !strings.Contains(sent[0], "/v1/models Bearer key-of-mine") {
 		t.Fatalf("listed %+v, %v, asked %q", list, err, sent)
@@ -130,7 +130,7 @@ func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 		}
 	}
 	t.Setenv("OPENAI_API_KEY", "key-of-openai")
-	other := opened(t, &chatFlags{model: modelFlags{name: "ollama:a", baseURL: server.URL + "/v1"}})
+	other := opened(t, &chatFlags{model: modelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1"}})
 	if err := other.Choose("responses:b"); err != nil || other.Info().Provider != "responses" || other.Info().Name != "b" {
 		t.Errorf("chosen %+v, %v", other.Info(), err)
 	}
@@ -143,12 +143,12 @@ func TestAnotherProviderGetsNothingOfTheFirst(t *testing.T) {
 	t.Setenv("GROQ_API_KEY", "key-of-groq")
 	var sent []string
 	server := provider(t, &sent)
-	f := &chatFlags{model: modelFlags{name: "m", baseURL: server.URL + "/v1", keyEnv: "MINE", price: []float64{1, 2}, effort: "low"}}
+	f := &chatFlags{model: modelFlags{Model: "m", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Price: []float64{1, 2}, Effort: "low"}}
 	s := opened(t, f)
 	if err := s.Choose("groq:llama"); err != nil {
 		t.Fatal(err)
 	}
-	if _, now := s.now(); now.baseURL != "" || now.keyEnv != "" || now.price != nil || now.keyFrom != "" && now.keyFrom != "GROQ_API_KEY" || now.effort != "low" {
+	if _, now := s.now(); now.BaseURL != "" || now.KeyEnv != "" || now.Price != nil || now.keyFrom != "" && now.keyFrom != "GROQ_API_KEY" || now.Effort != "low" {
 		t.Errorf("%+v", now)
 	}
 	if err := s.Choose("mistral:x"); err == nil || !strings.Contains(err.Error(), "set MISTRAL_API_KEY") || s.Info().Name != "llama" {
@@ -185,7 +185,7 @@ func TestAModelThatTheProviderDoesNotListIsNotAskedForAtItsAddress(t *testing.T)
 	withoutKeys(t)
 	var sent []string
 	server := provider(t, &sent)
-	s := opened(t, &chatFlags{model: modelFlags{name: "ollama:a", baseURL: server.URL + "/v1"}})
+	s := opened(t, &chatFlags{model: modelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1"}})
 	if err := s.Choose("new:one"); err != nil {
 		t.Errorf("before the list was read: %v", err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -14,14 +15,7 @@ import (
 // A chatStart is what a conversation was begun with. Who goes on with it has the same model and the same servers,
 // unless the command line names others.
 type chatStart struct {
-	Model     string    `json:"model,omitempty"`
-	BaseURL   string    `json:"baseURL,omitempty"`
-	KeyEnv    string    `json:"keyEnv,omitempty"`
-	Injected  bool      `json:"injected,omitempty"`
-	Window    int       `json:"window,omitempty"`
-	MaxAnswer int       `json:"maxAnswer,omitempty"`
-	Price     []float64 `json:"price,omitempty"`
-	Effort    string    `json:"effort,omitempty"`
+	modelFlags
 
 	Servers []string `json:"servers,omitempty"` // that were named; empty for all that are configured
 	Up      string   `json:"up,omitempty"`
@@ -30,13 +24,12 @@ type chatStart struct {
 
 // start is what the conversation has now, with a model.
 func (t *chatSetup) start(m modelFlags) string {
-	s := chatStart{Model: m.name, KeyEnv: m.keyEnv, Injected: m.injected, Window: m.window, MaxAnswer: m.maxAnswer, Price: m.price, Effort: m.effort,
-		Single: !t.flags.onScreen}
-	if s.Model == "" && m.baseURL == "" {
+	s := chatStart{modelFlags: m, Single: !t.flags.onScreen}
+	if s.Model == "" && s.BaseURL == "" {
 		s.Model = os.Getenv(modelEnv)
 	}
-	if isPlainURL(m.baseURL) {
-		s.BaseURL = m.baseURL
+	if !isPlainURL(s.BaseURL) {
+		s.BaseURL = ""
 	}
 	if isPlainURL(t.flags.up) {
 		s.Up = t.flags.up
@@ -107,12 +100,9 @@ func (t *chatSetup) goOn(ctx context.Context) error {
 	if json.Unmarshal([]byte(meta.Setup), &s) != nil {
 		return nil // an older junction's, or an import
 	}
-	if f.model.name == "" && f.model.baseURL == "" {
-		m := modelFlags{name: s.Model, baseURL: s.BaseURL, keyEnv: s.KeyEnv, injected: s.Injected, window: s.Window, maxAnswer: s.MaxAnswer, price: s.Price, effort: s.Effort}
-		if f.model.effort != "" {
-			m.effort = f.model.effort
-		}
-		f.model = m
+	if f.model.Model == "" && f.model.BaseURL == "" {
+		s.Effort = cmp.Or(f.model.Effort, s.Effort)
+		f.model = s.modelFlags
 	}
 	if len(t.names) == 0 && t.line == nil && f.up == "" {
 		t.names, f.up = s.Servers, s.Up

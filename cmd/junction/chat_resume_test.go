@@ -81,7 +81,7 @@ func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
 		if got := setup.unkept(); got != test.want {
 			t.Errorf("%q %q: %q", test.names, test.line, got)
 		}
-		if got := setup.start(modelFlags{baseURL: "https://key@example.com"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") {
+		if got := setup.start(modelFlags{BaseURL: "https://key@example.com"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") {
 			t.Errorf("%q: kept %s", test.names, got)
 		}
 	}

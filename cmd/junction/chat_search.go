@@ -33,7 +33,7 @@ func (f *searchFlags) open() (*toolsearch.Index, error) {
 	o := embeddings.Options{BaseURL: f.url, Model: f.model}
 	if f.keyEnv != "" {
 		if o.Key = os.Getenv(f.keyEnv); o.Key == "" {
-			return nil, &connectError{fmt.Errorf("--embeddings-key-env: set the environment variable %s, which is empty", f.keyEnv)}
+			return nil, fmt.Errorf("--embeddings-key-env: set the environment variable %s, which is empty", f.keyEnv)
 		}
 	}
 	client, err := embeddings.New(o)

@@ -93,8 +93,9 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 			return a.traffic.Calling(chatClient, server, method, name)
 		}
 	}
-	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
-	t.options.RememberTrust = func(name string) error { return a.rememberTrust(ctx, f.policy, name) }
+	if err := t.writesRules(ctx); err != nil {
+		return err
+	}
 	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	}
 	t.options.System = strings.TrimSpace(t.options.System + "\n\n" + situation(time.Now()))
 	if t.options.Roots, err = a.desk.Folders(); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if err := t.traced(); err != nil {
 		return err
@@ -118,6 +119,14 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	t.warnUnknown("--trust", f.trust)
 	t.warnUnknown("--approve", f.approve)
 	return nil
+}
+
+// writesRules has what a person says for good stand in their policy.
+func (t *chatSetup) writesRules(ctx context.Context) error {
+	path, err := policyPath(t.flags.policy)
+	t.options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
+	t.options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
+	return err
 }
 
 // chatClient is whose calls those of a conversation are, to those who watch the traffic.
@@ -136,11 +145,7 @@ func (t *chatSetup) warnUnknown(flag string, names []string) {
 		if slices.Contains(here, name) {
 			continue
 		}
-		meant := ""
-		if near := nearest.Name(name, here); near != "" {
-			meant = fmt.Sprintf("; did you mean %q?", near)
-		}
-		t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), meant)
+		t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), orMeant(nearest.Name(name, here)))
 	}
 }
 
@@ -171,7 +176,7 @@ func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
 		tell(e)
 	}
 	if t.host, err = host.New(t.options); err != nil {
-		return &connectError{err}
+		return err
 	}
 	return nil
 }
@@ -239,9 +244,9 @@ func (t *chatSetup) reached() error {
 		}
 	}
 	if t.flags.up != "" {
-		return &connectError{errors.New("the junction up that --up asks for is not there to be used; start it with junction up, or name its address with --up=URL")}
+		return errors.New("the junction up that --up asks for is not there to be used; start it with junction up, or name its address with --up=URL")
 	}
-	return &connectError{fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))}
+	return fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))
 }
 
 // addNamed is a server that the command line names: of a configuration, or by
@@ -263,7 +268,7 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 		return err
 	}
 	if err := t.app.consent(ctx, e); err != nil {
-		return &connectError{err}
+		return err
 	}
 	return t.addConsented(ctx, e)
 }
@@ -290,7 +295,7 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 	resolve := func(ctx context.Context) (target, error) {
 		target, err := t.app.resolve(ctx, e)
 		if err == nil && !slices.Equal(e.commandOf(target.server.Hash()), command) {
-			err = &connectError{fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)}
+			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)
 		}
 		return target, err
 	}

@@ -9,16 +9,15 @@ import (
 )
 
 // pins are the definitions that this person approved.
-func pins() (*guard.Pins, error) {
-	path, err := stateFile("pins.json")
+func pins() (*guard.Pins, error) { return kept("pins.json", guard.Load) }
+
+// kept opens a file of those in which junction keeps what it learned.
+func kept[T any](name string, open func(path string) (T, error)) (opened T, err error) {
+	path, err := stateFile(name)
 	if err != nil {
-		return nil, err
+		return opened, err
 	}
-	p, err := guard.Load(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return p, nil
+	return open(path)
 }
 
 // stateFile is a file in which junction keeps what it learned: in the folder that
@@ -28,12 +27,12 @@ func stateFile(name string) (string, error) {
 	if folder == "" {
 		config, err := os.UserConfigDir()
 		if err != nil {
-			return "", &connectError{fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)}
+			return "", fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)
 		}
 		folder = filepath.Join(config, "junction")
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", &connectError{fmt.Errorf("the folder of conversations and approvals cannot be made, name another with JUNCTION_STATE: %w", err)}
+		return "", fmt.Errorf("the folder of conversations and approvals cannot be made, name another with JUNCTION_STATE: %w", err)
 	}
 	return filepath.Join(folder, name), nil
 }

@@ -39,5 +39,5 @@ func reserved(e entry) error {
 	if !host.Reserved(e.name) {
 		return nil
 	}
-	return &connectError{fmt.Errorf("server %q is left out of the chat, as what Junction itself brings is called that: give it another name in %s", e.name, e.definition.Source)}
+	return fmt.Errorf("server %q is left out of the chat, as what Junction itself brings is called that: give it another name in %s", e.name, e.definition.Source)
 }

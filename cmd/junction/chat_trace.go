@@ -44,15 +44,12 @@ func (t *chatSetup) traced() error {
 
 // drawing is how a trace is written: of the kind that the file's name says.
 func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
-	switch filepath.Ext(path) {
-	case ".svg":
-		return (*trace.Trace).WriteSVG, nil
-	case ".mmd", ".mermaid", ".md":
-		return (*trace.Trace).WriteMermaid, nil
-	case ".txt":
-		return (*trace.Trace).WriteText, nil
+	mermaid := (*trace.Trace).WriteMermaid
+	write := map[string]func(*trace.Trace, io.Writer) error{".svg": (*trace.Trace).WriteSVG, ".mmd": mermaid, ".mermaid": mermaid, ".md": mermaid, ".txt": (*trace.Trace).WriteText}[filepath.Ext(path)]
+	if write == nil {
+		return nil, usagef("--trace-file: expected a name that ends in .svg, .mmd or .txt, got %q", path)
 	}
-	return nil, usagef("--trace-file: expected a name that ends in .svg, .mmd or .txt, got %q", path)
+	return write, nil
 }
 
 // draw writes what happened as a diagram.
@@ -63,10 +60,10 @@ func (t *chatSetup) draw(path string) error {
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+		return fmt.Errorf("--trace-file: %w", err)
 	}
 	if err := errors.Join(write(t.trace, file), file.Close()); err != nil {
-		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+		return fmt.Errorf("--trace-file: %w", err)
 	}
 	return nil
 }

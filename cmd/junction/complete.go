@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
@@ -32,21 +31,13 @@ that other arguments have already can follow.
 					Completion mcp.Completion `json:"completion"`
 				}
 				return a.request(ctx, client, "completion/complete", params, &result, func(int, show.Save) (string, error) {
-					return lines(result.Completion.Values), nil
+					return strings.Join(append(result.Completion.Values, ""), "\n"), nil
 				})
 			}, err
 		}),
 	}
 	a.clientFlags(cmd.Flags())
 	return cmd
-}
-
-func lines(values []string) string {
-	var out strings.Builder
-	for _, v := range values {
-		fmt.Fprintln(&out, v)
-	}
-	return out.String()
 }
 
 // completion reads the words of the command line.

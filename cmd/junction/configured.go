@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,6 +39,14 @@ func (e entry) origin() string {
 	return "defined in " + shortened(e.definition.Source)
 }
 
+// source is the file that defines the server; empty for one that ships with junction.
+func (e entry) source() string {
+	if e.definition == nil {
+		return ""
+	}
+	return e.definition.Source
+}
+
 // ofProject reports whether a project's file defines the server.
 func (e entry) ofProject() bool { return e.definition != nil && e.definition.Project }
 
@@ -50,7 +59,7 @@ func (e entry) isDisabled() bool { return e.definition != nil && e.definition.Di
 func (a *app) servers() (*config.Set, []entry, error) {
 	set, entries, err := a.readServers()
 	if err != nil && len(a.flags.config) > 0 {
-		return nil, nil, &connectError{err}
+		return nil, nil, err
 	}
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
@@ -112,11 +121,7 @@ func withImport(err error) error {
 
 // configured is the server of that name.
 func (a *app) configured(ctx context.Context, name string) (target, error) {
-	set, entries, err := a.servers()
-	if err != nil {
-		return target{}, err
-	}
-	e, err := find(name, set, entries)
+	set, e, err := a.serverNamed(name)
 	if err != nil {
 		return target{}, err
 	}
@@ -124,9 +129,19 @@ func (a *app) configured(ctx context.Context, name string) (target, error) {
 		a.reportMisspelt(set, e.definition)
 	}
 	if err := a.consent(ctx, e); err != nil {
-		return target{}, &connectError{err}
+		return target{}, err
 	}
 	return a.resolve(ctx, e)
+}
+
+// serverNamed is find in the configuration.
+func (a *app) serverNamed(name string) (*config.Set, entry, error) {
+	set, entries, err := a.servers()
+	if err != nil {
+		return nil, entry{}, err
+	}
+	e, err := find(name, set, entries)
+	return set, e, err
 }
 
 // find is the server of that name: one of the entries, or one that ships with junction.
@@ -137,29 +152,34 @@ func find(name string, set *config.Set, entries []entry) (entry, error) {
 	}
 	for _, p := range set.Problems() {
 		if p.Server == name {
-			return entry{}, &connectError{unusable(p, set)}
+			return entry{}, unusable(p, set)
 		}
 	}
 	if slices.Contains(shippedNames(), name) {
 		return entry{name: name}, nil
 	}
-	return entry{}, &connectError{unknownServer(name, set, entries)}
+	return entry{}, unknownServer(name, set, entries)
 }
 
 // enabled is find without the servers that are switched off.
 func enabled(name string, set *config.Set, entries []entry) (entry, error) {
 	e, err := find(name, set, entries)
 	if err == nil && e.isDisabled() {
-		err = &connectError{fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)}
+		err = fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)
 	}
 	return e, err
 }
 
-func unknownServer(name string, set *config.Set, entries []entry) error {
-	var names []string
+// serverNames are the names of servers.
+func serverNames(entries []entry) (names []string) {
 	for _, e := range entries {
 		names = append(names, e.name)
 	}
+	return names
+}
+
+func unknownServer(name string, set *config.Set, entries []entry) error {
+	names := serverNames(entries)
 	if near := nearest.Name(name, append(slices.Clone(names), shippedNames()...)); near != "" {
 		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
 	}
@@ -189,16 +209,16 @@ func (a *app) resolveWith(ctx context.Context, e entry, sender func(*config.Serv
 	if e.definition == nil {
 		h, err := a.shipped(ctx, e.name, shipping{})
 		if err != nil {
-			return target{}, &connectError{err}
+			return target{}, err
 		}
 		return target{name: e.name, origin: e.origin(), transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
 	}
 	if slices.Contains(chain(), entryMark(e.definition)) {
-		return target{}, &connectError{fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)}
+		return target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)
 	}
 	s, err := e.definition.Resolve(ctx)
 	if err != nil {
-		return target{}, &connectError{err}
+		return target{}, err
 	}
 	started, locked, err := a.startedAsAgreed(ctx, e, s)
 	if err != nil {
@@ -271,11 +291,7 @@ func (a *app) input(ctx context.Context, in config.Input) (string, error) {
 		return "", err
 	}
 	defer end()
-	what := in.Description
-	if what == "" {
-		what = in.ID
-	}
-	a.person.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(what, 500), in.Source)
+	a.person.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
 	for i, o := range in.Options {
 		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(o.Label, 200))
 	}

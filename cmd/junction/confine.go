@@ -19,12 +19,12 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 	}
 	s, err := e.sandbox()
 	if err != nil {
-		return &connectError{fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)}
+		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
 	}
 	if s != nil {
 		o := sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}
 		if err := a.confineTo(c, e.name, sandboxProfile(s), o, s.Watch); err != nil {
-			return &connectError{fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)}
+			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)
 		}
 		return nil
 	}
@@ -34,7 +34,7 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 	// A lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so.
 	o := sandbox.Options{Weaker: true, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}
 	if err := a.confineTo(c, e.name, *locked.Sandbox, o, false); err != nil {
-		return &connectError{fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)}
+		return fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)
 	}
 	return nil
 }

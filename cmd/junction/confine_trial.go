@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -15,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/listfile"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -53,11 +50,9 @@ func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Op
 	if runtime.GOOS != "linux" || p.By != "" || o.Record != nil {
 		return nil
 	}
-	path, err := stateFile("fitting.json")
-	if err != nil {
-		return nil
-	}
-	fits, err := listfile.Open(path, "the list of profiles that fit", func(f fitting) string { return f.Key })
+	fits, err := kept("fitting.json", func(path string) (*listfile.File[fitting], error) {
+		return listfile.Open(path, "the list of profiles that fit", func(f fitting) string { return f.Key })
+	})
 	if err != nil {
 		return nil
 	}
@@ -92,11 +87,7 @@ func versionOf(c *command.Command) string {
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(c.Dir, path)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+	return stampOf(path)
 }
 
 // hear has the trial know what becomes of requests. What a failed one names is looked for in the sandbox.
@@ -120,21 +111,9 @@ func (t *trial) hear(box *sandbox.Sandbox) func(context.Context, *mcp.Request, m
 
 // appendTexts appends the strings in a JSON value.
 func appendTexts(texts []string, value []byte) []string {
-	i := jsonrpc.SkipSpace(value, 0)
-	switch {
-	case i == len(value) || len(texts) >= maxFailTexts:
-	case value[i] == '"':
-		if text, ok := jsonrpc.Unquote(value[i:]); ok {
+	if len(texts) < maxFailTexts {
+		walkTexts("", value, func(_, text string) bool {
 			texts = append(texts, text)
-		}
-	case value[i] == '{':
-		jsonrpc.EachMember(value[i:], func(_, member []byte) bool {
-			texts = appendTexts(texts, member)
-			return len(texts) < maxFailTexts
-		})
-	case value[i] == '[':
-		jsonrpc.EachElement(value[i:], func(element []byte) bool {
-			texts = appendTexts(texts, element)
 			return len(texts) < maxFailTexts
 		})
 	}

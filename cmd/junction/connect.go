@@ -53,10 +53,7 @@ host's file stays as it is, and junction disconnect puts the file back, byte for
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction tap --list
 knows. Files of projects are not changed, unless --file names one.
 
-Exit codes:
-  0    done
-  2    the command line is wrong
-  3    a file cannot be read or changed, or nobody can be asked`,
+` + exitCodes("done", "", "a file cannot be read or changed, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected one HOST: %s", hostIDs())
@@ -87,13 +84,13 @@ Exit codes:
 
 func (c *connecting) run(ctx context.Context) error {
 	if err := c.readFiles(); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if err := c.endpoint(ctx); err != nil {
 		return err
 	}
 	if err := c.change(); err != nil {
-		return &connectError{err}
+		return err
 	}
 	own, err := c.plan(ctx)
 	if err != nil {
@@ -112,7 +109,7 @@ func (c *connecting) run(ctx context.Context) error {
 	for _, l := range c.links {
 		r := hostconfig.Record{Host: c.host.ID, Kept: true, Connected: true, Changes: []hostconfig.Change{l.change}}
 		if _, _, err := c.journal.Apply(l.doc, l.after, r); err != nil {
-			return &connectError{c.inUse(l.doc.Path, err)}
+			return c.inUse(l.doc.Path, err)
 		}
 		c.out.Printf("Connected: %s\n", shortened(l.doc.Path))
 	}
@@ -132,7 +129,7 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 		return nil
 	}
 	if err := hostconfig.Replace(c.own, []byte("{\"mcpServers\": {}}\n")); err != nil {
-		return &connectError{err}
+		return err
 	}
 	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", shortened(c.path))
 	return nil
@@ -219,7 +216,7 @@ func (c *connecting) endpoint(ctx context.Context) error {
 	if c.url == "" {
 		program, err := ownProgram()
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		slices.Sort(c.to.Pass)
 		c.to = hostconfig.Endpoint{Command: program, Args: []string{"up", "--stdio", "--config", c.path}, Pass: slices.Compact(c.to.Pass)}
@@ -233,7 +230,7 @@ func (c *connecting) endpoint(ctx context.Context) error {
 		address = "http://" + defaultAddress + endpointPath
 		all, err := instances(ctx)
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		at := slices.IndexFunc(all, func(i instance) bool { return isURL(i.Endpoint) })
 		if at < 0 {

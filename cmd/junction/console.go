@@ -104,10 +104,10 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	}
 	l, err := net.ListenTCP("tcp", at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, &connectError{fmt.Errorf("--http %s: this address is in use; --http 127.0.0.1:0 takes one that is free", o.http)}
+		return nil, fmt.Errorf("--http %s: this address is in use; --http 127.0.0.1:0 takes one that is free", o.http)
 	}
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("--http: %w", err)}
+		return nil, fmt.Errorf("--http: %w", err)
 	}
 	return l, nil
 }
@@ -143,9 +143,7 @@ func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
 			_ = s.console.Serve(ctx, l, a.serverLog())
 			_ = end() // what it kept is gone with the file
 		}()
-		a.closing.Lock()
-		a.closers = append(a.closers, s)
-		a.closing.Unlock()
+		a.atEnd(s)
 	}
 	if !open || !canOpenBrowser() {
 		return s.console.Link(s.origin, ""), nil
@@ -195,8 +193,6 @@ func (a *app) consoleRoutes(c *console.Console) consoleInspector {
 	c.Handle("/instances/{pid}/{rest...}", passOrders())
 	a.conversationRoutes(c)
 	inspector.Mount(c.Handle)
-	a.closing.Lock()
-	defer a.closing.Unlock()
-	a.closers = append(a.closers, inspector)
+	a.atEnd(inspector)
 	return inspector
 }

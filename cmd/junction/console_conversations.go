@@ -21,25 +21,17 @@ const (
 // conversationRoutes adds to the console's API what junction chat has stored, to be read only.
 func (a *app) conversationRoutes(c *console.Console) {
 	c.Handle("GET /conversations", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
-		f := archive.Filter{Search: r.FormValue("search")}
-		if text := r.FormValue("limit"); text != "" {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 1 {
-				return nil, usagef("limit: expected a number above 0, got %q", text)
-			}
-			f.Limit = n
+		limit, err := numberOf(r, "limit", 1)
+		if err != nil {
+			return nil, err
 		}
-		list, err := stored.List(ctx, f)
+		list, err := stored.List(ctx, archive.Filter{Search: r.FormValue("search"), Limit: limit})
 		return map[string][]archive.Meta{"conversations": list}, err
 	}))
 	c.Handle("GET /conversations/{id}", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
-		from := 0
-		if text := r.FormValue("from"); text != "" {
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 {
-				return nil, usagef("from: expected the number of an entry, got %q", text)
-			}
-			from = n
+		from, err := numberOf(r, "from", 0)
+		if err != nil {
+			return nil, err
 		}
 		record, entries, err := stored.Load(ctx, r.PathValue("id"))
 		if err != nil {
@@ -47,6 +39,19 @@ func (a *app) conversationRoutes(c *console.Console) {
 		}
 		return pageOf(record.Meta(), entries, from)
 	}))
+}
+
+// numberOf is a number of a request's query; 0 if it has none.
+func numberOf(r *http.Request, name string, least int) (int, error) {
+	text := r.FormValue(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < least {
+		return 0, usagef("%s: expected a number from %d on, got %q", name, least, text)
+	}
+	return n, nil
 }
 
 // A conversationPage is a part of a conversation.
@@ -104,12 +109,7 @@ func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 // ofArchive answers a request with what read finds among the stored conversations.
 func ofArchive(read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		path, err := stateFile("conversations.db")
-		if err != nil {
-			reply.Error(w, http.StatusInternalServerError, err)
-			return
-		}
-		stored, err := archive.Open(r.Context(), path)
+		stored, err := openConversations(r.Context())
 		if err != nil {
 			reply.Error(w, http.StatusInternalServerError, err)
 			return

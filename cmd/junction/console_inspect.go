@@ -82,11 +82,7 @@ type inspected struct {
 
 // configured finds a server of the configuration.
 func (in *inspected) configured(ctx context.Context, name string) error {
-	set, entries, err := in.app.servers()
-	if err != nil {
-		return err
-	}
-	e, err := find(name, set, entries)
+	_, e, err := in.app.serverNamed(name)
 	if err != nil {
 		return err
 	}
@@ -130,10 +126,7 @@ func (in *inspected) unopened(err error) error {
 
 func (in *inspected) opened() *inspect.Opened {
 	a, t, s := in.app, in.target, in.server
-	o := &inspect.Opened{Name: t.name, Origin: t.origin, Transport: t.transport, Client: a.options(t), Explain: in.explain, Entry: in.entry()}
-	if o.Name == "" {
-		o.Name = t.transport.String()
-	}
+	o := &inspect.Opened{Name: t.title(), Origin: t.origin, Transport: t.transport, Client: a.options(t), Explain: in.explain, Entry: in.entry()}
 	o.Client.ConnectTimeout = in.limit()
 	if c, is := t.transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
@@ -174,17 +167,13 @@ func (in *inspected) entry() inspect.Entry {
 // explain says why there is no connection, or none any more, as doctor does.
 func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
 	t, s, p := in.target, in.server, &patient{}
-	name := t.name
-	if name == "" {
-		name = t.transport.String()
-	}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
 	sound := s == nil || answered || s.Kind == config.Stdio && in.app.findProgram(ctx, s, p) || s.Kind != config.Stdio && reachAddress(ctx, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
 		p.broken("output", fmt.Sprintf("standard output has a line that is no message of JSON-RPC, and no message came: %q", stray), onlyMessages)
 	case sound:
-		p.notStarted(t.transport, err, name, stray, in.limit())
+		p.notStarted(t.transport, err, t.title(), stray, in.limit())
 	}
 	last := p.Links[len(p.Links)-1]
 	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: isUnauthorized(err) && s != nil && !namesAuthorization(s.Headers)}

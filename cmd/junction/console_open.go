@@ -6,7 +6,6 @@ import (
 	"html"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -24,11 +23,7 @@ func (a *app) openOnce(ctx context.Context, link string, over <-chan struct{}, o
 		<-over
 		_ = os.Remove(path)
 	})
-	name, args := browser()
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, fileURL(path))...)
-	if err := cmd.Start(); err == nil {
-		go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
-	}
+	_ = startBrowser(ctx, fileURL(path)) // else the link is printed
 }
 
 // writeDoor writes a page that goes on to a link.

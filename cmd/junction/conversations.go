@@ -11,7 +11,6 @@ import (
 
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
@@ -43,13 +42,9 @@ func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx
 		if expected != "" && (len(words) == 0 || len(words) > most) {
 			return usagef("%s: expected %s", cmd.CommandPath(), expected)
 		}
-		path, err := stateFile("conversations.db")
+		stored, err := openConversations(cmd.Context())
 		if err != nil {
 			return err
-		}
-		stored, err := archive.Open(cmd.Context(), path)
-		if err != nil {
-			return &connectError{err}
 		}
 		defer stored.Close()
 		return storedFault(run(cmd.Context(), stored, words))
@@ -65,7 +60,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 			if here {
 				folder, err := os.Getwd()
 				if err != nil {
-					return &connectError{err}
+					return err
 				}
 				filter.Folder = folder
 			}
@@ -89,14 +84,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		return err
 	}
 	if a.flags.json {
-		if metas == nil {
-			metas = []archive.Meta{}
-		}
-		line, err := schema.Encode(nil, metas)
-		if err != nil {
-			return err
-		}
-		return a.write(append(line, '\n'))
+		return a.printObject(metas)
 	}
 	if len(metas) == 0 {
 		if filter.Search+filter.Folder == "" {
@@ -112,17 +100,10 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		if m.Match != "" && m.Match != m.Title {
 			title += ": " + plaintext.Line(m.Match, maxTitleShown)
 		}
-		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), count(m.Questions, "question"), title}
+		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}
-	return a.write([]byte(terminal.Table(rows, 0, a.out.Width())))
-}
-
-// write writes a result to standard output.
-func (a *app) write(b []byte) error {
-	if _, err := a.stdout.Write(b); err != nil {
-		return &connectError{err}
-	}
-	return nil
+	_, err = fmt.Fprint(a.out, terminal.Table(rows, 0, a.out.Width()))
+	return err
 }
 
 func (a *app) conversationsExportCommand() *cobra.Command {
@@ -148,7 +129,7 @@ func (a *app) conversationsImportCommand() *cobra.Command {
 			if words[0] != "-" {
 				file, err := os.Open(words[0])
 				if err != nil {
-					return &connectError{err}
+					return err
 				}
 				defer file.Close()
 				in = file
@@ -175,10 +156,10 @@ func (a *app) conversationsForkCommand() *cobra.Command {
 
 // printID prints the ID of a conversation that is new.
 func (a *app) printID(meta archive.Meta, err error) error {
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = fmt.Fprintln(a.stdout, meta.ID)
 	}
-	return a.write([]byte(fmt.Sprintln(meta.ID)))
+	return err
 }
 
 func (a *app) conversationsDeleteCommand() *cobra.Command {

@@ -21,10 +21,7 @@ func (a *app) disconnectCommand() *cobra.Command {
 it meanwhile, only the entry of junction goes, and the servers come back that it stood for. What is
 in junction's own file stays there.
 
-Exit codes:
-  0    done
-  2    the command line is wrong
-  3    a file cannot be put back, or nothing is connected`,
+` + exitCodes("done", "", "a file cannot be put back, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !all && len(args) == 0 && len(files) == 0 {
 				return usagef("HOST is missing: %s; --all puts all back", hostIDs())
@@ -43,11 +40,10 @@ Exit codes:
 }
 
 func (a *app) disconnect(hosts, files []string, all bool) error {
-	folder, err := stateFile("taps")
+	journal, err := taps()
 	if err != nil {
 		return err
 	}
-	journal := hostconfig.Journal{Folder: folder}
 	for k, name := range hosts {
 		h, _, _ := hostconfig.LookupHost(name)
 		hosts[k] = h.ID
@@ -62,15 +58,21 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	})
 	faults = append(faults, a.putBack(journal, records...)...)
 	if err := errors.Join(faults...); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if len(records) == 0 && !all {
-		return &connectError{fmt.Errorf("%s is not connected", strings.Join(append(hosts, files...), ", "))}
+		return fmt.Errorf("%s is not connected", strings.Join(append(hosts, files...), ", "))
 	}
 	if len(records) == 0 {
 		a.screen.Printf("Nothing is connected.\n")
 	}
 	return nil
+}
+
+// taps is where changes of hosts' files are noted.
+func taps() (hostconfig.Journal, error) {
+	folder, err := stateFile("taps")
+	return hostconfig.Journal{Folder: folder}, err
 }
 
 // putBack takes changes of hosts' files back, and says what became of each.
@@ -116,11 +118,11 @@ func (a *app) withoutConnected(entries []entry) []entry {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == hostconfig.OwnName }) {
 		return entries
 	}
-	folder, err := stateFile("taps")
+	journal, err := taps()
 	if err != nil {
 		return entries
 	}
-	records, _ := hostconfig.Journal{Folder: folder}.Records() // an entry of which nothing is known is one like any other
+	records, _ := journal.Records() // an entry of which nothing is known is one like any other
 	return slices.DeleteFunc(entries, func(e entry) bool {
 		return e.name == hostconfig.OwnName && slices.ContainsFunc(records, func(r *hostconfig.Record) bool {
 			return r.Connected && r.Path == realPath(e.definition.Source)

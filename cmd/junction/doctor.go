@@ -1,9 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -41,12 +41,7 @@ reaches no other system, and that needs no arguments; where there is none, nothi
 Without SERVER it looks at each host that junction connect connected, too: whether what the host
 starts or calls is there, whether somebody changed the entry, and which servers go past junction.
 
-Exit codes:
-  0    every link of every server holds
-  1    one is broken
-  2    the command line is wrong
-  3    the configuration cannot be read
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("every link of every server holds", "one is broken", "the configuration cannot be read"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args) },
 	}
@@ -111,6 +106,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 			sick := &patient{Server: p.Server, Source: p.Source}
 			sick.broken("entry", unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
+			a.showPatient(sick)
 		}
 	}
 	faults := a.consents(ctx, entries, len(names) > 0)
@@ -118,26 +114,19 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 		if e.isDisabled() || ctx.Err() != nil {
 			continue
 		}
-		p := &patient{Server: e.name}
-		if e.definition != nil {
-			p.Source = e.definition.Source
-		}
+		p := &patient{Server: e.name, Source: e.source()}
 		if faults[i] != nil {
 			p.broken("consent", faults[i].Error(), "agree to it, or name its file with --config")
 		} else {
 			a.examine(ctx, e, p)
 		}
 		all = append(all, p)
-		if !a.flags.json {
-			a.showPatient(p)
-		}
+		a.showPatient(p)
 	}
 	if len(names) == 0 && len(a.flags.config) == 0 {
 		for _, p := range a.examineHosts(ctx) {
 			all = append(all, p)
-			if !a.flags.json {
-				a.showPatient(p)
-			}
+			a.showPatient(p)
 		}
 	}
 	return a.diagnosed(all)
@@ -146,11 +135,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 // diagnosed prints what is left to print, and returns whether a link is broken.
 func (a *app) diagnosed(all []*patient) error {
 	if a.flags.json {
-		data, err := json.MarshalIndent(map[string][]*patient{"servers": all}, "", "  ")
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%s\n", data); err != nil {
+		if err := a.printIndented(map[string][]*patient{"servers": all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -161,15 +146,12 @@ func (a *app) diagnosed(all []*patient) error {
 		}
 		if slices.ContainsFunc(p.Links, func(l link) bool { return !l.OK }) {
 			sick++
-			if !a.flags.json && len(p.Links) == 1 && p.Links[0].Name == "entry" {
-				a.showPatient(p)
-			}
 		}
 	}
 	if !a.flags.json {
-		what := count(len(all)-hosts, "server")
+		what := plaintext.Count(len(all)-hosts, "server")
 		if hosts > 0 {
-			what += ", " + count(hosts, "host")
+			what += ", " + plaintext.Count(hosts, "host")
 		}
 		a.out.Printf("%s, %d with a broken link.\n", what, sick)
 	}
@@ -179,7 +161,11 @@ func (a *app) diagnosed(all []*patient) error {
 	return nil
 }
 
+// showPatient prints a server with its links for people.
 func (a *app) showPatient(p *patient) {
+	if a.flags.json {
+		return
+	}
 	kind := ""
 	if p.Host {
 		kind = "host "
@@ -334,10 +320,7 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, linkTime)
 	defer cancel()
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	began := time.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {

@@ -60,12 +60,10 @@ func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
 // reaches nothing else, and it needs no arguments.
 func isHarmless(t *mcp.Tool) bool {
 	a := t.Annotations
-	if a == nil || a.ReadOnlyHint == nil || !*a.ReadOnlyHint || a.OpenWorldHint == nil || *a.OpenWorldHint {
+	if !reads(t) || a.OpenWorldHint == nil || *a.OpenWorldHint {
 		return false
 	}
-	required := false
-	jsonrpc.EachElement(jsonrpc.Get(t.InputSchema, "required"), func([]byte) bool { required = true; return false })
-	return !required
+	return !needsArguments(t)
 }
 
 // parameters is how many arguments a tool can have.

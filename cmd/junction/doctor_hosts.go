@@ -15,11 +15,11 @@ import (
 
 // examineHosts tries the links between hosts and junction, of those that junction connect made.
 func (a *app) examineHosts(ctx context.Context) (all []*patient) {
-	folder, err := stateFile("taps")
+	journal, err := taps()
 	if err != nil {
 		return nil
 	}
-	records, err := hostconfig.Journal{Folder: folder}.Records()
+	records, err := journal.Records()
 	if err != nil {
 		p := &patient{Server: "hosts", Host: true}
 		p.broken("journal", err.Error(), "remove that folder; what the host's file held is in it as \"before\"")

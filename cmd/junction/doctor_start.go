@@ -33,7 +33,7 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 	}
 	client, err = dial(ctx, t, o)
 	if err != nil && context.Cause(ctx) == errNoMessage {
-		err = &connectError{fmt.Errorf("%w: %w", errNoMessage, err)}
+		err = fmt.Errorf("%w: %w", errNoMessage, err)
 	}
 	if line := first.Load(); line != nil {
 		stray = *line

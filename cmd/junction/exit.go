@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -31,6 +30,14 @@ const exitHelp = `Exit codes:
   5    the server did not answer in time
   130  interrupted (Ctrl-C)`
 
+// exitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, and of 3; the others are the same everywhere.
+func exitCodes(done, failed, unable string) string {
+	if failed != "" {
+		failed = "  1    " + failed + "\n"
+	}
+	return "Exit codes:\n  0    " + done + "\n" + failed + "  2    the command line is wrong, or something must be asked and nobody can be\n  3    " + unable + "\n  130  interrupted (Ctrl-C)"
+}
+
 var (
 	// errInterrupted is the cause of the end when a signal came.
 	errInterrupted = errors.New("interrupted")
@@ -41,18 +48,16 @@ var (
 )
 
 // A usageError is a mistake on the command line.
-type usageError struct{ err error }
+type usageError struct{ error }
 
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
+func (e *usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
-// A connectError says that a server cannot be reached.
-type connectError struct{ err error }
+// A connectError says that a server cannot be reached, whatever it answered. What fails on this machine has the same exit code, and needs no type.
+type connectError struct{ error }
 
-func (e *connectError) Error() string { return e.err.Error() }
-func (e *connectError) Unwrap() error { return e.err }
+func (e *connectError) Unwrap() error { return e.error }
 
 // An endedError says that a program that was run ended otherwise than well, which its user saw.
 type endedError struct{ code int }
@@ -85,10 +90,8 @@ func exitCode(ctx context.Context, err error) int {
 	return exitConnection
 }
 
-// writeError writes an error as scripts read it: code and data are there if the
+// errorObject is an error as scripts read it: code and data are there if the
 // server gave them.
-func writeError(w io.Writer, err error) { fmt.Fprintf(w, "%s\n", errorObject(err)) }
-
 func errorObject(err error) []byte {
 	type object struct {
 		Code    *int            `json:"code,omitempty"`

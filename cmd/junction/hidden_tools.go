@@ -15,12 +15,7 @@ import (
 // hidesTools reports whether a server that lists these tools has more: those of a gateway that are found
 // and described by tools of package gateway/search.
 func hidesTools(names []string) bool {
-	for _, name := range []string{"search_tools", "describe_tool", "call_tool"} {
-		if !slices.Contains(names, name) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{"search_tools", "describe_tool", "call_tool"}, func(name string) bool { return !slices.Contains(names, name) })
 }
 
 // hiddenTool has the definition of a tool that a gateway does not list. The error says that there is none,

@@ -59,10 +59,7 @@ its own, becomes ${secret:NAME}, and so does a secret that stands in a file in p
 you say otherwise. A server that several hosts have is taken once; another one of the same name
 gets a new name. What is written is shown first, and so is what cannot be taken, with the reason.
 
-Exit codes:
-  0    done, or nothing is left to do
-  2    the command line is wrong
-  3    a file cannot be read or written, or nobody can be asked`,
+` + exitCodes("done, or nothing is left to do", "", "a file cannot be read or written, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			hosts, err := importedHosts(args, all)
 			if err != nil {
@@ -116,32 +113,21 @@ func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error
 
 // open reads junction's own file.
 func (i *importing) open() (err error) {
-	folder, err := stateFile("taps")
-	if err != nil {
+	if i.journal, err = taps(); err != nil {
 		return err
 	}
-	i.journal.Folder = folder
 	if err := (&tap{app: i.app, journal: i.journal}).recover(); err != nil {
 		i.screen.Printf("junction: %v\n", err)
 	}
 	i.records, _ = i.journal.Records() // what is wrong with them is said just now
-	switch paths := i.app.flags.config; len(paths) {
-	case 0:
-		if i.path = config.Own(config.Options{}); i.path == "" {
-			return &connectError{errors.New("your home folder is not known; name junction's file with --config")}
-		}
-	case 1:
-		if i.path, err = filepath.Abs(paths[0]); err != nil {
-			return &connectError{err}
-		}
-	default:
-		return usagef("--config: servers are written to one file")
+	if i.path, err = i.addFile(false); err != nil {
+		return err
 	}
 	if i.own, err = hostconfig.Read(hostconfig.Host{}, i.path); errors.Is(err, fs.ErrNotExist) {
 		i.own, err = hostconfig.Missing(hostconfig.Host{}, i.path)
 	}
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	for _, e := range i.own.Entries {
 		c, err := e.Carry("")
@@ -279,14 +265,9 @@ func parseOwn(path string, data []byte, name string) (*config.Definition, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range file.Problems {
-		if p.Server == name || p.Server == "" {
-			return nil, fmt.Errorf("junction cannot use it: %s: %w", p.Field, p.Err)
-		}
+	d, err := definitionIn(file, name)
+	if p, is := errors.AsType[*config.Problem](err); is {
+		err = fmt.Errorf("junction cannot use it: %s: %w", p.Field, p.Err)
 	}
-	d, ok := file.Server(name)
-	if !ok {
-		return nil, fmt.Errorf("junction cannot use the name %q", name)
-	}
-	return d, nil
+	return d, err
 }

@@ -94,11 +94,14 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		for n := 2; ; n++ {
 			value, taken := used[p.secret]
 			if !taken {
-				kept, err := i.keptAs(ctx, p.secret)
-				if err != nil {
-					return &connectError{err}
+				kept, err := i.isKept(ctx, p.secret)
+				if err == nil && kept {
+					value, err = i.secret(ctx, p.secret)
 				}
-				if value, taken = kept, kept != ""; !taken {
+				if err != nil {
+					return err
+				}
+				if !kept {
 					break
 				}
 			}
@@ -122,13 +125,4 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		*p.text = p.before + "${secret:" + p.secret + "}" + p.after
 	}
 	return nil
-}
-
-// keptAs is the secret of this name; empty if none is kept.
-func (i *importing) keptAs(ctx context.Context, name string) (string, error) {
-	kept, err := i.isKept(ctx, name)
-	if err != nil || !kept {
-		return "", err
-	}
-	return i.secret(ctx, name)
 }

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/state"
 )
 
 // carried are the entries that are taken.
@@ -43,7 +43,7 @@ func (i *importing) finish(ctx context.Context) error {
 		}
 	}
 	if i.unread != nil {
-		return &connectError{errors.New("not all files of the hosts could be read")}
+		return errors.New("not all files of the hosts could be read")
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (i *importing) plan(ctx context.Context) (after []byte, err error) {
 	list := i.carried()
 	if len(list) > 0 {
 		if after, err = i.own.Add(list); err != nil {
-			return nil, &connectError{fmt.Errorf("%s: %w", i.path, err)}
+			return nil, fmt.Errorf("%s: %w", i.path, err)
 		}
 	}
 	i.show(after)
@@ -112,7 +112,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	}
 	is, err := i.askYes(ctx, question+" [Y/n] ")
 	if err == nil && !is {
-		err = &connectError{errors.New("nothing is changed")}
+		err = errors.New("nothing is changed")
 	}
 	return err
 }
@@ -120,36 +120,26 @@ func (i *importing) agree(ctx context.Context, question string) error {
 // askYes asks a question that Enter agrees to.
 func (a *app) askYes(ctx context.Context, prompt string) (bool, error) {
 	if !a.asks() {
-		return false, &connectError{errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")}
+		return false, errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")
 	}
 	end, err := a.person.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer end()
-	for {
-		line, err := a.person.Line(ctx, prompt)
-		if err != nil {
-			return false, &connectError{err}
-		}
-		switch strings.ToLower(strings.TrimSpace(line)) {
-		case "", "y", "yes":
-			return true, nil
-		case "n", "no":
-			return false, nil
-		}
-	}
+	word, err := answer.Choose(ctx, a.person, prompt, "", "y|yes|", "n|no")
+	return word == "y", err
 }
 
 // write keeps the secrets, and then writes junction's file.
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
 		if err := i.keepSecret(ctx, p.secret, p.value); err != nil {
-			return &connectError{fmt.Errorf("the secret is not kept, and nothing is written: %w", err)}
+			return fmt.Errorf("the secret is not kept, and nothing is written: %w", err)
 		}
 	}
 	if err := hostconfig.Replace(i.own, after); err != nil {
-		return &connectError{fmt.Errorf("%s is not written: %w", i.path, err)}
+		return fmt.Errorf("%s is not written: %w", i.path, err)
 	}
 	i.out.Printf("Added to %s: %s\n", shortened(i.path), plaintext.Count(len(i.carried()), "server"))
 	return i.askNeeds(ctx)
@@ -165,7 +155,7 @@ func (i *importing) askNeeds(ctx context.Context) error {
 	for _, name := range slices.Compact(needs) {
 		if kept, err := i.isKept(ctx, name); err != nil || kept {
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			continue
 		}
@@ -173,38 +163,14 @@ func (i *importing) askNeeds(ctx context.Context) error {
 		if !i.yes && i.asks() {
 			var err error
 			if value, err = i.person.Secret(ctx, "Value of "+name+", which is not shown (Enter: later): "); err != nil {
-				return &connectError{err}
+				return err
 			}
 		}
 		if value == "" {
 			i.out.Printf("To be given before its server can start: junction secret set %s\n", name)
 		} else if err := i.keepSecret(ctx, name, value); err != nil {
-			return &connectError{err}
+			return err
 		}
 	}
 	return nil
-}
-
-// isKept reports whether there is a secret of this name.
-func (a *app) isKept(ctx context.Context, name string) (bool, error) {
-	store, _, err := a.openSecrets(ctx, false)
-	if err == nil {
-		_, err = store.Get(ctx, secretKeys+name)
-	}
-	if errors.Is(err, state.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// keepSecret keeps a secret in place of one of this name.
-func (a *app) keepSecret(ctx context.Context, name, value string) error {
-	if err := checkSecretName(name); err != nil {
-		return err
-	}
-	store, ring, err := a.openSecrets(ctx, true)
-	if err == nil {
-		_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
-	}
-	return err
 }

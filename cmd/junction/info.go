@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/guard"
@@ -53,7 +55,7 @@ func (a *app) info(ctx context.Context, word string, f registryFlags) error {
 	}
 	suspicions, err := suspicionsOf(ctx, m, &e)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	if a.flags.json {
 		return a.printInfo(&e, suspicions)
@@ -70,7 +72,7 @@ func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (
 		return e, nil
 	}
 	if !errors.Is(err, registry.ErrNotFound) {
-		return e, &connectError{err}
+		return e, err
 	}
 	if version != "" {
 		if known, err := m.Lookup(ctx, name); err == nil {
@@ -83,7 +85,7 @@ func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (
 	}
 	names, err := m.Names(ctx, name)
 	if err != nil {
-		return e, &connectError{err}
+		return e, err
 	}
 	if len(names) == 1 {
 		a.screen.Printf("junction: taken for %s\n", names[0])
@@ -100,7 +102,7 @@ func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (
 	}
 	alike, err := m.Names(ctx, name[:min(len(name), 2)])
 	if err != nil {
-		return e, &connectError{err}
+		return e, err
 	}
 	for _, n := range alike {
 		_, part, _ := strings.Cut(n, "/")
@@ -136,49 +138,35 @@ func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([
 }
 
 // scanned is what the scanner finds in the texts of a server.
-func scanned(s *registry.Server) []show.Suspicion {
-	var all []show.Suspicion
-	look := func(field, text string) {
-		for _, f := range (*guard.Catalogue)(nil).Scan(text, guard.Where{Part: guard.InInstructions, Server: s.Name, Field: field}) {
+func scanned(s *registry.Server) (all []show.Suspicion) {
+	walkTexts("", s.Raw, func(at, text string) bool {
+		for _, f := range (*guard.Catalogue)(nil).Scan(text, guard.Where{Part: guard.InInstructions, Server: s.Name, Field: at}) {
 			all = append(all, show.Suspicion{Severity: f.Severity, Where: f.Where, Why: f.Why + ": " + f.Excerpt})
 		}
-	}
-	look("name", s.Name)
-	look("title", s.Title)
-	look("description", s.Description)
-	input := func(at string, in *registry.Input) {
-		look(at+".description", in.Description)
-		look(at+".default", in.Default)
-		look(at+".value", in.Value)
-		look(at+".placeholder", in.Placeholder)
-	}
-	remote := func(at string, r *registry.Remote) {
-		look(at+".url", r.URL)
-		for i := range r.Headers {
-			input(fmt.Sprintf("%s.headers[%d]", at, i), &r.Headers[i].Input)
-		}
-		for name, v := range r.Variables {
-			input(at+".variables."+name, &v)
-		}
-	}
-	for i := range s.Packages {
-		p, at := &s.Packages[i], fmt.Sprintf("packages[%d]", i)
-		look(at+".identifier", p.Identifier)
-		remote(at+".transport", &p.Transport)
-		for j := range p.EnvironmentVariables {
-			input(fmt.Sprintf("%s.environmentVariables[%d]", at, j), &p.EnvironmentVariables[j].Input)
-		}
-		for j := range p.RuntimeArguments {
-			input(fmt.Sprintf("%s.runtimeArguments[%d]", at, j), &p.RuntimeArguments[j].Input)
-		}
-		for j := range p.PackageArguments {
-			input(fmt.Sprintf("%s.packageArguments[%d]", at, j), &p.PackageArguments[j].Input)
-		}
-	}
-	for i := range s.Remotes {
-		remote(fmt.Sprintf("remotes[%d]", i), &s.Remotes[i])
-	}
+		return true
+	})
 	return all
+}
+
+// walkTexts calls f with each string in a JSON value that is known to be valid, and where it is, until f returns false.
+func walkTexts(at string, value []byte, f func(at, text string) bool) (more bool) {
+	value = bytes.TrimSpace(value)
+	if text, is := jsonrpc.Unquote(value); is {
+		return f(at, text)
+	}
+	more = true
+	jsonrpc.EachMember(value, func(quoted, member []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		more = walkTexts(strings.TrimPrefix(at+"."+name, "."), member, f)
+		return more
+	})
+	n := 0
+	jsonrpc.EachElement(value, func(element []byte) bool {
+		more = walkTexts(fmt.Sprintf("%s[%d]", at, n), element, f)
+		n++
+		return more
+	})
+	return more
 }
 
 // licence is what a server's author, or a registry, says of its licence; the schema has no member for it.
@@ -196,44 +184,37 @@ func licence(e *registry.Entry) string {
 
 // printInfo prints what is known of a server for programs.
 func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
-	w := jsonrpc.NewObject(nil)
-	entryMembers(&w, e)
-	if l := licence(e); l != "" {
-		w.String("licence", l)
+	type version struct {
+		Version   string          `json:"version"`
+		Status    registry.Status `json:"status"`
+		IsLatest  bool            `json:"isLatest"`
+		Published time.Time       `json:"published,omitzero"`
 	}
-	w.Array("versions")
+	type command struct {
+		Type       string   `json:"registryType"`
+		Identifier string   `json:"identifier"`
+		Command    []string `json:"command"`
+	}
+	type finding struct {
+		Severity string `json:"severity"`
+		Where    string `json:"where"`
+		Why      string `json:"why"`
+	}
+	answer := struct {
+		registeredShown
+		Licence  string    `json:"licence,omitempty"`
+		Versions []version `json:"versions"`
+		Commands []command `json:"commands"`
+		Findings []finding `json:"findings"`
+	}{registeredShown: showRegistered(e), Licence: licence(e)}
 	for _, v := range e.Versions {
-		w.ObjectElement()
-		w.String("version", v.Version)
-		w.String("status", string(v.Status))
-		w.Bool("isLatest", v.IsLatest)
-		timeMember(&w, "published", v.Published)
-		w.End()
+		answer.Versions = append(answer.Versions, version{v.Version, v.Status, v.IsLatest, second(v.Published)})
 	}
-	w.End()
-	w.Array("commands")
-	for i := range e.Server.Packages {
-		p := &e.Server.Packages[i]
-		w.ObjectElement()
-		w.String("registryType", p.RegistryType)
-		w.String("identifier", p.Identifier)
-		w.Array("command")
-		for _, word := range p.CommandLine() {
-			w.StringElement(word)
-		}
-		w.End()
-		w.End()
+	for _, p := range e.Server.Packages {
+		answer.Commands = append(answer.Commands, command{p.RegistryType, p.Identifier, p.CommandLine()})
 	}
-	w.End()
-	w.Array("findings")
 	for _, f := range suspicions {
-		w.ObjectElement()
-		w.String("severity", f.Severity.String())
-		w.String("where", f.Where)
-		w.String("why", f.Why)
-		w.End()
+		answer.Findings = append(answer.Findings, finding{f.Severity.String(), f.Where, f.Why})
 	}
-	w.End()
-	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
-	return err
+	return a.printObject(answer)
 }

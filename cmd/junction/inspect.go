@@ -51,13 +51,10 @@ func (a *app) wanted(cmd *cobra.Command, args []string) (*inspect.Server, error)
 	case dash > 0 || dash < 0 && len(args) > 1:
 		return nil, usagef("%s: expected one server", cmd.CommandPath())
 	case dash == 0 && (len(args) > 1 || !isURL(args[0])):
-		s.Command, s.Args, s.Env = args[0], args[1:], map[string]string{}
-		for _, pair := range a.flags.env {
-			name, value, found := strings.Cut(pair, "=")
-			if !found || name == "" {
-				return nil, usagef("--env: expected NAME=VALUE")
-			}
-			s.Env[name] = value
+		s.Command, s.Args = args[0], args[1:]
+		var err error
+		if s.Env, err = pairs(a.flags.env, wrongEnv); err != nil {
+			return nil, err
 		}
 		return s, onlyFor(len(a.flags.header) > 0, "--header is for servers with a URL")
 	case isHTTP(args[0]):

@@ -21,17 +21,7 @@ func (a *app) keyCommand() *cobra.Command {
 }
 
 // keys are those of this installation.
-func keys() (*apikey.Keys, error) {
-	path, err := stateFile("keys.json")
-	if err != nil {
-		return nil, err
-	}
-	k, err := apikey.Open(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return k, nil
-}
+func keys() (*apikey.Keys, error) { return kept("keys.json", apikey.Open) }
 
 func (a *app) keyCreateCommand() *cobra.Command {
 	var scopes []string
@@ -57,7 +47,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 			}
 			key, _, err := k.Create(cmd.Context(), args[0], scopes, expires)
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			_, err = fmt.Fprintln(a.stdout, key)
 			return err
@@ -78,7 +68,7 @@ func (a *app) keyListCommand() *cobra.Command {
 			}
 			all, err := k.All()
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			var rows [][]string
 			for _, key := range all {
@@ -113,12 +103,12 @@ func (a *app) keyRevokeCommand() *cobra.Command {
 			}
 			revoked, err := k.Revoke(cmd.Context(), args[0])
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			if len(revoked) == 0 {
-				return &connectError{fmt.Errorf("there is no key of %q; junction key list lists them", args[0])}
+				return fmt.Errorf("there is no key of %q; junction key list lists them", args[0])
 			}
-			a.out.Printf("Revoked: %s.\n", count(len(revoked), "key"))
+			a.out.Printf("Revoked: %s.\n", plaintext.Count(len(revoked), "key"))
 			return nil
 		},
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -33,12 +32,7 @@ orders to a model, results that break their output schema, and breaches of the s
 What is called are the tools of which the server says that they only read, and which need
 no arguments; others only with --call. docs/lint.md has each rule, with an example.
 
-Exit codes:
-  0    nothing was found that is as grave as --fail-on
-  1    something was
-  2    the command line is wrong
-  3    a server could not be looked at; the others were
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("nothing was found that is as grave as --fail-on", "something was", "a server could not be looked at; the others were"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.lint(cmd, args, f) },
 	}
@@ -93,11 +87,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 		}
 	}
 	if a.flags.json {
-		data, err := json.MarshalIndent(map[string][]*linted{"servers": all}, "", "  ")
-		if err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintf(a.stdout, "%s\n", data); err != nil {
+		if err := a.printIndented(map[string][]*linted{"servers": all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -172,11 +162,7 @@ func (f *lintFlags) ignores(found lint.Finding) bool {
 
 // lintOne looks at one server.
 func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted {
-	name := t.name
-	if name == "" {
-		name = t.transport.String()
-	}
-	l := &linted{Server: plaintext.Line(name, 200), Findings: []lint.Finding{}, Called: []string{}}
+	l := &linted{Server: plaintext.Line(t.title(), 200), Findings: []lint.Finding{}, Called: []string{}}
 	seen, err := a.look(ctx, t, o)
 	if err != nil {
 		l.Error = jsonrpc.Get(errorObject(err), "error")
@@ -226,5 +212,5 @@ func (a *app) showLinted(l *linted, several bool) {
 	for _, f := range l.Findings {
 		counts[f.Severity]++
 	}
-	a.out.Printf("%s, %s, %s; %s called.\n", count(counts[lint.Error], "error"), count(counts[lint.Warning], "warning"), count(counts[lint.Note], "note"), count(len(l.Called), "tool"))
+	a.out.Printf("%s, %s, %s; %s called.\n", plaintext.Count(counts[lint.Error], "error"), plaintext.Count(counts[lint.Warning], "warning"), plaintext.Count(counts[lint.Note], "note"), plaintext.Count(len(l.Called), "tool"))
 }

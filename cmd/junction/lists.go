@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -134,7 +135,8 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
-		return a.listAll(ctx, l.shownAs(f.long || !a.out.Terminal()), f.refresh)
+		l = l.shownAs(f.long || !a.out.Terminal())
+		return a.listAll(ctx, l, nil, f.refresh, false, func(all []listedServer) error { return a.printAll(ctx, l, all) })
 	}
 	t, names, err := a.listTarget(cmd, args, f)
 	if err != nil {
@@ -180,7 +182,7 @@ func (a *app) listOne(ctx context.Context, l list, t target, names []string, f l
 		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
 		return err
 	}
-	return firstOf(a.printList(l, listed, ""), err)
+	return cmp.Or(a.printList(l, listed, ""), err)
 }
 
 // shownAs returns the list with its entries shown in full, or a line each where
@@ -206,14 +208,10 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 	var some []json.RawMessage
 	var missing []string
 	for _, name := range names {
-		raw, ok := byName[name]
-		switch near := nearest.Name(name, all); {
-		case ok:
+		if raw, ok := byName[name]; ok {
 			some = append(some, raw)
-		case near != "":
-			missing = append(missing, fmt.Sprintf("the server lists no tool %q; did you mean %q?", name, near))
-		default:
-			missing = append(missing, fmt.Sprintf("the server lists no tool %q", name))
+		} else {
+			missing = append(missing, fmt.Sprintf("the server lists no tool %q%s", name, orMeant(nearest.Name(name, all))))
 		}
 	}
 	if len(missing) == 0 {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -35,11 +34,10 @@ type locks struct {
 	agreed   map[string]string   // the prints of what is locked of projects' servers that may be started, by agreedKey
 }
 
-// A readLock is a lock as it was when its file had this size and time.
+// A readLock is a lock as it was when its file had this stamp.
 type readLock struct {
-	size     int64
-	modified time.Time
-	lock     *install.Lock
+	stamp string
+	lock  *install.Lock
 }
 
 // store opens the packages.
@@ -49,7 +47,7 @@ func (l *locks) store() (packages, error) {
 	if l.packages == nil {
 		store, err := install.NewStore("")
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, err
 		}
 		l.packages = store
 	}
@@ -59,25 +57,23 @@ func (l *locks) store() (packages, error) {
 // of reads the lock next to a configuration, again only where it changed.
 func (l *locks) of(configuration string) (*install.Lock, error) {
 	path := install.LockPath(realPath(configuration))
-	info, err := os.Stat(path)
-	if err == nil {
-		l.mu.Lock()
-		known, found := l.read[path]
-		l.mu.Unlock()
-		if found && known.size == info.Size() && known.modified.Equal(info.ModTime()) {
-			return known.lock, nil
-		}
+	stamp := stampOf(path)
+	l.mu.Lock()
+	known := l.read[path]
+	l.mu.Unlock()
+	if stamp != "" && known.stamp == stamp {
+		return known.lock, nil
 	}
-	lock, fault := install.ReadLock(path)
-	if fault != nil || err != nil {
-		return lock, fault
+	lock, err := install.ReadLock(path)
+	if err != nil || stamp == "" {
+		return lock, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.read == nil {
 		l.read = map[string]readLock{}
 	}
-	l.read[path] = readLock{info.Size(), info.ModTime(), lock}
+	l.read[path] = readLock{stamp, lock}
 	return lock, nil
 }
 
@@ -127,13 +123,13 @@ func (a *app) upFlags(f *pflag.FlagSet) {
 func (a *app) started(ctx context.Context, d *config.Definition, s *config.Server, locked *install.LockedServer) (*config.Server, error) {
 	switch {
 	case locked == nil && a.flags.frozen && s.Kind == config.Stdio && d.Words() != nil:
-		return nil, &connectError{fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, shortened(install.LockPath(d.Source)), upgradeOf(d))}
+		return nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, shortened(install.LockPath(d.Source)), upgradeOf(d))
 	case locked == nil || locked.Package == nil:
 		return s, nil
 	}
 	program, err := a.installed(ctx, d, locked.Package)
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("server %q: %w", d.Name, err)}
+		return nil, fmt.Errorf("server %q: %w", d.Name, err)
 	}
 	return replaced(s, len(locked.Replaces), program), nil
 }

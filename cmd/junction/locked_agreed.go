@@ -82,7 +82,7 @@ func (a *app) startedAsAgreed(ctx context.Context, e entry, s *config.Server) (*
 		err = a.agreedLock(e, locked)
 	}
 	if err != nil {
-		return nil, nil, &connectError{err}
+		return nil, nil, err
 	}
 	started, err := a.started(ctx, e.definition, s, locked)
 	return started, locked, err
@@ -97,19 +97,17 @@ func (a *app) lockLine(e entry) string {
 		}
 		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + strings.Join(a.lockedRights(e, locked), "; ")
 	}
-	if err != nil || locked == nil && e.definition.Kind != config.Stdio {
-		return ""
-	}
+	which := "which by junction.lock "
 	if locked == nil {
-		return "which " + strings.Join(a.lockedRights(e, &install.LockedServer{}), "; ")
+		which, locked = "which ", &install.LockedServer{}
+	}
+	p := locked.Package
+	if err != nil || p == nil && e.definition.Kind != config.Stdio {
+		return ""
 	}
 	rights := strings.Join(a.lockedRights(e, locked), "; ")
-	p := locked.Package
-	switch {
-	case p == nil && e.definition.Kind != config.Stdio:
-		return ""
-	case p == nil:
-		return "which by junction.lock " + rights
+	if p == nil {
+		return which + rights
 	}
 	line := "which junction.lock says is " + p.Type + " " + p.Name + " " + p.Version + ": " + strings.Join(p.Program, " ")
 	if p.Registry != "" {

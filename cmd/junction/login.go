@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -116,22 +115,30 @@ func (a *app) login(ctx context.Context, s signer, browser bool) error {
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nobody logged in within %v", limit))
 	defer cancel()
-	if logsInAtProvider(&s.auth) {
-		return a.loginAtProvider(ctx, s, visit)
-	}
-	tokens, err := a.tokens(s.auth, visit)
+	o, err := a.tokenOptions(s.auth, visit)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
-	l, err := tokens.Login(ctx, s.url, nil)
-	if errors.Is(err, oauth.ErrNotWanted) {
+	said := "Logged in"
+	if logsInAtProvider(&s.auth) { // and gets a token for this server, so that a provider that gives none says so now
+		l, err := a.identity(&s.auth, o).Login(ctx)
+		if err != nil {
+			return err
+		}
+		a.out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
+		said = "A token"
+	}
+	l, err := oauth.New(o).Login(ctx, s.url, nil)
+	switch {
+	case errors.Is(err, oauth.ErrNotWanted):
 		a.out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
 		return nil
+	case err != nil && logsInAtProvider(&s.auth):
+		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.name, 200), err)
+	case err != nil:
+		return err
 	}
-	if err != nil {
-		return &connectError{err}
-	}
-	a.out.Printf("Logged in: %s\n", describeLogin(l, time.Now()))
+	a.out.Printf("%s: %s\n", said, describeLogin(l, time.Now()))
 	return lacking(l, s.asks)
 }
 
@@ -144,8 +151,8 @@ func lacking(l *oauth.Login, asked []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return &connectError{fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask whoever runs the server",
-		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))}
+	return fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask whoever runs the server",
+		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))
 }
 
 // describeLogin is a login in a line.
@@ -175,11 +182,18 @@ func (a *app) openBrowser(ctx context.Context, page string) error {
 		return err
 	}
 	a.screen.Printf("Your browser is to show the login of %s. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
+	if err := startBrowser(ctx, page); err != nil {
+		a.screen.Printf("It cannot be opened from here: %v\n", err)
+	}
+	return nil // it can be opened by hand
+}
+
+// startBrowser has the person's browser show a page.
+func startBrowser(ctx context.Context, page string) error {
 	name, args := browser()
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, page)...)
 	if err := cmd.Start(); err != nil {
-		a.screen.Printf("It cannot be opened from here: %v\n", err)
-		return nil // it can be opened by hand
+		return err
 	}
 	go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
 	return nil
@@ -247,7 +261,7 @@ func (a *app) logoutCommand() *cobra.Command {
 			}
 			tokens, err := a.tokens(s.auth, nil)
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			l, revoked, err := tokens.Logout(cmd.Context(), s.url)
 			switch {
@@ -255,7 +269,7 @@ func (a *app) logoutCommand() *cobra.Command {
 				a.out.Printf("You are not logged in at %s.\n", plaintext.Line(s.name, 200))
 				return nil
 			case err != nil:
-				return &connectError{err}
+				return err
 			case revoked:
 				a.out.Printf("Logged out: %s revoked it.\n", plaintext.Line(l.Issuer, 200))
 			default:
@@ -280,9 +294,7 @@ func (a *app) whoamiCommand() *cobra.Command {
 				return err
 			}
 			if a.flags.json {
-				return json.NewEncoder(a.stdout).Encode(struct {
-					Logins []*oauth.Login `json:"logins"`
-				}{append([]*oauth.Login{}, logins...)})
+				return a.printObject(map[string][]*oauth.Login{"logins": logins})
 			}
 			if len(logins) == 0 {
 				a.out.Printf("You are logged in nowhere; junction login SERVER does it.\n")
@@ -308,30 +320,30 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 			return nil, err
 		}
 		logins, err := tokens.Logins(cmd.Context())
-		if err != nil {
-			err = &connectError{err}
-		}
 		return logins, err
 	}
 	s, err := a.signer(cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	if logsInAtProvider(&s.auth) {
-		return a.whoAtProvider(cmd.Context(), s)
-	}
-	tokens, err := a.tokens(s.auth, nil)
+	o, err := a.tokenOptions(s.auth, nil)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
-	switch l, err := tokens.LoginOf(cmd.Context(), s.url); {
-	case errors.Is(err, oauth.ErrNoLogin):
-		return nil, &connectError{fmt.Errorf("you are not logged in at %s; junction login %s does it", s.name, shellWord(s.name))}
-	case err != nil:
-		return nil, &connectError{err}
-	default:
-		return []*oauth.Login{l}, nil
+	token, err := oauth.New(o).LoginOf(cmd.Context(), s.url)
+	at, all := s.name, []*oauth.Login{token}
+	if logsInAtProvider(&s.auth) && (err == nil || errors.Is(err, oauth.ErrNoLogin)) {
+		var who *oauth.Login
+		if at, all = s.auth.IdentityProvider, nil; err == nil {
+			all = []*oauth.Login{token}
+		}
+		who, err = a.identity(&s.auth, o).Current(cmd.Context())
+		all = slices.Insert(all, 0, who)
 	}
+	if errors.Is(err, oauth.ErrNoLogin) {
+		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(at, 200), shellWord(s.name))
+	}
+	return all, err
 }
 
 var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)

@@ -60,7 +60,7 @@ func loginKey(ctx context.Context, create bool) ([]byte, error) {
 }
 
 func readLoginKey(ctx context.Context, path string) ([]byte, error) {
-	data, err := readSmall(path)
+	data, err := readSmall(path, maxKeyFile)
 	if err != nil {
 		return nil, err
 	}

@@ -41,15 +41,19 @@ func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []
 		if err != nil {
 			return nil, nil, err
 		}
-		s, err := sqlite.Open(ctx, path)
-		if err != nil {
-			return nil, nil, err
-		}
-		a.closing.Lock()
-		defer a.closing.Unlock()
-		a.closers = append(a.closers, s)
-		return s, key, nil
+		s, err := a.openState(ctx, path)
+		return s, key, err
 	}
+}
+
+// openState opens a file of what is kept, until the command ends.
+func (a *app) openState(ctx context.Context, path string) (state.Store, error) {
+	s, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	a.atEnd(s)
+	return s, nil
 }
 
 // loginStore is where logins are kept; for a command that goes on, and connects often, it is the same each time.
@@ -162,16 +166,16 @@ func readAssertion(entry *config.OAuth) (string, error) {
 	return strings.TrimSpace(string(data)), err
 }
 
-// readSmall reads a file that should be small.
-func readSmall(path string) ([]byte, error) {
+// readSmall reads a file that should have at most so many bytes.
+func readSmall(path string, most int) ([]byte, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if len(data) > maxKeyFile {
-		return nil, fmt.Errorf("%s has more than %d KiB", path, maxKeyFile>>10)
+	data, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if len(data) > most {
+		return nil, fmt.Errorf("%s has more than %d KiB", path, most>>10)
 	}
 	return data, err
 }
@@ -239,13 +243,21 @@ func (a *app) authorizedSeen(name, url string, entry config.OAuth, secure *confi
 	if name == "" {
 		name = url
 	}
-	return &http.Client{Transport: signIn{name, t}}, nil
+	return &http.Client{Transport: signIn{name, passing{t}}}, nil
 }
 
 // signIn says what to do where nobody is logged in.
 type signIn struct {
 	name string
-	http.RoundTripper
+	passing
+}
+
+// passing passes requests on, and that nothing more is asked of a server, by which connections that are idle end.
+type passing struct{ http.RoundTripper }
+
+// CloseIdleConnections is called by [http.Client].
+func (p passing) CloseIdleConnections() {
+	(&http.Client{Transport: p.RoundTripper}).CloseIdleConnections()
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -258,11 +270,6 @@ func (s signIn) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, &needsLogin{name: s.name}
 	}
 	return response, err
-}
-
-// CloseIdleConnections is called when nothing more is asked of a server.
-func (s signIn) CloseIdleConnections() {
-	(&http.Client{Transport: s.RoundTripper}).CloseIdleConnections()
 }
 
 // needsLogin is [oauth.ErrLogin] with its remedy.

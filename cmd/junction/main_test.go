@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"os"
@@ -383,4 +384,9 @@ func TestShellCompletion(t *testing.T) {
 			t.Errorf("%s: got %+v", test.args, got)
 		}
 	}
+}
+
+// run runs one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return runKillable(ctx, nil, nil, args, stdin, stdout, stderr)
 }

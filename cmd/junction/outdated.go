@@ -45,10 +45,34 @@ func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err
 			if _, err := find(name, set, entries); err != nil {
 				return nil, false, err
 			}
-			return nil, false, &connectError{fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, shellWord(name))}
+			return nil, false, fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, shellWord(name))
 		}
 	}
 	return all, failed, nil
+}
+
+// eachLocked looks at the packages of the locked servers, or of those with these names, that the person agreed to, one after the other, and says
+// meanwhile what is done. It returns how many servers are locked that were not refused, and whether look or anything before it failed of one.
+func (a *app) eachLocked(ctx context.Context, names []string, doing string, look func(packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
+	locked, failed, err := a.lockedEntries(names)
+	if err != nil {
+		return 0, failed, err
+	}
+	store, err := a.locks.store()
+	if err != nil {
+		return 0, failed, err
+	}
+	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
+	failed = failed || refused > 0
+	for _, l := range agreed {
+		done := a.busy(doing + l.name)
+		failed = !look(store, l, l.locked.Package) || failed
+		done()
+		if ctx.Err() != nil {
+			return 0, failed, context.Cause(ctx)
+		}
+	}
+	return len(locked) - refused, failed, nil
 }
 
 // suggestLocked completes names of servers, any number of them.
@@ -80,10 +104,7 @@ func (a *app) outdatedCommand() *cobra.Command {
 a newer version, and those whose version was pulled or deprecated. junction upgrade changes them.
 Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
 
-Exit codes:
-  0    done, whatever was found
-  3    a registry could not be asked; the others were
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("done, whatever was found", "", "a registry could not be asked; the others were"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.outdated(cmd.Context(), args, all) },
 	}
@@ -94,34 +115,22 @@ Exit codes:
 }
 
 func (a *app) outdated(ctx context.Context, names []string, all bool) error {
-	locked, failed, err := a.lockedEntries(names)
-	if err != nil {
-		return err
-	}
-	store, err := a.locks.store()
-	if err != nil {
-		return err
-	}
-	list := []outdated{}
-	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
-	failed = failed || refused > 0
-	for _, l := range agreed {
-		p := l.locked.Package
-		one := outdated{Server: l.name, Package: p.Type + ":" + p.Name, Locked: p.Version}
-		done := a.busy("asking about " + l.name)
+	var list []outdated
+	locked, failed, err := a.eachLocked(ctx, names, "asking about ", func(store packages, l lockedEntry, p *install.Locked) bool {
 		advice, err := store.Advice(ctx, p)
-		done()
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if one.Newest, one.Deprecated, one.Pulled = advice.Newest, advice.Deprecated, advice.Pulled; err != nil {
-			one.Error, failed = once(plainText(err)), true
+		one := outdated{Server: l.name, Package: p.Type + ":" + p.Name, Locked: p.Version, Newest: advice.Newest, Deprecated: advice.Deprecated, Pulled: advice.Pulled}
+		if err != nil {
+			one.Error = once(plainText(err))
 		}
 		if all || err != nil || one.Pulled || one.Deprecated != "" || one.Newest != "" && one.Newest != one.Locked {
 			list = append(list, one)
 		}
+		return err == nil
+	})
+	if err != nil {
+		return err
 	}
-	if err := a.showOutdated(list, len(locked)-refused, failed); err != nil {
+	if err := a.showOutdated(list, locked, failed); err != nil {
 		return err
 	}
 	if failed {
@@ -141,7 +150,7 @@ func (a *app) showOutdated(list []outdated, locked int, failed bool) error {
 		a.out.Printf("Nothing is locked: junction add adds servers that are, and junction upgrade NAME locks one that is there.\n")
 		return nil
 	case len(list) == 0:
-		a.out.Printf("All of %s are the newest.\n", count(locked, "locked server"))
+		a.out.Printf("All of %s are the newest.\n", plaintext.Count(locked, "locked server"))
 		return nil
 	}
 	rows := [][]string{{"server", "package", "locked", "newest", ""}}
@@ -174,10 +183,7 @@ func (a *app) installCommand() *cobra.Command {
 checked. An entry of the configuration that says something else than the lock is an error. It is for
 a machine that is new, such as one of CI; junction up --frozen then starts what is installed only.
 
-Exit codes:
-  0    all is installed
-  3    something is not
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("all is installed", "", "something is not"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.installAll(cmd.Context(), args, scripts) },
 	}
@@ -209,45 +215,33 @@ func (a *app) agreedPackages(ctx context.Context, locked []lockedEntry, named bo
 }
 
 func (a *app) installAll(ctx context.Context, names []string, scripts bool) error {
-	locked, failed, err := a.lockedEntries(names)
-	if err != nil {
-		return err
-	}
-	store, err := a.locks.store()
-	if err != nil {
-		return err
-	}
 	installed := 0
-	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
-	failed = failed || refused > 0
-	for _, l := range agreed {
-		p := l.locked.Package
-		if err := noteLock(l.definition.Source); err != nil {
-			return err
-		}
-		_, err := store.Open(p)
+	_, failed, err := a.eachLocked(ctx, names, "installing ", func(store packages, l lockedEntry, p *install.Locked) bool {
+		err := noteLock(l.definition.Source)
 		was := "is there"
-		if errors.Is(err, install.ErrNotInstalled) && p.Scripts && !scripts && l.ofProject() { // whose lock others wrote
-			failed = true
+		if err == nil {
+			_, err = store.Open(p)
+		}
+		switch isMissing := errors.Is(err, install.ErrNotInstalled); {
+		case isMissing && p.Scripts && !scripts && l.ofProject(): // whose lock others wrote
 			a.screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.name, shortened(install.LockPath(l.definition.Source)))
-			continue
-		}
-		if errors.Is(err, install.ErrNotInstalled) {
+			return false
+		case isMissing:
 			was = "is installed"
-			done := a.busy("installing " + l.name)
 			_, err = store.Install(ctx, p)
-			done()
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
 		}
 		if err != nil {
-			failed = true
-			a.screen.Printf("junction: server %q: %s\n", l.name, once(plainText(err)))
-			continue
+			if ctx.Err() == nil {
+				a.screen.Printf("junction: server %q: %s\n", l.name, once(plainText(err)))
+			}
+			return false
 		}
 		installed++
 		a.out.Printf("%s: %s %s %s\n", l.name, p.Type+":"+plaintext.Line(p.Name, 200), plaintext.Line(p.Version, 60), was)
+		return true
+	})
+	if err != nil {
+		return err
 	}
 	if failed {
 		return errReported

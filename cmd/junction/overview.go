@@ -41,31 +41,17 @@ a server that ships with junction, "disabled" says that a file switches it off, 
 }
 
 func (a *app) overview(ctx context.Context, names []string, refresh bool) error {
-	_, all, err := a.recall(ctx, toolList(), names, refresh)
-	if err != nil {
-		return err
-	}
-	if err := a.askOpen(ctx, toolList(), all, len(names) > 0); err != nil {
-		return err
-	}
-	if a.flags.json {
-		if err := a.printJSON(toolList(), all, true); err != nil {
+	return a.listAll(ctx, toolList(), names, refresh, true, func(all []listedServer) error {
+		if err := a.askOpen(ctx, toolList(), all, len(names) > 0); err != nil {
 			return err
 		}
-	}
-	var failed error
-	if a.reportFailed(all) || a.faulty && len(names) == 0 {
-		failed = errReported
-	}
-	for i, s := range all {
-		if a.flags.json {
-			continue
+		for i, s := range all {
+			if err := a.printOverview(s, i == 0); err != nil {
+				return err
+			}
 		}
-		if err := a.printOverview(s, i == 0); err != nil {
-			return err
-		}
-	}
-	return failed
+		return nil
+	})
 }
 
 func (a *app) printOverview(s listedServer, first bool) error {
@@ -78,26 +64,21 @@ func (a *app) printOverview(s listedServer, first bool) error {
 	case s.listing.err != nil:
 		details = append(details, "not connected")
 	default:
-		details = append(details, count(len(s.listing.entries), "tool"))
+		details = append(details, plaintext.Count(len(s.listing.entries), "tool"))
 	}
 	if s.listing.remembered {
 		details = append(details, "remembered")
 	}
 	text, fault := texts(show.ToolLines)(s.listing.entries, a.out.Width())
+	text = plaintext.Line(s.entry.name, 80) + "  (" + plaintext.Line(strings.Join(details, ", "), 300) + ")\n" + text
 	if !first {
-		text = "\n" + head(s.entry.name, details) + text
-	} else {
-		text = head(s.entry.name, details) + text
+		text = "\n" + text
 	}
 	if fault != nil {
 		a.screen.Printf("junction: server %q: %v\n", s.entry.name, fault)
 	}
 	_, err := fmt.Fprint(a.out, text)
 	return err
-}
-
-func head(name string, details []string) string {
-	return plaintext.Line(name, 80) + "  (" + plaintext.Line(strings.Join(details, ", "), 300) + ")\n"
 }
 
 // reportEmpty says that no server is configured, where a list would be empty without a word.

@@ -88,7 +88,7 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 			err = fmt.Errorf("%w; it is named by --policy, or as policy in the settings", err)
 		}
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, err
 		}
 		for _, ignored := range file.Ignored {
 			a.screen.Printf("junction: %v\n", ignored)
@@ -100,7 +100,7 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 	}
 	var err error
 	if book.Policy, err = policy.Compile(rules, policy.Options{Default: byDefault}); err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	return book, nil
 }
@@ -112,7 +112,7 @@ func policyPath(path string) (string, error) {
 	}
 	folder, err := os.UserConfigDir()
 	if err != nil {
-		return "", &connectError{fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)}
+		return "", fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)
 	}
 	return filepath.Join(folder, "junction", "policy.json"), nil
 }

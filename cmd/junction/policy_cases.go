@@ -82,11 +82,11 @@ func (a *app) testRules(ctx context.Context, path, name string) error {
 	}
 	data, err := a.readFile(name)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	cases, err := readCases(data)
 	if err != nil {
-		return &connectError{fmt.Errorf("%s: %w", name, err)}
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	failed := []mismatch{}
 	for _, c := range cases {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -80,8 +81,14 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	}
 	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction", Profile: x.profile,
 		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
-	a.identify(x, book, &in)
-	inputSchema, err := a.lookUp(ctx, x, &in)
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	identify(x, book, entries, &in)
+	_, missing := find(server, set, entries)
+	known := isURL(server) || missing == nil || hasProblem(set, server) // connecting tells what is wrong with it
+	inputSchema, err := a.lookUp(ctx, x, &in, known)
 	if err != nil {
 		return err
 	}
@@ -103,19 +110,15 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.flags.json {
-		return a.printExplanation(book, in, decision, hidden)
+		return a.printObject(explained(book, in, decision, hidden))
 	}
 	return a.showExplanation(in, decision, hidden)
 }
 
 // lookUp takes what a server says of the tool, and returns the tool's input schema, if
 // there is such a server.
-func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (json.RawMessage, error) {
+func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
 	if err := a.checkFlags(); err != nil || x.offline {
-		return nil, err
-	}
-	known, err := a.isServer(in.Server)
-	if err != nil {
 		return nil, err
 	}
 	if !known {
@@ -157,12 +160,11 @@ func offlineHint(err error) error {
 // identify says which server of its name this is, and whether the person vouches for it,
 // as they do for those that ship with junction. Of a server that is only a name, its name
 // is all that can be known.
-func (a *app) identify(x *explanation, book *rulebook, in *policy.Input) {
+func identify(x *explanation, book *rulebook, entries []entry, in *policy.Input) {
 	trusted := policy.Named(book.trusted, in.Server, "")
-	_, entries, err := a.servers()
 	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == in.Server })
 	switch {
-	case err == nil && i >= 0:
+	case i >= 0:
 		e := entries[i]
 		in.Origin = policy.OriginOf(e.command())
 		trusted = e.definition == nil || vouches(book.trusted, e.name, e.command(), !e.ofProject())
@@ -180,31 +182,13 @@ func isURL(name string) bool {
 	return found && slices.Contains([]string{"http", "https", httpUnix, "unix", "tcp"}, scheme)
 }
 
-// isServer reports whether a name is a URL or stands in a configuration.
-func (a *app) isServer(name string) (bool, error) {
-	if isURL(name) {
-		return true, nil
-	}
-	set, entries, err := a.servers()
-	if err != nil {
-		return false, err
-	}
-	_, err = find(name, set, entries)
-	return err == nil || hasProblem(set, name), nil // connecting tells what is wrong with it
-}
-
 func describe(in *policy.Input, t *mcp.Tool) {
-	in.Title = t.Title
-	if t.Annotations == nil {
-		return
+	own := t.Annotations
+	if own == nil {
+		own = new(mcp.ToolAnnotations)
 	}
-	if in.Title == "" {
-		in.Title = t.Annotations.Title
-	}
-	in.Annotations = policy.Annotations{
-		ReadOnly: t.Annotations.ReadOnlyHint, Destructive: t.Annotations.DestructiveHint,
-		Idempotent: t.Annotations.IdempotentHint, OpenWorld: t.Annotations.OpenWorldHint,
-	}
+	in.Title = cmp.Or(t.Title, own.Title)
+	in.Annotations = policy.Annotations{ReadOnly: own.ReadOnlyHint, Destructive: own.DestructiveHint, Idempotent: own.IdempotentHint, OpenWorld: own.OpenWorldHint}
 }
 
 // held takes what the person said of a tool of which the server does not say whether it only
@@ -237,18 +221,11 @@ func annotate(into *policy.Annotations, pairs []string) error {
 		if err != nil {
 			return usagef("--annotations: expected HINT=true or HINT=false, got %q", pair)
 		}
-		switch name {
-		case "readOnly":
-			into.ReadOnly = &value
-		case "destructive":
-			into.Destructive = &value
-		case "idempotent":
-			into.Idempotent = &value
-		case "openWorld":
-			into.OpenWorld = &value
-		default:
+		hint := map[string]**bool{"readOnly": &into.ReadOnly, "destructive": &into.Destructive, "idempotent": &into.Idempotent, "openWorld": &into.OpenWorld}[name]
+		if hint == nil {
 			return usagef("--annotations: unknown hint %q; there are readOnly, destructive, idempotent and openWorld", name)
 		}
+		*hint = &value
 	}
 	return nil
 }
@@ -280,11 +257,6 @@ func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) e
 	return err
 }
 
-// printExplanation prints a decision for programs.
-func (a *app) printExplanation(book *rulebook, in policy.Input, d policy.Decision, hidden bool) error {
-	return a.printObject(explained(book, in, d, hidden))
-}
-
 // An explanationShown is a decision for programs.
 type explanationShown struct {
 	Effect  policy.Effect `json:"effect"`
@@ -309,6 +281,14 @@ func explained(book *rulebook, in policy.Input, d policy.Decision, hidden bool) 
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
 	return explanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps}
+}
+
+// printIndented prints a value as JSON for programs and people; without an indent in one line.
+func (a *app) printIndented(v any, indent string) error {
+	e := json.NewEncoder(a.stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	return e.Encode(v)
 }
 
 // printObject prints a value as one line of JSON.

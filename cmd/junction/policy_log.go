@@ -118,10 +118,10 @@ func (a *app) testOnLog(ctx context.Context, path, log string) error {
 	counts := map[verdict]int{}
 	for line, err := range audit.Read(folder, audit.Filter{Kind: audit.KindCall}) {
 		if errors.Is(err, fs.ErrNotExist) {
-			return &connectError{fmt.Errorf("%w; junction up --audit writes a log", err)}
+			return fmt.Errorf("%w; junction up --audit writes a log", err)
 		}
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		var l auditLine
 		if schema.DecodeLoose(line, &l) != nil || l.Round > 0 || ctx.Err() != nil {

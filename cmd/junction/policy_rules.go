@@ -92,16 +92,13 @@ func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions)
 		_, err = policy.Compile(file.Rules, policy.Options{Default: file.Default})
 	}
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	for _, ignored := range file.Ignored {
 		a.screen.Printf("junction: %v\n", ignored)
 	}
 	doubts := a.reportUnmatchedRules(ctx, file)
-	byDefault := file.Default
-	if byDefault == "" {
-		byDefault = policy.Ask
-	}
+	byDefault := cmp.Or(file.Default, policy.Ask)
 	if a.flags.json {
 		return a.printObject(struct {
 			Rules   int           `json:"rules"`
@@ -131,9 +128,8 @@ func (a *app) reportUnmatchedRules(ctx context.Context, file *policy.File) (doub
 			return 1
 		}
 	}
-	w := &vocabulary{known: map[string]*offering{}}
+	w := &vocabulary{servers: serverNames(entries), known: map[string]*offering{}}
 	for _, e := range entries {
-		w.servers = append(w.servers, e.name)
 		if d := remembered(ctx, e, a.store()); d != nil {
 			w.known[e.name] = offeringOf(e.name, d, s.Servers[e.name])
 		}

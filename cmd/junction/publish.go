@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
@@ -108,7 +106,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 		for _, f := range faults {
 			a.screen.Printf("junction: %s\n", plaintext.Line(f.String(), 500))
 		}
-		return usagef("%s of server.json is wrong; flags of this command and %s say what it is", count(len(faults), "member"), p.file)
+		return usagef("%s of server.json is wrong; flags of this command and %s say what it is", plaintext.Count(len(faults), "member"), p.file)
 	}
 	text, err := s.Encode(rest)
 	if err != nil {
@@ -121,7 +119,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 	shown.WriteByte('\n')
 	if p.write {
 		if err := filelock.Replace(p.file, shown.Bytes(), 0o644); err != nil {
-			return &connectError{err}
+			return err
 		}
 		a.screen.Printf("junction: %s is written\n", p.file)
 	}
@@ -179,20 +177,12 @@ func (p *publishing) into(s, old *registry.Server) error {
 
 // readServerFile reads a server.json; nil where there is none.
 func readServerFile(path string) (*registry.Server, error) {
-	file, err := os.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := readSmall(path, maxServerFile)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxServerFile+1))
-	if err == nil && len(text) > maxServerFile {
-		err = fmt.Errorf("it has more than %d bytes", maxServerFile)
-	}
-	if err != nil {
-		return nil, &connectError{fmt.Errorf("%s: %w", path, err)}
+	case err != nil:
+		return nil, err
 	}
 	s, err := registry.Parse(text)
 	if err != nil {
@@ -247,11 +237,11 @@ func (a *app) publishTo(ctx context.Context, p *publishing, text json.RawMessage
 	}
 	c, err := registry.NewClient(sources[0].URL, registry.ClientOptions{Token: token})
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	e, err := c.Publish(ctx, text)
 	if err != nil {
-		return &connectError{fmt.Errorf("not published: %w", err)}
+		return fmt.Errorf("not published: %w", err)
 	}
 	a.screen.Printf("junction: %s %s is published in %s\n", e.Server.Name, e.Server.Version, c)
 	return nil

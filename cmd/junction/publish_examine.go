@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/cobra"
@@ -46,7 +47,7 @@ func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []str
 	x := &examined{}
 	file, err := exec.LookPath(args[0])
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	switch info, err := buildinfo.ReadFile(file); {
 	case err != nil:
@@ -98,23 +99,16 @@ func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessa
 	if s.Repository == nil {
 		s.Repository = repositoryOf(x.module, x.main)
 	}
-	w := jsonrpc.NewObject(nil)
-	w.String("tool", "junction")
-	if x.main != "" {
-		w.String("package", x.main)
-	}
-	if x.revision != "" {
-		w.String("revision", x.revision)
-	}
-	if len(x.tools) > 0 {
-		w.Array("tools")
-		for _, name := range x.tools {
-			w.StringElement(name)
-		}
-		w.End()
+	own, err := schema.Encode(nil, struct {
+		Tool     string   `json:"tool"`
+		Package  string   `json:"package,omitempty"`
+		Revision string   `json:"revision,omitempty"`
+		Tools    []string `json:"tools,omitempty"`
+	}{"junction", x.main, x.revision, x.tools})
+	if err != nil {
+		return nil, err
 	}
 	meta := jsonrpc.Get(rest, "_meta")
-	own := w.Bytes()
 	if len(own) > registry.MaxPublished {
 		own = jsonrpc.Without(own, "tools")
 	}
@@ -191,7 +185,7 @@ func packageFrom(word string) (*registry.Package, error) {
 		}
 		hash, err := hashOf(file)
 		if err != nil {
-			return nil, &connectError{fmt.Errorf("--package %s: %w", word, err)}
+			return nil, fmt.Errorf("--package %s: %w", word, err)
 		}
 		p.Identifier, p.FileSHA256 = address, hash
 		return p, nil

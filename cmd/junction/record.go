@@ -37,13 +37,13 @@ func (a *app) startRecording(command, server string, through bool) error {
 	}
 	f, err := openRecording(a.flags.record, cmp.Or(fileName(server), "junction"), time.Now())
 	if err != nil {
-		return &connectError{fmt.Errorf("--record: %w", err)}
+		return fmt.Errorf("--record: %w", err)
 	}
 	r, err := recording.New(f, recording.Options{Program: "junction " + version + " " + command, Through: through, OnError: func(err error) {
 		a.screen.Printf("junction: --record %s: %v\n", shortened(f.Name()), err)
 	}})
 	if err != nil {
-		return &connectError{fmt.Errorf("--record: %w", errors.Join(err, f.Close()))}
+		return fmt.Errorf("--record: %w", errors.Join(err, f.Close()))
 	}
 	a.recorder = r
 	a.atEnd(&recorded{r, f})
@@ -124,11 +124,7 @@ func (a *app) recording(o *mcp.ClientOptions, t target) {
 	if a.recorder == nil || a.recordsFront {
 		return
 	}
-	name := t.name
-	if name == "" {
-		name = t.transport.String()
-	}
-	o.Middleware = append(o.Middleware, a.recorder.Middleware(name))
+	o.Middleware = append(o.Middleware, a.recorder.Middleware(t.title()))
 }
 
 // recordFront has what clients say to a gateway be recorded, or to a profile of it.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/pflag"
 )
@@ -55,10 +56,10 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 		return nil, err
 	}
 	m, err := registry.OpenMirror(ctx, path, registry.MirrorOptions{Sources: sources, OnPage: func(source string, read int) {
-		a.screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, count(read, "version"))) // of servers
+		a.screen.Transient(fmt.Sprintf("junction: reading %s: %s", source, plaintext.Count(read, "version"))) // of servers
 	}})
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	a.atEnd(m)
 	return m, nil
@@ -81,12 +82,12 @@ func (a *app) freshMirror(ctx context.Context, f registryFlags) (*registry.Mirro
 		err := m.Sync(ctx, age)
 		a.screen.Transient("")
 		if err != nil {
-			return nil, nil, &connectError{err}
+			return nil, nil, err
 		}
 	}
 	states, err := m.Sources(ctx)
 	if err != nil {
-		return nil, nil, &connectError{err}
+		return nil, nil, err
 	}
 	for i := range states {
 		if f.offline && states[i].Synced.IsZero() {
@@ -113,11 +114,11 @@ func (a *app) reportSources(states []registry.SourceState) error {
 		case s.Synced.IsZero():
 			faults = append(faults, fmt.Errorf("nothing was read of %s yet; leave --offline out once", s.Name))
 		case s.Unread > 0:
-			a.screen.Printf("junction: %s of %s cannot be read and are left out\n", count(s.Unread, "version"), s.Name)
+			a.screen.Printf("junction: %s of %s cannot be read and are left out\n", plaintext.Count(s.Unread, "version"), s.Name)
 		}
 	}
 	if !any {
-		return &connectError{errors.Join(faults...)}
+		return errors.Join(faults...)
 	}
 	return nil
 }
@@ -193,7 +194,7 @@ func (a *app) registryToken(ctx context.Context, kind, name, from string) (strin
 	case "secret":
 		return a.secret(ctx, name)
 	case "file":
-		text, err := readSmall(nextTo(from, name))
+		text, err := readSmall(nextTo(from, name), maxKeyFile)
 		return strings.TrimSpace(string(text)), err
 	}
 	token := os.Getenv(name)

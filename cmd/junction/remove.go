@@ -21,11 +21,7 @@ those; what was approved of them is forgotten, and packages that no lock has any
 removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
 an entry names are said. Nothing is asked: junction add adds a server again.
 
-Exit codes:
-  0    done
-  2    the command line is wrong
-  3    no such server, or a file cannot be changed
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("done", "", "no such server, or a file cannot be changed"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -49,7 +45,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 			return err
 		}
 		if e.definition == nil {
-			return &connectError{fmt.Errorf("server %q ships with junction; there is no entry to remove", name)}
+			return fmt.Errorf("server %q ships with junction; there is no entry to remove", name)
 		}
 		if err := a.removeOne(ctx, e); err != nil {
 			return err
@@ -65,7 +61,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 	}
 	freed, err := store.Prune(ctx, keep, 0)
 	if err != nil {
-		return &connectError{fmt.Errorf("the configuration is changed, and the cache could not be cleared: %w", err)}
+		return fmt.Errorf("the configuration is changed, and the cache could not be cleared: %w", err)
 	}
 	if freed > 0 {
 		a.out.Printf("The cache is %s smaller.\n", show.Size(freed))
@@ -88,7 +84,7 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 	if slices.Contains(p.Servers(), e.name) {
 		p.Forget(e.name)
 		if err := p.Save(); err != nil {
-			return &connectError{err}
+			return err
 		}
 	}
 	a.out.Printf("Removed %q from %s.\n", e.name, shortened(path))

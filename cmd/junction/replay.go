@@ -55,7 +55,7 @@ where anything differs, or was recorded and not asked.`,
 			}
 			p, err := a.replay(args[0], o)
 			if err != nil {
-				return &connectError{fmt.Errorf("%s: %w", args[0], err)}
+				return fmt.Errorf("%s: %w", args[0], err)
 			}
 			a.hintStdio(f)
 			h := tasks.Wait(tasks.WaitOptions{})(p)

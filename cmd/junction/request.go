@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,7 +78,7 @@ func (a *app) answered(method string, r mcp.Result, into any, text func(width in
 	if !a.flags.json {
 		words, err := text(a.out.Width(), show.SaveTo(a.flags.output))
 		_, printing := fmt.Fprint(a.out, words)
-		return firstOf(err, printing)
+		return cmp.Or(err, printing)
 	}
 	if a.flags.output != "" {
 		if _, err := text(a.out.Width(), show.SaveTo(a.flags.output)); err != nil {
@@ -117,18 +118,7 @@ func params(member, subject string, arguments json.RawMessage) json.RawMessage {
 func readLimited(r io.Reader, name string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	if err == nil && len(data) > maxFile {
-		err = errTooLarge(name)
+		err = fmt.Errorf("%s: larger than %d MiB", name, maxFile>>20)
 	}
 	return data, err
-}
-
-func unquoted(raw json.RawMessage) (string, bool) { return jsonrpc.Unquote(raw) }
-
-func firstOf(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -83,13 +83,8 @@ type flags struct {
 	logFormat, lowestLog string
 }
 
-// run runs one command line and returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runKillable(ctx, nil, nil, args, stdin, stdout, stderr)
-}
-
-// runKillable is run; once kill is closed, programs that were started are killed
-// without grace when they are to end.
+// runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
+// started are killed without grace when they are to end.
 func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, stderr: stderr, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
 	if terminal.Present(stdin, a.screen) {
@@ -141,7 +136,7 @@ func (a *app) fail(err error, code int, asJSON bool) {
 		a.screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")
 	}
 	if asJSON {
-		writeError(a.stdout, err)
+		fmt.Fprintf(a.stdout, "%s\n", errorObject(err))
 	}
 }
 
@@ -208,7 +203,7 @@ filesystem (read-only, the current folder).
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
-	versionFlag(root)
+	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd, min(helpWidth, a.out.Width())) })
 	a.fitHelp(root)
 	root.SetHelpCommand(helpCommand())

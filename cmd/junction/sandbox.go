@@ -108,11 +108,7 @@ func (a *app) oneKept(args []string) (*keptProfile, error) {
 	if len(args) != 1 {
 		return nil, usagef("expected the name of one SERVER, got %d words", len(args))
 	}
-	set, entries, err := a.servers()
-	if err != nil {
-		return nil, err
-	}
-	e, err := find(args[0], set, entries)
+	set, e, err := a.serverNamed(args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +208,7 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 		return err
 	}
 	if k.profile == nil {
-		return &connectError{fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, shellWord(k.entry.name))}
+		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, shellWord(k.entry.name))
 	}
 	now := *k.profile
 	for _, list := range []struct {

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -50,11 +49,7 @@ and --http lets clients use it until you press Enter.
 What the profile has already stays in it; --forget takes out what is not used. Names of
 variables cannot be seen: junction sandbox allow SERVER --env NAME.
 
-Exit codes:
-  0    the profile is written, is right as it is, or the answer was no
-  2    the command line is wrong, or nobody can be asked here
-  3    no such server, or it cannot be started or watched
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("the profile is written, is right as it is, or the answer was no", "", "no such server, or it cannot be started or watched"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.learnProfile(cmd.Context(), args, l) },
 	}
@@ -101,10 +96,10 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		return err
 	}
 	if runtime.GOOS != "linux" {
-		return &connectError{errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")}
+		return errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")
 	}
 	if err := a.consent(ctx, k.entry); err != nil {
-		return &connectError{err}
+		return err
 	}
 	was := sandbox.Profile{}
 	if k.profile != nil {
@@ -127,7 +122,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	case err != nil:
 		return err
 	case l.yes && !starts: // nobody sees that, and decides
-		return &connectError{fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)}
+		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)
 	}
 	if !l.yes {
 		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
@@ -223,10 +218,10 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	}
 	c, is := t.transport.(*command.Command)
 	if !is {
-		return learned, &connectError{fmt.Errorf("server %q is not started by a command", k.entry.name)}
+		return learned, fmt.Errorf("server %q is not started by a command", k.entry.name)
 	}
 	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
-	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(ownEnv(t.server)))), Dir: c.Dir}
+	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.server.Env))), Dir: c.Dir}
 	for _, call := range calls {
 		learned.Named = appendTexts(learned.Named, call.arguments)
 	}
@@ -235,7 +230,7 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	}
 	o.Learned = learned
 	if err := a.confineTo(c, k.entry.name, p, o, true); err != nil {
-		return learned, &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
+		return learned, fmt.Errorf("server %q: %w", k.entry.name, err)
 	}
 	client, err := a.connect(ctx, t)
 	if err != nil {
@@ -256,13 +251,6 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	stop()
 	served.Wait()
 	return learned, errors.Join(err, fault)
-}
-
-func ownEnv(s *config.Server) map[string]string {
-	if s == nil {
-		return nil
-	}
-	return s.Env
 }
 
 // exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted.

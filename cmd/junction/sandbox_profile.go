@@ -32,16 +32,16 @@ type keptProfile struct {
 // profileKept finds the profile of a server: in the person's settings, which come first, or in junction.lock.
 func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
 	if e.definition == nil || e.definition.Kind != config.Stdio {
-		return nil, &connectError{fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)}
+		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)
 	}
 	k := &keptProfile{entry: e}
 	s, err := e.sandbox()
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	locked, err := a.locked(e.definition)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	switch {
 	case s != nil:
@@ -67,7 +67,7 @@ func (a *app) settingsFile(set *config.Set, e entry) (string, error) {
 	if e.definition.Project && !isNamed { // whose settings would not count
 		folder, err := os.UserConfigDir()
 		if err != nil {
-			return "", &connectError{fmt.Errorf("your configuration folder is not known: %w", err)}
+			return "", fmt.Errorf("your configuration folder is not known: %w", err)
 		}
 		return filepath.Join(folder, "junction", "mcp.json"), nil
 	}
@@ -89,7 +89,7 @@ func (k *keptProfile) where() string {
 // write keeps a profile where the old one is.
 func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) error {
 	if err := now.Check(); err != nil {
-		return &connectError{fmt.Errorf("server %q: %w", k.entry.name, err)}
+		return fmt.Errorf("server %q: %w", k.entry.name, err)
 	}
 	if k.locked != nil {
 		locked := *k.locked
@@ -105,26 +105,26 @@ func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) er
 	}
 	unlock, err := filelock.Wait(ctx, mutex)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	defer unlock()
 	file := realPath(k.file) // a link to it stays one
 	data, mode, err := readOrNothing(file)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	edited, err := k.edited(data, now)
 	if err != nil {
-		return &connectError{fmt.Errorf("%s: %w", k.file, err)}
+		return fmt.Errorf("%s: %w", k.file, err)
 	}
 	if bytes.Equal(edited, data) {
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if err := filelock.Replace(file, edited, mode); err != nil {
-		return &connectError{fmt.Errorf("write %s: %w", k.file, err)}
+		return fmt.Errorf("write %s: %w", k.file, err)
 	}
 	return nil
 }

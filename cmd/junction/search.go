@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,7 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/cobra"
@@ -69,7 +68,7 @@ func (a *app) search(ctx context.Context, words string, limit int, f registryFla
 	case errors.Is(err, registry.ErrNoWords):
 		return usagef("expected words to search for, got %q", words)
 	case err != nil:
-		return &connectError{err}
+		return err
 	}
 	if a.flags.json {
 		return a.printFound(found, states)
@@ -79,7 +78,7 @@ func (a *app) search(ctx context.Context, words string, limit int, f registryFla
 		for _, s := range states {
 			servers += s.Servers
 		}
-		a.screen.Printf("junction: none of %s has %q\n", count(servers, "server"), words)
+		a.screen.Printf("junction: none of %s has %q\n", plaintext.Count(servers, "server"), words)
 		return nil
 	}
 	if _, err := fmt.Fprint(a.out, show.Found(found.Entries, len(states) > 1, a.out.Width())); err != nil {
@@ -95,62 +94,45 @@ func (a *app) search(ctx context.Context, words string, limit int, f registryFla
 
 // printFound prints what a search found for programs.
 func (a *app) printFound(found *registry.Found, states []registry.SourceState) error {
-	w := jsonrpc.NewObject(nil)
-	w.Array("servers")
+	type source struct {
+		Name    string    `json:"name"`
+		Servers int       `json:"servers"`
+		Synced  time.Time `json:"synced,omitzero"`
+		Fault   string    `json:"fault,omitempty"`
+	}
+	answer := struct {
+		Servers []registeredShown `json:"servers"`
+		Total   int               `json:"total"`
+		Sources []source          `json:"sources"`
+	}{Total: found.Total}
 	for i := range found.Entries {
-		w.ObjectElement()
-		entryMembers(&w, &found.Entries[i])
-		w.End()
+		answer.Servers = append(answer.Servers, showRegistered(&found.Entries[i]))
 	}
-	w.End()
-	w.Int("total", int64(found.Total))
-	w.Array("sources")
 	for _, s := range states {
-		w.ObjectElement()
-		w.String("name", s.Name)
-		w.Int("servers", int64(s.Servers))
-		timeMember(&w, "synced", s.Synced)
-		if s.Fault != "" {
-			w.String("fault", s.Fault)
-		}
-		w.End()
+		answer.Sources = append(answer.Sources, source{s.Name, s.Servers, second(s.Synced), s.Fault})
 	}
-	w.End()
-	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
-	return err
+	return a.printObject(answer)
 }
 
-// entryMembers writes an entry as members of an object: the server.json as it came, and what else is known.
-func entryMembers(w *jsonrpc.Writer, e *registry.Entry) {
-	var line bytes.Buffer // files of folders are written for people
-	if err := json.Compact(&line, e.Server.Raw); err == nil {
-		w.Raw("server", line.Bytes())
-	}
-	if len(e.Meta) > 0 {
-		w.Raw("_meta", json.RawMessage(e.Meta))
-	}
-	w.String("source", e.Source)
-	if len(e.Also) > 0 {
-		w.Array("also")
-		for _, name := range e.Also {
-			w.StringElement(name)
-		}
-		w.End()
-	}
-	w.String("status", string(e.Status))
-	if e.StatusMessage != "" {
-		w.String("statusMessage", e.StatusMessage)
-	}
-	w.Bool("isLatest", e.IsLatest)
-	timeMember(w, "published", e.Published)
-	timeMember(w, "updated", e.Updated)
+// A registeredShown is a server of a registry for programs: its server.json as it came, and what else is known.
+type registeredShown struct {
+	Server        json.RawMessage `json:"server"`
+	Meta          json.RawMessage `json:"_meta,omitzero"`
+	Source        string          `json:"source"`
+	Also          []string        `json:"also,omitempty"`
+	Status        registry.Status `json:"status"`
+	StatusMessage string          `json:"statusMessage,omitempty"`
+	IsLatest      bool            `json:"isLatest"`
+	Published     time.Time       `json:"published,omitzero"`
+	Updated       time.Time       `json:"updated,omitzero"`
 }
 
-func timeMember(w *jsonrpc.Writer, name string, t time.Time) {
-	if !t.IsZero() {
-		w.String(name, t.UTC().Format(time.RFC3339))
-	}
+func showRegistered(e *registry.Entry) registeredShown {
+	return registeredShown{e.Server.Raw, e.Meta, e.Source, e.Also, e.Status, e.StatusMessage, e.IsLatest, second(e.Published), second(e.Updated)}
 }
+
+// second is a time to the second.
+func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // suggestRegistered completes names of servers in the registries, as they are in the copy.
 func (a *app) suggestRegistered(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -83,6 +83,30 @@ func (a *app) secret(ctx context.Context, name string) (string, error) {
 	return string(value), nil
 }
 
+// isKept reports whether there is a secret of this name.
+func (a *app) isKept(ctx context.Context, name string) (bool, error) {
+	store, _, err := a.openSecrets(ctx, false)
+	if err == nil {
+		_, err = store.Get(ctx, secretKeys+name)
+	}
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// keepSecret keeps a secret in place of one of this name.
+func (a *app) keepSecret(ctx context.Context, name, value string) error {
+	if err := checkSecretName(name); err != nil {
+		return err
+	}
+	store, ring, err := a.openSecrets(ctx, true)
+	if err == nil {
+		_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
+	}
+	return err
+}
+
 var secretName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,100}$`) })
 
 func checkSecretName(name string) error {
@@ -115,12 +139,8 @@ func (a *app) secretSetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			store, ring, err := a.openSecrets(ctx, true)
-			if err == nil {
-				_, err = store.Put(ctx, secretKeys+name, []byte(ring.Seal([]byte(value), []byte(secretKeys+name))), state.Write{})
-			}
-			if err != nil {
-				return &connectError{fmt.Errorf("the secret is not kept: %w", err)}
+			if err := a.keepSecret(ctx, name, value); err != nil {
+				return fmt.Errorf("the secret is not kept: %w", err)
 			}
 			a.screen.Printf("junction: ${secret:%s} in a configuration is this secret now; servers get it when they next start or connect\n", name)
 			return nil
@@ -139,7 +159,7 @@ func (a *app) readSecret(ctx context.Context, name string) (value string, err er
 	}
 	switch {
 	case err != nil:
-		return "", &connectError{fmt.Errorf("the secret was not read: %w", err)}
+		return "", fmt.Errorf("the secret was not read: %w", err)
 	case value == "":
 		return "", usagef("the secret is empty; type it, or write it to standard input")
 	case len(value) > maxSecret:
@@ -162,7 +182,7 @@ func (a *app) secretListCommand() *cobra.Command {
 				}
 			}
 			if err != nil && !errors.Is(err, state.ErrNotFound) {
-				return &connectError{err}
+				return err
 			}
 			if a.flags.json {
 				return a.printObject(struct {
@@ -200,12 +220,9 @@ func (a *app) secretRemoveCommand() *cobra.Command {
 				}
 			}
 			if errors.Is(err, state.ErrNotFound) {
-				return &connectError{fmt.Errorf("no secret %q is kept; junction secret list shows which are", name)}
+				return fmt.Errorf("no secret %q is kept; junction secret list shows which are", name)
 			}
-			if err != nil {
-				return &connectError{err}
-			}
-			return nil
+			return err
 		},
 	}
 }

@@ -23,12 +23,6 @@ import (
 const serviceTime = 30 * time.Second
 
 func (a *app) serviceCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "service",
-		Short: "Run junction up when you log in",
-		Args:  noMore,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
 	var show bool
 	install := &cobra.Command{
 		Use:   "install [-- UP-FLAGS...]",
@@ -47,8 +41,7 @@ environment is written into it: keep secrets in files, or name them in the unit 
 		Args:  noMore,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return a.uninstallService(cmd.Context()) },
 	}
-	cmd.AddCommand(install, uninstall)
-	return cmd
+	return group("service", "Run junction up when you log in", "", install, uninstall)
 }
 
 // A service is what runs junction up for a user.
@@ -75,7 +68,7 @@ func serviceFile(system string) (string, error) {
 		home, err := os.UserHomeDir()
 		return filepath.Join(home, "Library", "LaunchAgents", agentName+".plist"), err
 	}
-	return "", &connectError{fmt.Errorf("junction service knows systemd and launchd, and none of %s: have its own scheduler run \"junction up\" when you log in", system)}
+	return "", fmt.Errorf("junction service knows systemd and launchd, and none of %s: have its own scheduler run \"junction up\" when you log in", system)
 }
 
 func (a *app) installService(ctx context.Context, flags []string, show bool) error {
@@ -96,10 +89,10 @@ func (a *app) installService(ctx context.Context, flags []string, show bool) err
 		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		return &connectError{err}
+		return err
 	}
 	a.screen.Printf("%s is written.\n", shortened(file))
 	if runtime.GOOS == "darwin" {
@@ -126,7 +119,7 @@ func (a *app) uninstallService(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return &connectError{fmt.Errorf("%s is not there: junction service install writes it", shortened(file))}
+		return fmt.Errorf("%s is not there: junction service install writes it", shortened(file))
 	}
 	if runtime.GOOS == "darwin" {
 		err = control(ctx, "launchctl", "bootout", domain()+"/"+agentName)
@@ -134,7 +127,7 @@ func (a *app) uninstallService(ctx context.Context) error {
 		err = control(ctx, "systemctl", "--user", "disable", "--now", serviceName)
 	}
 	if gone := os.Remove(file); gone != nil {
-		return &connectError{errors.Join(err, gone)}
+		return errors.Join(err, gone)
 	}
 	a.out.Printf("%s is removed.\n", shortened(file))
 	return err
@@ -151,11 +144,11 @@ func newService(flags []string) (*service, error) {
 	}
 	own, err := exec.LookPath(program())
 	if err != nil {
-		return nil, &connectError{errors.New("this program is gone when \"go run\" ends: build it first, such as with go install ./cmd/junction")}
+		return nil, errors.New("this program is gone when \"go run\" ends: build it first, such as with go install ./cmd/junction")
 	}
 	folder, err := os.Getwd()
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	return &service{program: absolute(own), args: append([]string{"up"}, flags...), folder: folder, path: os.Getenv("PATH")}, nil
 }
@@ -236,7 +229,7 @@ func control(ctx context.Context, program string, args ...string) error {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err != nil {
-		return &connectError{fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), maxSaid))}
+		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), maxSaid))
 	}
 	return nil
 }

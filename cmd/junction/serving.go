@@ -115,15 +115,15 @@ func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
 func (a *app) listen(f front) (net.Listener, error) {
 	l, err := listenAt(f.http)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, &connectError{fmt.Errorf("--http %s: this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free", f.http)}
+		return nil, fmt.Errorf("--http %s: this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free", f.http)
 	}
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("--http: %w", err)}
+		return nil, fmt.Errorf("--http: %w", err)
 	}
 	open := l
 	if l, err = f.security.listen(l, a.logger()); err != nil {
 		open.Close()
-		return nil, &connectError{err}
+		return nil, err
 	}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		a.warnOfNetwork(l, f)
@@ -201,7 +201,7 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	select {
 	case err := <-ended:
 		d.close()
-		return &connectError{err}
+		return err
 	case <-ctx.Done():
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcp.DefaultDrainTimeout)

@@ -89,7 +89,7 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		}
 		m, err := graph.Open(ctx, o.file)
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, err
 		}
 		a.atEnd(m)
 		return m, nil
@@ -124,7 +124,7 @@ func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
 	}
 	d, err := database.Open(ctx, database.Options{DSN: dsn, Write: o.write})
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	a.atEnd(d)
 	return d, nil
@@ -142,18 +142,13 @@ func (o shipping) dsn() (string, error) {
 		}
 		return dsn, nil
 	}
-	file, err := os.Open(o.dsnFile)
-	if err != nil {
-		return "", usagef("sql: --dsn-file: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxDSNFile+1))
+	text, err := readSmall(o.dsnFile, maxDSNFile)
 	if err != nil {
 		return "", usagef("sql: --dsn-file: %w", err)
 	}
 	dsn := strings.TrimSpace(string(text))
-	if len(text) > maxDSNFile || dsn == "" || strings.ContainsAny(dsn, "\r\n") {
-		return "", usagef("sql: --dsn-file %s: expected a DSN on one line, in at most %d bytes", o.dsnFile, maxDSNFile)
+	if dsn == "" || strings.ContainsAny(dsn, "\r\n") {
+		return "", usagef("sql: --dsn-file %s: expected a DSN on one line", o.dsnFile)
 	}
 	return dsn, nil
 }

@@ -91,7 +91,7 @@ func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 	}
 	s, err := openapi.Open(ctx, options)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	a.atEnd(s)
 	if len(s.Skipped) > 0 && a.person != nil {
@@ -116,7 +116,7 @@ func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 	}
 	s, err := graphql.Open(ctx, options)
 	if err != nil {
-		return nil, &connectError{err}
+		return nil, err
 	}
 	a.atEnd(s)
 	return s, nil

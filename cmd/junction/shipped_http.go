@@ -50,7 +50,7 @@ func (a *app) httpTools(o *apiShipping) (mcp.Handler, error) {
 	}
 	s, err := httptool.New("http", options, templates...)
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("--tool: %w", err)}
+		return nil, fmt.Errorf("--tool: %w", err)
 	}
 	a.atEnd(s)
 	return s, nil
@@ -62,11 +62,11 @@ func readTemplates(text string) (all []httptool.Template, err error) {
 	data := []byte(text)
 	if trimmed := strings.TrimSpace(text); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
 		from = "--tool " + text
-		if data, err = readSmall(text); err != nil {
+		if data, err = readSmall(text, maxKeyFile); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("expected a template in JSON, or a file with one: %w", err)
 			}
-			return nil, &connectError{fmt.Errorf("--tool: %w", err)}
+			return nil, fmt.Errorf("--tool: %w", err)
 		}
 	}
 	var templates []requestTemplate

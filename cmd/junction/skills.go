@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -77,7 +78,7 @@ func (a *app) printSkill(ctx context.Context, t target, name, file string) error
 	}
 	if a.flags.json {
 		w := jsonrpc.NewObject(nil)
-		if err := firstOf(schema.EncodeMember(&w, "skill", s), schema.EncodeMember(&w, "contents", contents)); err != nil {
+		if err := cmp.Or(schema.EncodeMember(&w, "skill", s), schema.EncodeMember(&w, "contents", contents)); err != nil {
 			return err
 		}
 		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
@@ -85,7 +86,7 @@ func (a *app) printSkill(ctx context.Context, t target, name, file string) error
 	}
 	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.flags.output))
 	_, printing := fmt.Fprint(a.out, text)
-	return firstOf(err, printing)
+	return cmp.Or(err, printing)
 }
 
 // findSkill finds a skill by its name or URI. Of a name that several have, the error names their URIs.
@@ -115,13 +116,11 @@ func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, 
 		}
 	}
 	slices.Sort(uris)
-	switch near := nearest.Name(name, names); {
+	switch {
 	case len(uris) > 1:
 		return nil, usagef("several skills are called %q; name one of %s", name, strings.Join(uris, ", "))
-	case found == nil && near != "":
-		return nil, usagef("the server lists no skill %q; did you mean %q?", name, near)
 	case found == nil:
-		return nil, usagef("the server lists no skill %q", name)
+		return nil, usagef("the server lists no skill %q%s", name, orMeant(nearest.Name(name, names)))
 	}
 	return found, nil
 }

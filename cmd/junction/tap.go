@@ -61,15 +61,14 @@ With a command it is that of the command.`,
 			if record != "" {
 				folder, err := filepath.Abs(record)
 				if err != nil {
-					return &connectError{err}
+					return err
 				}
 				p.record = folder + string(filepath.Separator)
 			}
-			folder, err := stateFile("taps")
-			if err != nil {
+			var err error
+			if p.journal, err = taps(); err != nil {
 				return err
 			}
-			p.journal.Folder = folder
 			return p.run(cmd, args)
 		},
 	}
@@ -134,7 +133,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	case p.host.ID == "" && len(p.files) == 0:
 		return usagef("HOST is missing: one of %s; junction tap --list says which are found here", hostIDs())
 	case p.host.Nowhere != "" && len(p.files) == 0:
-		return &connectError{errors.New(p.host.Nowhere)}
+		return errors.New(p.host.Nowhere)
 	}
 	if p.keep && len(command) > 0 {
 		return usagef("--keep leaves nothing to put back when the command ends; give one or the other")
@@ -143,11 +142,7 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 }
 
 func unknownHost(name string) error {
-	var ids []string
-	for _, h := range hostconfig.Hosts() {
-		ids = append(ids, h.ID)
-	}
-	if near := nearest.Name(name, ids); near != "" {
+	if near := nearest.Name(name, strings.Split(hostIDs(), ", ")); near != "" {
 		return usagef("no host is called %q; did you mean %q?", name, near)
 	}
 	return usagef("no host is called %q; there are: %s", name, hostIDs())
@@ -187,14 +182,14 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 		paths = hostconfig.Find(p.host, hostconfig.Options{})
 	}
 	if len(paths) == 0 {
-		return nil, &connectError{fmt.Errorf("%s has no configuration file here; name one with --config", p.host.Name)}
+		return nil, fmt.Errorf("%s has no configuration file here; name one with --config", p.host.Name)
 	}
 	unknown := slices.Clone(servers)
 	var there []string
 	for _, path := range paths {
 		d, err := hostconfig.Read(p.host, path)
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, err
 		}
 		programs := map[*hostconfig.Entry]hostconfig.Program{}
 		for _, e := range d.Entries {
@@ -209,15 +204,15 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 		}
 		tapped, err := p.applyTo(d, programs)
 		if err != nil {
-			return nil, &connectError{err}
+			return nil, err
 		}
 		names = append(names, tapped...)
 	}
 	switch {
 	case len(unknown) > 0:
-		return nil, &connectError{fmt.Errorf("no server is called %q in %s (there are: %s)", unknown[0], strings.Join(paths, ", "), strings.Join(there, ", "))}
+		return nil, fmt.Errorf("no server is called %q in %s (there are: %s)", unknown[0], strings.Join(paths, ", "), strings.Join(there, ", "))
 	case len(names) == 0:
-		return nil, &connectError{fmt.Errorf("no server that could be tapped is in %s", strings.Join(paths, ", "))}
+		return nil, fmt.Errorf("no server that could be tapped is in %s", strings.Join(paths, ", "))
 	}
 	return names, nil
 }

@@ -40,7 +40,7 @@ func (p *tap) runHost(ctx context.Context, command []string) error {
 		}
 		return &endedError{code}
 	case err != nil:
-		return &connectError{fmt.Errorf("%s cannot be run: %w", command[0], err)}
+		return fmt.Errorf("%s cannot be run: %w", command[0], err)
 	}
 	return nil
 }

@@ -35,10 +35,7 @@ func (p *tap) restore() error {
 		}
 		faults = append(faults, p.putBack(p.journal, records[i])...)
 	}
-	if err := errors.Join(faults...); err != nil {
-		return &connectError{err}
-	}
-	return nil
+	return errors.Join(faults...)
 }
 
 // recover puts back what a process left that was killed.
@@ -82,7 +79,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 		faults = append(faults, p.putBack(p.journal, r)...)
 	}
 	if err := errors.Join(faults...); err != nil {
-		return &connectError{err}
+		return err
 	}
 	if undone == 0 {
 		p.screen.Printf("Nothing is tapped.\n")

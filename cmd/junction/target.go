@@ -1,8 +1,8 @@
 package main
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
@@ -35,6 +36,9 @@ type target struct {
 	locked       *install.LockedServer // what is locked of it; nil: nothing
 	startTimeout time.Duration         // 0: the default
 }
+
+// title is the name by which a person knows the server.
+func (t *target) title() string { return cmp.Or(t.name, t.transport.String()) }
 
 // target finds the server that a command line means, and returns what else
 // stands on it.
@@ -76,15 +80,16 @@ func (a *app) checkFlags() error {
 	return nil
 }
 
+// wrongEnv is what is wrong with a value of --env.
+const wrongEnv = "--env: expected NAME=VALUE"
+
 // command is a server that is started.
 func (a *app) command(name string, args []string) (target, error) {
 	if len(a.flags.header) > 0 {
 		return target{}, usagef("--header is for servers with a URL")
 	}
-	for _, pair := range a.flags.env {
-		if key, _, found := strings.Cut(pair, "="); !found || key == "" {
-			return target{}, usagef("--env: expected NAME=VALUE")
-		}
+	if _, err := pairs(a.flags.env, wrongEnv); err != nil {
+		return target{}, err
 	}
 	variable, err := a.chained(nil)
 	if err != nil {
@@ -170,6 +175,19 @@ func (a *app) url(address string) (target, error) {
 	return target{transport: streamable.ClientWith(address, streamable.ClientOptions{HTTP: client, Header: header, Logger: a.logger()})}, nil
 }
 
+// pairs reads the values of a flag that are NAME=VALUE each; fault is what is wrong with another one.
+func pairs(given []string, fault string) (map[string]string, error) {
+	read := map[string]string{}
+	for _, pair := range given {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return nil, usagef("%s", fault)
+		}
+		read[name] = value
+	}
+	return read, nil
+}
+
 // headers reads the values of --header; their errors hold no value.
 func headers(flags []string) (http.Header, error) {
 	header := http.Header{}
@@ -195,11 +213,7 @@ func (a *app) options(t target) mcp.ClientOptions {
 		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
 	}
 	if a.traffic != nil {
-		name := t.name
-		if name == "" {
-			name = t.transport.String()
-		}
-		o.Wire = a.traffic.Server(name)
+		o.Wire = a.traffic.Server(t.title())
 	}
 	if a.flags.timeout > 0 {
 		o.Timeout, o.ConnectTimeout = a.flags.timeout, a.flags.timeout
@@ -214,11 +228,7 @@ func (a *app) connect(ctx context.Context, t target) (*mcp.Client, error) {
 		return nil, &usageError{err}
 	}
 	o := a.options(t)
-	name := t.name
-	if name == "" {
-		name = t.transport.String()
-	}
-	a.desk.Serve(&o, name)
+	a.desk.Serve(&o, t.title())
 	switch level := mcp.LogLevel(a.flags.logLevel); {
 	case level == "" || level == "none":
 	case level.Severity() == 0:
@@ -243,9 +253,9 @@ func dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Clien
 const maxLog = 2_000
 
 func (a *app) showLog(m mcp.LogMessage) {
-	text := string(m.Data)
-	if plain, ok := unquoted(m.Data); ok {
-		text = plain
+	text, ok := jsonrpc.Unquote(m.Data)
+	if !ok {
+		text = string(m.Data)
 	}
 	from := ""
 	if m.Logger != "" {
@@ -265,8 +275,4 @@ func (a *app) readFile(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	return readLimited(f, name)
-}
-
-func errTooLarge(name string) error {
-	return fmt.Errorf("%s: larger than %d MiB", name, maxFile>>20)
 }

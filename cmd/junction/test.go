@@ -99,7 +99,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 			return err
 		}
 		if err := os.WriteFile(f.junit, text.Bytes(), 0o644); err != nil {
-			return &connectError{fmt.Errorf("--junit: %w", err)}
+			return fmt.Errorf("--junit: %w", err)
 		}
 	}
 	n := cases.Count(reports)
@@ -117,7 +117,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 		return usagef("no case was run")
 	}
 	if !f.tap {
-		a.out.Printf("%s, %d failed, %d skipped; %v\n", passed(n), n.Failed, n.Skipped, time.Since(began).Round(10*time.Millisecond))
+		a.out.Printf("%s, %d failed, %d skipped; %v\n", plaintext.Count(n.Passed, "case")+" passed", n.Failed, n.Skipped, time.Since(began).Round(10*time.Millisecond))
 	}
 	switch {
 	case !started:
@@ -140,13 +140,6 @@ func unnamed(reports []*cases.FileReport) bool {
 		}
 	}
 	return ran
-}
-
-func passed(n cases.Counts) string {
-	if n.Passed == 1 {
-		return "1 case passed"
-	}
-	return fmt.Sprintf("%d cases passed", n.Passed)
 }
 
 // testFiles reads the files of a command line, and which server is tested in place of theirs.
@@ -226,7 +219,7 @@ func (a *app) showTested(r *cases.FileReport, all bool) {
 		case n.Failed > 0:
 			paint(red, fmt.Sprintf("FAIL  %s: %d of %d cases failed", name, n.Failed, len(cell.Cases)))
 		case len(cell.Cases) > 0:
-			paint(green, fmt.Sprintf("ok    %s: %s", name, passed(n)))
+			paint(green, fmt.Sprintf("ok    %s: %s", name, plaintext.Count(n.Passed, "case")+" passed"))
 		}
 		for _, c := range cell.Cases {
 			switch title := plaintext.Line(c.Name, 500); {

@@ -17,12 +17,12 @@ func (a *app) draft(from, server string, args []string) error {
 	}
 	in, err := os.Open(from)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	defer in.Close()
 	r, err := recording.Read(in)
 	if err != nil {
-		return &connectError{fmt.Errorf("%s: %w", from, err)}
+		return fmt.Errorf("%s: %w", from, err)
 	}
 	if len(args) == 0 {
 		text, err := cases.Draft(r, from, server)
@@ -49,7 +49,7 @@ func (a *app) draft(from, server string, args []string) error {
 		return usagef("--from: %s is there already; a draft replaces nothing", args[0])
 	}
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	_, err = out.Write(text)
 	return errors.Join(err, out.Close())

@@ -13,7 +13,7 @@ import (
 // A tlsClient makes connections to one https server as its entry says, and says what is missing where that server wants a
 // certificate of its clients.
 type tlsClient struct {
-	http.RoundTripper
+	passing
 	has      bool        // a certificate
 	wanted   atomic.Bool // the server asked for one
 	answered atomic.Bool // it answered a request
@@ -95,9 +95,4 @@ func (t *tlsClient) RoundTrip(req *http.Request) (*http.Response, error) {
 		err = fmt.Errorf("the server wants a client certificate: give its entry \"tls\": {\"cert\": FILE, \"key\": FILE}: %w", err)
 	}
 	return response, err
-}
-
-// CloseIdleConnections is called when nothing more is asked of a server.
-func (t *tlsClient) CloseIdleConnections() {
-	(&http.Client{Transport: t.RoundTripper}).CloseIdleConnections()
 }

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -139,10 +137,13 @@ type trafficFollower struct {
 func followTraffic(ctx context.Context, pids []string, f trafficFollower) error {
 	dir, err := statusFolder()
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{ctx: ctx, wants: wantsOf(f.notes), events: make(chan shownEvent), ended: make(chan string), seen: map[string]bool{}}
+	w := &watched{ctx: ctx, wants: wantsMessages, events: make(chan shownEvent), ended: make(chan string), seen: map[string]bool{}}
+	if f.notes {
+		w.wants = wantsNotes
+	}
 	defer w.readers.Wait()
 	defer cancel()
 	look := time.NewTicker(lookPause)
@@ -194,10 +195,7 @@ type watched struct {
 // join begins to read what more processes show.
 func (w *watched) join(paths []string) {
 	for _, path := range paths {
-		conn, err := (&net.Dialer{}).DialContext(w.ctx, "unix", path)
-		if refused(err) {
-			os.Remove(path) // its process is gone
-		}
+		conn, err := dialMine(w.ctx, path)
 		if err != nil {
 			continue
 		}
@@ -252,7 +250,7 @@ func isFault(e *traffic.Event) bool {
 // showEvent prints one message.
 func (a *app) showEvent(e *shownEvent, several, full bool) error {
 	if a.flags.json {
-		return a.printLine(e)
+		return a.printIndented(e, "")
 	}
 	var b strings.Builder
 	b.WriteString(e.Time.Local().Format("15:04:05.000") + "  ")
@@ -343,14 +341,4 @@ func took(e *traffic.Event) string {
 		return ""
 	}
 	return " after " + e.Took.Round(max(e.Took/1000, 10*time.Microsecond)).String()
-}
-
-// printLine prints one value as a line.
-func (a *app) printLine(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	_, err = a.stdout.Write(append(line, '\n'))
-	return err
 }

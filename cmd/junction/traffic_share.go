@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -30,13 +29,6 @@ const (
 	wantsNotes    = 'n' // and messages
 )
 
-func wantsOf(notes bool) byte {
-	if notes {
-		return wantsNotes
-	}
-	return wantsMessages
-}
-
 const (
 	// watchBegins is what one who watches gets when they see what goes from then on.
 	watchBegins = "\n"
@@ -54,7 +46,7 @@ func markWatching() (unmark func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		answerEach(l, func() []byte { return nil })
+		acceptEach(l, func(conn net.Conn) { conn.Close() })
 	}()
 	return func() {
 		os.Remove(path)
@@ -67,13 +59,9 @@ func markWatching() (unmark func()) {
 func isWatching(dir string) bool {
 	marks, _ := filepath.Glob(filepath.Join(dir, "*"+watchingEnd)) // of a pattern that is well formed
 	for _, path := range marks {
-		conn, err := net.DialTimeout("unix", path, statusTime)
-		if err == nil {
+		if conn, err := dialMine(context.Background(), path); err == nil {
 			conn.Close()
 			return true
-		}
-		if refused(err) {
-			os.Remove(path) // its process is gone
 		}
 	}
 	return false
@@ -94,15 +82,7 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 	var watchers sync.WaitGroup
 	watchers.Go(func() {
 		places := make(chan struct{}, maxWatchers)
-		for {
-			conn, err := l.Accept()
-			switch {
-			case errors.Is(err, net.ErrClosed):
-				return
-			case err != nil:
-				time.Sleep(acceptPause) // such as too many open files, which passes
-				continue
-			}
+		acceptEach(l, func(conn net.Conn) {
 			select {
 			case places <- struct{}{}:
 				watchers.Go(func() {
@@ -115,7 +95,7 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 				_, _ = conn.Write([]byte(tooManyWatch))
 				conn.Close()
 			}
-		}
+		})
 	})
 	if isWatching(filepath.Dir(path)) {
 		late := time.NewTimer(firstTime)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -80,22 +79,4 @@ func vouches(names []string, server string, command []string, own bool) bool {
 		}
 	}
 	return policy.Named(bound, server, origin)
-}
-
-// rememberRule writes a rule into the person's policy.
-func (a *app) rememberRule(ctx context.Context, path string, rule policy.Rule) error {
-	path, err := policyPath(path)
-	if err != nil {
-		return err
-	}
-	return policy.Append(ctx, path, rule)
-}
-
-// rememberTrust writes into the person's policy that they trust a server.
-func (a *app) rememberTrust(ctx context.Context, path, name string) error {
-	path, err := policyPath(path)
-	if err != nil {
-		return err
-	}
-	return policy.AppendTrusted(ctx, path, name)
 }

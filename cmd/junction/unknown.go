@@ -14,17 +14,13 @@ var otherWords = map[string]string{
 	"servers": "list", "show": "list", "tool": "tools",
 	"run": "call", "exec": "call", "invoke": "call",
 	"get": "read", "cat": "read", "resource": "resources", "template": "templates", "skill": "skills",
-	"start": "up", "gateway": "up", "daemon": "up", "connect": "proxy", "bridge": "proxy", "record": "proxy --record FILE", "play": "replay",
-	"ask": "chat", "agent": "chat", "repl": "chat", "inspect": "tools", "describe": "tools",
-	"ps": "status", "top": "status", "health": "ping", "test": "ping",
+	"start": "up", "gateway": "up", "daemon": "up", "bridge": "proxy", "record": "proxy --record FILE", "play": "replay",
+	"ask": "chat", "agent": "chat", "repl": "chat", "describe": "tools", "ps": "status", "top": "status", "health": "ping",
 }
-
-// configWords are commands that would change a configuration.
-var configWords = map[string]bool{"config": true, "configure": true, "settings": true, "add": true, "install": true, "remove": true, "init": true}
 
 // unknownCommand says which command was meant.
 func unknownCommand(root *cobra.Command, word string) error {
-	if configWords[word] {
+	if slices.Contains([]string{"config", "configure", "settings", "init"}, word) {
 		return usagef("unknown command %q; servers are defined in configuration files: %s list shows which files are read", word, root.Name())
 	}
 	meant := otherWords[word]
@@ -35,12 +31,8 @@ func unknownCommand(root *cobra.Command, word string) error {
 		}
 		meant = nearest.Name(word, names)
 	}
-	if meant == "" {
-		for _, name := range shippedNames() {
-			if word == name {
-				meant = "tools " + name
-			}
-		}
+	if meant == "" && slices.Contains(shippedNames(), word) {
+		meant = "tools " + word
 	}
 	if meant == "" {
 		return usagef("unknown command %q; %s --help lists them", word, root.Name())

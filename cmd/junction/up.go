@@ -155,7 +155,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	v.stamped = v.stamp()
 	v.unmatched.configured(configured, from)
 	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }
-	v.setEntries(v.admitted(ctx, entries, len(o.names) > 0))
+	v.entries = v.admitted(ctx, entries, len(o.names) > 0)
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
@@ -269,7 +269,7 @@ func (a *app) reportNothing(set *config.Set, entries []entry) error {
 	case why == nil:
 		return nil
 	case a.faulty && len(entries) == 0:
-		return &connectError{why}
+		return why
 	}
 	a.screen.Printf("junction: %v\n", why)
 	return nil

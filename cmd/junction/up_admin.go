@@ -77,7 +77,7 @@ func (o *upOptions) adminReach() (reach, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.admin)
 	switch {
 	case err != nil:
-		return 0, &connectError{fmt.Errorf("--admin: %w", err)}
+		return 0, fmt.Errorf("--admin: %w", err)
 	case at.IP.IsLoopback():
 		return thisMachine, nil
 	case o.cert != "":
@@ -99,7 +99,7 @@ func (o *upOptions) listenAdmin(log *slog.Logger) (net.Listener, reach, error) {
 	}
 	l, err := listenAt(o.admin)
 	if err != nil {
-		return nil, 0, &connectError{fmt.Errorf("--admin: %w", err)}
+		return nil, 0, fmt.Errorf("--admin: %w", err)
 	}
 	if r != encryptedNetwork {
 		return l, r, nil
@@ -107,7 +107,7 @@ func (o *upOptions) listenAdmin(log *slog.Logger) (net.Listener, reach, error) {
 	secure, err := (&security{cert: o.cert, key: o.key}).listen(l, log)
 	if err != nil {
 		l.Close()
-		return nil, 0, &connectError{err}
+		return nil, 0, err
 	}
 	return secure, r, nil
 }

@@ -49,7 +49,7 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	defer g.Close()
 	v := &served{app: &app{}, gateway: g, layers: new(layers)}
 	v.layers.now.Store(&arrangement{options: layering{tools: "all", review: reviewNone}})
-	v.setEntries(nil)
+	v.entries = nil
 	for _, test := range []struct {
 		reach reach
 		token string
@@ -188,7 +188,7 @@ func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.setEntries(entries)
+	v.entries = entries
 	for mode, want := range map[string]string{reviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
 		v.layers.now.Store(&arrangement{options: layering{review: mode}})
 		w := httptest.NewRecorder()

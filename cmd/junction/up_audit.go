@@ -57,17 +57,7 @@ func auditFolder(named string) (string, error) {
 }
 
 // auditKey is the key of this installation.
-func auditKey() (*audit.Key, error) {
-	path, err := stateFile("audit.key")
-	if err != nil {
-		return nil, err
-	}
-	key, err := audit.ReadKey(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return key, nil
-}
+func auditKey() (*audit.Key, error) { return kept("audit.key", audit.ReadKey) }
 
 // openAudit opens the log that command line and settings ask for.
 func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
@@ -98,14 +88,11 @@ func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
 	}
 	switch {
 	case errors.Is(err, audit.ErrInUse):
-		return &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
+		return fmt.Errorf("%w: name another with --audit=FOLDER", err)
 	case errors.Is(err, audit.ErrOtherKey):
-		return &connectError{fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)}
+		return fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)
 	}
-	if err != nil {
-		return &connectError{err}
-	}
-	return nil
+	return err
 }
 
 // unwritable is why calls cannot be written down now, and whether they are refused for that; nil if they can, or need not be.

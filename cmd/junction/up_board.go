@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -23,10 +22,9 @@ type board struct {
 	verbose bool         // errors are shown in full
 	log     *slog.Logger // gets a record of each server in place of a line; nil: a person reads
 	// endpoint is where clients connect; empty on standard input and output.
-	endpoint    string
-	noMoreSizes func()
-	more        func() string // says what else a summary should, such as how few tools clients see; nil: nothing
-	also        func()        // is called where something changed; nil: nothing
+	endpoint string
+	more     func() string // says what else a summary should, such as how few tools clients see; nil: nothing
+	also     func()        // is called where something changed; nil: nothing
 
 	mu      sync.Mutex
 	gateway *gateway.Gateway  // nil until it is started
@@ -38,14 +36,7 @@ type board struct {
 // newBoard returns a board for servers that are served at an endpoint, which is empty on
 // standard input and output.
 func newBoard(screen *terminal.Screen, quiet, verbose bool, endpoint string) *board {
-	b := &board{screen: screen, quiet: quiet, verbose: verbose, endpoint: endpoint, shown: map[string]string{}, renamed: map[string]int{}}
-	b.noMoreSizes = func() {}
-	if screen.Terminal() {
-		sizes, stop := resizes()
-		b.noMoreSizes = stop
-		go b.resized(sizes)
-	}
-	return b
+	return &board{screen: screen, quiet: quiet, verbose: verbose, endpoint: endpoint, shown: map[string]string{}, renamed: map[string]int{}}
 }
 
 // start shows all servers.
@@ -55,7 +46,7 @@ func (b *board) start(g *gateway.Gateway) {
 	b.gateway = g
 	all := g.Status()
 	for _, s := range all {
-		b.shown[s.Name] = b.standing(s)
+		b.shown[s.Name] = standing(s, b.verbose)
 	}
 	switch {
 	case b.log != nil:
@@ -80,20 +71,8 @@ func (b *board) start(g *gateway.Gateway) {
 	}
 }
 
-// resized fits the summary to the terminal each time that resizes says so.
-func (b *board) resized(resizes <-chan os.Signal) {
-	for range resizes {
-		b.mu.Lock()
-		if b.gateway != nil {
-			b.showSummary(b.gateway.Status())
-		}
-		b.mu.Unlock()
-	}
-}
-
 // close takes the summary away.
 func (b *board) close() {
-	b.noMoreSizes()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.gateway = nil
@@ -109,7 +88,7 @@ func (b *board) changed() {
 	}
 	all := b.gateway.Status()
 	for _, s := range all {
-		now := b.standing(s)
+		now := standing(s, b.verbose)
 		if b.shown[s.Name] == now || !b.noteworthy(s) {
 			continue
 		}
@@ -231,9 +210,7 @@ func lineWidth(s *terminal.Screen) int {
 	return notWrapped
 }
 
-// standing says in one line what a server is doing; in full with verbose.
-func (b *board) standing(s gateway.Status) string { return standing(s, b.verbose) }
-
+// standing says in one line what a server is doing, or in full.
 func standing(s gateway.Status, full bool) string {
 	why := ""
 	if s.Err != nil {
@@ -269,15 +246,15 @@ func standing(s gateway.Status, full bool) string {
 
 // offers counts what a server offers.
 func offers(s gateway.Status) string {
-	tools := count(s.Tools, "tool")
+	tools := plaintext.Count(s.Tools, "tool")
 	if s.Omitted > 0 {
 		tools = fmt.Sprintf("%d of %s", s.Tools-s.Omitted, tools)
 	}
-	parts := []string{tools, count(s.Resources, "resource")}
+	parts := []string{tools, plaintext.Count(s.Resources, "resource")}
 	if s.Templates > 0 {
-		parts = append(parts, count(s.Templates, "template"))
+		parts = append(parts, plaintext.Count(s.Templates, "template"))
 	}
-	return strings.Join(append(parts, count(s.Prompts, "prompt")), ", ")
+	return strings.Join(append(parts, plaintext.Count(s.Prompts, "prompt")), ", ")
 }
 
 // statusTable is a row for each server.
@@ -323,16 +300,9 @@ func summed(all []gateway.Status, separator string, states ...gateway.State) str
 	if ended > 0 {
 		parts = append(parts, fmt.Sprintf("%d ended", ended))
 	}
-	text := count(len(all), "server")
+	text := plaintext.Count(len(all), "server")
 	if len(parts) > 0 {
 		text += separator + strings.Join(parts, ", ")
 	}
-	return text + " · " + count(tools, "tool")
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return text + " · " + plaintext.Count(tools, "tool")
 }

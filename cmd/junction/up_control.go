@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // reloadTime is how long a request that has the configuration be read again waits for that.
@@ -39,14 +39,14 @@ func adminToken() (token, from string, err error) {
 		err = errors.Join(err, file.Close())
 	}
 	if err != nil && !errors.Is(err, fs.ErrExist) {
-		return "", "", &connectError{fmt.Errorf("the token for --admin: %w", err)}
+		return "", "", fmt.Errorf("the token for --admin: %w", err)
 	}
 	text, err := os.ReadFile(path)
 	if token = strings.TrimSpace(string(text)); err == nil && token == "" {
 		err = fmt.Errorf("%s is empty; remove it, and a new one is made", path)
 	}
 	if err != nil {
-		return "", "", &connectError{fmt.Errorf("the token for --admin: %w", err)}
+		return "", "", fmt.Errorf("the token for --admin: %w", err)
 	}
 	return token, path, nil
 }
@@ -71,7 +71,7 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc) {
 	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, v.describe())
+		reply.JSON(w, http.StatusOK, v.describe())
 	})
 	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
 		name, running := r.PathValue("name"), 0
@@ -85,7 +85,7 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)
-		fmt.Fprintf(w, "server %q is restarted; it had %s\n", name, count(running, "request"))
+		fmt.Fprintf(w, "server %q is restarted; it had %s\n", name, plaintext.Count(running, "request"))
 	})
 	handle("POST /api/reload", v.reloadNow)
 	handle("GET /api/unapproved", v.listUnapproved)
@@ -114,14 +114,6 @@ func (v *served) reloadNow(w http.ResponseWriter, r *http.Request) {
 	case <-ctx.Done(): // it is still read
 	}
 	w.WriteHeader(http.StatusAccepted)
-}
-
-// writeJSON writes a value as JSON.
-func writeJSON(w http.ResponseWriter, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(value) // who asked may be gone
 }
 
 // unapproved finds what nobody approved of the present servers, with the pins that are on the disk; nothing where that is
@@ -175,14 +167,12 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 					one.Fields = append(one.Fields, field{c.Field, c.New})
 				}
 			}
-			for _, f := range catalogue.ScanDefinition(d) {
-				one.Findings = append(one.Findings, f.Why+" ("+f.Where+": "+f.Excerpt+")")
-			}
+			one.Findings = findings(catalogue, d)
 			s.Definitions = append(s.Definitions, one)
 		}
 		servers = append(servers, s)
 	}
-	writeJSON(w, struct {
+	reply.JSON(w, http.StatusOK, struct {
 		Review  string   `json:"review"` // the mode
 		Servers []server `json:"servers"`
 	}{v.layers.now.Load().options.review, servers})

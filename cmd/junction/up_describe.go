@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxRemark is how much of one remark status shows, in letters.
@@ -40,17 +41,17 @@ func (v *served) found(set *config.Set, err error) {
 
 // describe is what junction status shows of this process.
 func (v *served) describe() instance {
-	g, files := v.gateway, v.sources()
-	all := g.Status()
+	all := v.gateway.Status()
 	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Servers: []serverStatus{}}
 	i.Folder, _ = os.Getwd()
 	now := v.layers.now.Load().options
-	origins := map[string]string{}
+	entries := map[string]entry{}
 	for _, e := range v.serverEntries() {
-		origins[e.name] = e.run()
+		entries[e.name] = e
 	}
 	for _, s := range all {
-		one := serverStatus{Name: s.Name, Source: files[s.Name], Origin: origins[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
+		e := entries[s.Name]
+		one := serverStatus{Name: s.Name, Source: e.source(), Origin: e.run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
 			Running: s.Running, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if s.Err != nil {
@@ -135,19 +136,19 @@ func (t toolsShown) remark() string {
 	if !t.Searched {
 		return ""
 	}
-	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", count(t.Listed, "tool"), t.Of, t.Mode)
+	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", plaintext.Count(t.Listed, "tool"), t.Of, t.Mode)
 }
 
 // busy says how many requests run, and how many instances of whom; empty where there is nothing to say.
 func (s *serverStatus) busy() (text string) {
 	if s.Most > 0 {
-		text = fmt.Sprintf("; %d of %s", s.Instances, count(s.Most, "instance"))
+		text = fmt.Sprintf("; %d of %s", s.Instances, plaintext.Count(s.Most, "instance"))
 		if len(s.Users) > 0 {
 			text += " for " + someNames(s.Users)
 		}
 	}
 	if s.Running > 0 {
-		text += "; " + count(s.Running, "request") + " running"
+		text += "; " + plaintext.Count(s.Running, "request") + " running"
 	}
 	return text
 }

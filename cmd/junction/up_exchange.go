@@ -174,7 +174,7 @@ func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (target,
 		}
 		client, err := x.app.authorizedAs(s, header)
 		if err == nil {
-			client.Transport = asGateway{client.Transport, s.Name}
+			client.Transport = asGateway{passing{client.Transport}, s.Name}
 		}
 		return client, err
 	})
@@ -182,7 +182,7 @@ func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (target,
 
 // asGateway says what to do where the gateway itself gets no token.
 type asGateway struct {
-	http.RoundTripper
+	passing
 	server string
 }
 
@@ -193,9 +193,4 @@ func (g asGateway) RoundTrip(req *http.Request) (*http.Response, error) {
 		err = fmt.Errorf("what the server offers is read with a token of the gateway's own: %w; the authorization server has to give oauth.clientId of %s one, too (client_credentials)", err, g.server)
 	}
 	return response, err
-}
-
-// CloseIdleConnections is called when nothing more is asked of the server.
-func (g asGateway) CloseIdleConnections() {
-	(&http.Client{Transport: g.RoundTripper}).CloseIdleConnections()
 }

@@ -32,10 +32,10 @@ const (
 // serveInside adds what a console shows of a gateway: what it is made of, its servers' definitions and last words, what
 // rules would decide, and the log.
 func (v *served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
-	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, v.inside()) })
+	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { reply.JSON(w, http.StatusOK, v.inside()) })
 	handle("GET /api/servers/{name}/log", func(w http.ResponseWriter, r *http.Request) {
-		if name := r.PathValue("name"); v.known(w, name) {
-			writeJSON(w, map[string][]string{"lines": v.app.stderrOf(name).lines()})
+		if e, is := v.named(w, r.PathValue("name")); is {
+			reply.JSON(w, http.StatusOK, map[string][]string{"lines": v.app.stderrOf(e.name).lines()})
 		}
 	})
 	handle("GET /api/servers/{name}/definitions", v.listDefinitions)
@@ -105,7 +105,7 @@ type shownDefinition struct {
 // listDefinitions answers with all that is known of what a server offers.
 func (v *served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 	server := r.PathValue("name")
-	if !v.known(w, server) {
+	if _, is := v.named(w, server); !is {
 		return
 	}
 	known, tools, prompts := v.gateway.Definitions(server)
@@ -120,7 +120,7 @@ func (v *served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 		Templates    []shownDefinition `json:"templates"`
 	}{Tools: []shownDefinition{}, Prompts: []shownDefinition{}, Resources: []shownDefinition{}, Templates: []shownDefinition{}}
 	if known == nil {
-		writeJSON(w, answer)
+		reply.JSON(w, http.StatusOK, answer)
 		return
 	}
 	answer.Known, answer.Server, answer.Revision, answer.Instructions = true, known.Server, known.Revision, known.Instructions
@@ -144,7 +144,7 @@ func (v *served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 	}
 	answer.Tools, answer.Prompts = show("tool", "name", known.Tools), show("prompt", "name", known.Prompts)
 	answer.Resources, answer.Templates = show("resource", "uri", known.Resources), show("template", "uriTemplate", known.Templates)
-	writeJSON(w, answer)
+	reply.JSON(w, http.StatusOK, answer)
 }
 
 // judged says of each tool and prompt whether it is as it was approved, and what the scanner and lint find in it.
@@ -153,15 +153,9 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 	catalogue := new(guard.Catalogue)
 	for _, e := range v.serverEntries() {
 		known, _, _ := v.gateway.Definitions(e.name)
-		if known == nil {
-			continue
+		if known != nil {
+			catalogue.Set(e.name, namesOf(known.Tools)...)
 		}
-		var names []string
-		for _, raw := range known.Tools {
-			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
-			names = append(names, name)
-		}
-		catalogue.Set(e.name, names...)
 	}
 	all := map[string]shownDefinition{}
 	for _, d := range review.Definitions(server, tools, prompts) {
@@ -169,9 +163,7 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 		if approved != nil {
 			one.State = approved.Check(d).State.String()
 		}
-		for _, f := range catalogue.ScanDefinition(d) {
-			one.Findings = append(one.Findings, f.Why+" ("+f.Where+": "+f.Excerpt+")")
-		}
+		one.Findings = findings(catalogue, d)
 		all[string(d.Kind)+" "+d.Name] = one
 	}
 	for _, f := range lint.Check(&lint.Seen{Name: server, Tools: tools, Prompts: prompts}) {
@@ -184,13 +176,15 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 	return all
 }
 
-// known reports whether there is a server of this name, and else says so.
-func (v *served) known(w http.ResponseWriter, server string) bool {
-	is := slices.ContainsFunc(v.serverEntries(), func(e entry) bool { return e.name == server })
-	if !is {
+// named is the server of this name; where there is none, it says so.
+func (v *served) named(w http.ResponseWriter, server string) (e entry, is bool) {
+	entries := v.serverEntries()
+	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == server })
+	if i < 0 {
 		reply.Error(w, http.StatusNotFound, errors.New("there is no server of this name"))
+		return e, false
 	}
-	return is
+	return entries[i], true
 }
 
 // serverEntries are the servers as they are now.
@@ -222,13 +216,10 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, http.StatusNotFound, errors.New("there are no rules here: junction up --policy FILE, or policy in the settings, has them"))
 		return
 	}
-	entries := v.serverEntries()
-	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == asked.Server })
-	if i < 0 {
-		reply.Error(w, http.StatusNotFound, errors.New("there is no server of this name"))
+	e, is := v.named(w, asked.Server)
+	if !is {
 		return
 	}
-	e := entries[i]
 	in := policy.Input{Server: e.name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
 		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
 		Origin: policy.OriginOf(e.command()), Trusted: vouches(book.trusted, e.name, e.command(), !e.ofProject())}
@@ -243,7 +234,7 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	writeJSON(w, explained(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
+	reply.JSON(w, http.StatusOK, explained(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
 }
 
 // listAudit answers with the last lines of the log that fit the query.
@@ -269,7 +260,7 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, http.StatusBadRequest, err)
 		return
 	}
-	var last []json.RawMessage // a ring, once it is full
+	var last []json.RawMessage
 	all := 0
 	kinds := strings.Split(q.Get("kind"), ",")
 	for line, err := range audit.Read(v.layers.folder, f) {
@@ -283,17 +274,11 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		if kind, _ := jsonrpc.Unquote(jsonrpc.Get(line, "kind")); kinds[0] != "" && !slices.Contains(kinds, kind) {
 			continue
 		}
-		if len(last) < most {
-			last = append(last, line)
-		} else {
-			last[all%most] = line
-		}
+		last = append(last, line)
+		last = last[max(0, len(last)-most):]
 		all++
 	}
-	if all > most {
-		last = append(slices.Clone(last[all%most:]), last[:all%most]...)
-	}
-	writeJSON(w, struct {
+	reply.JSON(w, http.StatusOK, struct {
 		Folder string            `json:"folder"`
 		Count  int               `json:"count"` // of all that fit
 		Lines  []json.RawMessage `json:"lines"`
@@ -313,6 +298,6 @@ func (v *served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 	case err != nil:
 		reply.Error(w, http.StatusInternalServerError, err)
 	default:
-		writeJSON(w, reported(report))
+		reply.JSON(w, http.StatusOK, reported(report))
 	}
 }

@@ -32,12 +32,7 @@ func (a *app) introduce(l net.Listener, f front, args []string) {
 		Headers map[string]string `json:"headers,omitempty"`
 	}
 	entry := func(s server) []byte {
-		type servers struct {
-			Junction server `json:"junction"`
-		}
-		line, _ := schema.Encode(nil, struct {
-			Servers servers `json:"mcpServers"`
-		}{servers{s}}) // strings always encode
+		line, _ := schema.Encode(nil, map[string]map[string]server{"mcpServers": {"junction": s}}) // strings always encode
 		return line
 	}
 	byURL := server{URL: url}

@@ -247,18 +247,6 @@ func (y *layers) around(a *app, e entry, u *gateway.Upstream) {
 	u.Middleware = around
 }
 
-// withheldNames are those of some definitions, for people.
-func withheldNames(withheld []review.Withheld) string {
-	var names []string
-	for _, w := range withheld {
-		names = append(names, w.Definition.Name)
-	}
-	if len(withheld) > 1 {
-		return someNames(names) + " are"
-	}
-	return someNames(names) + " is"
-}
-
 // rules has the rules decide about the requests to one server.
 func (y *layers) rules(now *arrangement, e entry) mcp.Middleware {
 	command := e.command()

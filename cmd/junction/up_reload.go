@@ -49,11 +49,10 @@ type served struct {
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
 
 	mu      sync.Mutex
-	joined  bool                              // servers were added; before, nothing needs to be changed
-	client  string                            // what the one client declared; empty where there may be several
-	entries []entry                           // of the servers
-	files   atomic.Pointer[map[string]string] // that define them, by their names
-	prints  map[string]string                 // what each was made from
+	joined  bool              // servers were added; before, nothing needs to be changed
+	client  string            // what the one client declared; empty where there may be several
+	entries []entry           // of the servers
+	prints  map[string]string // what each was made from
 }
 
 // Handle passes a request on to the whole gateway as it is now.
@@ -136,16 +135,6 @@ func (v *served) print(e entry) string {
 		text += fmt.Sprintf(" %s %s %s %q %v %v %v %s", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout, v.app.lockPrint(d))
 	}
 	return text
-}
-
-// sources are the files that define the servers, by their names.
-func (v *served) sources() map[string]string { return *v.files.Load() }
-
-// setEntries says which servers there are. The lock is held.
-func (v *served) setEntries(entries []entry) {
-	v.entries = entries
-	files := sources(entries)
-	v.files.Store(&files)
 }
 
 // watchPause is the time between two looks whether a file changed. What changed is read when it stayed
@@ -302,17 +291,16 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 		v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
 		return
 	}
-	set, entries, s, from, next := r.set, r.entries, r.settings, r.from, r.next
-	v.app.reportUnknown(s, from, entries)
-	v.reportFixed(next)
-	if now := v.layers.now.Load(); now.settings.Limits == s.Limits {
-		next.person = now.person // with what was counted
+	v.app.reportUnknown(r.settings, r.from, r.entries)
+	v.reportFixed(r.next)
+	if now := v.layers.now.Load(); now.settings.Limits == r.settings.Limits {
+		r.next.person = now.person // with what was counted
 	}
-	v.layers.now.Store(next)
-	v.unmatched.configured(r.configured, from)
-	v.app.reportProblems(set)
-	wanted := v.withFaulty(set, v.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener), false))
-	v.gateway.SetNames(v.options.noPrefix || s.Names == "none", conflicts(s.Conflicts))
+	v.layers.now.Store(r.next)
+	v.unmatched.configured(r.configured, r.from)
+	v.app.reportProblems(r.set)
+	wanted := v.withFaulty(r.set, v.admitted(ctx, v.app.withoutSelf(ctx, r.entries, v.listener), false))
+	v.gateway.SetNames(v.options.noPrefix || r.settings.Names == "none", conflicts(r.settings.Conflicts))
 	changed := v.change(ctx, wanted)
 	v.makeFronts()
 	for _, s := range v.gateway.Status() {
@@ -366,7 +354,7 @@ func (now *arrangement) issued() []any {
 func (v *served) change(ctx context.Context, entries []entry) (what string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.setEntries(entries)
+	v.entries = entries
 	if !v.joined {
 		return "servers start when the client asks for something"
 	}

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,14 +23,27 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 		o.Locked = func() map[string]string { return locked.Definitions }
 	}
 	o.OnAdded = func(added []guard.Definition) {
-		y.added.note(e.name, added)
-		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, addedNames(added))
+		var names []string
+		for _, d := range added {
+			names = append(names, plaintext.Line(d.Name, 100))
+		}
+		y.added.note(e.name, names)
+		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, someNames(names))
 	}
 	own := o
 	own.Remedy += " (of definitions that differ by user, only those that a connection of nobody gets can be approved)"
 	o.OnWithheld = func(withheld []review.Withheld) {
-		for why, some := range byReason(withheld) {
-			a.screen.Printf("junction: server %q: %s not offered, %s: %s\n", e.name, withheldNames(some), why, approval(e.name, "", e.definition.Source))
+		names := map[string][]string{} // by why they are
+		for _, w := range withheld {
+			why := plaintext.Line(w.Why(), maxReason)
+			names[why] = append(names[why], w.Definition.Name)
+		}
+		for _, why := range slices.Sorted(maps.Keys(names)) {
+			is := "is"
+			if len(names[why]) > 1 {
+				is = "are"
+			}
+			a.screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", e.name, someNames(names[why]), is, why, approval(e.name, "", e.definition.Source))
 		}
 	}
 	r := review.New(o)
@@ -42,26 +55,6 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	return r.Lists
 }
 
-// byReason parts what is withheld by why it is, in the order in which reasons come.
-func byReason(withheld []review.Withheld) iter.Seq2[string, []review.Withheld] {
-	return func(yield func(string, []review.Withheld) bool) {
-		var reasons []string
-		parts := map[string][]review.Withheld{}
-		for _, w := range withheld {
-			why := plaintext.Line(w.Why(), maxReason)
-			if parts[why] == nil {
-				reasons = append(reasons, why)
-			}
-			parts[why] = append(parts[why], w)
-		}
-		for _, why := range reasons {
-			if !yield(why, parts[why]) {
-				return
-			}
-		}
-	}
-}
-
 // maxAdded is how many names of what a server added are remembered for status, the newest.
 const maxAdded = 20
 
@@ -71,15 +64,15 @@ type additions struct {
 	all map[string][]string // by server
 }
 
-func (n *additions) note(server string, added []guard.Definition) {
+func (n *additions) note(server string, added []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.all == nil {
 		n.all = map[string][]string{}
 	}
 	names := n.all[server]
-	for _, d := range added {
-		if name := plaintext.Line(d.Name, 100); !slices.Contains(names, name) {
+	for _, name := range added {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
@@ -91,15 +84,6 @@ func (n *additions) of(server string) []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.all[server]
-}
-
-// addedNames are those of some definitions, for people.
-func addedNames(added []guard.Definition) string {
-	var names []string
-	for _, d := range added {
-		names = append(names, d.Name)
-	}
-	return someNames(names)
 }
 
 // someNames are the first of some names, and how many more there are.

@@ -35,7 +35,7 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		s, file, err := f.Settings()
 		switch {
 		case err != nil:
-			return nil, "", &connectError{err}
+			return nil, "", err
 		case s == nil:
 		case f.Project && len(a.flags.config) == 0:
 			a.unheld = append(a.unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
@@ -54,7 +54,7 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		if s := found.Servers[name].Sandbox; s == nil {
 			continue
 		} else if err := sandboxProfile(s).Check(); err != nil {
-			return nil, "", &connectError{fmt.Errorf("%s: servers.%s.sandbox: %w", shortened(from), name, err)}
+			return nil, "", fmt.Errorf("%s: servers.%s.sandbox: %w", shortened(from), name, err)
 		}
 	}
 	return found, from, nil
@@ -84,20 +84,12 @@ func members(s *settings.Settings) []string {
 
 // reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
 func (a *app) reportUnknown(s *settings.Settings, from string, entries []entry) {
-	var known []string
-	for _, e := range entries {
-		known = append(known, e.name)
-	}
-	known = append(known, shippedNames()...)
+	known := append(serverNames(entries), shippedNames()...)
 	report := func(at, name string) {
 		if slices.Contains(known, name) {
 			return
 		}
-		hint := ""
-		if near := nearest.Name(name, known); near != "" {
-			hint = fmt.Sprintf("; did you mean %q?", near)
-		}
-		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", shortened(from), at, name, hint)
+		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", shortened(from), at, name, orMeant(nearest.Name(name, known)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)
@@ -149,13 +141,7 @@ func nextTo(file, named string) string {
 
 // conflicts are the words of [settings.Settings] for what becomes of a name that two servers give.
 func conflicts(word string) gateway.Conflicts {
-	switch word {
-	case "priority":
-		return gateway.First
-	case "error":
-		return gateway.Refuse
-	}
-	return gateway.Suffix
+	return map[string]gateway.Conflicts{"priority": gateway.First, "error": gateway.Refuse}[word] // else gateway.Suffix
 }
 
 // apply has the settings of a server say how the gateway holds it.

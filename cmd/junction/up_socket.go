@@ -24,7 +24,7 @@ import (
 // orderTime is how long the process behind a socket may take to begin its answer; servers that it has to ask may be slow.
 const orderTime = 2 * time.Minute
 
-// controlEnd ends the name of the socket at which this user's console asks a junction up, and controls it.
+// controlEnd ends the name of the socket at which junction status and this user's console ask a junction up, and consoles control it.
 const controlEnd = ".control"
 
 func (o *upOptions) consoleFlag(f *pflag.FlagSet) {
@@ -34,7 +34,7 @@ func (o *upOptions) consoleFlag(f *pflag.FlagSet) {
 // share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
 // that it returns ends that, but for the console.
 func (v *served) share(ctx context.Context) (end func()) {
-	unpublish, stop := v.app.publish(v.describe), v.takeOrders(ctx)
+	end = v.takeOrders(ctx)
 	if v.options.console {
 		if link, err := v.app.consoleLink(ctx, false); err != nil {
 			v.app.screen.Printf("junction: the console is not served: %v\n", err)
@@ -42,7 +42,7 @@ func (v *served) share(ctx context.Context) (end func()) {
 			v.app.screen.Printf("The console is at %s\n", link)
 		}
 	}
-	return func() { stop(); unpublish() }
+	return end
 }
 
 // takeOrders serves what --admin has below /api, and what is inside, to the consoles of this user, through a socket that
@@ -50,7 +50,7 @@ func (v *served) share(ctx context.Context) (end func()) {
 func (v *served) takeOrders(ctx context.Context) (end func()) {
 	l, path, err := listenForMe(controlEnd)
 	if err != nil {
-		v.app.logger().Debug("junction console cannot control this process", "error", err)
+		v.app.logger().Debug("junction status and junction console cannot ask this process", "error", err)
 		return func() {}
 	}
 	mux := http.NewServeMux()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,15 +17,13 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
 const (
-	statusTime  = 2 * time.Second // how long another junction may take to say its status
-	maxStatus   = 16 << 20        // bytes of it
-	socketEnd   = ".sock"
+	statusTime  = 2 * time.Second        // how long another junction may take to say its status
+	maxStatus   = 16 << 20               // bytes of it
 	acceptPause = 100 * time.Millisecond // after a connection that could not be accepted
 	statusPause = time.Second            // between two looks of status --watch
 )
@@ -93,45 +92,28 @@ func statusFolder() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// publish lets junction status ask this process for its servers, through a socket
-// in the user's cache folder; where there can be none, it does without. The
-// function that it returns ends that.
-func (a *app) publish(describe func() instance) (end func()) {
-	l, path, err := listenForMe(socketEnd)
-	if err != nil {
-		a.logger().Debug("junction status cannot ask this process", "error", err)
-		return func() {}
-	}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		answerEach(l, func() []byte {
-			data, _ := schema.Encode(nil, describe()) // strings and numbers always encode
-			return data
-		})
-	}()
-	return func() {
-		os.Remove(path)
-		l.Close()
-		<-ended
-	}
-}
-
-// answerEach writes what answer returns to everybody who connects, until l is closed.
-func answerEach(l net.Listener, answer func() []byte) {
+// acceptEach has serve get everybody who connects, until l is closed.
+func acceptEach(l net.Listener, serve func(net.Conn)) {
 	for {
 		conn, err := l.Accept()
 		switch {
+		case err == nil:
+			serve(conn)
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil:
+		default:
 			time.Sleep(acceptPause) // such as too many open files, which passes
-			continue
 		}
-		_ = conn.SetDeadline(time.Now().Add(statusTime))
-		_, _ = conn.Write(answer()) // who asked may be gone
-		conn.Close()
 	}
+}
+
+// dialMine connects to a socket of a process of this user. One whose process is gone is removed.
+func dialMine(ctx context.Context, path string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: statusTime}).DialContext(ctx, "unix", path)
+	if refused(err) {
+		os.Remove(path)
+	}
+	return conn, err
 }
 
 // listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending. It gets its
@@ -169,7 +151,7 @@ func (a *app) statusCommand() *cobra.Command {
 			}
 			all, err := instances(cmd.Context())
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			return a.showStatus(all, "  ")
 		},
@@ -193,7 +175,7 @@ func (a *app) watchStatus(ctx context.Context) error {
 			return orderly(ctx, nil)
 		}
 		if err != nil {
-			return &connectError{err}
+			return err
 		}
 		if now := a.watched(all); now != shown {
 			switch {
@@ -242,10 +224,7 @@ func someRenamed(renamed []string) (text string) {
 // showStatus prints the status of all that run; indent is that of JSON, none for one line.
 func (a *app) showStatus(all []instance, indent string) error {
 	if a.flags.json {
-		e := json.NewEncoder(a.stdout)
-		e.SetEscapeHTML(false)
-		e.SetIndent("", indent)
-		return e.Encode(map[string][]instance{"instances": all})
+		return a.printIndented(map[string][]instance{"instances": all}, indent)
 	}
 	if len(all) == 0 {
 		a.out.Printf("No junction up runs.\n")
@@ -280,7 +259,7 @@ func instances(ctx context.Context) ([]instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	sockets, err := filepath.Glob(filepath.Join(dir, "*"+socketEnd))
+	sockets, err := filepath.Glob(filepath.Join(dir, "*"+controlEnd))
 	if err != nil {
 		return nil, err
 	}
@@ -296,23 +275,19 @@ func instances(ctx context.Context) ([]instance, error) {
 }
 
 func askInstance(ctx context.Context, path string) (i instance, err error) {
-	ctx, cancel := context.WithTimeout(ctx, statusTime)
-	defer cancel()
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-	if err != nil {
-		if refused(err) {
-			os.Remove(path) // its process is gone
-		}
-		return i, err
-	}
-	defer conn.Close()
-	deadline, _ := ctx.Deadline()
-	_ = conn.SetDeadline(deadline)
-	data, err := io.ReadAll(io.LimitReader(conn, maxStatus))
+	client := http.Client{Timeout: statusTime, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialMine(ctx, path)
+	}}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://junction/api/status", nil)
 	if err != nil {
 		return i, err
 	}
-	return i, json.Unmarshal(data, &i)
+	resp, err := client.Do(req)
+	if err != nil {
+		return i, err
+	}
+	defer resp.Body.Close()
+	return i, json.NewDecoder(io.LimitReader(resp.Body, maxStatus)).Decode(&i)
 }
 
 // refused reports whether nobody listens at a socket. Another error, such as too many

@@ -45,7 +45,7 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	busy, ended := filepath.Join(dir, "1.sock"), filepath.Join(dir, "2.sock")
+	busy, ended := filepath.Join(dir, "1.control"), filepath.Join(dir, "2.control")
 	listenFull(t, busy)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ended, Net: "unix"})
 	if err != nil {
@@ -90,7 +90,7 @@ func TestStatusIsAnsweredAfterTooManyOpenFiles(t *testing.T) {
 		accepted := make(chan net.Conn, 1)
 		accepted <- there
 		close(accepted)
-		go answerEach(&failing{errs: []error{syscall.EMFILE}, conns: accepted}, func() []byte { return []byte("fine") })
+		go acceptEach(&failing{errs: []error{syscall.EMFILE}, conns: accepted}, func(conn net.Conn) { _, _ = conn.Write([]byte("fine")) })
 		got := make([]byte, 4)
 		if _, err := io.ReadFull(here, got); err != nil || string(got) != "fine" {
 			t.Errorf("got %s, %v", got, err)

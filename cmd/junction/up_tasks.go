@@ -6,7 +6,6 @@ import (
 
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/state"
-	"github.com/junction-mcp/junction/state/sqlite"
 )
 
 // taskTime is how long a call runs before it becomes a task, where its client knows tasks.
@@ -16,17 +15,6 @@ const taskTime = 30 * time.Second
 // them.
 func (a *app) newTasks() (*tasks.Tasks, error) {
 	return tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.logger(), Open: func(ctx context.Context) (state.Store, error) {
-		path, err := stateFile("tasks.db")
-		if err != nil {
-			return nil, err
-		}
-		s, err := sqlite.Open(ctx, path)
-		if err != nil {
-			return nil, err
-		}
-		a.closing.Lock()
-		defer a.closing.Unlock()
-		a.closers = append(a.closers, s)
-		return s, nil
+		return kept("tasks.db", func(path string) (state.Store, error) { return a.openState(ctx, path) })
 	}})
 }

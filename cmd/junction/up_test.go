@@ -212,7 +212,7 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unreachable := filepath.Join(dir, "999999.sock")
+	unreachable := filepath.Join(dir, "999999.control")
 	l, err := net.Listen("unix", unreachable)
 	if err != nil {
 		t.Fatal(err)

@@ -217,10 +217,7 @@ type unmatched struct {
 func (u *unmatched) configured(entries []entry, from string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.servers, u.from, u.said = nil, from, map[string]bool{}
-	for _, e := range entries {
-		u.servers = append(u.servers, e.name)
-	}
+	u.servers, u.from, u.said = serverNames(entries), from, map[string]bool{}
 }
 
 // reportUnmatched says which rules and settings nothing matches, as far as that is known now: nothing else would

@@ -34,11 +34,7 @@ A server that is named and not locked, or whose entry was changed by hand, is lo
 entry says: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION. Its program
 stays confined as it was, and one that was never locked is confined from then on.
 
-Exit codes:
-  0    done, or nothing is newer, or the answer was no
-  2    the command line is wrong, or nobody can be asked
-  3    one could not be upgraded; the others were
-  130  interrupted (Ctrl-C)`,
+` + exitCodes("done, or nothing is newer, or the answer was no", "", "one could not be upgraded; the others were"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.upgrade(cmd.Context(), args, f) },
 	}
@@ -73,7 +69,7 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 	for _, e := range chosen {
 		if e.definition == nil {
 			if len(names) > 0 {
-				return &connectError{fmt.Errorf("server %q ships with junction, and is upgraded with it", e.name)}
+				return fmt.Errorf("server %q ships with junction, and is upgraded with it", e.name)
 			}
 			continue
 		}
@@ -156,8 +152,9 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 	if w.before, err = os.ReadFile(w.configuration); err != nil {
 		return true, err
 	}
-	if d.Kind != config.Stdio {
-		return true, w.relock(ctx, d, before)
+	if d.Kind != config.Stdio { // what it defines now is locked
+		w.written.URL = d.Words()[0]
+		return true, w.replace(ctx, d, before, func(data []byte) ([]byte, error) { return data, nil })
 	}
 	words, p, err := w.wanted(d, before)
 	if err != nil {
@@ -207,20 +204,13 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	return d.Words()[:n], p, nil
 }
 
-// relock locks what a server with a URL defines now.
-func (w *addition) relock(ctx context.Context, d *config.Definition, before *install.LockedServer) error {
-	w.written.URL = d.Words()[0]
-	return w.replace(ctx, d, before, func(data []byte) ([]byte, error) { return data, nil })
-}
-
 // replace starts what the server becomes, shows the difference, and writes it if the person agrees.
 func (w *addition) replace(ctx context.Context, d *config.Definition, before *install.LockedServer, edit func([]byte) ([]byte, error)) error {
 	data, err := edit(w.before)
 	if err != nil {
-		return &connectError{fmt.Errorf("%s: %w", w.configuration, err)}
+		return fmt.Errorf("%s: %w", w.configuration, err)
 	}
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
-	if err != nil {
+	if err := w.rehearseWith(ctx, data); err != nil {
 		return err
 	}
 	defer w.dry.close()

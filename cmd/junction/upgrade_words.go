@@ -11,14 +11,7 @@ func packageOfWords(words []string) (p install.Package, n int) {
 	if len(words) < 2 {
 		return p, 0
 	}
-	switch words[0] {
-	case "npx":
-		p.Type = install.NPM
-	case "uvx":
-		p.Type = install.PyPI
-	case "dnx":
-		p.Type = install.NuGet
-	default:
+	if p.Type = map[string]string{"npx": install.NPM, "uvx": install.PyPI, "dnx": install.NuGet}[words[0]]; p.Type == "" {
 		return p, 0
 	}
 	spec, i := "", 1

@@ -30,17 +30,7 @@ func (a *app) userCommand() *cobra.Command {
 }
 
 // users are those of this installation.
-func users() (*authserver.Users, error) {
-	path, err := stateFile("users.json")
-	if err != nil {
-		return nil, err
-	}
-	u, err := authserver.OpenUsers(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return u, nil
-}
+func users() (*authserver.Users, error) { return kept("users.json", authserver.OpenUsers) }
 
 // oneUser is the name that a command line has.
 func oneUser(args []string) (string, error) {
@@ -86,7 +76,7 @@ func userFault(err error) error {
 	if errors.Is(err, authserver.ErrPassword) {
 		return &usageError{err}
 	}
-	return &connectError{err}
+	return err
 }
 
 func (a *app) userAddCommand() *cobra.Command {
@@ -96,30 +86,20 @@ func (a *app) userAddCommand() *cobra.Command {
 		Short: "Add a user, with a password",
 		Long:  "Add a user, as rules and the audit log name them, with a password.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, err := oneUser(args)
-			if err != nil {
-				return err
-			}
-			u, err := users()
-			if err != nil {
-				return err
-			}
-			there, err := isUser(u, name)
-			if err == nil && there {
-				err = fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
-			}
-			if err != nil {
-				return &connectError{err}
-			}
-			password, err := a.password(cmd.Context())
-			if err == nil {
-				err = u.Add(cmd.Context(), name, password, scopes)
-			}
-			if err != nil {
-				return userFault(err)
-			}
-			a.out.Printf("Added: %s.\n", plaintext.Line(name, 200))
-			return nil
+			return a.changeUser(args, "Added", func(u *authserver.Users, name string) error {
+				there, err := isUser(u, name)
+				if err == nil && there {
+					err = fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
+				}
+				if err != nil {
+					return err
+				}
+				password, err := a.password(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return u.Add(cmd.Context(), name, password, scopes)
+			})
 		},
 	}
 	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that the user has, which tools may need and rules see in principal.scopes (repeatable); it counts where a client asks for it at the login, as clients do for those that the settings name")
@@ -136,7 +116,7 @@ func (a *app) userListCommand() *cobra.Command {
 			}
 			all, err := u.All()
 			if err != nil {
-				return &connectError{err}
+				return err
 			}
 			var rows [][]string
 			for _, user := range all {

@@ -17,22 +17,12 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version, and which revisions of the protocol it speaks",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("junction version takes no arguments, got %q", args[0])
-			}
-			return nil
-		},
+		Args:  noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprint(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}
-}
-
-// versionFlag makes --version print the same as the command.
-func versionFlag(root *cobra.Command) {
-	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
 }
 
 // versionText is what a report of a fault should begin with.

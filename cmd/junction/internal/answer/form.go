@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,11 +132,7 @@ func empty(f *form.Field) string {
 }
 
 func introduce(person *terminal.Person, f *form.Field) {
-	label := f.Title
-	if label == "" {
-		label = f.Name
-	}
-	person.Printf("\n%s (%s)\n", plaintext.Line(label, maxLabel), f.Describe())
+	person.Printf("\n%s (%s)\n", plaintext.Line(cmp.Or(f.Title, f.Name), maxLabel), f.Describe())
 	if f.Description != "" {
 		person.Printf("%s\n", message(f.Description, person.Width()))
 	}
@@ -161,22 +158,14 @@ func confirm(ctx context.Context, person *terminal.Person, server string, fields
 		rows = append(rows, []string{plaintext.Line(f.Name, maxLabel), sent(f, values[i])})
 	}
 	person.Printf("\n%s", terminal.Table(rows, 2, person.Width()))
-	for {
-		typed, err := person.Line(ctx, "Send this to "+server+"? [y]es, [e]dit, [d]ecline, [c]ancel > ")
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "y", "yes":
-			return true, nil
-		case "e", "edit":
-			return false, nil
-		case "d", "decline", ":decline":
-			return false, errDeclined
-		case "c", "cancel", ":cancel":
-			return false, errDismissed
-		}
+	word, err := Choose(ctx, person, "Send this to "+server+"? [y]es, [e]dit, [d]ecline, [c]ancel > ", "", "y|yes", "e|edit", "d|decline|:decline", "c|cancel|:cancel")
+	switch word {
+	case "d":
+		err = errDeclined
+	case "c":
+		err = errDismissed
 	}
+	return word == "y", err
 }
 
 // sent is a value as it is sent, all of it, with the title of a choice.

@@ -3,7 +3,6 @@ package answer
 import (
 	"context"
 	"net/url"
-	"strings"
 
 	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -32,18 +31,13 @@ func visit(ctx context.Context, person *terminal.Person, server string, req mcp.
 	for _, warning := range form.Doubts(page) {
 		person.Printf("  warning: %s\n", warning)
 	}
-	for {
-		typed, err := person.Line(ctx, "Junction does not open it; copy the address. Will you visit it? [y]es, [n]o (decline), [c]ancel > ")
-		if err != nil {
-			return result(nil, err)
-		}
-		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "y", "yes":
-			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
-		case "n", "no", "d", "decline", ":decline":
-			return result(nil, errDeclined)
-		case "c", "cancel", ":cancel":
-			return result(nil, errDismissed)
-		}
+	word, err := Choose(ctx, person, "Junction does not open it; copy the address. Will you visit it? [y]es, [n]o (decline), [c]ancel > ", "",
+		"y|yes", "n|no|d|decline|:decline", "c|cancel|:cancel")
+	switch word {
+	case "n":
+		err = errDeclined
+	case "c":
+		err = errDismissed
 	}
+	return result(nil, err)
 }

@@ -159,21 +159,8 @@ func (p *Plain) rule(ctx context.Context, rules []host.AlwaysRule, verdict host.
 func (p *Plain) trust(ctx context.Context, server, otherwise string) (trust, forever bool, err error) {
 	p.Person.Printf("  What %s claims about its tools is believed, and what it defines or changes is not reviewed.\n"+
 		"  What comes from outside of it stays untrusted.\n", plaintext.Line(server, maxName))
-	for {
-		typed, err := p.Person.Line(ctx, "Until when? [s]ession, [a]lways (Enter "+otherwise+") > ")
-		if err != nil {
-			return false, false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "a", "always":
-			return true, true, nil
-		case "s", "session":
-			return true, false, nil
-		case "":
-			return false, false, nil
-		}
-		p.Person.Printf("Expected s, a, or Enter alone.\n")
-	}
+	word, err := answer.Choose(ctx, p.Person, "Until when? [s]ession, [a]lways (Enter "+otherwise+") > ", "Expected s, a, or Enter alone.", "a|always", "s|session", "")
+	return word != "", word == "a", err
 }
 
 // Elicit answers a form as the flags say, or asks.
@@ -213,19 +200,8 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	for _, warning := range s.Warnings {
 		p.indented("  ", "! "+plaintext.Line(warning, maxReason))
 	}
-	for {
-		typed, err := p.Person.Line(ctx, "Allow? [y]es, [N]o > ")
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "y", "yes":
-			return true, nil
-		case "", "n", "no":
-			return false, nil
-		}
-		p.Person.Printf("Expected y or n.\n")
-	}
+	word, err := answer.Choose(ctx, p.Person, "Allow? [y]es, [N]o > ", "Expected y or n.", "y|yes", "n|no|")
+	return word == "y", err
 }
 
 // saying is what a block of a message says to the model.

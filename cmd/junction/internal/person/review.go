@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/approval"
@@ -153,19 +154,8 @@ func (p *Plain) reads(ctx context.Context, silent []string) (reads bool, err err
 	}
 	p.indented("  ", "Not said is what these do: "+plaintext.Line(strings.Join(silent, ", "), maxNotice)+".")
 	p.Person.Printf("  Those that only read run unasked, as tools that say so, until one changes.\n")
-	for {
-		typed, err := p.Person.Line(ctx, "Do all of them only read? [y]es (Enter approves what is shown, and counts them as writing) > ")
-		if err != nil {
-			return false, err
-		}
-		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "y", "yes":
-			return true, nil
-		case "", "n", "no":
-			return false, nil
-		}
-		p.Person.Printf("Expected y, or Enter alone.\n")
-	}
+	word, err := answer.Choose(ctx, p.Person, "Do all of them only read? [y]es (Enter approves what is shown, and counts them as writing) > ", "Expected y, or Enter alone.", "y|yes", "n|no|")
+	return word == "y", err
 }
 
 // overview is a server in a line, with the command that starts it and its warnings.

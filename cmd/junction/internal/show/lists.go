@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,26 +20,33 @@ const indent = 4
 // maxName is how much of a name or URI is shown, in runes.
 const maxName = 200
 
-// Tools lists tools with their descriptions and arguments.
-func Tools(tools []*mcp.Tool, width int) string {
+// each shows one item after the other, with an empty line between two.
+func each[T any](items []T, show func(out *strings.Builder, item T)) string {
 	var out strings.Builder
-	for i, t := range tools {
+	for i, item := range items {
 		if i > 0 {
 			out.WriteByte('\n')
 		}
+		show(&out, item)
+	}
+	return out.String()
+}
+
+// Tools lists tools with their descriptions and arguments.
+func Tools(tools []*mcp.Tool, width int) string {
+	return each(tools, func(out *strings.Builder, t *mcp.Tool) {
 		title := t.Title
 		if title == "" && t.Annotations != nil {
 			title = t.Annotations.Title
 		}
-		heading(&out, t.Name, title, hints(t.Annotations), views(t))
-		paragraph(&out, t.Description, width)
+		heading(out, t.Name, title, hints(t.Annotations), views(t))
+		paragraph(out, t.Description, width)
 		var rows [][]string
 		for _, f := range arguments.Fields(t.InputSchema) {
 			rows = append(rows, row(f))
 		}
 		out.WriteString(terminal.Table(rows, indent, width))
-	}
-	return out.String()
+	})
 }
 
 // ToolLines lists tools in a line each: the name, and the first sentence of the
@@ -121,10 +129,7 @@ func row(f arguments.Field) []string {
 	if f.Required {
 		required = "required"
 	}
-	description := f.Description
-	if description == "" {
-		description = f.Title
-	}
+	description := cmp.Or(f.Description, f.Title)
 	kind := plaintext.Line(f.Type, maxName)
 	if len(f.Choices) > 0 && terminal.Width(kind) > maxType {
 		kind = "choice"
@@ -138,28 +143,19 @@ func row(f arguments.Field) []string {
 
 // Resources lists resources.
 func Resources(resources []*mcp.Resource, width int) string {
-	var out strings.Builder
-	for i, r := range resources {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
+	return each(resources, func(out *strings.Builder, r *mcp.Resource) {
 		size := ""
 		if r.Size != nil {
 			size = Size(*r.Size)
 		}
-		heading(&out, r.URI, named(r.Name, r.Title), r.MIMEType, size)
-		paragraph(&out, r.Description, width)
-	}
-	return out.String()
+		heading(out, r.URI, cmp.Or(r.Title, r.Name), r.MIMEType, size)
+		paragraph(out, r.Description, width)
+	})
 }
 
 // Skills lists skills with what they are for.
 func Skills(all []*skills.Skill, width int) string {
-	var out strings.Builder
-	for i, s := range all {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
+	return each(all, func(out *strings.Builder, s *skills.Skill) {
 		size, files := int64(0), "made when it is read"
 		for _, f := range s.Files {
 			size += f.Size
@@ -170,48 +166,30 @@ func Skills(all []*skills.Skill, width int) string {
 		case !s.Dynamic:
 			files = strconv.Itoa(len(s.Files)) + " files, " + Size(size)
 		}
-		heading(&out, s.Name(), s.URI, files)
-		paragraph(&out, s.Description(), width)
-	}
-	return out.String()
+		heading(out, s.Name(), s.URI, files)
+		paragraph(out, s.Description(), width)
+	})
 }
 
 // Templates lists resource templates.
 func Templates(templates []*mcp.ResourceTemplate, width int) string {
-	var out strings.Builder
-	for i, t := range templates {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
-		heading(&out, t.URITemplate, named(t.Name, t.Title), t.MIMEType)
-		paragraph(&out, t.Description, width)
-	}
-	return out.String()
+	return each(templates, func(out *strings.Builder, t *mcp.ResourceTemplate) {
+		heading(out, t.URITemplate, cmp.Or(t.Title, t.Name), t.MIMEType)
+		paragraph(out, t.Description, width)
+	})
 }
 
 // Prompts lists prompts with their arguments.
 func Prompts(prompts []*mcp.Prompt, width int) string {
-	var out strings.Builder
-	for i, p := range prompts {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
-		heading(&out, p.Name, p.Title)
-		paragraph(&out, p.Description, width)
+	return each(prompts, func(out *strings.Builder, p *mcp.Prompt) {
+		heading(out, p.Name, p.Title)
+		paragraph(out, p.Description, width)
 		var rows [][]string
 		for _, a := range p.Arguments {
 			rows = append(rows, row(arguments.Field{Name: a.Name, Type: "string", Required: a.Required, Title: a.Title, Description: a.Description}))
 		}
 		out.WriteString(terminal.Table(rows, indent, width))
-	}
-	return out.String()
-}
-
-func named(name, title string) string {
-	if title != "" {
-		return title
-	}
-	return name
+	})
 }
 
 // heading is a name and, in parentheses, what else there is to say of it.

@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,11 +16,7 @@ import (
 
 // Found lists servers of registries; with sources, where each is from.
 func Found(entries []registry.Entry, sources bool, width int) string {
-	var out strings.Builder
-	for i, e := range entries {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
+	return each(entries, func(out *strings.Builder, e registry.Entry) {
 		details := append([]string{e.Server.Title, e.Server.Version}, ways(e.Server)...)
 		if e.Status != registry.Active {
 			details = append(details, string(e.Status))
@@ -27,10 +24,9 @@ func Found(entries []registry.Entry, sources bool, width int) string {
 		if sources {
 			details = append(details, "of "+e.Source)
 		}
-		heading(&out, e.Server.Name, details...)
-		paragraph(&out, plaintext.Line(e.Server.Description, maxText), width)
-	}
-	return out.String()
+		heading(out, e.Server.Name, details...)
+		paragraph(out, plaintext.Line(e.Server.Description, maxText), width)
+	})
 }
 
 // ways are the kinds of packages and remotes of a server, each once.
@@ -163,11 +159,7 @@ func registeredPackage(out *strings.Builder, p *registry.Package, width int) {
 	}
 	for _, list := range [][]registry.Argument{p.RuntimeArguments, p.PackageArguments} {
 		for _, a := range list {
-			name := a.Name
-			if name == "" {
-				name = a.ValueHint
-			}
-			if name != "" {
+			if name := cmp.Or(a.Name, a.ValueHint); name != "" {
 				all = append(all, input{"argument", name, a.Input})
 			}
 		}

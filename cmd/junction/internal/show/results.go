@@ -2,6 +2,7 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -100,7 +101,7 @@ func (p *printer) link(r *mcp.Resource) {
 	if r.Size != nil {
 		size = Size(*r.Size)
 	}
-	p.announce("link "+r.URI, named(r.Name, r.Title), r.MIMEType, size)
+	p.announce("link "+r.URI, cmp.Or(r.Title, r.Name), r.MIMEType, size)
 	p.text(terminal.Wrap(plaintext.Clean(r.Description), indent, p.width))
 }
 
