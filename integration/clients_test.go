@@ -13,6 +13,7 @@ import (
 // TestClients connects every client, at every revision it speaks, to a server and to a
 // gateway of Junction, over stdio and HTTP.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	binary := junction(t)
 	config := upConfig(t, []realServer{
 		{name: "legacy", argv: serverNamed(t, "ts-v1").argv},
@@ -266,6 +267,7 @@ func TestInspectorCallsThroughUp(t *testing.T) {
 
 // The Inspector works with a server of its own world, called in the same way.
 func TestPeersInspector(t *testing.T) {
+	t.Parallel()
 	inspector := []string{node(t), npm(t, "inspector", "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js"), "--cli"}
 	server := serverNamed(t, "ts-v1")
 	for over, target := range map[string][]string{
