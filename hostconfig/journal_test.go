@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
 const cursorFile = `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`
@@ -322,12 +324,13 @@ func TestAFileOfManyTablesIsReadInTime(t *testing.T) {
 	}
 	b.WriteString("[mcp_servers.x]\ncommand = 'y'\n")
 	h, _, _ := LookupHost("codex")
-	began := time.Now()
-	d, err := Parse(h, "config.toml", []byte(b.String()))
+	var d *Document
+	var err error
+	took := threadtime.Of(func() { d, err = Parse(h, "config.toml", []byte(b.String())) })
 	if err != nil || len(d.root.members) != tables+1 || len(d.Entries) != 1 || d.Entries[0].Command != "y" {
 		t.Fatalf("%v, %v", d, err)
 	}
-	if took := time.Since(began); took > time.Minute {
+	if took > time.Minute {
 		t.Errorf("%d bytes took %v", b.Len(), took)
 	}
 }

@@ -22,6 +22,7 @@ import (
 // the other: one that is not come back for is given up where another waits. That a call
 // is given up by itself after a while is tested in ../mcp, where the clock can be moved.
 func TestBridgeClientNeverComesBack(t *testing.T) {
+	t.Parallel()
 	for _, server := range []struct {
 		name  string
 		calls int // each but the first waits 20 s where requests of the server name no call

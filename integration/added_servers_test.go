@@ -90,6 +90,7 @@ type addedWorld struct {
 // What is added is behind junction up, starts a second time where there is no network, answers in a chat, and does the same in the profile that
 // is learned of it. ADD_ALL=1 takes all servers, and not five; ADD_ALL=hello,clock takes these.
 func TestServersThatAreAddedStartWithoutANetwork(t *testing.T) {
+	t.Parallel()
 	folder := folderAtHome(t)
 	if err := os.WriteFile(filepath.Join(folder, "added.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -164,6 +164,7 @@ const alarmAnswer = "There are 9 alarm types. The most frequent of them is LINK_
 // The field's own test case: which alarm types are there, count the five most frequent,
 // save them as CSV. Only what is between the person and the provider's model is played.
 func TestAlarmTypesAreCountedAndSaved(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	base := alarmDatabase(t)
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 // {legacy, modern} × {legacy, modern} × {stdio, HTTP} on either side. The cases are the
 // ones that the peers pass with each other, and so must pass whole.
 func TestBridge(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for _, server := range []struct{ name, era, over string }{
 		{"ts-v1", "legacy", "stdio"},

@@ -13,6 +13,7 @@ import (
 // TestClients connects every client, at every revision it speaks, to a server and to a
 // gateway of Junction, over stdio and HTTP.
 func TestClients(t *testing.T) {
+	t.Parallel()
 	binary := junction(t)
 	config := upConfig(t, []realServer{
 		{name: "legacy", argv: serverNamed(t, "ts-v1").argv},
@@ -231,10 +232,11 @@ func TestInspectorCallsThroughUp(t *testing.T) {
 		{name: "legacy", argv: serverNamed(t, "ts-v1").argv},
 		{name: "modern", argv: serverNamed(t, "ts-v2").argv},
 	})
-	address := freeAddress(t)
-	serving(t, isolated(t), address, binary, "up", "--config", config, "--http", address)
+	address, env := freeAddress(t), isolated(t)
+	serving(t, env, address, binary, "up", "--config", config, "--http", address)
+	known(t, env, "legacy", "modern") // so that the other lists both at once: the Inspector lists once
 	entry := filepath.Join(t.TempDir(), "mcp.json")
-	pasted := encode(t, object{"mcpServers": object{"junction": object{"command": binary, "args": []string{"up", "--stdio", "--config", config}}}})
+	pasted := encode(t, object{"mcpServers": object{"junction": object{"command": program(t, "env"), "args": append(env[len(os.Environ()):], binary, "up", "--stdio", "--config", config)}}})
 	if err := os.WriteFile(entry, []byte(pasted), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -266,6 +268,7 @@ func TestInspectorCallsThroughUp(t *testing.T) {
 
 // The Inspector works with a server of its own world, called in the same way.
 func TestPeersInspector(t *testing.T) {
+	t.Parallel()
 	inspector := []string{node(t), npm(t, "inspector", "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js"), "--cli"}
 	server := serverNamed(t, "ts-v1")
 	for over, target := range map[string][]string{

@@ -43,12 +43,13 @@ const legacyOlder = "2025-06-18"
 
 func TestConformanceOneByOne(t *testing.T) {
 	t.Parallel()
-	url := conformanceServer(t)
 	for _, revision := range []string{"2025-03-26", legacyOlder, legacyNewest, modern} {
 		t.Run("server at "+revision, func(t *testing.T) {
-			judgeServer(t, url, revision, nil)
+			t.Parallel()
+			judgeServer(t, conformanceServer(t), revision, nil)
 		})
 		t.Run("client at "+revision, func(t *testing.T) {
+			t.Parallel()
 			command := conformanceClient(t)
 			for _, scenario := range listed(t, revision, "Client") {
 				judgeOne(t, scenario, "client", "--command", command, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")

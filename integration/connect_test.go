@@ -11,6 +11,7 @@ import (
 // Real hosts read what junction connect writes, start junction, and have their own servers again when they are disconnected,
 // whatever they wrote into the file meanwhile.
 func TestRealHostsAreConnectedAndDisconnected(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	npm(t, "hosts")
 	npm(t, "servers")

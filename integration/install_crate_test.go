@@ -86,6 +86,7 @@ func (r *crateRegistry) change(f func()) {
 }
 
 func TestCratesAreCompiledOnlyWhereThePersonAllowedItAndWithTheLockedChecksum(t *testing.T) {
+	t.Parallel()
 	r := newCrateRegistry(t)
 	r.publish(t, "1.0.0", "hello")
 	r.publish(t, "2.0.0-beta.1", "preview")

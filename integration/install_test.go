@@ -38,6 +38,7 @@ var installed = []struct {
 }
 
 func TestRealServersAreInstalledAndStartWithoutANetwork(t *testing.T) {
+	t.Parallel()
 	store, err := install.NewStore(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -63,6 +63,7 @@ func noisy(t testing.TB) []string {
 }
 
 func TestLintOfRealServers(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for _, server := range lintServers(t) {
 		t.Run(server.name, func(t *testing.T) {

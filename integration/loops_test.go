@@ -193,6 +193,7 @@ var hostFiles = map[string]string{
 // to more than two processes of it: neither where up serves at an address nor where a
 // client starts it, neither plain nor through npx, neither by its command nor its URL.
 func TestTheEntryToPasteStartsNoChain(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for file, member := range hostFiles {
 		t.Run(file, func(t *testing.T) {

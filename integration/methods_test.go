@@ -13,6 +13,7 @@ import (
 // Junction is what the server on the reference SDK says to it directly, over either
 // transport, in front of a modern server and of a legacy one. Legacy clients have both.
 func TestMethodsThatTheModernRevisionRemoved(t *testing.T) {
+	t.Parallel()
 	python := serverNamed(t, "python").argv(t)
 	script := []step{{"op": "request", "method": "ping"}, {"op": "request", "method": "logging/setLevel", "level": "info"}}
 	client := clientNamed(t, "python")
@@ -56,6 +57,7 @@ func outcomeOf(l line) string {
 
 // Over HTTP the status is the same too.
 func TestStatusOfMethodsThatTheModernRevisionRemoved(t *testing.T) {
+	t.Parallel()
 	url := serverNamed(t, "python").target(t, "http", "")[1]
 	address, _ := shared(t, "proxy", serverNamed(t, "python").argv(t))
 	for method, params := range map[string]string{"ping": "", "logging/setLevel": `"level":"info",`} {

@@ -54,6 +54,7 @@ func ways(t *testing.T, server []string) map[string]struct {
 // A server that works in the roots of its client works in those of the one client behind
 // Junction, started with folders of its own or without; also when a file is not in them.
 func TestFilesystemWorksInTheRootsOfTheOneClient(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for _, c := range loneClients(t) {
 		for folders := range 2 {
@@ -125,6 +126,7 @@ func verifyRoots(t *testing.T, c loneClient, env, target []string, prefix, insid
 // some only to those that can be asked. What was remembered of a client that declares
 // something else does not count.
 func TestToolsFollowWhatTheOneClientDeclares(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	declared := []struct {
 		name         string

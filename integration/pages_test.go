@@ -12,6 +12,7 @@ import (
 // -32042. Through Junction it becomes an elicitation, and the call is sent again when
 // the user has accepted.
 func TestPagesThatACallRequires(t *testing.T) {
+	t.Parallel()
 	server := everythingServer(t)
 	able := answers{Elicit: elicit{Action: "accept"}, Declare: []string{"elicitation", "url"}}
 	visit := func(prefix, page string) step {

@@ -8,6 +8,7 @@ import (
 // The peers work with each other. Where they do not, what fails through Junction is not
 // Junction's fault; each exception is a fact about a peer that README.md tells.
 func TestPeersWorkWithEachOther(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ client, server, over, era, revision string }{
 		{"ts-v1", "ts-v1", "stdio", "", legacyNewest},
 		{"ts-v1", "ts-v1", "http", "", "2025-06-18"},
@@ -46,6 +47,7 @@ func TestPeersWorkWithEachOther(t *testing.T) {
 
 // Each client speaks every revision that it is said to speak.
 func TestPeersSpeakTheirRevisions(t *testing.T) {
+	t.Parallel()
 	for _, client := range probeClients {
 		for _, revision := range client.revisions {
 			t.Run(client.name+" at "+revision, func(t *testing.T) {
@@ -63,6 +65,7 @@ func TestPeersSpeakTheirRevisions(t *testing.T) {
 
 // The reference server of the project answers a client of the project.
 func TestPeersReachTheReferenceServer(t *testing.T) {
+	t.Parallel()
 	everything := npm(t, "servers", "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
 	target := []string{"--stdio", node(t), everything, "stdio"}
 	echo := step{"op": "call", "name": "echo", "arguments": map[string]any{"message": "hi"}}

@@ -162,6 +162,7 @@ func comparable(answer string) string {
 // What a client sees of twelve real servers it sees again of their recordings, byte by byte, at every revision that the server
 // speaks; and no secret that it sends or gets is in any of them.
 func TestARecordingIsTheServer(t *testing.T) {
+	t.Parallel()
 	binary := junction(t)
 	for _, server := range realServers(t) {
 		t.Run(server.name, func(t *testing.T) {

@@ -338,6 +338,7 @@ func (r *realRegistry) same(t *testing.T, u *registryUser) {
 }
 
 func TestARealRegistryIsCopiedAndSearched(t *testing.T) {
+	t.Parallel()
 	r, u := newRegistry(t, seeded(t)), newRegistryUser(t)
 	versions := 0
 	for _, v := range r.listed(t) {
@@ -369,6 +370,7 @@ func TestARealRegistryIsCopiedAndSearched(t *testing.T) {
 }
 
 func TestChangesOfARealRegistryReachTheCopy(t *testing.T) {
+	t.Parallel()
 	r, u := newRegistry(t, seeded(t)), newRegistryUser(t)
 	u.search("filesystem", "--registry", r.proxy.URL)
 	var three string // a server of everybody's namespace with several versions, and another one
@@ -412,6 +414,7 @@ func TestChangesOfARealRegistryReachTheCopy(t *testing.T) {
 }
 
 func TestACopyGoesOnWithoutItsRegistry(t *testing.T) {
+	t.Parallel()
 	r, u := newRegistry(t, seeded(t)), newRegistryUser(t)
 	before, _ := u.search("filesystem", "--registry", r.proxy.URL)
 	names := func(f foundServers) string { return fmt.Sprint(f.Servers) }
@@ -457,6 +460,7 @@ func TestACopyGoesOnWithoutItsRegistry(t *testing.T) {
 }
 
 func TestAPrivateRegistryWantsItsToken(t *testing.T) {
+	t.Parallel()
 	r, u := newRegistry(t, seeded(t)[:20]), newRegistryUser(t)
 	r.set("", "a-token-of-the-house")
 	file := filepath.Join(t.TempDir(), "mcp.json")
@@ -488,6 +492,7 @@ func TestAPrivateRegistryWantsItsToken(t *testing.T) {
 
 // What Server.Check finds is what the registry's own validator finds, by the schema and by its rules.
 func TestARealRegistryRefusesWhatCheckRefuses(t *testing.T) {
+	t.Parallel()
 	r := newRegistry(t, nil)
 	const hash = "fe333e598595000ae021bd27117db32ec69af6987f507ba7a63c90638ff633ce"
 	pack := func(more string) string {
@@ -550,6 +555,7 @@ func TestARealRegistryRefusesWhatCheckRefuses(t *testing.T) {
 }
 
 func TestAServerIsPublishedInARealRegistryAndFound(t *testing.T) {
+	t.Parallel()
 	r, u := newRegistry(t, nil), newRegistryUser(t)
 	file := filepath.Join(t.TempDir(), "server.json")
 	program := []string{"--", u.program, "serve", "memory", "--file", filepath.Join(t.TempDir(), "memory.db")}

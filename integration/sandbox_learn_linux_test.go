@@ -11,11 +11,13 @@ import (
 
 // Servers that nobody here wrote are learned from, and then do the same, confined by what was learned.
 func TestRealServersWorkInTheirLearnedProfiles(t *testing.T) {
+	t.Parallel()
 	for _, s := range realServers(t) {
 		if !slices.Contains([]string{"everything", "filesystem", "memory", "thinking", "time", "git", "fastmcp"}, s.name) {
 			continue // those that reach a service of this machine, which no profile is learned for
 		}
 		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
 			argv := s.argv(t)
 			dir := t.TempDir()
 			config, err := json.Marshal(map[string]any{"mcpServers": map[string]any{s.name: map[string]any{"command": argv[0], "args": argv[1:]}}})

@@ -150,6 +150,7 @@ func pageServer(t testing.TB) string {
 // The servers work with the clients of their own world, called as the tests below call
 // them through Junction.
 func TestPeersReachTheRealServers(t *testing.T) {
+	t.Parallel()
 	for _, server := range realServers(t) {
 		t.Run(server.name, func(t *testing.T) {
 			t.Parallel()
@@ -304,6 +305,7 @@ func upConfig(t testing.TB, servers []realServer) string {
 // All servers work at the same time behind one endpoint. A part that is not installed
 // skips the test: then TestRealServersFromTheCommandLine says which.
 func TestRealServersBehindOneEndpoint(t *testing.T) {
+	t.Parallel()
 	binary := junction(t)
 	servers := realServers(t)
 	config := upConfig(t, servers)

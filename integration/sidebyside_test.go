@@ -144,6 +144,7 @@ func shared(t *testing.T, command string, server []string) (address, prefix stri
 // Two clients with different roots share a server: neither ever sees a root of the other,
 // and nobody is asked for any, as the server would keep them for its one session.
 func TestRootsStayWithTheirClient(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for _, f := range []string{"up", "proxy"} {
 		for name, pair := range pairs(t) {
@@ -173,6 +174,7 @@ func TestRootsStayWithTheirClient(t *testing.T) {
 // A shared server that lives by roots works with the folders of its command line, not
 // with those of a client.
 func TestSharedFilesystemKeepsItsFolders(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for name, pair := range pairs(t) {
 		t.Run(name, func(t *testing.T) {
@@ -194,6 +196,7 @@ func TestSharedFilesystemKeepsItsFolders(t *testing.T) {
 // What a shared server asks in a call goes to the client that calls, however the calls of
 // two clients cross.
 func TestQuestionsGoToTheClientThatCalls(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	for _, f := range []string{"up", "proxy"} {
 		for name, pair := range pairs(t) {

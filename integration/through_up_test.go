@@ -53,6 +53,7 @@ func serverOf(revision string) string {
 // junction up in which another server makes as much noise as it can. What works, and what a revision has no form
 // for, is what docs/bridge.md says.
 func TestBridgeThroughUp(t *testing.T) {
+	t.Parallel()
 	junction(t)
 	seen := &meetings{cells: map[[2]side]map[string]string{}}
 	t.Run("cells", func(t *testing.T) {

@@ -50,9 +50,8 @@ func TestMain(m *testing.M) {
 	slog.SetLogLoggerLevel(slog.LevelError) // as main does
 	os.Setenv(asProgram, "1")
 	os.Setenv("JUNCTION_KEYRING", "off") // it is the person's who runs the tests
-	if os.Getenv("GORACE") == "" {
-		os.Setenv("GORACE", "atexit_sleep_ms=0") // children would wait a second each
-	}
+	// Children would wait a second each.
+	os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	if code == 0 && !settled(before) {
