@@ -8,8 +8,9 @@ import (
 )
 
 const (
-	overtakeTime = 8 * time.Second // how long a request may take to arrive behind its cancellation
-	maxRepeating = 256             // cancellations that are sent again; those of more are not
+	overtakeTime = 8 * time.Second        // how long a request may take to arrive behind its cancellation
+	maxRepeating = 256                    // cancellations that are sent again; those of more are not
+	owedTime     = 500 * time.Millisecond // how long a connection that is closed waits until cancellations are sent
 )
 
 // sendCancelled says that a request is not wanted any more, where giving up its
@@ -40,4 +41,55 @@ func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 		sent = c.sendCancelled(ctx, id) || sent
 	}
 	return sent
+}
+
+// giveUp sends the cancellation of a request in a goroutine of the connection, which then calls over.
+func (c *conn) giveUp(ctx context.Context, k *call, over func(sent bool)) {
+	c.owes(ctx, k)
+	if !c.spawn(func() {
+		sent := c.sendCancelled(ctx, k.id)
+		c.tells(k)
+		over(sent)
+	}) {
+		c.tells(k)
+	}
+}
+
+// owes notes that the server has to be told when ctx ends before the exchange does; tells, that it was, or need not be.
+func (c *conn) owes(ctx context.Context, k *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.owed[k] = ctx
+}
+
+func (c *conn) tells(k *call) {
+	c.mu.Lock()
+	delete(c.owed, k)
+	c.mu.Unlock()
+	signal(c.told)
+}
+
+// tellOwed waits a moment for the cancellations of requests that were given up: a server that goes on without this client would
+// work for nobody.
+func (c *conn) tellOwed() {
+	limit := time.NewTimer(owedTime)
+	defer limit.Stop()
+	for c.owesSome() {
+		select {
+		case <-c.told:
+		case <-limit.C:
+			return
+		}
+	}
+}
+
+func (c *conn) owesSome() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, ctx := range c.owed {
+		if ctx.Err() != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -178,7 +178,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receive(k, m) })
 	if err != nil && ctx.Err() != nil {
 		e.abandoned(k)
-		e.spawn(func() { e.exchangeOver(k, e.sendCancelled(ctx, k.id)) })
+		e.giveUp(ctx, k, func(sent bool) { e.exchangeOver(k, sent) })
 	}
 	if e.removeCall(k); k.events.stop() {
 		<-passed
