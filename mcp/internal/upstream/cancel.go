@@ -48,35 +48,35 @@ func (c *conn) giveUp(ctx context.Context, k *call, over func(sent bool)) {
 	c.owes(ctx, k)
 	if !c.spawn(func() {
 		sent := c.sendCancelled(ctx, k.id)
-		c.tells(k)
+		c.settles(k)
 		over(sent)
 	}) {
-		c.tells(k)
+		c.settles(k)
 	}
 }
 
-// owes notes that the server has to be told when ctx ends before the exchange does; tells, that it was, or need not be.
+// owes notes that the server has to learn when ctx ends before the exchange does; settles, that it was, or need not be.
 func (c *conn) owes(ctx context.Context, k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.owed[k] = ctx
 }
 
-func (c *conn) tells(k *call) {
+func (c *conn) settles(k *call) {
 	c.mu.Lock()
 	delete(c.owed, k)
 	c.mu.Unlock()
-	signal(c.told)
+	signal(c.settled)
 }
 
-// tellOwed waits a moment for the cancellations of requests that were given up: a server that goes on without this client would
+// settleOwed waits a moment for the cancellations of requests that were given up: a server that goes on without this client would
 // work for nobody.
-func (c *conn) tellOwed() {
+func (c *conn) settleOwed() {
 	limit := time.NewTimer(owedTime)
 	defer limit.Stop()
 	for c.owesSome() {
 		select {
-		case <-c.told:
+		case <-c.settled:
 		case <-limit.C:
 			return
 		}

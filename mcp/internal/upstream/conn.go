@@ -90,7 +90,7 @@ type conn struct {
 	responses     chan struct{} // holds a token for each response that is being sent
 	responseBytes atomic.Int64  // of them
 	lingers       chan struct{} // signalled when the lingering change
-	told          chan struct{} // signalled when less is owed
+	settled       chan struct{} // signalled when less is owed
 
 	mu     sync.Mutex
 	closed bool
@@ -99,7 +99,7 @@ type conn struct {
 	calls  map[jsonrpc.ID]*call
 
 	listens   int                       // of them, listen requests
-	owed      map[*call]context.Context // exchanges of which the server has to be told when the context ends
+	owed      map[*call]context.Context // exchanges of which the server has to learn when the context ends
 	lingering map[any]*linger           // by the client that gave up calls
 	cancelled int64                     // exchanges of such calls that are over
 	leaving   bool                      // watchLingering runs
@@ -131,7 +131,7 @@ type era interface {
 
 func newConn(l link.Link, o mcp.ConnectOptions) *conn {
 	c := &conn{link: l, options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call),
-		done: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), told: make(chan struct{}, 1), owed: make(map[*call]context.Context), work: make(chan func())}
+		done: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), settled: make(chan struct{}, 1), owed: make(map[*call]context.Context), work: make(chan func())}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -177,7 +177,7 @@ func (c *conn) Close() error {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.tellOwed()
+	c.settleOwed()
 	c.cancel(mcp.ErrClosed)
 	c.end(mcp.ErrClosed)
 	err := c.link.Close()
@@ -330,14 +330,14 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	run := func() {
 		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
 		sent := err == nil || ctx.Err() == nil || c.sendCancelled(ctx, k.id)
-		c.tells(k)
+		c.settles(k)
 		if !errors.Is(err, link.ErrMayArrive) || !c.spawn(func() { c.exchangeOver(k, c.cancelAgain(ctx, k.id) || sent) }) {
 			c.exchangeOver(k, sent)
 		}
 		k.events.put(event{kind: response, message: m, err: err})
 	}
 	if !c.inWorker(run) {
-		c.tells(k)
+		c.settles(k)
 		k.events.put(event{kind: response, err: mcp.ErrClosed})
 	}
 }
