@@ -25,7 +25,8 @@ import (
 const orderTime = 2 * time.Minute
 
 // controlEnd ends the name of the socket at which junction status and this user's console ask a junction up, and consoles control it.
-const controlEnd = ".control"
+// It is short, as names of sockets have a limit, and caches of people may lie deep.
+const controlEnd = ".up"
 
 func (o *upOptions) consoleFlag(f *pflag.FlagSet) {
 	f.BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")

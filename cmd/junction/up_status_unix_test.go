@@ -45,7 +45,7 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	busy, ended := filepath.Join(dir, "1.control"), filepath.Join(dir, "2.control")
+	busy, ended := filepath.Join(dir, "1"+controlEnd), filepath.Join(dir, "2"+controlEnd)
 	listenFull(t, busy)
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ended, Net: "unix"})
 	if err != nil {

@@ -212,7 +212,7 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unreachable := filepath.Join(dir, "999999.control")
+	unreachable := filepath.Join(dir, "999999"+controlEnd)
 	l, err := net.Listen("unix", unreachable)
 	if err != nil {
 		t.Fatal(err)
