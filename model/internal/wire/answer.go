@@ -72,7 +72,11 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	body := bufio.NewReader(res.Body)
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	first, _ := body.Peek(1)
-	if len(first) == 0 || media == "text/event-stream" || media != "application/json" && strings.IndexByte("{[<", first[0]) < 0 {
+	for len(first) == 1 && strings.IndexByte(" \t\r\n", first[0]) >= 0 && media == "application/json" { // behind which either may be
+		_, _ = body.Discard(1)
+		first, _ = body.Peek(1)
+	}
+	if len(first) == 0 || media == "text/event-stream" || isEvent(body) || media != "application/json" && strings.IndexByte("{[<", first[0]) < 0 {
 		return a.readStream(body, into)
 	}
 	data, err := io.ReadAll(io.LimitReader(body, MaxEvent+1))
@@ -87,6 +91,12 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	into.Whole(bytes.TrimSpace(data))
 	a.Done = true
 	return nil
+}
+
+// isEvent reports whether a stream begins here, which some servers call JSON, as its events are.
+func isEvent(body *bufio.Reader) bool {
+	first, _ := body.Peek(len("event:"))
+	return len(first) > 0 && first[0] == ':' || bytes.HasPrefix(first, []byte("data:")) || bytes.Equal(first, []byte("event:"))
 }
 
 // readStream takes in the events of a stream. Errors have several forms, of which one is an event of that
