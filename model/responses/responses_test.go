@@ -122,3 +122,19 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		}
 	}
 }
+
+// It calls what it had come to, and did not stop for that.
+func TestAResponseThatIsNotCompleteDidNotStopForItsCalls(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"incomplete", "cancelled"} {
+		s := &service{answers: []reply{{200, `{"status":"` + status + `","output":[{"type":"function_call","status":"completed","name":"a","call_id":"1","arguments":"{}"}]}`}}}
+		m, err := New(Options{Model: "m", HTTPClient: &http.Client{Transport: s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := m.Generate(t.Context(), &model.Request{Messages: []model.Message{model.UserText("hi")}}, nil)
+		if err != nil || res.Stop != model.StopOther {
+			t.Errorf("%s: %+v %v", status, res, err)
+		}
+	}
+}

@@ -151,6 +151,8 @@ func (a *Answer) stop(calls int) model.StopReason {
 		return model.StopLength
 	case reason == "pause_turn":
 		return model.StopPause
+	case reason == "incomplete", reason == "cancelled":
+		return model.StopOther
 	case calls > 0:
 		return model.StopCalls
 	case reason == "", reason == "stop", reason == "eos", reason == "end_turn", reason == "stop_sequence", reason == "completed":
