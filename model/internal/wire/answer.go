@@ -19,6 +19,7 @@ type Answer struct {
 	Provider string
 	Emit     func(model.Delta)
 	IDs      *IDs
+	Marked   bool // of a stream with nothing but [DONE] behind it, that is the end; other wires have an event for it
 
 	Model   string       // under which it was answered
 	Reason  string       // why the model stopped, as the provider calls it
@@ -115,7 +116,8 @@ func (a *Answer) readStream(body io.Reader, into Assembly) error {
 		switch data := bytes.TrimSpace(next.Data); {
 		case len(data) == 0:
 		case bytes.HasPrefix(data, []byte("[DONE]")):
-			a.Done = true
+			a.Done = a.Done || a.Marked
+			return nil
 		case next.Name == "error" || bytes.HasPrefix(data, []byte(`{"error"`)) && !json.Valid(data):
 			a.Complain(data)
 		case json.Valid(data):

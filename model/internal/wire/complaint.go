@@ -167,7 +167,7 @@ var (
 
 // codes are the words of providers that say it all, in small letters.
 var codes = map[string]error{
-	"model_not_found": model.ErrNoModel,
+	"model_not_found":      model.ErrNoModel,
 	"authentication_error": model.ErrUnauthorized, "permission_error": model.ErrUnauthorized,
 	"rate_limit_exceeded": model.ErrRateLimited, "rate_limit_error": model.ErrRateLimited, "resource_exhausted": model.ErrRateLimited,
 	"overloaded": model.ErrOverloaded, "overloaded_error": model.ErrOverloaded, "unavailable": model.ErrOverloaded, "server_overloaded": model.ErrOverloaded,
