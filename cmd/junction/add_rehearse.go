@@ -225,7 +225,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 }
 
 // endElsewhere ends the context a while after a program said that it serves HTTP: it does not look at its standard input then.
-// One that has answered does, whatever it serves besides, such as a page for people.
+// One that has answered does, also where it shows a page to people.
 func endElsewhere(ctx context.Context, c *command.Command) (limited context.Context, answered func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	var once sync.Once
