@@ -165,10 +165,11 @@ func (x *Index) read(tools []Tool) []*entry {
 	for i, t := range tools {
 		e := x.byID[t.ID]
 		if e == nil || !e.tool.equal(t) {
+			read := t
 			if words > maxServerWords {
-				t.Description, t.Schema = "", nil
+				read.Description, read.Schema = "", nil
 			}
-			e = &entry{tool: t, doc: r.read(t, x.memory.queries(t.ID))}
+			e = &entry{tool: t, doc: r.read(read, x.memory.queries(t.ID))}
 		}
 		words += e.doc.lengths.sum()
 		entries[i] = e

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
@@ -202,8 +203,9 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	defer a.busy("starting " + r.name)()
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
+	answered := func() {}
 	if c, is := transport.(*command.Command); is {
-		ctx = endElsewhere(ctx, c)
+		ctx, answered = endElsewhere(ctx, c)
 	}
 	o := a.options(target{name: r.name, transport: transport, server: s})
 	o.ElicitURL, o.OnElicit, o.Bridge = true, declines, true
@@ -214,6 +216,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		}
 		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), refused.remedy(r.remedy(err)))}
 	}
+	answered()
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
 		return d, &connectError{err}
@@ -222,21 +225,27 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 }
 
 // endElsewhere ends the context a while after a program said that it serves HTTP: it does not look at its standard input then.
-func endElsewhere(ctx context.Context, c *command.Command) context.Context {
+// One that has answered does, also where it shows a page to people.
+func endElsewhere(ctx context.Context, c *command.Command) (limited context.Context, answered func()) {
 	ctx, end := context.WithCancelCause(ctx)
 	var once sync.Once
+	var has atomic.Bool
 	next := c.Stderr
 	c.Stderr = func(line string) {
 		if servesHTTP.MatchString(line) {
 			once.Do(func() {
-				time.AfterFunc(elsewhereTime, func() { end(fmt.Errorf("no answer: %w", context.DeadlineExceeded)) })
+				time.AfterFunc(elsewhereTime, func() {
+					if !has.Load() {
+						end(fmt.Errorf("no answer: %w", context.DeadlineExceeded))
+					}
+				})
 			})
 		}
 		if next != nil {
 			next(line)
 		}
 	}
-	return ctx
+	return ctx, func() { has.Store(true) }
 }
 
 // remember has other commands know what the server offers, and counts its resources.

@@ -80,7 +80,7 @@ func TestAServerThatServesHTTPIsNotWaitedForAsLong(t *testing.T) {
 		c := &command.Command{Stderr: func(string) { heard++ }}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		ctx = endElsewhere(ctx, c)
+		ctx, _ = endElsewhere(ctx, c)
 		c.Stderr("I am starting")
 		time.Sleep(2 * elsewhereTime)
 		c.Stderr("Uvicorn running on http://127.0.0.1:8000 (Press CTRL+C to quit)")
@@ -92,6 +92,20 @@ func TestAServerThatServesHTTPIsNotWaitedForAsLong(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		if synctest.Wait(); !errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 			t.Errorf("after: %v", context.Cause(ctx))
+		}
+	})
+}
+
+// A program may show a page to people, too; its lists may be long.
+func TestAServerThatAnsweredIsWaitedForWhateverItServes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &command.Command{}
+		ctx, answered := endElsewhere(t.Context(), c)
+		c.Stderr("Web dashboard started at http://127.0.0.1:24282/dashboard/index.html")
+		answered()
+		time.Sleep(2 * elsewhereTime)
+		if synctest.Wait(); ctx.Err() != nil {
+			t.Errorf("it is not waited for: %v", context.Cause(ctx))
 		}
 	})
 }

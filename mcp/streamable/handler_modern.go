@@ -150,6 +150,8 @@ func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMet
 	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, Carrier: x, ParamHeaders: x.paramHeaders, Out: out})
 	if x.r.Context().Err() == nil {
 		out.finish(out.status(&reply, modernStatus(&reply)), reply.Message)
+	} else {
+		x.noteResponse(0) // of a request that is cancelled, the headers are noted, too
 	}
 	return reply.Message
 }

@@ -64,6 +64,7 @@ func New(o Options) (*Model, error) {
 		Provider: preset.Name, URL: base.JoinPath("chat/completions").String(), Client: wire.Client(o.HTTPClient),
 		Key: o.Key, Header: wire.Bearer, Dialect: dialect, Learned: wire.Learned{Members: optional}, Body: m.request,
 		Begin: func(a *wire.Answer) wire.Assembly {
+			a.Marked = true
 			return &assembly{Answer: a, byIndex: map[int]*call{}}
 		},
 	}

@@ -225,6 +225,7 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 		{"llama.cpp: a conversation that is too long", answer{400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, nil}, model.ErrWindow, "exceed_context_size_error"},
 		{"Qwen: a conversation that is too long", answer{400, `{"error":{"message":"Range of input length should be [1, 30720]"}}`, nil}, model.ErrWindow, ""},
 		{"an unknown model", answer{404, `{"error":{"message":"The model 'x' does not exist","code":"model_not_found"}}`, nil}, model.ErrNoModel, ""},
+		{"llama.cpp: a wrong path", answer{404, `{"error":{"code":404,"message":"File Not Found","type":"not_found_error"}}`, nil}, nil, "File Not Found"},
 		{"a wrong path", answer{404, `{"detail":"Not Found"}`, nil}, nil, "Not Found"},
 		{"FastAPI's list", answer{422, `{"detail":[{"loc":["body","tools"],"msg":"field required"}]}`, nil}, nil, "field required"},
 		{"xAI's text", answer{400, `{"code":"Client specified an invalid argument","error":"bad input"}`, nil}, nil, "bad input"},

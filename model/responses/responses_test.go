@@ -3,6 +3,7 @@ package responses
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -120,5 +121,37 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		if _, err := New(o); err == nil || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("of %+v is reported: %v", o, err)
 		}
+	}
+}
+
+// It calls what it had come to, and did not stop for that.
+func TestAResponseThatIsNotCompleteDidNotStopForItsCalls(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"incomplete", "cancelled"} {
+		s := &service{answers: []reply{{200, `{"status":"` + status + `","output":[{"type":"function_call","status":"completed","name":"a","call_id":"1","arguments":"{}"}]}`}}}
+		m, err := New(Options{Model: "m", HTTPClient: &http.Client{Transport: s}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := m.Generate(t.Context(), &model.Request{Messages: []model.Message{model.UserText("hi")}}, nil)
+		if err != nil || res.Stop != model.StopOther {
+			t.Errorf("%s: %+v %v", status, res, err)
+		}
+	}
+}
+
+// Proxies write the mark of chat completions also behind a stream that broke off.
+func TestAResponseEndsWithItsEvent(t *testing.T) {
+	t.Parallel()
+	m, _ := opened(t, Options{}, reply{200, `data: {"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","status":"in_progress","arguments":"","call_id":"1","name":"a"}}
+
+data: {"type":"response.function_call_arguments.delta","output_index":0,"delta":"{}"}
+
+data: [DONE]
+
+`})
+	res, err := m.Generate(t.Context(), asking("a"), nil)
+	if !errors.Is(err, model.ErrBroken) || res == nil || len(res.Message.Calls()) != 0 {
+		t.Errorf("%+v %v", res, err)
 	}
 }

@@ -392,10 +392,3 @@ func (c *conn) result(s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Res
 	}
 	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
 }
-
-func orEmptyObject(params json.RawMessage) json.RawMessage {
-	if len(params) == 0 {
-		return json.RawMessage(`{}`)
-	}
-	return params
-}

@@ -130,3 +130,10 @@ func (t *toolTable) addHeaders(header http.Header, req *mcp.Request) {
 func (t *toolTable) repeats(req *mcp.Request) bool {
 	return req.Method != methodToolsCall || t.of(req.Name).repeatable
 }
+
+func orEmptyObject(params json.RawMessage) json.RawMessage {
+	if len(params) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return params
+}

@@ -19,6 +19,7 @@ type Answer struct {
 	Provider string
 	Emit     func(model.Delta)
 	IDs      *IDs
+	Marked   bool // of a stream with nothing but [DONE] behind it, that is the end; other wires have an event for it
 
 	Model   string       // under which it was answered
 	Reason  string       // why the model stopped, as the provider calls it
@@ -72,7 +73,11 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	body := bufio.NewReader(res.Body)
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	first, _ := body.Peek(1)
-	if len(first) == 0 || media == "text/event-stream" || media != "application/json" && strings.IndexByte("{[<", first[0]) < 0 {
+	for len(first) == 1 && strings.IndexByte(" \t\r\n", first[0]) >= 0 && media == "application/json" { // behind which either may be
+		_, _ = body.Discard(1)
+		first, _ = body.Peek(1)
+	}
+	if len(first) == 0 || media == "text/event-stream" || isEvent(body) || media != "application/json" && strings.IndexByte("{[<", first[0]) < 0 {
 		return a.readStream(body, into)
 	}
 	data, err := io.ReadAll(io.LimitReader(body, MaxEvent+1))
@@ -87,6 +92,12 @@ func (a *Answer) read(res *http.Response, into Assembly) error {
 	into.Whole(bytes.TrimSpace(data))
 	a.Done = true
 	return nil
+}
+
+// isEvent reports whether a stream begins here, which some servers call JSON, as its events are.
+func isEvent(body *bufio.Reader) bool {
+	first, _ := body.Peek(len("event:"))
+	return len(first) > 0 && first[0] == ':' || bytes.HasPrefix(first, []byte("data:")) || bytes.Equal(first, []byte("event:"))
 }
 
 // readStream takes in the events of a stream. Errors have several forms, of which one is an event of that
@@ -105,7 +116,8 @@ func (a *Answer) readStream(body io.Reader, into Assembly) error {
 		switch data := bytes.TrimSpace(next.Data); {
 		case len(data) == 0:
 		case bytes.HasPrefix(data, []byte("[DONE]")):
-			a.Done = true
+			a.Done = a.Done || a.Marked
+			return nil
 		case next.Name == "error" || bytes.HasPrefix(data, []byte(`{"error"`)) && !json.Valid(data):
 			a.Complain(data)
 		case json.Valid(data):
@@ -141,6 +153,8 @@ func (a *Answer) stop(calls int) model.StopReason {
 		return model.StopLength
 	case reason == "pause_turn":
 		return model.StopPause
+	case reason == "incomplete", reason == "cancelled":
+		return model.StopOther
 	case calls > 0:
 		return model.StopCalls
 	case reason == "", reason == "stop", reason == "eos", reason == "end_turn", reason == "stop_sequence", reason == "completed":

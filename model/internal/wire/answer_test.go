@@ -27,6 +27,9 @@ func TestWhetherAnAnswerIsAStreamIsSeenFromIt(t *testing.T) {
 		{"application/json", "\n {} ", "", "{}", ""},
 		{"text/plain; charset=utf-8", `{"a":1}`, "", `{"a":1}`, ""},
 		{"application/json", "", "", "", ""},
+		{"application/json", "data: {\"a\":1}\n\ndata: [DONE]\n\n", `{"a":1}`, "", ""},
+		{"application/json", "\n: wait\n\nevent: x\ndata: {}\n\n", `{}`, "", ""},
+		{"application/json", "event: x\ndata: {}\n\n", `{}`, "", ""},
 		{"text/html", "<html><p>hello", "", "", "an HTML page came instead of an answer; is the base URL right?"},
 		{"application/json", "busy", "", "", "busy"},
 	} {

@@ -162,12 +162,12 @@ func isNumber(text string) bool {
 
 var (
 	tooLong = regexp.MustCompile(`(?i)context[ _](length|window|size|limit)|maximum (context|prompt|model) length|prompt is too long|input is too long|input length should be|exceeds the maximum number of (input )?tokens|input token count|reduce the length of the|exceed_context|exceed(s|ed)? (the )?(model's )?context|tokens to keep|too many (total text bytes|input tokens)|request_too_large`)
-	noModel = regexp.MustCompile(`(?i)model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
+	noModel = regexp.MustCompile(`(?i)^not_found_error .*\bmodel\b|model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
 )
 
 // codes are the words of providers that say it all, in small letters.
 var codes = map[string]error{
-	"model_not_found": model.ErrNoModel, "not_found_error": model.ErrNoModel,
+	"model_not_found":      model.ErrNoModel,
 	"authentication_error": model.ErrUnauthorized, "permission_error": model.ErrUnauthorized,
 	"rate_limit_exceeded": model.ErrRateLimited, "rate_limit_error": model.ErrRateLimited, "resource_exhausted": model.ErrRateLimited,
 	"overloaded": model.ErrOverloaded, "overloaded_error": model.ErrOverloaded, "unavailable": model.ErrOverloaded, "server_overloaded": model.ErrOverloaded,
