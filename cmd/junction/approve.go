@@ -26,7 +26,7 @@ approved them, as junction up --review withholds them, and approve those of the 
 that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
 shown with that hash, without a question. A junction up that runs offers them at once.
 
-` + exitCodes("what is shown was shown, what was named is approved, or the answer was no", "", "no such server, a file cannot be used, or the server defines something else by now"),
+` + exitCodes("what is shown was shown, what was named is approved, or the answer was no", "", asksOnly, "no such server, a file cannot be used, or the server defines something else by now"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args) },
 	}

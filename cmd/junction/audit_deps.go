@@ -40,7 +40,7 @@ func (a *app) auditDepsCommand() *cobra.Command {
 servers that junction.lock has, and of all packages that those need. Of a project's file you are
 asked first, as where its servers are installed; --config FILE agrees to it.
 
-` + exitCodes("none is known", "some are", "something could not be audited, and of the rest none is known"),
+` + exitCodes("none is known", "some are", "", "something could not be audited, and of the rest none is known"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.auditDeps(cmd.Context(), args) },
 	}

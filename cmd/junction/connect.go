@@ -53,7 +53,7 @@ host's file stays as it is, and junction disconnect puts the file back, byte for
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction tap --list
 knows. Files of projects are not changed, unless --file names one.
 
-` + exitCodes("done", "", "a file cannot be read or changed, or nobody can be asked"),
+` + exitCodes("done", "", "", "a file cannot be read or changed, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected one HOST: %s", hostIDs())

@@ -21,7 +21,7 @@ func (a *app) disconnectCommand() *cobra.Command {
 it meanwhile, only the entry of junction goes, and the servers come back that it stood for. What is
 in junction's own file stays there.
 
-` + exitCodes("done", "", "a file cannot be put back, or nothing is connected"),
+` + exitCodes("done", "", "", "a file cannot be put back, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !all && len(args) == 0 && len(files) == 0 {
 				return usagef("HOST is missing: %s; --all puts all back", hostIDs())

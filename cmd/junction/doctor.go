@@ -41,7 +41,7 @@ reaches no other system, and that needs no arguments; where there is none, nothi
 Without SERVER it looks at each host that junction connect connected, too: whether what the host
 starts or calls is there, whether somebody changed the entry, and which servers go past junction.
 
-` + exitCodes("every link of every server holds", "one is broken", "the configuration cannot be read"),
+` + exitCodes("every link of every server holds", "one is broken", "", "the configuration cannot be read"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args) },
 	}

@@ -30,12 +30,15 @@ const exitHelp = `Exit codes:
   5    the server did not answer in time
   130  interrupted (Ctrl-C)`
 
-// exitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, and of 3; the others are the same everywhere.
-func exitCodes(done, failed, unable string) string {
+// asksOnly is what exit code 2 says of a command that asks, and cannot go on where nobody can be asked.
+const asksOnly = ", or nobody can be asked here"
+
+// exitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, what 2 means besides a wrong command line, and of 3.
+func exitCodes(done, failed, wrong, unable string) string {
 	if failed != "" {
 		failed = "  1    " + failed + "\n"
 	}
-	return "Exit codes:\n  0    " + done + "\n" + failed + "  2    the command line is wrong, or something must be asked and nobody can be\n  3    " + unable + "\n  130  interrupted (Ctrl-C)"
+	return "Exit codes:\n  0    " + done + "\n" + failed + "  2    the command line is wrong" + wrong + "\n  3    " + unable + "\n  130  interrupted (Ctrl-C)"
 }
 
 var (

@@ -32,7 +32,7 @@ orders to a model, results that break their output schema, and breaches of the s
 What is called are the tools of which the server says that they only read, and which need
 no arguments; others only with --call. docs/lint.md has each rule, with an example.
 
-` + exitCodes("nothing was found that is as grave as --fail-on", "something was", "a server could not be looked at; the others were"),
+` + exitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server could not be looked at; the others were"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.lint(cmd, args, f) },
 	}

@@ -104,7 +104,7 @@ func (a *app) outdatedCommand() *cobra.Command {
 a newer version, and those whose version was pulled or deprecated. junction upgrade changes them.
 Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
 
-` + exitCodes("done, whatever was found", "", "a registry could not be asked; the others were"),
+` + exitCodes("done, whatever was found", "", "", "a registry could not be asked; the others were"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.outdated(cmd.Context(), args, all) },
 	}
@@ -183,7 +183,7 @@ func (a *app) installCommand() *cobra.Command {
 checked. An entry of the configuration that says something else than the lock is an error. It is for
 a machine that is new, such as one of CI; junction up --frozen then starts what is installed only.
 
-` + exitCodes("all is installed", "", "something is not"),
+` + exitCodes("all is installed", "", "", "something is not"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.installAll(cmd.Context(), args, scripts) },
 	}

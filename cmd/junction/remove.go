@@ -21,7 +21,7 @@ those; what was approved of them is forgotten, and packages that no lock has any
 removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
 an entry names are said. Nothing is asked: junction add adds a server again.
 
-` + exitCodes("done", "", "no such server, or a file cannot be changed"),
+` + exitCodes("done", "", "", "no such server, or a file cannot be changed"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

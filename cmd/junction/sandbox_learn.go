@@ -49,7 +49,7 @@ and --http lets clients use it until you press Enter.
 What the profile has already stays in it; --forget takes out what is not used. Names of
 variables cannot be seen: junction sandbox allow SERVER --env NAME.
 
-` + exitCodes("the profile is written, is right as it is, or the answer was no", "", "no such server, or it cannot be started or watched"),
+` + exitCodes("the profile is written, is right as it is, or the answer was no", "", asksOnly, "no such server, or it cannot be started or watched"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.learnProfile(cmd.Context(), args, l) },
 	}

@@ -34,7 +34,7 @@ A server that is named and not locked, or whose entry was changed by hand, is lo
 entry says: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION. Its program
 stays confined as it was, and one that was never locked is confined from then on.
 
-` + exitCodes("done, or nothing is newer, or the answer was no", "", "one could not be upgraded; the others were"),
+` + exitCodes("done, or nothing is newer, or the answer was no", "", asksOnly, "one could not be upgraded; the others were"),
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.upgrade(cmd.Context(), args, f) },
 	}
