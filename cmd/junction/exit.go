@@ -33,7 +33,7 @@ const exitHelp = `Exit codes:
 // asksOnly is what exit code 2 says of a command that asks, and cannot go on where nobody can be asked.
 const asksOnly = ", or nobody can be asked here"
 
-// exitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, what 2 means besides a wrong command line, and of 3.
+// exitCodes is what the help of a command says of its exit codes: of 0, of 1 if it has that, what 2 means in addition to a wrong command line, and of 3.
 func exitCodes(done, failed, wrong, unable string) string {
 	if failed != "" {
 		failed = "  1    " + failed + "\n"
