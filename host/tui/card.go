@@ -20,9 +20,9 @@ const quietTime = 700 * time.Millisecond
 type card interface {
 	overlay
 	state() *pending
-	takesText() bool           // letters are text now
-	keys(byLine bool) []string // what keys do now, as keyLine has them
-	esc() string               // what Esc does now
+	takesText() bool   // letters are text now
+	keys() [][2]string // what keys do, but for those that scroll
+	esc() string       // what Esc does now
 }
 
 // pending is what every card has.
@@ -31,6 +31,7 @@ type pending struct {
 	since  time.Time // when it came up
 	awake  bool      // it takes keys
 	locked bool      // it came up while something was being typed: Tab or Enter comes first
+	help   *pager    // what its keys do, in its place
 	scroll scroll
 	laid   body
 }
@@ -43,10 +44,28 @@ func (s *screen) escMeans() string {
 	if len(s.cards) == 0 {
 		return "Esc interrupts"
 	}
-	if s.cards[0].state().locked {
+	switch p := s.cards[0].state(); {
+	case p.help != nil:
+		return "Esc goes back"
+	case p.locked:
 		return "Ctrl+C cancels"
 	}
 	return s.cards[0].esc()
+}
+
+// cardHelp says what all keys of a card do.
+func cardHelp(c card) *pager {
+	return &pager{title: "keys of this card", build: func(_ *screen, width int) []ink.Line {
+		return pairs(append(c.keys(), [2]string{"↑ ↓ PgUp PgDn Home End", "scroll"}, [2]string{"Ctrl+C", "cancel the run"}), width)
+	}}
+}
+
+// cardLines are the first card, or what its keys do.
+func (s *screen) cardLines(height int) []ink.Line {
+	if help := s.cards[0].state().help; help != nil {
+		return help.lines(s, s.width, height)
+	}
+	return s.cards[0].lines(s, s.width, height)
 }
 
 // cardInSight notes since when the first card is shown.
@@ -93,7 +112,17 @@ func (s *screen) decide(k keypress) {
 	s.cardInSight()
 	c := s.cards[0]
 	p := c.state()
-	if !p.awake && !s.wakes(p, k) {
+	switch {
+	case p.help != nil:
+		s.answering = true // whoever reads this is not typing
+		if p.help.press(s, k) {
+			p.help = nil
+		}
+		return
+	case k.name != "f1" && !p.awake && !s.wakes(p, k):
+		return
+	case k.name == "f1", k.text == "?" && !c.takesText():
+		p.help, s.answering = cardHelp(c), true
 		return
 	}
 	if strays(c, k) {
@@ -121,7 +150,7 @@ func strays(c card, k keypress) bool {
 		consent.choosing = false
 		return true
 	}
-	return !slices.ContainsFunc(c.keys(false), func(what string) bool { return strings.HasPrefix(what, k.text+" ") })
+	return !slices.ContainsFunc(c.keys(), func(row [2]string) bool { return slices.Contains(strings.Fields(row[0]), k.text) })
 }
 
 // wakes reports whether a card takes a key, and all that follow. While the person is
@@ -176,7 +205,7 @@ const scrollKeys = "↑↓ PgUp PgDn Home End scroll"
 func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
 	switch {
 	case !s.byLine:
-		return wrapKeys(width, append(keys, "Ctrl+C cancel")...)
+		return wrapKeys(width, append(keys, "F1 keys", "Ctrl+C cancel")...)
 	case byLine != "":
 		return ink.Lines(ink.Muted, byLine, width)
 	}

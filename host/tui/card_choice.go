@@ -16,6 +16,25 @@ type choice struct {
 	said    string // what holds from now on
 }
 
+// offers are the keys of the card: only those that can help.
+func (c *consentCard) offers(byLine bool) []string {
+	keys, no := []string{"y once"}, "n Esc no"
+	if byLine {
+		no = "n no"
+	}
+	if len(c.card.Always) > 0 {
+		keys = append(keys, "f this server, for this question", "s this session…", "a always…")
+	}
+	keys = append(keys, no, "N no, with a note")
+	if len(c.card.Never) > 0 {
+		keys = append(keys, "d never…")
+	}
+	if c.card.CanTrust {
+		keys = append(keys, "t trust this server…")
+	}
+	return append(keys, scrollKeys)
+}
+
 // widest is the rule that a yes for the question makes: of all that the server does, as a task
 // is seldom done with one call, and over once it is done. Nil where there is none.
 func widest(card *host.Card) *host.AlwaysRule {
@@ -94,6 +113,13 @@ func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
 		}
 	}
 	c.scroll.at = min(c.scroll.at, c.selected)
-	foot := s.foot(width, "Type a number, or Enter to go back", c.keys(s.byLine)...)
+	what := "Enter allow"
+	switch {
+	case !c.choices[0].verdict.Allow:
+		what = "Enter deny"
+	case c.choices[0].verdict.Trust:
+		what = "Enter trust"
+	}
+	foot := s.foot(width, "Type a number, or Enter to go back", what, "↑↓ 1 2 3 … choose", "Esc back")
 	return framed(c.title, body, &c.scroll, foot, width, height)
 }

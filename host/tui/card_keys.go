@@ -1,8 +1,6 @@
 package tui
 
-import "fmt"
-
-// What the keys of each card do now, as it stands below the card.
+// What the keys of each card do, as F1 tells it.
 
 func (c *consentCard) takesText() bool { return c.noting }
 
@@ -13,35 +11,18 @@ func (c *consentCard) esc() string {
 	return "Esc refuses"
 }
 
-func (c *consentCard) keys(byLine bool) []string {
-	switch {
-	case c.noting:
-		return []string{"Enter say no", "Esc back"}
-	case c.choosing:
-		what := "Enter allow"
-		switch verdict := c.choices[0].verdict; {
-		case !verdict.Allow:
-			what = "Enter deny"
-		case verdict.Trust:
-			what = "Enter trust"
-		}
-		return []string{what, "↑↓ 1 2 3 … choose", "Esc back"}
-	}
-	keys, no := []string{"y once"}, "n Esc no"
-	if byLine {
-		no = "n no"
-	}
+func (c *consentCard) keys() [][2]string {
+	rows := [][2]string{{"y", "allow this call"}, {"n Esc", "refuse it"}, {"N", "refuse it, and tell the model what to do instead"}}
 	if len(c.card.Always) > 0 {
-		keys = append(keys, "f this server, for this question", "s this session…", "a always…")
+		rows = append(rows, [2]string{"f", "allow " + widest(&c.card).Label + ", until this question is answered"}, [2]string{"s", "allow for this session: you choose which calls"}, [2]string{"a", "always allow: you choose which calls, and see the rule"})
 	}
-	keys = append(keys, no, "N no, with a note")
 	if len(c.card.Never) > 0 {
-		keys = append(keys, "d never…")
+		rows = append(rows, [2]string{"d", "never allow: you choose which calls"})
 	}
 	if c.card.CanTrust {
-		keys = append(keys, "t trust this server…")
+		rows = append(rows, [2]string{"t", "allow it, and trust the server: for this session or for good"})
 	}
-	return append(keys, scrollKeys)
+	return rows
 }
 
 func (c *reviewCard) esc() string {
@@ -51,37 +32,19 @@ func (c *reviewCard) esc() string {
 	return "Esc refuses"
 }
 
-func (c *reviewCard) keys(byLine bool) []string {
-	switch {
-	case c.trusting:
-		return []string{"s for this session", "a for good, as it is started now", "Esc back"}
-	case c.reading:
-		return []string{"y they only read", "Esc back"}
+func (c *reviewCard) keys() [][2]string {
+	if c.trusting {
+		return [][2]string{{"s", "approve and trust the server for this session"}, {"a", "approve and trust it for good, as it is started now"}, {"Esc", "back"}}
 	}
-	keys := []string{"y approve", "n refuse", "t approve and trust…"}
-	if n := len(c.servers[c.selected].overview.Silent); n > 0 {
-		keys = append(keys, fmt.Sprintf("r approve, %d only read…", n))
+	if c.reading {
+		return [][2]string{{"y", "approve the server, and hold these tools to only read"}, {"Esc", "back"}}
 	}
-	if c.open {
-		return append(keys, scrollKeys, "d Enter Esc back")
+	rows := [][2]string{{"y", "let the model use the server"}, {"n", "keep it from the model"}, {"t", "let the model use it, and trust the server"}}
+	if len(c.servers) > 0 && len(c.servers[c.selected].overview.Silent) > 0 {
+		rows = append(rows, [2]string{"r", "let the model use it, and say that those of its tools only read that do not say what they do"})
 	}
-	keys = append(keys, "d Enter details")
-	calm := 0
-	for i := range c.servers {
-		if c.servers[i].calm() {
-			calm++
-		}
-	}
-	if calm > 0 && len(c.servers) > 1 {
-		keys = append(keys, fmt.Sprintf("A approve all %d without warnings", calm))
-	}
-	if len(c.servers) > 1 {
-		keys = append(keys, "↑↓ Tab 1 2 3 … choose")
-	}
-	if byLine && len(c.servers) > 1 {
-		keys = append(keys, "N refuse all", "1 and so on: choose")
-	}
-	return append(keys, "Esc refuse")
+	return append(rows, [2]string{"d Enter", "show all that it defines"}, [2]string{"A", "approve all new servers without warnings"},
+		[2]string{"1 2 3 …", "choose a server"}, [2]string{"Esc", "refuse all that wait, or back from the details"})
 }
 
 func (c *formCard) takesText() bool {
@@ -98,24 +61,16 @@ func (c *formCard) esc() string {
 	return "Esc cancels the form"
 }
 
-func (c *formCard) keys(bool) []string {
-	switch {
-	case c.checking:
-		return []string{"y send", "n decline", "e Esc edit", scrollKeys}
-	case c.page != nil:
-		return []string{"y yes", "n decline", "Esc cancel"}
-	case c.fields == nil && c.fault != "":
-		return []string{"n decline", "Esc cancel"}
+func (c *formCard) keys() [][2]string {
+	if c.page != nil {
+		return [][2]string{{"y", "you visit the page"}, {"n", "decline"}, {"Esc", "cancel"}}
 	}
-	return []string{"Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel"}
+	return [][2]string{{"Tab Shift+Tab", "next and previous field"}, {"Space ← →", "choose"}, {"Enter", "next field; at the end: show what would be sent"},
+		{"y", "send it, once you have seen it whole"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels, pressed twice where something was typed"}}
 }
 
 func (c *sampleCard) esc() string { return "Esc refuses" }
 
-func (c *sampleCard) keys(byLine bool) []string {
-	no := "n Esc no"
-	if byLine {
-		no = "n no"
-	}
-	return []string{"y yes, once", no, scrollKeys}
+func (c *sampleCard) keys() [][2]string {
+	return [][2]string{{"y", "let the server ask the model, once"}, {"n Esc", "refuse"}}
 }

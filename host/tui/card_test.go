@@ -177,7 +177,7 @@ func TestTheReviewCard(t *testing.T) {
   text:
     npx
 y approve · n refuse · t approve and trust…
-↑↓ PgUp PgDn Home End scroll · d Enter Esc back
+↑↓ PgUp PgDn Home End scroll · d Enter Esc back · F1 keys
 Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		st.keys("<down>n")
@@ -210,13 +210,38 @@ user:
   [image: image/png, 3 bytes]
 with the tool: look Looks.
 y yes, once · n Esc no · ↑↓ PgUp PgDn Home End scroll
-Ctrl+C cancel
+F1 keys · Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		st.keys("y")
 		if !*got {
 			t.Error("yes was no answer")
 		}
 		cancel()
+	})
+}
+
+func TestEveryCardSaysWhatItsKeysDo(t *testing.T) {
+	play(t, &scripted{}, 80, 24, func(st *stage) {
+		got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
+		for _, keys := range []string{"<f1>", "?"} {
+			st.keys(keys)
+			st.holds("keys of this card")
+			st.holds("PgUp PgDn Home End")
+			st.keys("y<esc>")
+			st.holds("may this call run?")
+			st.wait(time.Second)
+		}
+		st.keys("Nwhy?<enter>")
+		if got.Allow || got.Note != "why?" {
+			t.Errorf("got %+v", *got)
+		}
+		cancel()
+		for _, ask := range hostileCards(st) {
+			_, _, cancel := asks(st, ask)
+			st.keys("<f1>")
+			st.holds("keys of this card")
+			cancel()
+		}
 	})
 }
 

@@ -129,9 +129,9 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	switch {
 	case c.noting:
 		foot = append([]ink.Line{{ink.T(ink.Muted, "what should the model do instead?")}}, typedLines(&c.note, width)...)
-		foot = append(foot, s.foot(width, "a line, or nothing", c.keys(s.byLine)...)...)
+		foot = append(foot, s.foot(width, "a line, or nothing", "Enter say no", "Esc back")...)
 	default:
-		foot = s.foot(width, "", c.keys(s.byLine)...)
+		foot = s.foot(width, "", c.offers(s.byLine)...)
 	}
 	body, end := c.fitting(width, height-1-len(foot))
 	if room := height - 1 - len(foot); !c.whole && end > room {

@@ -51,7 +51,7 @@ arguments:
 description: Writes.\x1b[2J
 y once · f this server, for this question · s this session… · a always…
 n Esc no · N no, with a note · d never… · t trust this server…
-↑↓ PgUp PgDn Home End scroll · Ctrl+C cancel
+↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		cancel()
 	})
@@ -73,7 +73,7 @@ f this server, for this question
 s this session… · a always… · n Esc no
 N no, with a note · d never…
 t trust this server…
-↑↓ PgUp PgDn Home End scroll
+↑↓ PgUp PgDn Home End scroll · F1 keys
 Ctrl+C cancel
 test-model · 0/0 servers, 0 tools`)
 		cancel()
@@ -248,7 +248,8 @@ func TestTheRuleIsShownAsItWouldBeWritten(t *testing.T) {
     tool: "write"
     when: "args.path == \"/tmp/x\""
   2 any arguments
-Enter deny · ↑↓ 1 2 3 … choose · Esc back · Ctrl+C cancel
+Enter deny · ↑↓ 1 2 3 … choose · Esc back · F1 keys
+Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		cancel()
 	})
@@ -265,7 +266,8 @@ func TestWhatTrustMeansIsShown(t *testing.T) {
     This call runs. What the server claims about its tools
     is believed, and what it defines or changes is not
     reviewed. What comes from outside of it stays untrusted.
-Enter trust · ↑↓ 1 2 3 … choose · Esc back · Ctrl+C cancel
+Enter trust · ↑↓ 1 2 3 … choose · Esc back · F1 keys
+Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		st.keys("<enter>")
 		st.printedText("§ Saved in your policy: trust files")
@@ -310,7 +312,13 @@ func TestACardOffersOnlyWhatHelps(t *testing.T) {
 					}
 					st.keys(key + "<esc>")
 				}
-				st.keys("y")
+				st.keys("?")
+				for _, key := range []string{"s", "a", "d", "t"} {
+					if shown := strings.Contains(st.frame(), "\n"+key+" "); shown != slices.Contains(keys, key) {
+						t.Errorf("the help has %s: %v\n%s", key, shown, st.frame())
+					}
+				}
+				st.keys("<esc>y")
 				if !got.Allow {
 					t.Error("it was allowed")
 				}
@@ -347,9 +355,11 @@ func TestTheFootOfACardNamesAllItsKeys(t *testing.T) {
 				_, _, cancel := asks(st, shown(st))
 				_, foot, _ := strings.Cut(st.frame(), "\ny ")
 				foot = "y " + foot
-				for _, what := range append(st.screen.cards[0].keys(false), "Ctrl+C cancel") {
-					if !strings.Contains(foot, what) {
-						t.Errorf("%s is not in %s", what, foot)
+				for _, row := range append(st.screen.cards[0].keys(), [2]string{"F1", ""}, [2]string{"Ctrl+C", ""}) {
+					for key := range strings.FieldsSeq(row[0]) {
+						if !slices.Contains(strings.Fields(foot), key) {
+							t.Errorf("%s is not in %s", key, foot)
+						}
 					}
 				}
 				cancel()

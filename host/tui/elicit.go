@@ -264,7 +264,7 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	if at < c.scroll.at || at >= c.scroll.at+c.scroll.rows-2 {
 		c.scroll.at = max(0, at-c.scroll.rows/2)
 	}
-	foot := s.foot(width, "", c.keys(s.byLine)...)
+	foot := s.foot(width, "", "Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel")
 	if c.leaving {
 		foot = ink.Lines(ink.Warn, "Esc once more discards what you typed; any other key goes on.", width)
 	}
@@ -276,7 +276,7 @@ func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	body := append(c.message(width), warnings(c.form.Warnings, width)...)
 	if c.page == nil {
 		body = append(body, warnings([]string{c.fault}, width)...)
-		return framed(c.form.Server+" asks you", body, &c.scroll, s.foot(width, ":cancel", c.keys(s.byLine)...), width, height)
+		return framed(c.form.Server+" asks you", body, &c.scroll, s.foot(width, ":cancel", "n decline", "Esc cancel"), width, height)
 	}
 	body = append(body, nil)
 	body = append(body, ink.Barred(ink.Line{ink.T(ink.Link, c.form.Request.URL)}, width)...)
@@ -284,7 +284,7 @@ func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	body = append(body, about("host", ink.Plain, c.page.Hostname(), width)...)
 	body = append(body, warnings(form.Doubts(c.page), width)...)
 	body = append(body, ink.Lines(ink.Muted, "Junction does not open it; copy the address.", width)...)
-	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, s.foot(width, "y, n or :cancel", c.keys(s.byLine)...), width, height)
+	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, s.foot(width, "y, n or :cancel", "y yes", "n decline", "Esc cancel"), width, height)
 }
 
 // message is what the server says, behind a bar: the lines without one are the card's own.

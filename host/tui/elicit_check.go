@@ -54,7 +54,7 @@ func (c *formCard) pressCheck(k keypress) bool {
 
 // checkLines show all that would be sent.
 func (c *formCard) checkLines(s *screen, width, height int) []ink.Line {
-	foot := s.foot(width, "", c.keys(s.byLine)...)
+	foot := s.foot(width, "", "y send", "n decline", "e Esc edit", scrollKeys)
 	lines := framed("send this to "+c.form.Server+"?", c.laid.of(width, c.sent), &c.scroll, foot, width, height)
 	c.seen = max(c.seen, c.scroll.at+c.scroll.rows)
 	return lines

@@ -81,7 +81,7 @@ func TestTheFormSaysWhatIsWrong(t *testing.T) {
 
 [ Send ]  [ Decline ]
 Tab Shift+Tab field · Space ← → choose · Enter next
-Esc cancel · Ctrl+C cancel
+Esc cancel · F1 keys · Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		cancel()
 	})

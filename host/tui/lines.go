@@ -261,9 +261,11 @@ func (c *consentCard) line(s *screen, text string) bool {
 // and the person learns what would.
 func isAnswer(s *screen, c card, text string) bool {
 	var keys []string
-	for _, what := range c.keys(true) {
-		if key, _, _ := strings.Cut(what, " "); letter(key).text != "" && letter(key).text == key {
-			keys = append(keys, key)
+	for _, row := range c.keys() {
+		for key := range strings.FieldsSeq(row[0]) {
+			if letter(key).text != "" && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
 		}
 	}
 	if slices.Contains(keys, letter(text).text) {

@@ -120,7 +120,7 @@ func TestACardLineByLine(t *testing.T) {
 	}{
 		{"yes", host.Verdict{Allow: true}, false, "│ - ten\n│ + x\n"},
 		{"x,,n", host.Verdict{}, false, "y once · f this server, for this question · s this session… · a always… · n no"},
-		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, f, s, a, n, N, t, or n and"},
+		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, f, s, a, t, or n and"},
 		{"n use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
 		{"a,9,1", host.Verdict{Allow: true, Forever: true}, true, "“9” is none of them; expected a number from 1 to 1, or nothing to go back"},
 		{"N,use /tmp", host.Verdict{Note: "use /tmp"}, false, "what should the model do instead?"},

@@ -191,7 +191,26 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 	if c.open {
 		return c.openLines(s, width, height)
 	}
-	foot := c.foot(s, width)
+	keys := append(c.answers(), "d Enter details")
+	calm := 0
+	for i := range c.servers {
+		if c.servers[i].calm() {
+			calm++
+		}
+	}
+	if calm > 0 && len(c.servers) > 1 {
+		keys = append(keys, fmt.Sprintf("A approve all %d without warnings", calm))
+	}
+	if len(c.servers) > 1 {
+		keys = append(keys, "↑↓ Tab 1 2 3 … choose")
+	}
+	if s.byLine && len(c.servers) > 1 {
+		keys = append(keys, "N refuse all", "1 and so on: choose")
+	}
+	foot := c.askFoot(s, width)
+	if foot == nil {
+		foot = s.foot(width, "", append(keys, "Esc refuse")...)
+	}
 	c.list.rows = max(1, height-1-len(foot))
 	text, at := c.rows(width, false)
 	if len(text) > c.list.rows {
@@ -282,28 +301,39 @@ func (c *reviewCard) openLines(s *screen, width, height int) []ink.Line {
 	text := c.laid.of(width, func(width int) []ink.Line {
 		return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
 	})
-	return framed(c.title(s), text, &c.scroll, c.foot(s, width), width, height)
+	foot := c.askFoot(s, width)
+	if foot == nil {
+		foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
+	}
+	return framed(c.title(s), text, &c.scroll, foot, width, height)
+}
+
+// answers are the keys that decide about the selected server.
+func (c *reviewCard) answers() []string {
+	keys := []string{"y approve", "n refuse", "t approve and trust…"}
+	if n := len(c.servers[c.selected].overview.Silent); n > 0 {
+		keys = append(keys, fmt.Sprintf("r approve, %d only read…", n))
+	}
+	return keys
 }
 
 // maxSilent is how many tools are named that may be held to only read.
 const maxSilent = 12
 
-// foot says what keys do, behind what is asked: for how long the selected server is trusted, or whether its tools
-// only read, and what that means.
-func (c *reviewCard) foot(s *screen, width int) []ink.Line {
-	var text, byLine string
-	switch name := oneLine(c.servers[c.selected].Server, 60); {
+// askFoot asks for how long the selected server is trusted, or whether its tools only read, and
+// says what that means. It is nil where neither is asked.
+func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
+	r := &c.servers[c.selected]
+	switch {
 	case c.trusting:
-		text = "Trust “" + name + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
-		byLine = "s for this session, a for good, as it is started now; Enter goes back"
+		text := "Trust “" + oneLine(r.Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
+		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a for good, as it is started now; Enter goes back", "s for this session", "a for good, as it is started now", "Esc back")...)
 	case c.reading:
-		text = "“" + name + "” does not say what these do: " + oneLine(approval.Names(c.servers[c.selected].overview.Silent, maxSilent), 1_000) +
+		text := "“" + oneLine(r.Server, 60) + "” does not say what these do: " + oneLine(approval.Names(r.overview.Silent, maxSilent), 1_000) +
 			". Are you sure that all of them only read? Then they run unasked, as tools that say so, until one changes."
-		byLine = "y they only read; Enter goes back"
-	default:
-		return s.foot(width, "", c.keys(s.byLine)...)
+		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "y they only read; Enter goes back", "y they only read", "Esc back")...)
 	}
-	return append(ink.Lines(ink.Warn, text, width), s.foot(width, byLine, c.keys(s.byLine)...)...)
+	return nil
 }
 
 // behind is how many servers are reviewed after this one.

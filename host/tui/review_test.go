@@ -101,7 +101,7 @@ git_create_branch, write_file. The model sees each behind its server's name.
   time  2 tools: 2 read, 0 write; mcp-time 1.14.0
   github  26 tools: 14 read, 12 write; github-mcp-server v0.20.1
 y approve · n refuse · t approve and trust… · d Enter details
-A approve all 6 without warnings · ↑↓ Tab 1 2 3 … choose · Esc refuse
+A approve all 6 without warnings · ↑↓ Tab 1 2 3 … choose · Esc refuse · F1 keys
 Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		st.keys("4<enter>") // what a line has no room for

@@ -31,7 +31,11 @@ func (c *sampleCard) press(_ *screen, k keypress) bool {
 
 func (c *sampleCard) lines(s *screen, width, height int) []ink.Line {
 	title := c.sampling.Server + " wants to ask the model; may it?"
-	return framed(title, c.laid.of(width, c.body), &c.scroll, s.foot(width, "", c.keys(s.byLine)...), width, height)
+	no := "n Esc no"
+	if s.byLine {
+		no = "n no"
+	}
+	return framed(title, c.laid.of(width, c.body), &c.scroll, s.foot(width, "", "y yes, once", no, scrollKeys), width, height)
 }
 
 // body is the whole request.

@@ -97,7 +97,7 @@ func TestAServerOfManyToolsCanBeReviewed(t *testing.T) {
   crm  8 tools: 0 read, 8 write; 1 warning
     ! tool read_7: it gives orders, in its description: “Reads.”
 y approve · n refuse · t approve and trust… · d Enter details · Esc refuse
-Ctrl+C cancel
+F1 keys · Ctrl+C cancel
 `)
 		st.keys("<enter>")
 		st.holds(`

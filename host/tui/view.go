@@ -40,11 +40,11 @@ func (s *screen) draw() {
 	case len(s.cards) > 0 && s.cards[0].state().locked:
 		var below []ink.Line
 		below, cursor = s.asleep(max(1, room/3))
-		bottom = s.cards[0].lines(s, s.width, min(room-len(below), s.cardHeight()))
+		bottom = s.cardLines(min(room-len(below), s.cardHeight()))
 		cursor.Y += len(bottom)
 		bottom = append(bottom[:len(bottom):len(bottom)], below...)
 	case len(s.cards) > 0:
-		bottom = s.cards[0].lines(s, s.width, min(room, s.cardHeight()))
+		bottom = s.cardLines(min(room, s.cardHeight()))
 	default:
 		bottom, cursor = s.inputLines(room)
 	}
