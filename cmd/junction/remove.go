@@ -39,6 +39,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+	var named []entry // all are found before one is removed
 	for _, name := range names {
 		e, err := find(name, set, entries)
 		if err != nil {
@@ -47,6 +48,11 @@ func (a *app) remove(ctx context.Context, names []string) error {
 		if e.definition == nil {
 			return fmt.Errorf("server %q ships with junction; there is no entry to remove", name)
 		}
+		if !slices.ContainsFunc(named, func(one entry) bool { return one.name == e.name }) {
+			named = append(named, e)
+		}
+	}
+	for _, e := range named {
 		if err := a.removeOne(ctx, e); err != nil {
 			return err
 		}
