@@ -25,19 +25,7 @@ func TestAServerHearsOfACallThatIsGivenUpJustBeforeTheEnd(t *testing.T) {
 					near, far := net.Pipe()
 					begun, heard := make(chan struct{}), make(chan string, 1)
 					go func() { heard <- cancelledOf(far, method, begun) }()
-					c, err := mcp.DialWith(t.Context(), stream.Over(near, "slow"), mcp.ClientOptions{Revision: revision, Logger: slog.New(slog.DiscardHandler)})
-					if err != nil {
-						t.Fatal(err)
-					}
-					ctx, cancel := context.WithCancel(t.Context())
-					go func() {
-						<-begun
-						cancel()
-					}()
-					if _, err := c.Handle(ctx, mcp.NewRequest(method, json.RawMessage(`{"name":"x"}`))); err == nil {
-						t.Fatal("it was answered")
-					}
-					c.Close()
+					givenUp(t, near, revision, method, begun).Close()
 					if got := <-heard; got != "cancelled" {
 						t.Fatal(got)
 					}
@@ -46,6 +34,27 @@ func TestAServerHearsOfACallThatIsGivenUpJustBeforeTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// givenUp is a client that has given up a request, which it did when the server had it.
+func givenUp(t *testing.T, conn net.Conn, revision, method string, begun <-chan struct{}) *mcp.Client {
+	t.Helper()
+	c, err := mcp.DialWith(t.Context(), stream.Over(conn, "slow"), mcp.ClientOptions{Revision: revision, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-begun
+		cancel()
+	}()
+	if _, err := c.Handle(ctx, mcp.NewRequest(method, json.RawMessage(`{"name":"x"}`))); err == nil {
+		t.Fatal("it was answered")
+	}
+	return c
+}
+
+// discovered is what a modern server answers, with its id to be put in.
+const discovered = `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"},"ttlMs":0,"cacheScope":"private"}}` + "\n"
 
 // cancelledOf plays a server that does not answer a method, until its client is gone.
 func cancelledOf(conn net.Conn, method string, begun chan<- struct{}) string {
@@ -70,7 +79,7 @@ func cancelledOf(conn net.Conn, method string, begun chan<- struct{}) string {
 		case "initialize":
 			fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"}}}`+"\n", m.ID)
 		case "server/discover":
-			fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"},"ttlMs":0,"cacheScope":"private"}}`+"\n", m.ID)
+			fmt.Fprintf(conn, discovered, m.ID)
 		}
 	}
 	return "the end came first"
@@ -86,22 +95,11 @@ func TestAServerThatDoesNotReadIsNotWaitedForLongAtTheEnd(t *testing.T) {
 			line, _ := in.ReadString('\n')
 			var m message
 			_ = json.Unmarshal([]byte(line), &m)
-			fmt.Fprintf(far, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"slow","version":"1"},"ttlMs":0,"cacheScope":"private"}}`+"\n", m.ID)
+			fmt.Fprintf(far, discovered, m.ID)
 			_, _ = in.ReadString('\n')
 			close(begun) // and reads no more
 		}()
-		c, err := mcp.DialWith(t.Context(), stream.Over(near, "deaf"), mcp.ClientOptions{Revision: "2026-07-28", Logger: slog.New(slog.DiscardHandler)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		go func() {
-			<-begun
-			cancel()
-		}()
-		if _, err := c.Handle(ctx, mcp.NewRequest("tools/call", json.RawMessage(`{"name":"x"}`))); err == nil {
-			t.Fatal("it was answered")
-		}
+		c := givenUp(t, near, "2026-07-28", "tools/call", begun)
 		began := time.Now()
 		c.Close()
 		if took := time.Since(began); took > 2*time.Second {
