@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plainhttp"
 )
 
 // A tlsClient makes connections to one https server as its entry says, and says what is missing where that server wants a
@@ -78,7 +79,7 @@ func newTLSClient(entry *config.TLS) (*tlsClient, error) {
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	base.MaxIdleConns, base.MaxIdleConnsPerHost, base.TLSClientConfig = maxIdleConns, maxIdleConns, c
-	t.RoundTripper = base
+	t.RoundTripper = plainhttp.New(base)
 	return t, nil
 }
 

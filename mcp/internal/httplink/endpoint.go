@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/plainhttp"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
@@ -105,7 +106,7 @@ func client(given *http.Client) (_ *http.Client, own bool) {
 	} else if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		t := standard.Clone()
 		t.MaxIdleConns, t.MaxIdleConnsPerHost = maxIdle, maxIdle
-		c.Transport, own = t, true
+		c.Transport, own = plainhttp.New(t), true
 	}
 	theirs := c.CheckRedirect
 	c.CheckRedirect = func(next *http.Request, via []*http.Request) error {

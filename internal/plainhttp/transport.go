@@ -1,0 +1,212 @@
+package plainhttp
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	maxBody  = 32 << 10 // bytes; what two sockets hold, so that a server may answer before it reads
+	maxIdle  = 512      // connections, whatever server they are to
+	idleTime = 90 * time.Second
+)
+
+// New returns what sends requests like base, which must not change any more, and those that this package is for without it. As base
+// it is safe for concurrent use. It differs from base in that it asks for no compression. Its responses end when the
+// context of the request does.
+func New(base *http.Transport) http.RoundTripper {
+	if !canAsk || base.DisableKeepAlives {
+		return base
+	}
+	return &transport{base: base}
+}
+
+type transport struct {
+	base *http.Transport
+
+	mu    sync.Mutex
+	idle  []*conn // the one that was used last is the last
+	timer *time.Timer
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if !t.takes(req) {
+		return t.base.RoundTrip(req)
+	}
+	ctx := req.Context()
+	if ctx.Err() != nil {
+		_ = req.Body.Close()
+		return nil, context.Cause(ctx)
+	}
+	address := req.URL.Host
+	if req.URL.Port() == "" {
+		address = net.JoinHostPort(req.URL.Hostname(), "80")
+	}
+	for {
+		c, used := t.take(address), true
+		if c == nil {
+			var err error
+			if c, err = t.dial(ctx, address); err != nil {
+				_ = req.Body.Close()
+				return nil, err
+			}
+			used = false
+		}
+		resp, err := c.exchange(req)
+		if err == nil {
+			return resp, nil
+		}
+		// The server may have closed a connection the moment before it was used again. Of what was sent it can
+		// have acted upon a part.
+		if !used || c.sent > 0 || ctx.Err() != nil {
+			return nil, err
+		}
+		again := req.WithContext(ctx)
+		if again.Body, err = req.GetBody(); err != nil {
+			return nil, err
+		}
+		req = again
+	}
+}
+
+// takes reports whether a request is one that this package is for.
+func (t *transport) takes(req *http.Request) bool {
+	u, h := req.URL, req.Header
+	if req.Method != http.MethodPost || u == nil || u.Scheme != "http" || u.Hostname() == "" || !isASCII(u.Host) {
+		return false
+	}
+	if req.Body == nil || req.GetBody == nil || req.ContentLength <= 0 || req.ContentLength > maxBody {
+		return false
+	}
+	if req.Close || req.TransferEncoding != nil || req.Trailer != nil || h["Expect"] != nil || h["Upgrade"] != nil || h["Connection"] != nil {
+		return false
+	}
+	for name, values := range h {
+		if strings.IndexFunc(name, isOdd) >= 0 || slices.ContainsFunc(values, hasControl) {
+			return false // base says what is wrong
+		}
+	}
+	return !t.proxied(req) && httptrace.ContextClientTrace(req.Context()) == nil
+}
+
+func (t *transport) proxied(req *http.Request) bool {
+	if t.base.Proxy == nil {
+		return false
+	}
+	proxy, err := t.base.Proxy(req)
+	return err != nil || proxy != nil
+}
+
+// isOdd reports whether a character does not stand in the usual names of headers.
+func isOdd(r rune) bool {
+	return r != '-' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}
+
+func hasControl(value string) bool {
+	for i := range len(value) {
+		if value[i] < ' ' || value[i] == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *transport) dial(ctx context.Context, address string) (*conn, error) {
+	dial := t.base.DialContext
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	nc, err := dial(ctx, "tcp", address)
+	if err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return nil, err
+	}
+	return newConn(t, nc, address), nil
+}
+
+// take returns a connection that the server has not closed, or nil.
+func (t *transport) take(address string) *conn {
+	for {
+		c := t.last(address)
+		if c == nil || c.isOpen() {
+			return c
+		}
+		_ = c.net.Close()
+	}
+}
+
+func (t *transport) last(address string) *conn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for i := len(t.idle) - 1; i >= 0; i-- {
+		if c := t.idle[i]; c.address == address {
+			t.idle = append(t.idle[:i], t.idle[i+1:]...)
+			return c
+		}
+	}
+	return nil
+}
+
+// keep keeps a connection for the next request.
+func (t *transport) keep(c *conn) {
+	c.since = time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.idle) >= maxIdle {
+		_ = t.idle[0].net.Close()
+		t.idle = append(t.idle[:0], t.idle[1:]...)
+	}
+	t.idle = append(t.idle, c)
+	switch {
+	case t.timer == nil:
+		t.timer = time.AfterFunc(idleTime, t.closeOld)
+	case len(t.idle) == 1:
+		t.timer.Reset(idleTime)
+	}
+}
+
+// closeOld closes the connections that nobody used for a while.
+func (t *transport) closeOld() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	now, n := time.Now(), 0
+	for n < len(t.idle) && now.Sub(t.idle[n].since) >= idleTime {
+		_ = t.idle[n].net.Close()
+		n++
+	}
+	if t.idle = append(t.idle[:0], t.idle[n:]...); len(t.idle) > 0 {
+		t.timer.Reset(idleTime - now.Sub(t.idle[0].since))
+	}
+}
+
+// CloseIdleConnections closes the connections that are kept; [http.Client.CloseIdleConnections] calls it.
+func (t *transport) CloseIdleConnections() {
+	t.mu.Lock()
+	for _, c := range t.idle {
+		_ = c.net.Close()
+	}
+	t.idle = nil
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	t.mu.Unlock()
+	t.base.CloseIdleConnections()
+}
