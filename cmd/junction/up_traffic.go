@@ -50,11 +50,11 @@ func (v *served) shownOf(e *traffic.Event) json.RawMessage {
 		}
 		return jsonrpc.With(message, "result", now.unlogged.Hide(hidden))
 	case traffic.Note:
-		headers := jsonrpc.Get(message, "headers")
+		headers := jsonrpc.Get(message, "requestHeaders")
 		if headers == nil || now.unlogged.None() && v.placesOf(now, e, e.Name).Arguments.None() {
 			return message
 		}
-		return jsonrpc.With(message, "headers", withoutArguments(headers))
+		return jsonrpc.With(message, "requestHeaders", withoutArguments(headers))
 	}
 	return message
 }
