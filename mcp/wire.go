@@ -44,8 +44,9 @@ const (
 // A Noter hears from whoever works on a request what its messages do not say: which headers carried it, which rule decided.
 // Its methods are safe for concurrent use, and do not wait.
 type Noter interface {
-	// Note tells something of a kind, such as "policy". note becomes JSON at once. It must have no secrets but those that
-	// names and looks give away.
+	// Note tells something of a kind, such as "policy". note becomes JSON at once; a json.RawMessage is JSON, and must not
+	// change any more: of many notes that are the same it is best one. It must have no secrets but those that names and looks
+	// give away.
 	Note(kind string, note any)
 }
 

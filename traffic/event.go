@@ -61,7 +61,9 @@ type Event struct {
 	// Message is the message, without secrets as far as their names and looks tell. Long strings are cut, and one that
 	// is too large is left out.
 	Message json.RawMessage `json:"message,omitempty"`
-	Fault   string          `json:"fault,omitempty"`
+	// Shared says that many events have this message, byte for byte.
+	Shared bool   `json:"-"`
+	Fault  string `json:"fault,omitempty"`
 	// Note is what a note is about, such as "policy".
 	Note string `json:"note,omitempty"`
 	// Transport is how the messages of the hop travel: "stream", "http" or "sse", or "process": the server
@@ -76,8 +78,14 @@ func (e *Event) weight() int64 {
 	return int64(rest + len(e.Message) + len(e.ID) + len(e.Method) + len(e.Name) + len(e.Client) + len(e.Fault))
 }
 
-// hide makes the message one that may be shown. It is then in text, which hide returns.
+// hide makes the event one that may be shown. Its message is then in text, which hide returns.
 func (e *Event) hide(text []byte) []byte {
+	e.hideWords()
+	return e.hideMessage(text)
+}
+
+// hideWords is hide without the message.
+func (e *Event) hideWords() {
 	e.Fault = secret.Text(e.Fault, maxFault)
 	e.Method, e.Client = secret.Text(e.Method, maxShownWords), secret.Text(e.Client, maxShownWords)
 	if e.Name != "" {
@@ -86,6 +94,9 @@ func (e *Event) hide(text []byte) []byte {
 	if text, is := jsonrpc.Unquote(e.ID); is {
 		e.ID = jsonrpc.AppendString(nil, secret.Text(text, maxShownWords))
 	}
+}
+
+func (e *Event) hideMessage(text []byte) []byte {
 	if len(e.Message) == 0 {
 		return text
 	}

@@ -9,8 +9,10 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -596,7 +598,7 @@ func TestAnEventIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	full := Event{Time: time.Date(2026, 11, 26, 1, 2, 3, 4_500, time.FixedZone("", 3600)), Kind: Response, Hop: Server, ToServer: true, Server: "s\"1", Client: "c/1", Revision: modern, Call: 1<<64 - 1, ID: json.RawMessage(`"a"`),
 		Method: "m\n", Name: "é", Took: 17, Size: 3, Message: json.RawMessage(`{"a":[1]}`), Fault: "f", Note: "n", Transport: "http", Count: 2}
 	for field, value := range reflect.ValueOf(full).Fields() {
-		if field.IsExported() && value.IsZero() {
+		if field.Tag.Get("json") != "-" && value.IsZero() {
 			t.Errorf("%s is not tested", field.Name)
 		}
 	}
@@ -651,4 +653,64 @@ func TestNotesAreMadeForThoseWhoWantThem(t *testing.T) {
 			t.Error(got)
 		}
 	})
+}
+
+// A note that many requests have is looked through once, and shown like any other: without secrets, and as [Log.Hide] wants.
+func TestNotesThatManyRequestsHaveAreShown(t *testing.T) {
+	var l Log
+	note := json.RawMessage(`{"url":"https://me:s3cret@h.example/","requestHeaders":{"Accept":["*/*"]}}`)
+	const shown = `{"url":"https://***@h.example/","requestHeaders":{"Accept":["*/*"]}}`
+	hidden := json.RawMessage(`{"url":"hidden"}`)
+	var hides atomic.Bool
+	l.Hide(func(e *Event) json.RawMessage {
+		if hides.Load() {
+			return hidden
+		}
+		return e.Message
+	})
+	watch := l.Join(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	var got []Event
+	took := make(chan bool, 100)
+	ended := make(chan error)
+	go func() {
+		ended <- watch(ctx, func(events []*Event) error {
+			for _, e := range events {
+				one := *e
+				one.Message = slices.Clone(e.Message)
+				got = append(got, one)
+				took <- true
+			}
+			return nil
+		})
+	}()
+	n := l.Calling("c", "s", "tools/call", "t")
+	for range 3 {
+		n.Note("http", note)
+		<-took
+	}
+	hides.Store(true)
+	n.Note("http", note)
+	<-took
+	for i := range 3 * maxShared { // others, so that it is forgotten
+		n.Note("http", json.RawMessage(strconv.Itoa(i)))
+		<-took
+	}
+	hides.Store(false)
+	n.Note("http", note)
+	<-took
+	cancel()
+	<-ended
+	for i, e := range got {
+		want := shown
+		if i >= 3 && i < len(got)-1 {
+			want = string(hidden)
+		}
+		if string(e.Message) != want || e.Kind != Note || e.Size == 0 {
+			t.Errorf("note %d: %+v %s", i, e, e.Message)
+		}
+	}
+	if len(got) != 5+3*maxShared || !got[1].Shared || got[3].Shared {
+		t.Errorf("%d notes", len(got))
+	}
 }

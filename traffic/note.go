@@ -28,6 +28,13 @@ func (r *request) Note(kind string, note any) {
 	if log.noting.Load() == 0 {
 		return
 	}
+	e := Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Client: r.client, Call: r.call,
+		ID: json.RawMessage(r.id), Method: r.method, Name: r.name}
+	if shared, is := note.(json.RawMessage); is {
+		e.Message, e.Size, e.Shared = shared, len(shared), true
+		log.add(&e)
+		return
+	}
 	buffer, _ := log.buffers.Get().(*[]byte)
 	if buffer == nil {
 		buffer = new([]byte)
@@ -42,6 +49,6 @@ func (r *request) Note(kind string, note any) {
 	if err != nil {
 		*buffer = jsonrpc.AppendString((*buffer)[:0], err.Error())
 	}
-	log.add(&Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Client: r.client, Call: r.call,
-		ID: json.RawMessage(r.id), Method: r.method, Name: r.name, Size: len(*buffer), Message: *buffer})
+	e.Message, e.Size = *buffer, len(*buffer)
+	log.add(&e)
 }

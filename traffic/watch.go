@@ -22,6 +22,8 @@ const (
 	watchPause    = 20 * time.Millisecond
 	maxBatch      = 256       // messages that are shown together
 	maxBatchBytes = 256 << 10 // of them, but for a larger one
+
+	maxShared = 16 // messages that many events have, of which it is known what is shown
 )
 
 // What waits is copied into pieces that hold many, and the newest of them is used again when nothing waits. They grow from
@@ -93,6 +95,9 @@ type watcher struct {
 	batch []*Event // being shown
 	shown []Event  // what batch has
 	text  []byte   // what their messages are in
+
+	shared []shared // the messages that many events have
+	oldest int      // of shared, when it is full
 }
 
 // add gives a message to one who watches, and waits for nothing.
@@ -130,7 +135,9 @@ func (w *watcher) keep(e *Event) *Event {
 	kept := &w.slab[w.used]
 	w.used++
 	*kept = *e
-	kept.Message, kept.ID = w.copied(e.Message), w.copied(e.ID)
+	if kept.ID = w.copied(e.ID); !e.Shared {
+		kept.Message = w.copied(e.Message)
+	}
 	return kept
 }
 
@@ -227,13 +234,45 @@ func (w *watcher) take() {
 	}
 	also := w.also.Load()
 	for i := range w.shown {
-		if also != nil && len(w.shown[i].Message) > 0 {
-			w.shown[i].Message = (*also)(&w.shown[i])
+		e := &w.shown[i]
+		message := e.Message
+		if also != nil && len(message) > 0 {
+			e.Message = (*also)(e)
 		}
-		w.text = w.shown[i].hide(w.text)
-		w.batch[i] = &w.shown[i]
+		if e.Shared = e.Shared && isSame(message, e.Message); e.Shared {
+			e.hideWords()
+			w.hideShared(e)
+		} else {
+			w.text = e.hide(w.text)
+		}
+		w.batch[i] = e
 	}
 }
+
+// A shared message is one that many events have, and what is shown of it.
+type shared struct{ message, shown []byte }
+
+// hideShared hides of a message what may not be shown, the first time.
+func (w *watcher) hideShared(e *Event) {
+	for i := range w.shared {
+		if one := &w.shared[i]; isSame(one.message, e.Message) {
+			e.Message = one.shown
+			return
+		}
+	}
+	one := shared{message: e.Message}
+	e.hideMessage(nil)
+	one.shown = e.Message
+	if len(w.shared) < maxShared {
+		w.shared = append(w.shared, one)
+		return
+	}
+	w.shared[w.oldest] = one
+	w.oldest = (w.oldest + 1) % maxShared
+}
+
+// isSame reports whether two texts are the same bytes in memory.
+func isSame(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
 // release forgets the messages of the batch, which were shown.
 func (w *watcher) release() {

@@ -54,7 +54,7 @@ func (v *served) shownOf(e *traffic.Event) json.RawMessage {
 		if headers == nil || now.unlogged.None() && v.placesOf(now, e, e.Name).Arguments.None() {
 			return message
 		}
-		return jsonrpc.With(message, "requestHeaders", withoutArguments(headers))
+		return withoutArguments(message, headers)
 	}
 	return message
 }
@@ -103,17 +103,21 @@ func (v *served) hideArguments(now *arrangement, e *traffic.Event, tool string, 
 	return jsonrpc.With(hidden, "arguments", now.unlogged.Hide(v.placesOf(now, e, name).Arguments.Hide(inner)))
 }
 
-// withoutArguments are headers without those that repeat arguments.
-func withoutArguments(headers json.RawMessage) json.RawMessage {
-	w := jsonrpc.NewObject(make([]byte, 0, len(headers)))
+// withoutArguments is a note without the values of request headers that repeat arguments.
+func withoutArguments(note, headers json.RawMessage) json.RawMessage {
+	w, hides := jsonrpc.NewObject(make([]byte, 0, len(headers))), false
 	jsonrpc.EachMember(headers, func(quoted, values []byte) bool {
 		name, _ := jsonrpc.Unquote(quoted)
 		if strings.HasPrefix(strings.ToLower(name), "mcp-param-") {
 			w.String(name, secret.Hidden)
+			hides = true
 		} else {
 			w.Raw(name, values)
 		}
 		return true
 	})
-	return w.Bytes()
+	if !hides {
+		return note
+	}
+	return jsonrpc.With(note, "requestHeaders", w.Bytes())
 }

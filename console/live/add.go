@@ -13,8 +13,9 @@ const maxWrite = 1 << 20 // bytes of messages that are written together, but for
 // An added message is in the index yet to come.
 type added struct {
 	entry
-	words [5]string // client, server, method, name, note
-	size  int64     // of its record; 0 if there is none
+	words  [5]string // client, server, method, name, note
+	shared []byte    // the message, where others have it, too
+	size   int64     // of its record; 0 if there is none
 }
 
 // Add keeps messages of a process, the oldest first. It waits for nobody who reads.
@@ -39,6 +40,10 @@ func (r *Ring) prepare(pid int, of *traffic.Event) {
 	for _, text := range [...]*string{&e.Client, &e.Server, &e.Method, &e.Name, &e.Note} {
 		*text = beginning(*text) // a few long ones would remove the messages of all others
 	}
+	var shared []byte
+	if e.Shared && len(e.Message) <= maxShared {
+		shared, e.Message = e.Message, nil
+	}
 	begin := len(r.records)
 	var head int
 	r.records, head = appendRecord(r.records, &e)
@@ -60,7 +65,7 @@ func (r *Ring) prepare(pid int, of *traffic.Event) {
 		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
 		one.effect = int8(max(0, slices.Index(effects[:], effect)))
 	}
-	r.pending = append(r.pending, added{one, [...]string{e.Client, e.Server, e.Method, e.Name, e.Note}, size})
+	r.pending = append(r.pending, added{one, [...]string{e.Client, e.Server, e.Method, e.Name, e.Note}, shared, size})
 }
 
 // write writes what was prepared, and puts it into the index.
@@ -97,7 +102,7 @@ func (r *Ring) write() {
 		}
 	}
 	for i := range r.pending {
-		r.append(&r.pending[i].entry, &r.pending[i].words)
+		r.append(&r.pending[i])
 	}
 	clear(r.pending)
 	r.records, r.pending, r.unkept = r.records[:0], r.pending[:0], nil

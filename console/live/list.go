@@ -180,6 +180,10 @@ func (r *Ring) search(f *filter, looked []found, searched *int) (done int) {
 func (r *Ring) matches(f *filter, one *found, scratch *[]byte, block []byte, from int64) bool {
 	e := &one.entry
 	record := block[e.at-from : e.end()-from]
+	if e.shared > 0 {
+		shared, has := r.sharedOf(one.Seq)
+		return has && f.contains([]byte(shared), scratch)
+	}
 	return f.contains(record[e.head:], scratch) || one.Kind == traffic.Failure && f.contains(record[:e.head], scratch)
 }
 

@@ -60,20 +60,28 @@ func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
 	}
 	record := make([]byte, int(e.head)+int(e.body))
 	_, err = r.file.ReadAt(record, e.at)
-	if !r.has(n) {
+	shared, has := r.sharedOf(n)
+	if !has {
 		return s, false, nil
 	}
 	if err == nil {
 		s, err = decode(record, int(e.head))
 	}
+	if shared != "" {
+		s.Message = json.RawMessage(shared)
+	}
 	return s, err == nil, err
 }
 
-// has reports whether message n is there still, so that what was read of the file before is its.
-func (r *Ring) has(n uint64) bool {
+// sharedOf returns the message n where others have it, too, and reports whether message n is there still, so that what was
+// read of the file before is its.
+func (r *Ring) sharedOf(n uint64) (message string, has bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return n >= r.first && n < r.next
+	if n < r.first || n >= r.next {
+		return "", false
+	}
+	return r.table.text(r.of(n).shared), true
 }
 
 // failed reports whether a message says that something failed.

@@ -17,10 +17,11 @@ import (
 const (
 	defaultMessages = 100_000
 	defaultBytes    = 256 << 20
-	maxWord         = 500     // characters of the name of a client, server, method, tool or URI, or of a note
-	maxWords        = 8 << 20 // bytes of different ones
-	maxServers      = 64      // of one call
-	minBytes        = 8 << 20 // several of the largest messages
+	maxWord         = 500      // characters of the name of a client, server, method, tool or URI, or of a note
+	maxWords        = 16 << 20 // bytes of different ones, and of messages that several have
+	maxShared       = 4 << 10  // of one of these
+	maxServers      = 64       // of one call
+	minBytes        = 8 << 20  // several of the largest messages
 	fileEnd         = ".ring"
 )
 
@@ -55,6 +56,7 @@ type Ring struct {
 	cleared uint64     // the newest message that Clear removed
 	table   textTable
 	recent  [len(hops)][5]textID // of the newest message of each hop
+	like    [len(hops)]textID    // of its newest message that others have, too
 	calls   map[callOf]*call
 	changed chan struct{} // closed when there is more to see; nil while nobody waits
 	streams int
@@ -69,6 +71,7 @@ type entry struct {
 	pid, head, body                    int32 // head and body are lengths in the file: of what is known of the message, and of the message
 	size, count                        int32
 	client, server, method, name, note textID
+	shared                             textID // the message, where others have it, too
 	kind                               kind
 	toClient, failed, headers          bool
 	unlisted                           bool   // headers, or a ping that did not fail: in no list unless asked for
@@ -201,7 +204,8 @@ func (r *Ring) oldest() *entry {
 func (r *Ring) of(n uint64) *entry { return &r.index[n%uint64(len(r.index))] }
 
 // append puts a message into the index.
-func (r *Ring) append(one *entry, words *[5]string) {
+func (r *Ring) append(add *added) {
+	one, words := &add.entry, &add.words
 	if r.next-r.first == uint64(len(r.index)) {
 		r.evict()
 	}
@@ -209,6 +213,10 @@ func (r *Ring) append(one *entry, words *[5]string) {
 		recent := &r.recent[one.hop][i]
 		*recent = r.table.addLike(words[i], *recent)
 		*id = *recent
+	}
+	if len(add.shared) > 0 {
+		one.shared = r.table.addMessage(add.shared, r.like[one.hop])
+		r.like[one.hop] = one.shared
 	}
 	if one.call > 0 {
 		r.join(one)
@@ -227,7 +235,7 @@ func (r *Ring) append(one *entry, words *[5]string) {
 // evict forgets the oldest message.
 func (r *Ring) evict() {
 	e := r.of(r.first)
-	for _, w := range [...]textID{e.client, e.server, e.method, e.name, e.note} {
+	for _, w := range [...]textID{e.client, e.server, e.method, e.name, e.note, e.shared} {
 		r.table.release(w)
 	}
 	if e.call > 0 {
@@ -318,6 +326,17 @@ func (w *textTable) addLike(text string, n textID) textID {
 		return w.again(n)
 	}
 	return w.add(text)
+}
+
+// addMessage is addLike for a text that is in a buffer.
+func (w *textTable) addMessage(text []byte, n textID) textID {
+	if n > 0 && w.texts[n-1].text == string(text) && w.texts[n-1].uses > 0 {
+		return w.again(n)
+	}
+	if n, known := w.numbers[string(text)]; known {
+		return w.again(n)
+	}
+	return w.add(string(text))
 }
 
 func (w *textTable) again(n textID) textID {

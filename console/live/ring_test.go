@@ -103,12 +103,12 @@ func TestMessagesOfAllLengthsAreKeptWhole(t *testing.T) {
 
 func TestNamesHaveALimitInBytes(t *testing.T) {
 	r := opened(t, Options{})
-	for n := 1; n <= 10_000; n++ {
+	for n := 1; n <= 20_000; n++ {
 		e := message(n, 10)
 		e.Name = fmt.Sprint(n) + strings.Repeat("名", 2_000)
 		r.Add(7, e)
 	}
-	if kept := r.next - r.first; r.table.bytes > maxWords || kept < 5_000 || kept > 5_500 { // each has a little over 1,500
+	if kept := r.next - r.first; r.table.bytes > maxWords || kept < 10_000 || kept > 11_000 { // each has a little over 1,500
 		t.Errorf("%d messages have names of %d bytes", kept, r.table.bytes)
 	}
 	r.Clear()
@@ -312,5 +312,45 @@ func BenchmarkList(b *testing.B) {
 				r.list(&test.f, 0, false, 200)
 			}
 		})
+	}
+}
+
+// A message that many events have is in the index once, is found like any other, and goes with the last event that has it.
+func TestMessagesThatManyHaveAreKeptOnce(t *testing.T) {
+	const note = `{"url":"http://h.example/mcp","requestHeaders":{"Mcp-Name":["needle"]}}`
+	r := opened(t, Options{Messages: 100})
+	event := func(n int, text string) *traffic.Event {
+		return &traffic.Event{Kind: traffic.Note, Note: "http", Hop: traffic.Client, Call: uint64(n), ID: json.RawMessage(fmt.Sprint(n)), Message: json.RawMessage(text), Size: len(text), Shared: true}
+	}
+	for n := 1; n <= 10; n++ {
+		r.Add(7, event(n, note))
+	}
+	long := strings.Repeat(" ", maxShared) + note
+	r.Add(7, event(11, long))
+	if got := r.table.bytes; got > 2*(len(note)+wordSize) {
+		t.Errorf("the index has %d bytes of texts", got)
+	}
+	for n := uint64(1); n <= 11; n++ {
+		want := note
+		if n == 11 {
+			want = long
+		}
+		d, known := r.wholeOf(n)
+		if !known || string(d.Message) != want || string(d.ID) != fmt.Sprint(n) || d.Missing != "" {
+			t.Errorf("message %d: %+v", n, d)
+		}
+	}
+	f, err := filterOf(url.Values{"text": {"needle"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.list(&f, 0, true, 100); len(p.Items) != 11 {
+		t.Errorf("%d are found", len(p.Items))
+	}
+	for n := range 200 {
+		r.Add(7, message(n+1, 10))
+	}
+	if _, has := r.table.numbers[note]; has {
+		t.Error("it is in the index still")
 	}
 }

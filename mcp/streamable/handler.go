@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
+	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
 // Options are the settings of [Handler]; the zero value of each field means
@@ -127,6 +128,7 @@ type Endpoint struct {
 	buffers   httpedge.Buffers
 	bodies    httpedge.Bodies
 	deadlines httpedge.Deadlines // of responses
+	exchanges httplink.Exchanges
 	log       *slog.Logger
 }
 

@@ -7,7 +7,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
-	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
 // respond sends a message as the whole response.
@@ -25,7 +24,7 @@ func (x *exchange) Watched(by mcp.Noter) {
 	}
 	x.noting.Unlock()
 	if status != 0 {
-		httplink.NoteExchange(by, x.r, status, x.w.Header())
+		x.endpoint.exchanges.Note(by, x.r, status, x.w.Header())
 	}
 }
 
@@ -36,7 +35,7 @@ func (x *exchange) noteResponse(status int) {
 	x.noters, x.began = nil, status
 	x.noting.Unlock()
 	for _, n := range noters {
-		httplink.NoteExchange(n, x.r, status, x.w.Header())
+		x.endpoint.exchanges.Note(n, x.r, status, x.w.Header())
 	}
 }
 

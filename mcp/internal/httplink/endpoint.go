@@ -49,6 +49,8 @@ type Endpoint struct {
 	header    http.Header
 	transport http.RoundTripper // of client, where it does nothing but follow redirects; else nil
 
+	exchanges Exchanges
+
 	mu            sync.Mutex
 	arriving      int // requests in AwaitArrival
 	arrivingBytes int // of their messages
@@ -170,12 +172,12 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 	n := mcp.NoterOf(ctx)
 	if err != nil {
 		if n != nil {
-			NoteExchange(n, req, 0, nil)
+			e.exchanges.Note(n, req, 0, nil)
 		}
 		return nil, bare(err)
 	}
 	if n != nil {
-		NoteExchange(n, req, resp.StatusCode, resp.Header)
+		e.exchanges.Note(n, req, resp.StatusCode, resp.Header)
 	}
 	return resp, nil
 }

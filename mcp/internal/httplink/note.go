@@ -1,9 +1,12 @@
 package httplink
 
 import (
+	"encoding/json"
+	"hash/maphash"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/secret"
@@ -13,10 +16,54 @@ import (
 // noteKind is the kind of the notes that have headers.
 const noteKind = "http"
 
-// NoteExchange tells who watches a request which headers carried it and, where a response began, with which status and headers
+const (
+	maxNotes = 64      // different ones that may come again
+	maxNote  = 4 << 10 // bytes of one of them
+)
+
+// Exchanges tell who watches about the exchanges of one end. The headers of most are those of an exchange before: they have one
+// note in common, which is made once. The zero value is ready to use, and its method is safe for concurrent use.
+type Exchanges struct {
+	mu    sync.Mutex
+	seed  maphash.Seed
+	notes map[uint64]json.RawMessage // by what is in them; nil where it was seen once
+}
+
+// Note tells who watches a request which headers carried it and, where a response began, with which status and headers
 // that did; without one, status is 0.
-func NoteExchange(n mcp.Noter, r *http.Request, status int, header http.Header) {
-	n.Note(noteKind, &exchange{r, status, header})
+func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.Header) {
+	one := exchange{r, status, header}
+	if note := x.again(&one); note != nil {
+		n.Note(noteKind, note)
+		return
+	}
+	n.Note(noteKind, &one)
+}
+
+// again returns the note of an exchange that is like one before, or nil.
+func (x *Exchanges) again(one *exchange) json.RawMessage {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.notes == nil {
+		x.seed, x.notes = maphash.MakeSeed(), map[uint64]json.RawMessage{}
+	}
+	sum := one.sum(x.seed)
+	note, seen := x.notes[sum]
+	switch {
+	case note != nil:
+		return note
+	case !seen:
+		if len(x.notes) >= maxNotes {
+			clear(x.notes)
+		}
+		x.notes[sum] = nil
+		return nil
+	}
+	if note = one.appendJSON(nil); len(note) > maxNote {
+		return nil
+	}
+	x.notes[sum] = note
+	return note
 }
 
 type exchange struct {
@@ -25,8 +72,35 @@ type exchange struct {
 	header  http.Header
 }
 
+// sum is the same for exchanges that have the same note.
+func (x *exchange) sum(seed maphash.Seed) uint64 {
+	u := x.request.URL
+	all := maphash.Comparable(seed, [5]string{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host}) + uint64(x.status)
+	if x.request.TLS != nil {
+		all++
+	}
+	for i, header := range [...]http.Header{x.request.Header, x.header} {
+		for name, values := range header {
+			for k, value := range values {
+				if name != sizeHeader {
+					all += maphash.Comparable(seed, part{name, shownValue(name, value), 2*k + i})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// A part of a note is a value of a header.
+type part struct {
+	name, value string
+	place       int
+}
+
 // AppendJSON appends the note.
-func (x *exchange) AppendJSON(dst []byte) ([]byte, error) {
+func (x *exchange) AppendJSON(dst []byte) ([]byte, error) { return x.appendJSON(dst), nil }
+
+func (x *exchange) appendJSON(dst []byte) []byte {
 	u := *x.request.URL
 	if u.Host == "" { // as a server sees it
 		if u.Scheme, u.Host = "http", x.request.Host; x.request.TLS != nil {
@@ -41,18 +115,23 @@ func (x *exchange) AppendJSON(dst []byte) ([]byte, error) {
 		w.Int("status", int64(x.status))
 		writeShown(&w, "responseHeaders", x.header)
 	}
-	return w.Bytes(), nil
+	return w.Bytes()
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (x *exchange) MarshalJSON() ([]byte, error) { return x.AppendJSON(nil) }
+
+// sizeHeader differs from one exchange to the next, and says no more than the size of the message.
+const sizeHeader = "Content-Length"
 
 // writeShown writes headers without what could be a secret: of those that are not known to have none, the names only.
 func writeShown(w *jsonrpc.Writer, member string, header http.Header) {
 	var few [24]string
 	names := few[:0]
 	for name := range header {
-		names = append(names, name)
+		if name != sizeHeader {
+			names = append(names, name)
+		}
 	}
 	slices.Sort(names)
 	w.Object(member)
@@ -76,7 +155,7 @@ func shownValue(name, value string) string {
 		return value[:enough] + secret.Cut
 	case "Mcp-Name":
 		return secret.URI(value)
-	case "Accept", "Accept-Encoding", "Accept-Language", "Allow", "Cache-Control", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Date",
+	case "Accept", "Accept-Encoding", "Accept-Language", "Allow", "Cache-Control", "Connection", "Content-Encoding", "Content-Type", "Date",
 		"Host", "Last-Event-Id", "Mcp-Method", "Mcp-Protocol-Version", "Origin", "Retry-After", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
 		"Server", "Traceparent", "Transfer-Encoding", "User-Agent", "Vary", "Via", "X-Accel-Buffering":
 		return value // texts that look like secrets are hidden later, as everywhere

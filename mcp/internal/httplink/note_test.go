@@ -1,9 +1,11 @@
 package httplink
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -29,8 +31,9 @@ func TestOfHeadersThatMayBeSecretsOnlyTheNamesAreNoted(t *testing.T) {
 		r.Header.Set(name, value)
 	}
 	var n noted
-	NoteExchange(&n, r, 401, http.Header{"Set-Cookie": {mark, mark}, "Mcp-Session-Id": {mark}, "Retry-After": {"3"}})
-	NoteExchange(&n, httptest.NewRequest(http.MethodGet, "/", nil), 0, nil)
+	var x Exchanges
+	x.Note(&n, r, 401, http.Header{"Set-Cookie": {mark, mark}, "Mcp-Session-Id": {mark}, "Retry-After": {"3"}})
+	x.Note(&n, httptest.NewRequest(http.MethodGet, "/", nil), 0, nil)
 	want := []string{
 		`http {"method":"POST","url":"http://h.example:8080/p","requestHeaders":{"Accept":["text/event-stream"],"Authorization":["***"],"Cookie":["***"],"Dpop":["***"],"Mcp-Name":["https://***@h/p"],"Mcp-Param-Api-Key":["***"],"Mcp-Param-City":["Oslo"],"Mcp-Session-Id":["012345…"],"X-Own":["***"]},` +
 			`"status":401,"responseHeaders":{"Mcp-Session-Id":["***"],"Retry-After":["3"],"Set-Cookie":["***","***"]}}`,
@@ -39,4 +42,78 @@ func TestOfHeadersThatMayBeSecretsOnlyTheNamesAreNoted(t *testing.T) {
 	if got := strings.Join(n, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
+}
+
+// Exchanges with the same headers have one note, once that is known to come again; what differs is never taken for the same.
+func TestExchangesWithTheSameHeadersHaveOneNote(t *testing.T) {
+	request := func(change func(*http.Request)) *http.Request {
+		r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+		r.Header = http.Header{"Accept": {"a", "b"}, "Mcp-Name": {"echo"}, "Authorization": {"Bearer one"}, "Content-Length": {"100"}}
+		change(r)
+		return r
+	}
+	nothing := func(*http.Request) {}
+	ok := http.Header{"Content-Type": {"application/json"}, "Date": {"now"}}
+	var x Exchanges
+	var first, again, third kept
+	x.Note(&first, request(nothing), 200, ok)
+	x.Note(&again, request(nothing), 200, ok)
+	x.Note(&third, request(func(r *http.Request) {
+		r.Header.Set("Content-Length", "7")
+		r.Header.Set("Authorization", "Bearer two")
+	}), 200, ok)
+	if first.shared || !again.shared || !third.shared || &again.text[0] != &third.text[0] || string(first.text) != string(again.text) {
+		t.Errorf("got %+v, %+v and %+v", first, again, third)
+	}
+	for name, test := range map[string]struct {
+		change func(*http.Request)
+		status int
+		header http.Header
+	}{
+		"a value":                     {func(r *http.Request) { r.Header.Set("Mcp-Name", "add") }, 200, ok},
+		"another order of two":        {func(r *http.Request) { r.Header["Accept"] = []string{"b", "a"} }, 200, ok},
+		"a name":                      {func(r *http.Request) { r.Header.Set("Cookie", "a=b") }, 200, ok},
+		"one less":                    {func(r *http.Request) { r.Header.Del("Authorization") }, 200, ok},
+		"the URL":                     {func(r *http.Request) { r.URL.Path = "/other" }, 200, ok},
+		"the host":                    {func(r *http.Request) { r.Host = "other" }, 200, ok},
+		"the method":                  {func(r *http.Request) { r.Method = http.MethodGet }, 200, ok},
+		"TLS":                         {func(r *http.Request) { r.TLS = new(tls.ConnectionState) }, 200, ok},
+		"the status":                  {nothing, 401, ok},
+		"a header of the response":    {nothing, 200, http.Header{"Content-Type": {"application/json"}, "Date": {"later"}}},
+		"no response":                 {nothing, 0, nil},
+		"headers that change sides":   {func(r *http.Request) { r.Header.Set("Date", "now") }, 200, http.Header{"Content-Type": {"application/json"}}},
+		"more than may be kept of it": {func(r *http.Request) { r.Header.Set("User-Agent", strings.Repeat("x", maxNote)) }, 200, ok},
+	} {
+		var other kept
+		for range 3 {
+			x.Note(&other, request(test.change), test.status, test.header)
+			if string(other.text) == string(first.text) {
+				t.Errorf("%s makes no difference: %s", name, other.text)
+			}
+		}
+		if other.shared == (name == "more than may be kept of it") {
+			t.Errorf("%s: shared is %v", name, other.shared)
+		}
+	}
+	for i := range 10 * maxNotes {
+		x.Note(&first, request(func(r *http.Request) { r.Header.Set("Mcp-Name", strconv.Itoa(i)) }), 200, ok)
+	}
+	if len(x.notes) > maxNotes {
+		t.Errorf("%d notes are kept", len(x.notes))
+	}
+}
+
+// kept is the last note.
+type kept struct {
+	text   []byte
+	shared bool
+}
+
+func (k *kept) Note(_ string, note any) {
+	if text, is := note.(json.RawMessage); is {
+		k.text, k.shared = text, true
+		return
+	}
+	k.text, _ = note.(*exchange).AppendJSON(nil)
+	k.shared = false
 }
