@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plainhttp"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
@@ -153,7 +154,7 @@ func (a *app) httpSocket(name, path string) (target, error) {
 	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}
-	return target{name: name, transport: streamable.ClientWith("http://localhost"+endpointPath, streamable.ClientOptions{HTTP: &http.Client{Transport: dial}, Header: header, Logger: a.logger()})}, nil
+	return target{name: name, transport: streamable.ClientWith("http://localhost"+endpointPath, streamable.ClientOptions{HTTP: &http.Client{Transport: plainhttp.New(dial)}, Header: header, Logger: a.logger()})}, nil
 }
 
 func (a *app) url(address string) (target, error) {
