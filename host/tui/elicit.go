@@ -175,12 +175,14 @@ func (c *formCard) press(_ *screen, k keypress) bool {
 	case "enter":
 		return c.enter()
 	}
-	if c.at < len(c.fields) {
-		c.fields[c.at].press(k)
+	if c.at < len(c.fields) && c.fields[c.at].press(k) {
 		c.touched = true
 	}
 	return false
 }
+
+// isFilledIn reports whether the keys are for fields and buttons.
+func (c *formCard) isFilledIn() bool { return c.page == nil && c.fault == "" && !c.checking }
 
 // pressPage handles the keys of a page to visit.
 func (c *formCard) pressPage(k keypress) bool {
@@ -214,13 +216,23 @@ func (c *formCard) answer(action string, content json.RawMessage) bool {
 	return true
 }
 
-// press handles a key of one field.
-func (e *entry) press(k keypress) {
-	e.fault = ""
+// press handles a key of one field, and reports whether it changed what would be sent.
+func (e *entry) press(k keypress) (changed bool) {
 	if len(e.Choices) == 0 {
+		before := e.text.Text()
 		editKey(&e.text, k)
-		return
+		changed = e.text.Text() != before
+	} else {
+		changed = e.pick(k)
 	}
+	if changed {
+		e.fault = ""
+	}
+	return changed
+}
+
+// pick handles a key of a field with choices, and reports whether it means anything there.
+func (e *entry) pick(k keypress) bool {
 	switch k.name {
 	case "left", "right":
 		e.move(k.name)
@@ -232,7 +244,10 @@ func (e *entry) press(k keypress) {
 		e.chosen[e.cursor] = !chosen
 	case "backspace", "delete":
 		e.chosen = map[int]bool{}
+	default:
+		return false
 	}
+	return true
 }
 
 // move goes to the next choice, and takes it where only one can be taken.
