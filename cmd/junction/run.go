@@ -120,11 +120,11 @@ func wantsJSON(args []string) bool {
 // fail tells why the command failed.
 func (a *app) fail(err error, code int, asJSON bool) {
 	switch {
-	case err == nil || errors.Is(err, errToolFailed):
+	case err == nil || errors.Is(err, errToolFailed), errors.As(err, new(*endedError)):
 		return
 	case code == exitInterrupted:
 		err = errInterrupted
-	case errors.Is(err, errReported), errors.As(err, new(*endedError)):
+	case errors.Is(err, errReported):
 		return
 	}
 	if a.log != nil {
