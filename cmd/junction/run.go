@@ -101,6 +101,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	fitCompletion(root)
 	stopped := a.tellStopping(ctx)
 	err := closed(root.ExecuteContext(ctx), a.closeAll())
 	stopped()
