@@ -83,22 +83,27 @@ func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
 		return t.flags.resume, nil
 	}
 	id, err = t.store().Fork(ctx, t.flags.fork, 0)
-	return id, storedFault(err)
+	return id, storedFault(t.flags.fork, err)
 }
 
 // storedFault sorts an error of the stored conversations for the exit code: an ID of
-// the command line that none or several have is another than a file that cannot be
+// the command line, id, that none or several have is another than a file that cannot be
 // used.
-func storedFault(err error) error {
+func storedFault(id string, err error) error {
+	text := ""
 	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
-		return &usageError{fmt.Errorf("%w (junction conversations list)", err)}
+	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
+		text = "there is no conversation yet; junction chat begins one"
+	case errors.Is(err, archive.ErrNotFound):
+		text = fmt.Sprintf("no conversation has the ID %q; junction conversations list shows all", id)
+	case errors.Is(err, archive.ErrAmbiguous):
+		text = fmt.Sprintf("the IDs of several conversations begin with %q; junction conversations list shows all", id)
 	case errors.Is(err, archive.ErrNoEntry):
 		return &usageError{err}
+	default:
+		return err
 	}
-	return err
+	return &usageError{&unlistedError{text, err}}
 }
 
 // begin begins the conversation that the command line wants.
@@ -115,7 +120,7 @@ func (t *chatSetup) begin(ctx context.Context) (*host.Conversation, error) {
 	}
 	record, entries, err := t.store().Open(ctx, id)
 	if err != nil {
-		return nil, storedFault(err)
+		return nil, storedFault(id, err)
 	}
 	return t.host.Conversation(record, entries...), nil
 }
