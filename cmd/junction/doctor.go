@@ -231,7 +231,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	defer cancel()
 	began := time.Now()
 	o := a.options(t)
-	o.ElicitURL, o.OnElicit = true, declines
+	offersNothing(&o)
 	client, stray, err := dialDoctor(start, t.transport, o)
 	if err != nil {
 		p.notStarted(t.transport, err, e.name, stray, limit)
