@@ -212,7 +212,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 			return
 		}
 		if started != s {
-			p.ok("lock", "%s", a.lockLine(e))
+			p.ok("lock", "%s", strings.TrimPrefix(a.lockLine(e), "which junction.lock says is "))
 		}
 		if s.Kind == config.Stdio && !a.findProgram(ctx, started, p) || s.Kind != config.Stdio && !reachAddress(ctx, s, p) {
 			return
