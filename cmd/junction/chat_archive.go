@@ -90,20 +90,26 @@ func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
 // the command line, id, that none or several have is another than a file that cannot be
 // used.
 func storedFault(id string, err error) error {
-	text := ""
 	switch {
 	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
-		text = "there is no conversation yet; junction chat begins one"
-	case errors.Is(err, archive.ErrNotFound):
-		text = fmt.Sprintf("no conversation has the ID %q; junction conversations list shows all", id)
-	case errors.Is(err, archive.ErrAmbiguous):
-		text = fmt.Sprintf("the IDs of several conversations begin with %q; junction conversations list shows all", id)
+		return usagef("there is no conversation yet; junction chat begins one")
+	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
+		return usagef("%w; junction conversations list shows all", namesID(id, err))
 	case errors.Is(err, archive.ErrNoEntry):
 		return &usageError{err}
-	default:
-		return err
 	}
-	return &usageError{&unlistedError{text, err}}
+	return err
+}
+
+// namesID says of an ID that none or several conversations have that, without the file and what was done to it.
+func namesID(id string, err error) error {
+	switch {
+	case errors.Is(err, archive.ErrNotFound):
+		return &unlistedError{fmt.Sprintf("no conversation has the ID %q", id), err}
+	case errors.Is(err, archive.ErrAmbiguous):
+		return &unlistedError{fmt.Sprintf("the IDs of several conversations begin with %q", id), err}
+	}
+	return err
 }
 
 // begin begins the conversation that the command line wants.
@@ -157,7 +163,7 @@ func (s store) New(context.Context) (tui.Record, error) {
 func (s store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, error) {
 	loaded, entries, err := s.Load(ctx, id)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, namesID(id, err)
 	}
 	return record{loaded}, entries, nil
 }

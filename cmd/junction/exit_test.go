@@ -60,6 +60,18 @@ func TestAConversationThatIsNotThereYetIsNamed(t *testing.T) {
 	runs(t, "", "chat", "-p", "x", "--resume").expect(t, exitUsage, "", "junction: in this folder there is no conversation to go on with; junction conversations list shows those of others")
 }
 
+func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
+	noState(t)
+	stored, err := openConversations(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	if _, _, err := (store{Archive: stored}).Open(t.Context(), "nope"); err == nil || err.Error() != `no conversation has the ID "nope"` {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Stored conversations that cannot be read are a file, whoever wants them.
 func TestAnUnreadableArchiveIsAFile(t *testing.T) {
 	noState(t)
