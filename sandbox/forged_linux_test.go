@@ -117,7 +117,7 @@ func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
 	}
 }
 
-func TestAProgramThatKeepsDataInItsPackageIsToldOfAnotherPlace(t *testing.T) {
+func TestAProgramThatKeepsDataInItsPackageLearnsThatItWantsAnotherPlace(t *testing.T) {
 	root := machine(t)
 	var got []Refusal
 	r := &refusing{root: -1, isBare: true, home: root + "/home", own: []string{root + "/data/two"}, folders: map[string]int{}, named: map[string]bool{}, refuse: func(r Refusal) { got = append(got, r) }}
