@@ -116,3 +116,13 @@ func TestANameThatAProgramChoseLooksLikeNoCommand(t *testing.T) {
 		t.Errorf("got %q, want %q", refused, want)
 	}
 }
+
+func TestAProgramThatKeepsDataInItsPackageLearnsThatItWantsAnotherPlace(t *testing.T) {
+	root := machine(t)
+	var got []Refusal
+	r := &refusing{root: -1, isBare: true, home: root + "/home", own: []string{root + "/data/two"}, folders: map[string]int{}, named: map[string]bool{}, refuse: func(r Refusal) { got = append(got, r) }}
+	r.see(watch.Access{Kind: watch.Write, Path: root + "/data/two/memory.json"})
+	if len(got) != 1 || !strings.HasSuffix(got[0].Reason, "name another place in its arguments or variables") || got[0].Allow != nil {
+		t.Errorf("%+v", got)
+	}
+}

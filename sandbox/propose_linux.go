@@ -99,7 +99,7 @@ func (p *proposing) use(path string, u uses) {
 	case p.isOfPackage(path):
 		switch {
 		case u.has(watch.Change):
-			p.omit(path, true, "it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables")
+			p.omit(path, true, ofPackage)
 		case writes && exists(path):
 			p.add(path, true) // and no folder: a program is not to change itself
 		}

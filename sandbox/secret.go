@@ -69,6 +69,7 @@ func junctionPlaces() (places []string) {
 const (
 	ofSecrets  = "it is where keys, logins or histories are kept"
 	ofJunction = "it is where Junction keeps its settings, approvals and packages"
+	ofPackage  = "it keeps data in its own package, where an upgrade loses it and where it could change itself; name another place in its arguments or variables"
 )
 
 // secretInHome is where people keep what no server needs unless they say so.

@@ -44,7 +44,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 		root = -1 // then what is hidden is not named; without namespaces nothing is
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &refusing{root: root, places: o.Places, home: home(), dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}, remote: automounted()}
+	r := &refusing{root: root, places: o.Places, home: home(), own: s.o.Package, dir: o.Dir, refuse: refuse, isBare: o.Bare, folders: map[string]int{}, named: map[string]bool{}, remote: automounted()}
 	options := watch.Options{Skip: r.skip, See: r.see}
 	if !o.Bare && n != nil {
 		r.unreachable = &unreachable{launcher: launcher, ports: o.Ports, network: n}
@@ -127,8 +127,9 @@ type refusing struct {
 	root    int        // of the program's file system; negative where that is not known
 	places  []place    // those above others first
 	home    string
-	dir     string // that the program is started in, which is looked at in any case
-	isBare  bool   // it sees all files, and may open few of them
+	own     []string // folders of its package
+	dir     string   // that the program is started in, which is looked at in any case
+	isBare  bool     // it sees all files, and may open few of them
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
@@ -331,6 +332,8 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	}
 	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}}
 	switch { // what a program tries or says is no reason to allow it these
+	case writes && isWithinAny(path, r.own):
+		refusal.Reason, refusal.Allow = ofPackage, nil
 	case isWithinAny(path, junctionPlaces()):
 		refusal.Reason, refusal.Allow = ofJunction, nil
 	case allow != path && inSecret(path):

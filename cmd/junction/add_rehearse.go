@@ -208,7 +208,8 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		ctx, answered = endElsewhere(ctx, c)
 	}
 	o := a.options(target{name: r.name, transport: transport, server: s})
-	o.ElicitURL, o.OnElicit, o.Bridge = true, declines, true
+	offersNothing(&o)
+	o.Bridge = true // with all that a client can declare: some servers offer more then
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
 		if r.program == nil && isUnauthorized(err) {
 			d.login = true

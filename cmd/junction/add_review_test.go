@@ -1,18 +1,22 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -132,5 +136,22 @@ func TestAFileThatThePersonTypedIsRead(t *testing.T) {
 		if err := w.confine(); err != nil || w.confinement() != "read the system and its own package; "+c.want+"reach no host" {
 			t.Errorf("%s: %v, it may %s, want %s", c.args, err, w.confinement(), c.want)
 		}
+	}
+}
+
+// A server that offers more to a connection with roots would be shown again, as changed, by the first chat.
+func TestAddConnectsWithAllThatAClientCanDeclare(t *testing.T) {
+	alone(t)
+	var declared atomic.Pointer[mcp.ClientCapabilities]
+	s := mcp.NewServer("all", "1")
+	mcp.AddTool(s, "look", func(context.Context, struct{}) (string, error) { return "", nil })
+	server := httptest.NewServer(streamable.Handler(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		declared.CompareAndSwap(nil, req.Meta.Capabilities) // of the connection
+		return s.Handle(ctx, req)
+	})))
+	defer server.Close()
+	runs(t, "", "add", server.URL, "--yes").expect(t, exitOK, "1 tool", "")
+	if c := declared.Load(); c == nil || c.Roots == nil || c.Sampling == nil || c.Elicitation == nil {
+		t.Errorf("declared were %+v", c)
 	}
 }

@@ -148,7 +148,7 @@ func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
 	s.runs(t, "", "approve").expect(t, exitOK, "is approved", "")
 	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes").expect(t, exitConnection, "", `there is a server "echo"`)
-	s.runs(t, "", "doctor", "echo").expect(t, exitOK, "ok      lock: which junction.lock says is npm @x/echo 1.0.0", "")
+	s.runs(t, "", "doctor", "echo").expect(t, exitOK, "ok      lock: npm @x/echo 1.0.0", "")
 
 	s.runs(t, "", "remove", "files").expect(t, exitOK, `Removed "files"`, "")
 

@@ -159,7 +159,10 @@ func (a *app) auditTailCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.printLines(audit.Follow(cmd.Context(), folder, f), -1)
+			if _, err := a.printLines(audit.Follow(cmd.Context(), folder, f), -1); err != nil {
+				return err
+			}
+			return &endedError{exitInterrupted} // by the person, who knows it
 		},
 	}
 	filterFlags(cmd.Flags(), &f)
@@ -191,7 +194,11 @@ func (a *app) auditQueryCommand() *cobra.Command {
 			if f.Until, err = moment("--until", until); err != nil {
 				return err
 			}
-			return a.printLines(audit.Read(folder, f), most)
+			n, err := a.printLines(audit.Read(folder, f), most)
+			if err == nil && n == 0 && most != 0 && !a.flags.json {
+				a.screen.Printf("No line is like that.\n")
+			}
+			return err
 		},
 	}
 	filterFlags(cmd.Flags(), &f)
@@ -218,23 +225,17 @@ func moment(name, text string) (time.Time, error) {
 	return time.Time{}, usagef("%s: expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", name, text)
 }
 
-// printLines prints lines, at most so many unless that is negative.
-func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) error {
-	n := 0
-	defer func() {
-		if n == 0 && most != 0 && !a.flags.json {
-			a.screen.Printf("No line is like that.\n")
-		}
-	}()
+// printLines prints lines, at most so many unless that is negative, and returns how many there were.
+func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) (n int, err error) {
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w; junction up --audit writes a log", err)
+			return n, fmt.Errorf("%w; junction up --audit writes a log", err)
 		}
 		if err != nil {
-			return err
+			return n, err
 		}
 		if n == most {
-			return nil
+			return n, nil
 		}
 		n++
 		text := string(line)
@@ -242,10 +243,10 @@ func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) erro
 			text = readableLine(line)
 		}
 		if _, err := fmt.Fprintln(a.out, text); err != nil {
-			return err
+			return n, err
 		}
 	}
-	return nil
+	return n, nil
 }
 
 // readableLine is a line of the log for people.

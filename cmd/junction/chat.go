@@ -291,12 +291,18 @@ func runFault(err error) error {
 	var e *model.Error
 	switch {
 	case !errors.As(err, &e):
-	case e.Status != 0 || errors.Is(err, model.ErrBroken):
+	case e.Status != 0 || isOfProvider(err):
 		err = &providerError{err}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		err = fmt.Errorf("%w (nothing listens there: is the model's server running?)", err)
 	}
 	return err
+}
+
+// isOfProvider reports whether an error is one that a provider answered with, in the middle of a stream, too.
+func isOfProvider(err error) bool {
+	return slices.ContainsFunc([]error{model.ErrUnauthorized, model.ErrRateLimited, model.ErrOverloaded, model.ErrWindow, model.ErrNoModel, model.ErrBroken, model.ErrBadTool},
+		func(cause error) bool { return errors.Is(err, cause) })
 }
 
 // An unansweredError says why a run ended without an answer though nothing failed.

@@ -83,20 +83,31 @@ func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
 		return t.flags.resume, nil
 	}
 	id, err = t.store().Fork(ctx, t.flags.fork, 0)
-	return id, storedFault(err)
+	return id, storedFault(t.flags.fork, err)
 }
 
 // storedFault sorts an error of the stored conversations for the exit code: an ID of
-// the command line that none or several have is another than a file that cannot be
+// the command line, id, that none or several have is another than a file that cannot be
 // used.
-func storedFault(err error) error {
+func storedFault(id string, err error) error {
 	switch {
-	case err == nil:
-		return nil
+	case errors.Is(err, archive.ErrNotFound) && id == archive.Last:
+		return usagef("there is no conversation yet; junction chat begins one")
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
-		return &usageError{fmt.Errorf("%w (junction conversations list)", err)}
+		return usagef("%w; junction conversations list shows all", namesID(id, err))
 	case errors.Is(err, archive.ErrNoEntry):
 		return &usageError{err}
+	}
+	return err
+}
+
+// namesID says of an ID that none or several conversations have that, without the file and what was done to it.
+func namesID(id string, err error) error {
+	switch {
+	case errors.Is(err, archive.ErrNotFound):
+		return &unlistedError{fmt.Sprintf("no conversation has the ID %q", id), err}
+	case errors.Is(err, archive.ErrAmbiguous):
+		return &unlistedError{fmt.Sprintf("the IDs of several conversations begin with %q", id), err}
 	}
 	return err
 }
@@ -115,7 +126,7 @@ func (t *chatSetup) begin(ctx context.Context) (*host.Conversation, error) {
 	}
 	record, entries, err := t.store().Open(ctx, id)
 	if err != nil {
-		return nil, storedFault(err)
+		return nil, storedFault(id, err)
 	}
 	return t.host.Conversation(record, entries...), nil
 }
@@ -152,7 +163,7 @@ func (s store) New(context.Context) (tui.Record, error) {
 func (s store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, error) {
 	loaded, entries, err := s.Load(ctx, id)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, namesID(id, err)
 	}
 	return record{loaded}, entries, nil
 }

@@ -131,6 +131,8 @@ func (f *modelFlags) complete(provider, name string) error {
 		return usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
 	case provider == "" && f.BaseURL == "" && strings.HasPrefix(name, "claude"):
 		return usagef("--model: %s is a model of Anthropic: expected anthropic:%s", name, name)
+	case provider == "offline" && f.BaseURL == "":
+		return usagef("--model: offline is a model of its own, without a name: expected offline")
 	case name == "":
 		return usagef("--model: the name of the model is missing: expected PROVIDER:NAME, such as ollama:qwen3")
 	}

@@ -34,3 +34,36 @@ func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
 		})
 	}
 }
+
+func TestAModelThatIsUnknownHasOneExitCode(t *testing.T) {
+	noState(t)
+	t.Setenv("KEY", "none")
+	const complaint = `{"type":"error","code":"model_not_found","message":"The model m does not exist","error":{"type":"model_not_found","code":"model_not_found","message":"The model m does not exist"}}`
+	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest, http.StatusOK} {
+		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if status == http.StatusOK { // in the middle of a stream
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, "event: error\ndata: "+complaint+"\n\n")
+				return
+			}
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, complaint)
+		}))
+		for _, name := range []string{"m", "openai:m", "responses:m", "anthropic:m", "ollama:m"} {
+			got := runs(t, "", "chat", "everything", "-p", "hello", "--model", name, "--base-url", endpoint.URL, "--key-env", "KEY", "--no-save")
+			if got.code != exitProtocol || !strings.Contains(got.stderr, "the provider does not have this model") {
+				t.Errorf("%s with status %d: exit code %d, %s", name, status, got.code, got.stderr)
+			}
+		}
+		endpoint.Close()
+	}
+	runs(t, "", "chat", "-p", "hello", "--model", "offline:m").expect(t, exitUsage, "", "offline is a model of its own, without a name")
+}
+
+func TestTheEndOfATracedChatIsNoError(t *testing.T) {
+	noState(t)
+	got := runs(t, "", "chat", "everything", "-p", "add 2 and 40", "--trace")
+	if got.code != exitOK || !strings.Contains(got.stderr, "subscriptions/listen") || strings.Contains(got.stderr, "canceled") {
+		t.Errorf("exit code %d, %s", got.code, got.stderr)
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
@@ -93,7 +92,7 @@ func (t *chatSetup) goOn(ctx context.Context) error {
 		meta, err = t.archive.Meta(ctx, *id)
 	}
 	if err != nil {
-		return storedFault(err)
+		return storedFault(*id, err)
 	}
 	*id = meta.ID
 	var s chatStart
@@ -124,7 +123,7 @@ func (t *chatSetup) last(ctx context.Context) (archive.Meta, error) {
 		}
 	}
 	if err == nil {
-		err = fmt.Errorf("in this folder there is none to go on with: %w", archive.ErrNotFound)
+		err = usagef("in this folder there is no conversation to go on with; junction conversations list shows those of others, and --resume=ID goes on with one")
 	}
 	return archive.Meta{}, err
 }

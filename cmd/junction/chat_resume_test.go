@@ -30,7 +30,7 @@ func TestAConversationGoesOnWithItsModelAndItsServers(t *testing.T) {
 	}
 	runs(t, "", "chat", "--resume", "--model", "offline", "-p", "add 2 and 40", "everything").expect(t, exitOK, "42", "")
 	t.Chdir(t.TempDir())
-	runs(t, "", "chat", "--resume", "-p", "third").expect(t, exitUsage, "", "in this folder there is none to go on with")
+	runs(t, "", "chat", "--resume", "-p", "third").expect(t, exitUsage, "", "in this folder there is no conversation to go on with")
 }
 
 func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {

@@ -57,7 +57,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	}
 	session, err := tui.Attach(ctx, t.host, t.store(), id)
 	if err != nil {
-		return storedFault(err)
+		return storedFault(id, err)
 	}
 	shown, leave := context.WithCancelCause(context.WithoutCancel(ctx))
 	cause := error(host.ErrLeft) // a program that is ended leaves its tasks

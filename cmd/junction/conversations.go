@@ -47,7 +47,7 @@ func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx
 			return err
 		}
 		defer stored.Close()
-		return storedFault(run(cmd.Context(), stored, words))
+		return run(cmd.Context(), stored, words)
 	}}
 }
 
@@ -109,7 +109,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 func (a *app) conversationsExportCommand() *cobra.Command {
 	var format string
 	cmd := a.archiveCommand("export ID", "Write a conversation to standard output", "one ID", 1, func(ctx context.Context, stored *archive.Archive, words []string) error {
-		return stored.Export(ctx, words[0], archive.Format(format), a.stdout)
+		return storedFault(words[0], stored.Export(ctx, words[0], archive.Format(format), a.stdout))
 	})
 	cmd.Aliases = []string{"show"}
 	cmd.PreRunE = func(*cobra.Command, []string) error {
@@ -142,7 +142,8 @@ func (a *app) conversationsForkCommand() *cobra.Command {
 	var upTo int
 	cmd := a.archiveCommand("fork ID", "Copy a conversation, so that the copy can go another way", "one ID, and --entries not negative", 1,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
-			return a.printID(stored.Fork(ctx, words[0], upTo))
+			meta, err := stored.Fork(ctx, words[0], upTo)
+			return a.printID(meta, storedFault(words[0], err))
 		})
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if upTo < 0 {
@@ -167,7 +168,7 @@ func (a *app) conversationsDeleteCommand() *cobra.Command {
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			for _, id := range words {
 				if err := stored.Delete(ctx, id); err != nil {
-					return err
+					return storedFault(id, err)
 				}
 			}
 			return nil

@@ -110,8 +110,18 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 		}
 	}
 	faults := a.consents(ctx, entries, len(names) > 0)
+	examined := func(p *patient) {
+		if ctx.Err() != nil { // which breaks links that hold
+			p.Links = slices.DeleteFunc(p.Links, func(l link) bool { return !l.OK })
+		}
+		all = append(all, p)
+		a.showPatient(p)
+	}
 	for i, e := range entries {
-		if e.isDisabled() || ctx.Err() != nil {
+		if ctx.Err() != nil {
+			break
+		}
+		if e.isDisabled() {
 			continue
 		}
 		p := &patient{Server: e.name, Source: e.source()}
@@ -120,14 +130,15 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 		} else {
 			a.examine(ctx, e, p)
 		}
-		all = append(all, p)
-		a.showPatient(p)
+		examined(p)
 	}
 	if len(names) == 0 && len(a.flags.config) == 0 {
 		for _, p := range a.examineHosts(ctx) {
-			all = append(all, p)
-			a.showPatient(p)
+			examined(p)
 		}
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
 	return a.diagnosed(all)
 }
@@ -201,7 +212,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 			return
 		}
 		if started != s {
-			p.ok("lock", "%s", a.lockLine(e))
+			p.ok("lock", "%s", strings.TrimPrefix(a.lockLine(e), "which junction.lock says is "))
 		}
 		if s.Kind == config.Stdio && !a.findProgram(ctx, started, p) || s.Kind != config.Stdio && !reachAddress(ctx, s, p) {
 			return
@@ -220,7 +231,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	defer cancel()
 	began := time.Now()
 	o := a.options(t)
-	o.ElicitURL, o.OnElicit = true, declines
+	offersNothing(&o)
 	client, stray, err := dialDoctor(start, t.transport, o)
 	if err != nil {
 		p.notStarted(t.transport, err, e.name, stray, limit)

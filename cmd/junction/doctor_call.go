@@ -29,6 +29,13 @@ func isUnauthorized(err error) bool {
 	return errors.Is(err, oauth.ErrLogin) || status == http.StatusUnauthorized || status == http.StatusForbidden
 }
 
+// offersNothing has a client answer what servers ask where nobody should be asked to see whether they work: forms are declined, and there are
+// no folders to work in.
+func offersNothing(o *mcp.ClientOptions) {
+	o.ElicitURL, o.OnElicit = true, declines
+	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{}, nil }
+}
+
 // declines is what a server gets that asks something: nobody should be asked to see whether it works.
 func declines(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -123,4 +124,25 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 	}
 	runs(t, "", "doctor", "wrong", "--config", "d.json").expect(t, exitToolFailed, "1 server, 1 with a broken link", "")
 	runs(t, "", "doctor", "wrong", "none", "--config", "d.json").expect(t, exitConnection, "", `no server is called "none"`)
+}
+
+func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
+	alone(t)
+	for _, format := range [][]string{nil, {"--json"}} {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body) // or it is not seen that the client goes
+			interrupt(errInterrupted)
+			<-r.Context().Done()
+		}))
+		if err := os.WriteFile("d.json", fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"next":{"url":"%s/mcp"}}}`, slow.URL, slow.URL), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var stdout, stderr safeBuffer
+		code := run(ctx, append([]string{"doctor", "--config", "d.json"}, format...), strings.NewReader(""), &stdout, &stderr)
+		if code != exitInterrupted || strings.Contains(stdout.String(), "BROKEN") || strings.Contains(stdout.String(), "broken link") || strings.Contains(stdout.String(), "next") || stderr.String() != "junction: interrupted\n" {
+			t.Errorf("%v: exit code %d\n%s%s", format, code, stdout.String(), stderr.String())
+		}
+		slow.Close()
+	}
 }

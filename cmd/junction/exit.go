@@ -62,7 +62,7 @@ type connectError struct{ error }
 
 func (e *connectError) Unwrap() error { return e.error }
 
-// An endedError says that a program that was run ended otherwise than well, which its user saw.
+// An endedError says with which code a command ends of whose end nothing has to be said: its user saw it, or wanted it.
 type endedError struct{ code int }
 
 func (e *endedError) Error() string { return fmt.Sprintf("it ended with %d", e.code) }

@@ -26,11 +26,11 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 		{"a list that is empty", "conversations|list|nothing-like-it", exitOK, "no such conversation"},
 		{"an export", "conversations|export|last", exitOK, ""},
 		{"a limit", "chat|-p|add 1 2|--max-steps|1", exitToolFailed, ""},
-		{"a conversation to resume that is not there", "chat|-p|x|--resume=nope", exitUsage, "junction conversations list"},
-		{"a conversation to fork that is not there", "chat|-p|x|--fork|nope", exitUsage, "junction conversations list"},
-		{"a conversation to show that is not there", "conversations|export|nope", exitUsage, "junction conversations list"},
-		{"a conversation to copy that is not there", "conversations|fork|nope", exitUsage, "junction conversations list"},
-		{"a conversation to delete that is not there", "conversations|delete|nope", exitUsage, "junction conversations list"},
+		{"a conversation to resume that is not there", "chat|-p|x|--resume=nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to fork that is not there", "chat|-p|x|--fork|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to show that is not there", "conversations|export|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to copy that is not there", "conversations|fork|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
+		{"a conversation to delete that is not there", "conversations|delete|nope", exitUsage, "junction: no conversation has the ID \"nope\"; junction conversations list shows all\n"},
 		{"a copy of more than there is", "conversations|fork|last|--entries|999", exitUsage, "give a number from 1 to that"},
 		{"a list of less than nothing", "conversations|list|--limit|-1", exitUsage, "--limit"},
 		{"a format that there is not", "conversations|export|last|--format|pdf", exitUsage, "--format"},
@@ -51,6 +51,24 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 				t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s\nwant %q", got.code, test.code, got.stdout, got.stderr, test.stderr)
 			}
 		})
+	}
+}
+
+func TestAConversationThatIsNotThereYetIsNamed(t *testing.T) {
+	noState(t)
+	runs(t, "", "conversations", "export", "last").expect(t, exitUsage, "", "junction: there is no conversation yet; junction chat begins one\n")
+	runs(t, "", "chat", "-p", "x", "--resume").expect(t, exitUsage, "", "junction: in this folder there is no conversation to go on with; junction conversations list shows those of others")
+}
+
+func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
+	noState(t)
+	stored, err := openConversations(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stored.Close()
+	if _, _, err := (store{Archive: stored}).Open(t.Context(), "nope"); err == nil || err.Error() != `no conversation has the ID "nope"` {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -26,6 +26,27 @@ func helpCommand() *cobra.Command {
 	}
 }
 
+// fitCompletion has cobra's command refuse what it has no script for. It writes to what root writes to now.
+func fitCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	scripts, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	var shells []string
+	for _, shell := range scripts.Commands() {
+		shell.Args = noMore
+		shells = append(shells, shell.Name())
+	}
+	scripts.Args = func(_ *cobra.Command, words []string) error {
+		if len(words) > 0 {
+			return usagef("there is no completion for %q; expected one of %s", words[0], strings.Join(shells, ", "))
+		}
+		return nil
+	}
+	scripts.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+}
+
 // fitHelp wraps the help of all commands where the terminal is narrow.
 func (a *app) fitHelp(root *cobra.Command) {
 	help := root.HelpFunc()

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/cobra"
 )
@@ -26,8 +27,11 @@ the command line that other hosts start it with, its repository and licence. Wha
 scanned for hidden orders, and its name and packages are compared with better known ones.
 
 Part of a name is enough where only one server has it. See junction search for the registries.
+Of a server of your configuration that they do not have, or where they cannot be read, and of
+its package, such as npm:NAME, it shows what junction.lock says.
 
-With --json: {"server": {…}, "source": …, "status": …, "versions": […], "findings": […]}.
+With --json: {"server": {…}, "source": …, "status": …, "versions": […], "findings": […]}, or
+{"locked": [{"server": …, "package": …, "version": …, "program": […], "rights": […]}]}.
 
 ` + exitHelp,
 		ValidArgsFunction: a.suggestRegistered,
@@ -45,11 +49,24 @@ With --json: {"server": {…}, "source": …, "status": …, "versions": […], 
 }
 
 func (a *app) info(ctx context.Context, word string, f registryFlags) error {
-	m, _, err := a.freshMirror(ctx, f)
-	if err != nil {
-		return err
+	if prefix, _, _ := strings.Cut(word, ":"); packagePrefixes()[prefix] != "" {
+		if found, err := a.infoLocked(word); found || err != nil {
+			return err
+		}
+		return usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), shellWord(word))
 	}
-	e, err := a.registered(ctx, m, word)
+	m, _, err := a.freshMirror(ctx, f)
+	var e registry.Entry
+	if err == nil {
+		e, err = a.registered(ctx, m, word)
+	}
+	if err != nil && ctx.Err() == nil {
+		found, failed := a.infoLocked(word)
+		if found {
+			a.screen.Printf("junction: %s; that is what is locked\n", once(plainText(err)))
+			return failed
+		}
+	}
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/lint"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
 
@@ -175,7 +178,7 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 	for _, call := range seen.Calls {
 		l.Called = append(l.Called, plaintext.Line(call.Tool, 200))
 		if call.Err != nil && !a.flags.json {
-			a.screen.Printf("junction: %s was called and gave no result: %v\n", plaintext.Line(call.Tool, 200), call.Err)
+			a.screen.Printf("junction: %s\n", unresolved(&call))
 		}
 	}
 	if found := lint.Check(seen); len(found) > 0 {
@@ -188,13 +191,25 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 func (a *app) look(ctx context.Context, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.breaches, o.Breaches = t.breaches, t.breaches
 	options := a.options(t.target)
-	options.ElicitURL, options.OnElicit = true, declines
+	offersNothing(&options)
 	client, err := dial(ctx, t.transport, options)
 	if err != nil {
 		return nil, err
 	}
 	defer client.Close()
 	return lint.Look(ctx, client, o)
+}
+
+// unresolved says of a call without a result why there is nothing to look at.
+func unresolved(call *lint.Call) string {
+	tool := plaintext.Line(call.Tool, 200)
+	switch {
+	case errors.Is(call.Err, context.DeadlineExceeded):
+		return tool + " was called, and its result not looked at: there was none in time"
+	case errors.Is(call.Err, &mcp.Error{Code: mcp.CodeMissingCapability}):
+		return fmt.Sprintf("%s was called, and its result not looked at: it needs a client that can do more than lint: %v", tool, call.Err)
+	}
+	return fmt.Sprintf("%s was called and gave no result: %v", tool, call.Err)
 }
 
 // showLinted prints what was found of one server.

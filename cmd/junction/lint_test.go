@@ -123,3 +123,23 @@ func TestLintRefusesACommandLineThatIsWrong(t *testing.T) {
 	}
 	runs(t, "", "lint", "nothing-here").expect(t, exitConnection, "", `no server is called "nothing-here"`)
 }
+
+func TestLintOffersWhatAServerAsksFor(t *testing.T) {
+	alone(t)
+	s := mcp.NewServer("asks", "1")
+	mcp.AddToolWith(s, mcp.Tool{Name: "folders", Description: "Says where it may work.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(ctx context.Context, _ struct{}) (int, error) {
+		roots, err := mcp.Roots(ctx)
+		return len(roots), err
+	})
+	mcp.AddToolWith(s, mcp.Tool{Name: "summary", Description: "Says what there is.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := mcp.Sample(ctx, mcp.CreateMessageRequest{MaxTokens: 1})
+		return "", err
+	})
+	server := httptest.NewServer(streamable.Handler(s))
+	defer server.Close()
+	got := runs(t, "", "lint", server.URL)
+	got.expect(t, exitOK, "0 errors, 0 warnings, 0 notes; 2 tools called.", "summary was called, and its result not looked at: it needs a client that can do more than lint")
+	if strings.Contains(got.stderr, "folders") {
+		t.Errorf("it has no roots: %s", got.stderr)
+	}
+}

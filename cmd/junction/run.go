@@ -101,6 +101,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
+	fitCompletion(root)
 	stopped := a.tellStopping(ctx)
 	err := closed(root.ExecuteContext(ctx), a.closeAll())
 	stopped()
@@ -120,11 +121,11 @@ func wantsJSON(args []string) bool {
 // fail tells why the command failed.
 func (a *app) fail(err error, code int, asJSON bool) {
 	switch {
-	case err == nil || errors.Is(err, errToolFailed):
+	case err == nil || errors.Is(err, errToolFailed), errors.As(err, new(*endedError)):
 		return
 	case code == exitInterrupted:
 		err = errInterrupted
-	case errors.Is(err, errReported), errors.As(err, new(*endedError)):
+	case errors.Is(err, errReported):
 		return
 	}
 	if a.log != nil {

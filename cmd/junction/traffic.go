@@ -57,6 +57,9 @@ down what was called.`,
 					return usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
 				}
 			}
+			if err := checkWatched(args); err != nil {
+				return err
+			}
 			if err := a.watchTraffic(cmd.Context(), args, f); err != nil {
 				return orderly(cmd.Context(), err)
 			}
@@ -92,7 +95,7 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 			if f.tapped > 0 {
 				a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(f.tapped, "tapped server"))
 			} else if processes == 0 {
-				a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))
+				a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.%s\n", of(pids), others(pids))
 			} else {
 				a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
 			}

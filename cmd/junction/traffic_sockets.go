@@ -1,11 +1,15 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -42,4 +46,47 @@ func (f *socketFolder) unwatched(pids []string, seen map[string]bool) (paths []s
 func processOf(path string) (pid int) {
 	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
 	return pid
+}
+
+// checkWatched refuses the numbers of processes that are not there: none of them can show anything later.
+func checkWatched(pids []string) error {
+	for _, pid := range pids {
+		if n, err := strconv.Atoi(pid); err != nil || !isThere(n) {
+			return fmt.Errorf("no process %s runs, so nothing of it can be watched.%s", pid, others(pids))
+		}
+	}
+	return nil
+}
+
+// others says which processes can be watched, unless all can be.
+func others(pids []string) string {
+	if len(pids) == 0 {
+		return ""
+	}
+	dir, err := statusFolder()
+	if err != nil {
+		return ""
+	}
+	folder := socketFolder{path: dir}
+	var there []string
+	for _, path := range folder.unwatched(nil, nil) {
+		if pid := processOf(path); isThere(pid) {
+			there = append(there, strconv.Itoa(pid))
+		}
+	}
+	if len(there) == 0 {
+		return " No junction up, proxy or chat runs that could be."
+	}
+	return " These can be: " + strings.Join(there, ", ") + "."
+}
+
+// isThere reports whether a process runs.
+func isThere(pid int) bool {
+	p, err := os.FindProcess(pid) // which fails on Windows for one that does not
+	if err != nil {
+		return false
+	}
+	defer func() { _ = p.Release() }()
+	err = p.Signal(syscall.Signal(0))
+	return runtime.GOOS == "windows" || err == nil || errors.Is(err, os.ErrPermission)
 }

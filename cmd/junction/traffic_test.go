@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -298,4 +299,11 @@ func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+}
+
+func TestAProcessThatIsNotThereIsNotWaitedFor(t *testing.T) {
+	alone(t)
+	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", "no process 2147483646 runs, so nothing of it can be watched. No junction up, proxy or chat runs that could be.")
+	serving(t, "proxy", "everything")
+	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", fmt.Sprintf("These can be: %d.", os.Getpid()))
 }

@@ -40,7 +40,7 @@ func unknownCommand(root *cobra.Command, word string) error {
 	return usagef("unknown command %q; did you mean %q? %s --help lists all commands", word, meant, root.Name())
 }
 
-// An unlistedError is an error about a name that the server does not list.
+// An unlistedError is an error about a name that a server, or the stored conversations, do not list.
 type unlistedError struct {
 	text string
 	err  error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -157,4 +158,15 @@ func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
 	if n := strings.Count(denied.stdout, "\n"); n != 1 {
 		t.Errorf("%d decisions: %s", n, denied.stdout)
 	}
+}
+
+func TestTailEndsQuietly(t *testing.T) {
+	alone(t)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupt(errInterrupted)
+	var stdout, stderr safeBuffer
+	if code := run(ctx, []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != exitInterrupted || stdout.String()+stderr.String() != "" {
+		t.Errorf("exit code %d, %s%s", code, stdout.String(), stderr.String())
+	}
+	runs(t, "", "audit", "query", t.TempDir()).expect(t, exitOK, "", "No line is like that.")
 }

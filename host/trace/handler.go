@@ -20,6 +20,8 @@ func Handler(next mcp.Handler, server string, t *Trace) mcp.Handler {
 	return &recorder{next: next, server: server, trace: t}
 }
 
+const methodListen = "subscriptions/listen"
+
 type recorder struct {
 	next   mcp.Handler
 	server string
@@ -36,6 +38,9 @@ func (r *recorder) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 		req = &watched
 	}
 	result, err := r.next.Handle(ctx, req)
+	if err != nil && req.Method == methodListen && ctx.Err() != nil {
+		return result, err // it ends when nobody listens any more, which is no failure
+	}
 	if err != nil {
 		r.tell(m, false, failure, errorBody(err))
 		return result, err

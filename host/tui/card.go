@@ -2,10 +2,9 @@ package tui
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host"
@@ -31,6 +30,7 @@ type pending struct {
 	since  time.Time // when it came up
 	awake  bool      // it takes keys
 	locked bool      // it came up while something was being typed: Tab or Enter comes first
+	typed  string    // what it took since the last pause: the beginning of a word, if one is typed
 	help   *pager    // what its keys do, in its place
 	scroll scroll
 	laid   body
@@ -112,25 +112,27 @@ func (s *screen) decide(k keypress) {
 	s.cardInSight()
 	c := s.cards[0]
 	p := c.state()
+	if k.text == "" || s.now().Sub(s.pressed) >= quietTime {
+		p.typed = ""
+	}
+	switch {
+	case p.help == nil && k.name != "f1" && !p.awake && !s.wakes(p, k):
+		return
+	case p.help == nil && strays(c, k):
+		s.stray(c, k.text)
+		return
+	}
+	s.forCard, p.typed = k.name, p.typed+k.text // whoever reads the help is not typing either
 	switch {
 	case p.help != nil:
-		s.answering = true // whoever reads this is not typing
 		if p.help.press(s, k) {
 			p.help = nil
 		}
 		return
-	case k.name != "f1" && !p.awake && !s.wakes(p, k):
-		return
 	case k.name == "f1", k.text == "?" && !c.takesText():
-		p.help, s.answering = cardHelp(c), true
+		p.help = cardHelp(c)
 		return
 	}
-	if strays(c, k) {
-		p.awake, p.locked, s.answering = false, true, false
-		editKey(&s.input, k)
-		return
-	}
-	s.answering = true
 	if c.press(s, k) {
 		s.cards = s.cards[1:]
 		s.menu.update(s)
@@ -138,19 +140,47 @@ func (s *screen) decide(k keypress) {
 	s.cardInSight()
 }
 
-// strays reports whether a letter means nothing to a card: whoever presses it is typing
+// stray takes what is no answer into the input, with what was typed right before it, and has the card wait.
+func (s *screen) stray(c card, text string) {
+	p := c.state()
+	switch c := c.(type) { // a next step that a letter of the word took
+	case *consentCard:
+		c.choosing = false
+	case *reviewCard:
+		c.trusting, c.reading = false, false
+	}
+	s.input.Insert(p.typed + text)
+	p.awake, p.locked, p.typed, s.forCard = false, true, "", ""
+}
+
+// strays reports whether a character means nothing to a card: whoever presses it is typing
 // something else, and the next letter would be an answer.
 func strays(c card, k keypress) bool {
-	letter, size := utf8.DecodeRuneInString(k.text)
-	_, isForm := c.(*formCard) // whose fields take letters
-	if isForm || c.takesText() || size != len(k.text) || !unicode.IsLetter(letter) {
+	if k.text == "" || k.name == "space" || k.text == "?" || c.takesText() {
 		return false
 	}
-	if consent, ok := c.(*consentCard); ok && consent.choosing {
-		consent.choosing = false
-		return true
+	switch c := c.(type) {
+	case *formCard:
+		if c.isFilledIn() { // its choices and buttons take other keys
+			return false
+		}
+	case *consentCard:
+		if c.choosing {
+			_, isChoice := numberOf(k.text, len(c.choices))
+			return !isChoice
+		}
+	case *reviewCard:
+		if _, isServer := numberOf(k.text, len(c.servers)); isServer {
+			return false
+		}
 	}
 	return !slices.ContainsFunc(c.keys(), func(row [2]string) bool { return slices.Contains(strings.Fields(row[0]), k.text) })
+}
+
+// numberOf is the number from 1 to most that a text is.
+func numberOf(text string, most int) (n int, ok bool) {
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 1 && n <= most
 }
 
 // wakes reports whether a card takes a key, and all that follow. While the person is
@@ -163,11 +193,11 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 		p.awake = true
 	case quiet && (k.name == "tab" || k.name == "enter"):
 		p.locked = false
-	case s.answering: // the card before, perhaps twice
-		s.answering = false
+	case s.forCard == k.name: // the card before, perhaps twice
 	case editKey(&s.input, k):
 		p.locked = !s.input.Empty() // whoever deleted it all is not typing
 	}
+	s.forCard = ""
 	return p.awake
 }
 

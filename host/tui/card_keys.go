@@ -62,6 +62,9 @@ func (c *formCard) esc() string {
 }
 
 func (c *formCard) keys() [][2]string {
+	if c.fault != "" {
+		return [][2]string{{"n", "decline"}, {"Esc", "cancel"}}
+	}
 	if c.page != nil {
 		return [][2]string{{"y", "you visit the page"}, {"n", "decline"}, {"Esc", "cancel"}}
 	}

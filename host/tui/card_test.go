@@ -42,7 +42,15 @@ func TestAKeyThatWasMeantForTheInputConsentsToNothing(t *testing.T) {
 		}, false, true, strings.Repeat("y", 30)},
 		{"whoever pauses in a sentence", "so", func(st *stage) { st.wait(time.Second); st.typing("yes") }, false, true, "soyes"},
 		{"whoever begins a sentence when the card was there for long", "", func(st *stage) { st.wait(5 * time.Second); st.typing("can you say yes") }, false, true, "can you say yes"},
-		{"or one that begins like an answer", "", func(st *stage) { st.wait(5 * time.Second); st.typing("some yes"); st.keys("<enter>") }, false, true, "ome yes"},
+		{"or one that begins like an answer", "", func(st *stage) { st.wait(5 * time.Second); st.typing("some yes"); st.keys("<enter>") }, false, true, "some yes"},
+		{"or with no letter", "", func(st *stage) { st.wait(5 * time.Second); st.typing("/mcp y") }, false, true, "/mcp y"},
+		{"slowly", "", func(st *stage) {
+			for _, letter := range "/yes" {
+				st.wait(5 * time.Second)
+				st.keys(string(letter))
+			}
+		}, false, true, "/yes"},
+		{"with a space in front", "", func(st *stage) { st.wait(5 * time.Second); st.typing(" 2 or yes") }, false, true, " 2 or yes"},
 		{"Tab, and then the answer", "so", func(st *stage) { st.wait(time.Second); st.keys("<tab>"); st.wait(time.Second); st.keys("y") }, true, false, "so"},
 		{"Enter, and the next sentence", "so", func(st *stage) {
 			st.wait(time.Second)
@@ -53,6 +61,12 @@ func TestAKeyThatWasMeantForTheInputConsentsToNothing(t *testing.T) {
 		{"nothing is left of it, and then the answer", "so", func(st *stage) { st.keys("<ctrl+u>"); st.wait(time.Second); st.keys("y") }, true, false, ""},
 		{"nothing is left of it, and the next word", "so", func(st *stage) { st.keys("<ctrl+u>"); st.wait(300 * time.Millisecond); st.typing("yes") }, false, true, "yes"},
 		{"what is pasted", "", func(st *stage) {
+			st.send(tea.PasteMsg{Content: "y"})
+			st.wait(time.Second)
+			st.keys("y")
+		}, false, true, "yy"},
+		{"what is pasted when the card was there for long", "", func(st *stage) {
+			st.wait(5 * time.Second)
 			st.send(tea.PasteMsg{Content: "y"})
 			st.wait(time.Second)
 			st.keys("y")
@@ -119,12 +133,51 @@ func TestAnAnswerGivenTwiceAnswersOneCard(t *testing.T) {
 		st.typing("so")
 		st.wait(time.Second)
 		st.typing("yes")
-		if allowed != 1 || st.screen.input.Text() != "oyes" {
+		if allowed != 1 || st.screen.input.Text() != "soyes" {
 			t.Errorf("whoever types on allowed %d calls, the input is %q", allowed, st.screen.input.Text())
 		}
 		cancel()
 		st.settle()
 	})
+}
+
+func TestEachCardLeavesToTheInputWhatIsTyped(t *testing.T) {
+	fields := mcp.ElicitRequest{Message: "Who?", RequestedSchema: object(`{"properties":{"name":{"type":"string"}}}`)}
+	elicit := func(request mcp.ElicitRequest) func(context.Context, *UI) (bool, error) {
+		return func(ctx context.Context, u *UI) (bool, error) {
+			got, err := u.Elicit(ctx, host.Form{Server: "web", Request: request})
+			return got != nil, err
+		}
+	}
+	for _, test := range []struct {
+		name, before string
+		ask          func(context.Context, *UI) (answered bool, err error)
+	}{
+		{"a request for the model", "", func(ctx context.Context, u *UI) (bool, error) {
+			_, err := u.Sample(ctx, host.Sampling{Server: "web"})
+			return err == nil, err
+		}},
+		{"a page", "", elicit(mcp.ElicitRequest{Mode: mcp.ElicitURL, URL: "https://example.com/"})},
+		{"no page", "", elicit(mcp.ElicitRequest{Mode: mcp.ElicitURL, URL: "example"})},
+		{"a form that is to be sent", "Ada<enter><enter>", elicit(fields)},
+		{"servers", "", func(ctx context.Context, u *UI) (bool, error) {
+			_, err := u.Review(ctx, []host.Review{{Server: "files", First: true}})
+			return err == nil, err
+		}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, &scripted{}, 80, 24, func(st *stage) {
+				answered, _, cancel := asks(st, func(ctx context.Context) (bool, error) { return test.ask(ctx, st.ui) })
+				st.keys(test.before)
+				st.wait(5 * time.Second)
+				st.typing("/mcp, say yes now")
+				if *answered || st.screen.input.Text() != "/mcp, say yes now" {
+					t.Errorf("answered: %v, the input is %q", *answered, st.screen.input.Text())
+				}
+				cancel()
+			})
+		})
+	}
 }
 
 func TestAWithdrawnQuestionGoesAway(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 type command struct {
 	name, argument string
 	help           string
-	values         []string // what the argument can be, if that is a choice
+	values         []string // what the argument, or its first word, can be, if that is a choice
 	idle           bool     // not while an answer is coming
 	drawn          bool     // not where there are only lines
 	do             func(s *screen, argument string)
@@ -25,7 +25,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{name: "help", help: "all keys and commands", do: (*screen).showHelp},
-		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", do: (*screen).mcp},
+		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", values: serverVerbs(), do: (*screen).mcp},
 		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed until chat ends; to be taken back", do: (*screen).permissions},
 		{name: "tasks", argument: "VERB NUMBER", help: "calls that run as tasks; to cancel one, or to leave it and go on", do: (*screen).tasks},
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
@@ -51,6 +51,21 @@ func commands() []command {
 		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), drawn: true, do: (*screen).chooseTheme},
 		{name: "quit", help: "quit", do: func(s *screen, _ string) { s.leave() }},
 	}
+}
+
+// offered is what a word of the argument can be, if that is known; n counts from 0.
+func (c *command) offered(s *screen, n int) (all []string) {
+	words := strings.Fields(c.argument)
+	switch {
+	case n >= len(words):
+	case words[n] == "SERVER":
+		for _, t := range s.servers {
+			all = append(all, t.Server)
+		}
+	case n == 0:
+		all = c.values
+	}
+	return all
 }
 
 func commandNamed(name string) *command {

@@ -3,7 +3,6 @@ package tui
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/host"
@@ -106,7 +105,7 @@ func (c *consentCard) pressScope(s *screen, k keypress) bool {
 	case "down", "tab":
 		c.selected = min(len(c.choices)-1, c.selected+1)
 	}
-	if n, err := strconv.Atoi(k.text); err == nil && n >= 1 && n <= len(c.choices) {
+	if n, ok := numberOf(k.text, len(c.choices)); ok {
 		c.selected = n - 1
 	}
 	return false

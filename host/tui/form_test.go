@@ -159,13 +159,28 @@ func TestARequiredTextIsNotEmptyByAccident(t *testing.T) {
 	}
 }
 
+func TestKeysThatTypeNothingLeaveAFormAsItIs(t *testing.T) {
+	play(t, &scripted{}, 80, 24, func(st *stage) {
+		got, _, cancel := asks(st, func(ctx context.Context) (*mcp.ElicitResult, error) {
+			return st.ui.Elicit(ctx, host.Form{Server: "web", Request: mcp.ElicitRequest{RequestedSchema: object(`{"properties":{"name":{"type":"string"},"sure":{"type":"boolean"}},"required":["name"]}`)}})
+		})
+		st.keys("<enter><f2><left>")
+		st.holds("✗ this is required")
+		st.keys("<tab><f2><esc>")
+		if *got == nil || (*got).Action != mcp.ElicitCancel {
+			t.Errorf("got %+v, with the form\n%s", *got, st.frame())
+		}
+		cancel()
+	})
+}
+
 func TestPages(t *testing.T) {
 	for _, test := range []struct{ name, url, keys, action, shown string }{
 		{"visited", "https://example.com/login?x=1", "y", "accept", "https://example.com/login?x=1"},
 		{"declined", "https://example.com/", "n", "decline", "host: example.com"},
 		{"cancelled", "https://example.com/", "<esc>", "cancel", "Junction does not open it"},
 		{"doubtful", "http://user@xn--80ak6aa92e.com/", "n", "decline", "alphabets"},
-		{"no page at all", "javascript:alert(1)", "yn", "decline", "no http or https"},
+		{"no page at all", "javascript:alert(1)", "n", "decline", "no http or https"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			play(t, &scripted{}, 80, 24, func(st *stage) {

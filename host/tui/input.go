@@ -24,12 +24,12 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 		return
 	}
 	s.leaving = time.Time{}
-	twice := s.answering && s.now().Sub(s.pressed) < quietTime // the key was for a card that is gone
+	twice := s.forCard != "" && s.now().Sub(s.pressed) < quietTime // the key was for a card that is gone
 	if len(s.cards) > 0 {
 		s.decide(k)
 		return
 	}
-	s.answering = false
+	s.forCard = ""
 	if s.panel != nil {
 		if panel := s.panel; panel.press(s, k) && s.panel == panel {
 			s.panel = nil
@@ -191,6 +191,8 @@ func (s *screen) paste(text string) {
 	defer func() { s.pressed = s.now() }()
 	if len(s.cards) > 0 && !s.cards[0].state().awake {
 		s.cards[0].state().locked = true
+	} else if len(s.cards) > 0 && !s.cards[0].takesText() {
+		s.stray(s.cards[0], "")
 	} else if o := s.overlay(); o != nil {
 		if t, ok := o.(typing); ok {
 			t.write(s, text)

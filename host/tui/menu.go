@@ -103,8 +103,8 @@ func (m *menu) commands(word string) []item {
 func (m *menu) arguments(s *screen, before, word string) {
 	name, _, _ := strings.Cut(strings.TrimPrefix(before, "/"), " ")
 	if c := commandNamed(name); c != nil {
-		for _, value := range c.values {
-			if strings.HasPrefix(value, word) {
+		for _, value := range c.offered(s, len(strings.Fields(strings.TrimSuffix(before, word)))-1) {
+			if word != "" && strings.HasPrefix(value, word) { // else Enter would choose one where it is to send the command
 				m.items = append(m.items, item{insert: value, label: value})
 			}
 		}

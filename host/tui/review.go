@@ -3,7 +3,6 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/approval"
@@ -129,7 +128,7 @@ func (c *reviewCard) choose(k keypress) {
 	case "down", "tab":
 		to++
 	default:
-		if n, err := strconv.Atoi(k.text); err == nil && n >= 1 && n <= len(c.servers) {
+		if n, ok := numberOf(k.text, len(c.servers)); ok {
 			to = n - 1
 		} else if !c.list.move(k.name) {
 			return

@@ -57,11 +57,11 @@ type screen struct {
 	absent []string        // what was typed behind an @ and is no file
 	hint   string          // shown in place of the status line until the next key
 
-	cards     []card                      // what waits for the person, the first one shown
-	panel     overlay                     // what the person opened; nil: nothing
-	pressed   time.Time                   // when the last key was
-	answering bool                        // it was for a card
-	noted     struct{ call, text string } // what the person said to a call that they refused
+	cards   []card                      // what waits for the person, the first one shown
+	panel   overlay                     // what the person opened; nil: nothing
+	pressed time.Time                   // when the last key was
+	forCard string                      // what it was, if it was for a card
+	noted   struct{ call, text string } // what the person said to a call that they refused
 
 	listening bool // somebody waits for what comes next
 	quitting  bool
