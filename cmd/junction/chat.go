@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/spf13/cobra"
@@ -191,6 +192,9 @@ func (a *app) question(f *chatFlags, servers []string) (q host.Question, single 
 	text, given := f.prompt, f.prompt != ""
 	if f.prompt == "-" && slices.Contains(f.attach, "-") {
 		return q, false, usagef("-p - and --attach - would both read standard input: write the question behind -p")
+	}
+	if !given && a.person == nil && terminal.Reads(a.stdin) {
+		return q, false, usagef("a conversation needs standard error to be the terminal, too: let it be, or ask one question with -p")
 	}
 	if f.prompt == "-" || !given && a.person == nil {
 		piped, err := a.readFile("-")

@@ -38,8 +38,13 @@ type answer struct {
 // Present reports whether there is a person to ask: in and the screen are both
 // terminals.
 func Present(in io.Reader, screen *Screen) bool {
+	return screen.Terminal() && Reads(in)
+}
+
+// Reads reports whether what is read from in is typed into a terminal.
+func Reads(in io.Reader) bool {
 	f, ok := in.(*os.File)
-	return ok && screen.Terminal() && term.IsTerminal(int(f.Fd()))
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // NewPerson returns the person who reads screen and types into in.
@@ -76,7 +81,7 @@ func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 // typed it had not seen what is asked next. What comes from elsewhere was not typed, and
 // stays.
 func (p *Person) Discard() {
-	if f, ok := p.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if f, ok := p.in.(*os.File); ok && Reads(f) {
 		_ = discardTyped(f) // a terminal that cannot do it is gone, and answers nothing
 	}
 }

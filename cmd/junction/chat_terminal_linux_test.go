@@ -1,0 +1,22 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Who types into a terminal and sends standard error elsewhere is told so, and does not wait before nothing.
+func TestAConversationWithoutAScreenIsRefused(t *testing.T) {
+	alone(t)
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Skip("skip: there is no pseudo-terminal: ", err)
+	}
+	defer keyboard.Close()
+	var stdout, stderr bytes.Buffer
+	if code := run(t.Context(), []string{"chat", "--model", "offline"}, keyboard, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "standard error") {
+		t.Errorf("it ends with %d: %s%s", code, &stdout, &stderr)
+	}
+}
