@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -30,6 +31,8 @@ const (
 	rehearsalTime = 3 * time.Minute
 	// elsewhereTime is how long one may take that says that it serves HTTP.
 	elsewhereTime = 10 * time.Second
+	// withoutHostTime is how long one may take that was refused a host, for which it may wait.
+	withoutHostTime = 30 * time.Second
 )
 
 // maxCounted is how many resources are counted.
@@ -102,8 +105,9 @@ func (w *addition) words() []string {
 
 // notAllowed is what a sandbox refused to a program that is looked at. It is safe for concurrent use.
 type notAllowed struct {
-	mu  sync.Mutex
-	all []sandbox.Refusal
+	mu     sync.Mutex
+	all    []sandbox.Refusal
+	onHost func() // nil, or called at the first host; it does not block
 }
 
 func (r *notAllowed) add(one sandbox.Refusal) {
@@ -114,6 +118,10 @@ func (r *notAllowed) add(one sandbox.Refusal) {
 	})
 	if !known && len(r.all) < maxRefused {
 		r.all = append(r.all, one)
+	}
+	if r.onHost != nil && slices.Contains(one.Allow, "--host") {
+		r.onHost()
+		r.onHost = nil
 	}
 }
 
@@ -205,7 +213,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	defer cancel()
 	answered := func() {}
 	if c, is := transport.(*command.Command); is {
-		ctx, answered = endElsewhere(ctx, c)
+		ctx, answered = endSoon(ctx, c, &refused)
 	}
 	o := a.options(target{name: r.name, transport: transport, server: s})
 	o.ElicitURL, o.OnElicit, o.Bridge = true, declines, true
@@ -217,6 +225,13 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), refused.remedy(r.remedy(err)))}
 	}
 	answered()
+	if err := listsTools(ctx, d.client); err != nil {
+		remedy := "ask whoever runs it"
+		if r.program != nil {
+			remedy = refused.remedy(r.remedy(err))
+		}
+		return d, &connectError{fmt.Errorf("server %q starts, and does not list its tools, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), remedy)}
+	}
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
 		return d, &connectError{err}
@@ -224,28 +239,43 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	return d, nil
 }
 
-// endElsewhere ends the context a while after a program said that it serves HTTP: it does not look at its standard input then.
-// One that has answered does, also where it shows a page to people.
-func endElsewhere(ctx context.Context, c *command.Command) (limited context.Context, answered func()) {
+// endSoon ends the context where a program will hardly answer: a while after it said that it serves HTTP, as it does not look at its
+// standard input then, or after it was refused a host, for which some wait. One that has answered goes on, whatever it says or lacks.
+func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limited context.Context, answered func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	var once sync.Once
 	var has atomic.Bool
+	endIn := func(limit time.Duration) {
+		time.AfterFunc(limit, func() {
+			if !has.Load() {
+				end(fmt.Errorf("no answer: %w", context.DeadlineExceeded))
+			}
+		})
+	}
+	var once sync.Once
 	next := c.Stderr
 	c.Stderr = func(line string) {
 		if servesHTTP.MatchString(line) {
-			once.Do(func() {
-				time.AfterFunc(elsewhereTime, func() {
-					if !has.Load() {
-						end(fmt.Errorf("no answer: %w", context.DeadlineExceeded))
-					}
-				})
-			})
+			once.Do(func() { endIn(elsewhereTime) })
 		}
 		if next != nil {
 			next(line)
 		}
 	}
+	refused.onHost = func() { endIn(withoutHostTime) }
 	return ctx, func() { has.Store(true) }
+}
+
+// listsTools reports why a server that has tools cannot list them, as some cannot that ask a host for them.
+func listsTools(ctx context.Context, c *mcp.Client) error {
+	if c.Capabilities().Tools == nil {
+		return nil
+	}
+	for _, err := range c.Tools(ctx) {
+		if err != nil && !errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+			return err
+		}
+	}
+	return nil
 }
 
 // remember has other commands know what the server offers, and counts its resources.

@@ -36,7 +36,7 @@ func (w *addition) startRemedy(err error) string {
 	if w.flags.with != "" {
 		words += " --with " + shellWord(w.flags.with)
 	}
-	if variable := wantedVariable(said); variable != "" {
+	if variable := wantedVariable(err, said); variable != "" {
 		return fmt.Sprintf("it wants the variable %[1]s: %[2]s --env %[1]s=…; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, words)
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
