@@ -58,7 +58,7 @@ It goes into your own configuration, junction/mcp.json; --project writes junctio
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
 package, reads the files and writes into the folders that you name as its arguments, and reaches
-the hosts of --host. junction sandbox allow NAME gives it more later.
+the hosts of addresses among them and of --host. junction sandbox allow NAME gives it more later.
 
 Exit codes:
   0    it was added, or the answer was no
@@ -184,7 +184,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 		return false, err
 	}
 	defer w.dry.close()
-	w.noteMissingFolders()
+	w.noteMissing()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
 		return false, err

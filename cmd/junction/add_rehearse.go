@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,9 +36,6 @@ const (
 
 // maxCounted is how many resources are counted.
 const maxCounted = 1_000
-
-// maxRefused is how much of what a program is refused while it is looked at is said.
-const maxRefused = 5
 
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
@@ -101,50 +97,6 @@ func (w *addition) words() []string {
 		return []string{w.written.URL}
 	}
 	return install.CommandLine(w.name, w.locked)
-}
-
-// notAllowed is what a sandbox refused to a program that is looked at. It is safe for concurrent use.
-type notAllowed struct {
-	mu     sync.Mutex
-	all    []sandbox.Refusal
-	onHost func() // nil, or called at the first host; it does not block
-}
-
-func (r *notAllowed) add(one sandbox.Refusal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := slices.ContainsFunc(r.all, func(other sandbox.Refusal) bool {
-		return other.What == one.What && slices.Equal(other.Allow, one.Allow)
-	})
-	if !known && len(r.all) < maxRefused {
-		r.all = append(r.all, one)
-	}
-	if r.onHost != nil && slices.Contains(one.Allow, "--host") {
-		r.onHost()
-		r.onHost = nil
-	}
-}
-
-// remedy names what was refused, with the flags that allow it, or else says something else.
-func (r *notAllowed) remedy(otherwise string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var said []string
-	for _, one := range r.all {
-		line := "it was refused to " + plaintext.Line(one.What, 200)
-		if len(one.Allow) > 0 {
-			var words []string
-			for _, word := range one.Allow {
-				words = append(words, plaintext.Line(word, 200))
-			}
-			line += ", which " + shellWords(words) + " allows"
-		}
-		said = append(said, line)
-	}
-	if len(said) == 0 {
-		return otherwise
-	}
-	return strings.Join(said, "; ")
 }
 
 // A rehearsal says what is to be started once.

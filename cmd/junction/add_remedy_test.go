@@ -166,11 +166,12 @@ func TestAServerThatAnsweredIsWaitedForWhateverItServes(t *testing.T) {
 
 func TestARefusalIsNamedOnce(t *testing.T) {
 	var refused notAllowed
-	for range 2 {
+	for _, folder := range []string{"/h/.x/y", "/h/.x"} {
+		refused.add(sandbox.Refusal{What: "keep what it writes to " + folder, Allow: []string{"--write", "/h/.x"}})
 		refused.add(sandbox.Refusal{What: "look up ark-ui.com", Allow: []string{"--host", "ark-ui.com"}})
 	}
 	refused.add(sandbox.Refusal{What: "look up other.example", Allow: []string{"--host", "other.example"}})
-	const want = "it was refused to look up ark-ui.com, which --host ark-ui.com allows; it was refused to look up other.example, which --host other.example allows"
+	const want = "it was refused to look up ark-ui.com, which --host ark-ui.com allows; it was refused to look up other.example, which --host other.example allows; it was refused to keep what it writes to /h/.x/y, which --write /h/.x allows"
 	if got := refused.remedy("nothing"); got != want {
 		t.Errorf("got %s", got)
 	}

@@ -103,6 +103,35 @@ func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
 	}
 }
 
+func TestTheHostOfAnAddressThatThePersonTypedIsReached(t *testing.T) {
+	for arg, want := range map[string]string{
+		"https://mcp.example.com/sse":         "mcp.example.com",
+		"http://127.0.0.1:8123":               "127.0.0.1:8123",
+		"http://[::1]/mcp":                    "[::1]",
+		"postgresql://u:p@db.example.com/d":   "db.example.com:5432",
+		"mongodb://localhost:27018/x":         "localhost:27018",
+		"redis://h":                           "h:6379",
+		"memory://x":                          "",
+		"mongodb://a.example:1,b.example:2/x": "",
+		"file:///etc":                         "",
+		"C:\\data":                            "",
+		"example.com":                         "",
+		"--url=https://a.example":             "",
+		"https://*.example.com":               "",
+		"http://not a host":                   "",
+		"http://a!b":                          "",
+	} {
+		var p sandbox.Profile
+		allowNamed(&p, []string{arg, arg})
+		if got := strings.Join(p.Hosts, " "); got != want {
+			t.Errorf("%s: %q, want %q", arg, got, want)
+		}
+		if err := p.Check(); err != nil {
+			t.Errorf("%s: %v", arg, err)
+		}
+	}
+}
+
 func TestAFileThatThePersonTypedIsRead(t *testing.T) {
 	alone(t)
 	home, _ := os.Getwd()

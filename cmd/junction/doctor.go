@@ -224,6 +224,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	client, stray, err := dialDoctor(start, t.transport, o)
 	if err != nil {
 		p.notStarted(t.transport, err, e.name, stray, limit)
+		p.mayLack(a.stderrOf(e.name).wasRefused())
 		return
 	}
 	defer client.Close()
@@ -239,8 +240,17 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 		era = "legacy"
 	}
 	p.ok("era", "%s, revision %s", era, client.Revision())
-	if tools, ok := a.ask(ctx, client, p); ok {
+	tools, ok := a.ask(ctx, client, p)
+	if ok {
 		callHarmless(ctx, client, tools, e.name, p)
+	}
+	p.mayLack(a.stderrOf(e.name).wasRefused())
+}
+
+// mayLack says of a broken link what the server's sandbox refused, which may be why it is.
+func (p *patient) mayLack(refused string) {
+	if last := &p.Links[len(p.Links)-1]; !last.OK && refused != "" {
+		last.Remedy = "this may be why: " + refused + "; else " + last.Remedy
 	}
 }
 
