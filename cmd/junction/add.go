@@ -35,6 +35,7 @@ type addFlags struct {
 	set       []string
 	env       []string
 	header    []string
+	typed     string // all of them as they were typed, but for what may be secret
 }
 
 func (a *app) addCommand() *cobra.Command {
@@ -74,6 +75,7 @@ Exit codes:
 			if len(args) != 1 {
 				return usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
 			}
+			f.typed = typedFlags(cmd.Flags())
 			return a.add(cmd.Context(), args[0], more, f)
 		},
 	}
@@ -185,6 +187,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	}
 	defer w.dry.close()
 	w.noteMissing()
+	w.noteNothing()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
 		return false, err

@@ -137,8 +137,8 @@ func (w *addition) keepConfined(e entry, before *install.LockedServer, words int
 }
 
 // confineRehearsal confines a program that is looked at as [app.confine] does one that is used: by the settings first.
-func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun, refused *notAllowed) error {
-	o := sandbox.Options{Weaker: true, Refused: refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
+func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun) error {
+	o := sandbox.Options{Weaker: true, Refused: d.refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
 	if r.program != nil {
 		o.Package = []string{r.program.Dir}
 	}

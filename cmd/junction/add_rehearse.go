@@ -46,6 +46,7 @@ type dryRun struct {
 	resources   int
 	findings    []guard.Finding
 	unconfined  []string    // what of its sandbox this system cannot do
+	refused     notAllowed  // by its sandbox
 	login       bool        // it could not be looked at, as it wants a login first
 	client      *mcp.Client // until gateway has it
 	gateway     *gateway.Gateway
@@ -154,9 +155,8 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	if err != nil {
 		return d, err
 	}
-	var refused notAllowed
 	if c, is := transport.(*command.Command); is {
-		if err := a.confineRehearsal(c, r, d, &refused); err != nil {
+		if err := a.confineRehearsal(c, r, d); err != nil {
 			return d, err
 		}
 	}
@@ -165,7 +165,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	defer cancel()
 	answered := func() {}
 	if c, is := transport.(*command.Command); is {
-		ctx, answered = endSoon(ctx, c, &refused)
+		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
 	o := a.options(target{name: r.name, transport: transport, server: s})
 	o.ElicitURL, o.OnElicit, o.Bridge = true, declines, true
@@ -174,13 +174,13 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d.login = true
 			return d, nil
 		}
-		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), refused.remedy(r.remedy(err)))}
+		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), d.refused.remedy(r.remedy(err)))}
 	}
 	answered()
 	if err := listsTools(ctx, d.client); err != nil {
 		remedy := "ask whoever runs it"
 		if r.program != nil {
-			remedy = refused.remedy(r.remedy(err))
+			remedy = d.refused.remedy(r.remedy(err))
 		}
 		return d, &connectError{fmt.Errorf("server %q starts, and does not list its tools, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), remedy)}
 	}

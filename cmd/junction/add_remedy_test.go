@@ -104,6 +104,28 @@ func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
 	}
 }
 
+func TestWhatToTryHasAllThatWasTypedAndNoSecret(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.versions["@x/echo@4.0.0"] = endsSaying(t, "Error: ECHO_KEY is required")
+	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes", "--name", "my echo", "--env", "A=hidden", "--env", "B=hidden", "--host", "a.example", "--", "--token", "hidden", "--stdio").
+		expect(t, exitConnection, "", `it wants the variable ECHO_KEY: junction add npm:@x/echo@4.0.0 --env A=… --env B=… --host a.example --name "my echo" --env ECHO_KEY=… -- --token "***" --stdio; a secret`)
+}
+
+// One that wants a configuration may start without, and have no tools.
+func TestAServerThatOffersNothingIsNoted(t *testing.T) {
+	w := &addition{name: "x", word: "npm:x", program: &install.Program{}, dry: &dryRun{}}
+	w.noteNothing()
+	w.dry.refused.add(sandbox.Refusal{What: "look up a.example", Allow: []string{"--host", "a.example"}})
+	w.noteNothing()
+	w.dry.prompts = 1
+	w.noteNothing()
+	const want = "it offers nothing as it was started; where its author says that it needs arguments or variables: junction add npm:x --env NAME=VALUE -- ARGUMENT…"
+	if got := strings.Join(w.notes, "\n"); got != want+"\n"+want+"; it was refused to look up a.example, which --host a.example allows" {
+		t.Errorf("got %s", got)
+	}
+}
+
 func TestAServerThatServesHTTPIsNotWaitedForAsLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := 0

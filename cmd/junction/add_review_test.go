@@ -69,7 +69,7 @@ func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, exitConnection, "", "junction add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")
 	s.versions["@x/keyed@1.0.0"] = []string{"sh", "-c", "echo 'TRACKER_API_KEY is required' >&2; exit 1"}
-	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, exitConnection, "", "it wants the variable TRACKER_API_KEY: junction add npm:@x/keyed@1.0.0 --env TRACKER_API_KEY=…")
+	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, exitConnection, "", "it wants the variable TRACKER_API_KEY: junction add npm:@x/keyed@1.0.0 --no-sandbox --env TRACKER_API_KEY=…")
 }
 
 // An author could else choose which folder of the person's their program writes into before anybody agreed.
