@@ -52,7 +52,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isSkipped(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
 			record.see(a)
-			n.learn(record, a)
+			n.learn(record, a, func(port uint16) bool { return listensIn(launcher, port) })
 		}}
 	}
 	if s.o.Record == nil {
