@@ -203,6 +203,11 @@ from the server's next start on.
 }
 
 func (a *app) changeProfile(ctx context.Context, args []string, c profileChange, allows bool) error {
+	unlock, err := a.lockChanges(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	k, err := a.oneKept(args)
 	if err != nil {
 		return err
