@@ -90,8 +90,8 @@ func SimilarKnown(registryType, identifier string) []Likeness {
 	return similarPackage(registryType, identifier, famousOnes())
 }
 
-// similarPackage is similar by the rules of a registry: for PyPI a name is the same in any case and with any of -, _ and . in it, and what it
-// wants besides stands in brackets behind it.
+// similarPackage is similar by the rules of a registry: for PyPI a name is the same in any case and with any of -, _ and . in it, and the extras that
+// are wanted stand in brackets behind it.
 func similarPackage(registryType, identifier string, all []fame) []Likeness {
 	if registryType != "pypi" {
 		return similar(identifier, all)

@@ -177,12 +177,8 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), d.refused.remedy(r.remedy(err)))}
 	}
 	answered()
-	if err := listsTools(ctx, d.client); err != nil {
-		remedy := "ask whoever runs it"
-		if r.program != nil {
-			remedy = d.refused.remedy(r.remedy(err))
-		}
-		return d, &connectError{fmt.Errorf("server %q starts, and does not list its tools, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), remedy)}
+	if err := r.listsTools(ctx, d); err != nil {
+		return d, &connectError{err}
 	}
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
@@ -218,14 +214,19 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 }
 
 // listsTools reports why a server that has tools cannot list them, as some cannot that ask a host for them.
-func listsTools(ctx context.Context, c *mcp.Client) error {
-	if c.Capabilities().Tools == nil {
+func (r rehearsal) listsTools(ctx context.Context, d *dryRun) error {
+	if d.client.Capabilities().Tools == nil {
 		return nil
 	}
-	for _, err := range c.Tools(ctx) {
-		if err != nil && !errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
-			return err
+	for _, err := range d.client.Tools(ctx) {
+		if err == nil || errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+			continue
 		}
+		remedy := "ask whoever runs it"
+		if r.program != nil {
+			remedy = d.refused.remedy(r.remedy(err))
+		}
+		return fmt.Errorf("server %q starts, and does not list its tools, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), remedy)
 	}
 	return nil
 }

@@ -221,10 +221,10 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	began := time.Now()
 	o := a.options(t)
 	o.ElicitURL, o.OnElicit = true, declines
+	defer func() { p.mayLack(a.stderrOf(e.name).wasRefused()) }()
 	client, stray, err := dialDoctor(start, t.transport, o)
 	if err != nil {
 		p.notStarted(t.transport, err, e.name, stray, limit)
-		p.mayLack(a.stderrOf(e.name).wasRefused())
 		return
 	}
 	defer client.Close()
@@ -240,11 +240,9 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 		era = "legacy"
 	}
 	p.ok("era", "%s, revision %s", era, client.Revision())
-	tools, ok := a.ask(ctx, client, p)
-	if ok {
+	if tools, ok := a.ask(ctx, client, p); ok {
 		callHarmless(ctx, client, tools, e.name, p)
 	}
-	p.mayLack(a.stderrOf(e.name).wasRefused())
 }
 
 // mayLack says of a broken link what the server's sandbox refused, which may be why it is.

@@ -142,7 +142,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	return nil
 }
 
-// writeLearned writes the profile that was agreed to in place of the one that it was shown beside.
+// writeLearned writes the profile that was agreed to in place of the one that it was shown next to.
 func (a *app) writeLearned(ctx context.Context, args []string, shown *keptProfile, now sandbox.Profile) error {
 	unlock, err := a.lockChanges(ctx)
 	if err != nil {

@@ -104,7 +104,7 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 	}
 }
 
-// What was shown beside a profile that is another one by now is not what was agreed to.
+// What was shown next to a profile that is another one by now is not what was agreed to.
 func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
 	a := &app{out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))}
