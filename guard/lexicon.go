@@ -87,6 +87,9 @@ var compounds = map[string]bool{
 	"experience": true, "record": true, "records": true, "session": true, "sessions": true, "land": true, "space": true, "defined": true, "friendly": true, "facing": true, "supplied": true, "provided": true, "settings": true, "story": true, "stories": true, "permissions": true, "error": true, "errors": true,
 }
 
+// messages are words before which "webhook" is a kind of message, and no place that something is sent to.
+var messages = map[string]bool{"notification": true, "notifications": true, "event": true, "events": true}
+
 // words and names that the rest is written with.
 type language struct {
 	names map[string]ideas // name of an idea

@@ -17,7 +17,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	}
 	switch r.name {
 	case "secrecy":
-		return s.isCase(first, last) || s.isAdvice(first, last)
+		return s.isCase(first, last) || s.isAdvice(first, last) || s.isWork(first, last)
 	case "override":
 		return s.isCase(first, last) || s.isForce(first, last) || s.isForbidden(first)
 	}
@@ -152,6 +152,16 @@ func (s *scan) isAdvice(first, last int) bool {
 		}
 	}
 	return s.means(first+1, last-1, names["cred"])
+}
+
+// isWork reports whether what the user is not to be asked for is work that the model can do, and no consent: "do not ask the
+// user to run it".
+func (s *scan) isWork(first, last int) bool {
+	if last+2 >= len(s.words) || s.words[last+2].position-s.words[last].position != 2 {
+		return false
+	}
+	asks := strings.ToLower(s.layer.text[s.words[first+1].start:s.words[last+1].end])
+	return (asks == "ask the user to" || asks == "asking the user to") && s.words[last+2].ideas&theLanguage().names["use"] != 0
 }
 
 // text returns a word as it is written.

@@ -56,6 +56,9 @@ func wordsOf(text string) (words []word, mixed []int) {
 			if n := len(words); n > 0 && words[n-1].ideas&user != 0 && words[n-1].end+1 == i && compounds[string(plain)] {
 				words[n-1].ideas &^= user
 			}
+			if n := len(words); n > 0 && words[n-1].end+1 == i && string(last) == "webhook" && messages[string(plain)] {
+				words[n-1].ideas &^= external
+			}
 			words = append(words, w)
 			position++
 			i += n

@@ -231,7 +231,7 @@ func (l *Lock) write(path string) error {
 // A Change changes an entry of a configuration together with what is locked of it.
 type Change struct {
 	Configuration string // the file, which may not be there yet
-	Mutex         string // a file that is locked meanwhile, the same for all changes
+	Mutex         string // a file that is locked meanwhile, the same for all changes; empty: who makes the change has locked it
 	Name          string // of the server
 	// Words are those of its entry now; nil if it has none.
 	Words []string
@@ -246,11 +246,13 @@ type Change struct {
 // Apply makes the change. Whoever is killed meanwhile leaves a configuration and a lock that belong together, the old ones or the new ones: the
 // lock is written first, and says what both configurations have; which one counts, the configuration decides. Where it fails, nothing changed.
 func (c Change) Apply(ctx context.Context) error {
-	unlock, err := filelock.Wait(ctx, c.Mutex)
-	if err != nil {
-		return err
+	if c.Mutex != "" {
+		unlock, err := filelock.Wait(ctx, c.Mutex)
+		if err != nil {
+			return err
+		}
+		defer unlock()
 	}
-	defer unlock()
 	path := LockPath(c.Configuration)
 	lock, err := ReadLock(path)
 	if err != nil {

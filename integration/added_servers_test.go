@@ -50,6 +50,7 @@ func addedServers() []addedServer {
 		{name: "devtools", spec: "npm:chrome-devtools-mcp@1.11.0", tool: "list_pages"},
 		{name: "flowbite", spec: "npm:flowbite-mcp@1.1.5", tool: "convert-figma-to-code", arguments: `{"figmaNodeUrl": "https://www.figma.com/design/a/b?node-id=1-1"}`},
 		{name: "drawio", spec: "npm:@next-ai-drawio/mcp-server@0.2.3", tool: "get_diagram"},
+		{name: "context7", spec: "npm:@upstash/context7-mcp@4.1.1", tool: "resolve-library-id", arguments: `{"query": "a", "libraryName": "a"}`},
 		{name: "advisor", spec: "npm:llm-advisor-mcp@0.4.5", tool: "get_model_info", arguments: `{"model": "a"}`},
 		{name: "debugger", spec: "npm:@hyperdrive-eng/mcp-nodejs-debugger@0.2.2", tool: "nodejs_inspect", arguments: `{"js_code": "1"}`, want: "debugger"},
 
@@ -60,6 +61,8 @@ func addedServers() []addedServer {
 		{name: "sympy", spec: "pypi:mcp-sympy@0.1.0", tool: "sympy_factor", arguments: `{"expr": "x**2-1"}`, want: "(x - 1)*(x + 1)", search: "factor an expression"},
 		{name: "wikipedia", spec: "pypi:wikipedia-mcp@2.0.1", tool: "search_wikipedia", arguments: `{"query": "a"}`},
 		{name: "excel", spec: "pypi:excel-mcp-server@2.2.2", args: []string{"stdio", "--allow-dir", "DIR"}, tool: "create_workbook", arguments: `{"path": "DIR/a.xlsx", "overwrite": true}`, want: "a.xlsx"},
+		{name: "sqlite", spec: "pypi:mcp-server-sqlite@2025.4.25", args: []string{"--db-path", "DIR/a.db"}, tool: "create_table", arguments: `{"query": "create table if not exists t (a)"}`, want: "created successfully", learns: true},
+		{name: "papers", spec: "pypi:arxiv-mcp-server@0.8.2", tool: "list_papers", want: "total_papers"},
 		{name: "word", spec: "pypi:office-word-mcp-server@1.1.11", tool: "create_document", arguments: `{"filename": "DIR/a.docx"}`, want: "created successfully", learns: true},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -76,16 +77,37 @@ func (m *Mirror) Similar(ctx context.Context, name string) ([]Likeness, error) {
 	return similar(name, all), err
 }
 
-// SimilarPackage is [Mirror.Similar] of a package, by its name in its own registry. It is compared with packages of servers that the mirror
-// has, and with those that many people use.
-func (m *Mirror) SimilarPackage(ctx context.Context, identifier string) ([]Likeness, error) {
+// SimilarPackage is [Mirror.Similar] of a package, by its name in its own registry, which has a type, such as npm. It is compared with packages
+// of servers that the mirror has, and with those that many people use.
+func (m *Mirror) SimilarPackage(ctx context.Context, registryType, identifier string) ([]Likeness, error) {
 	all, err := m.fames(ctx, `SELECT p.identifier, min(l.first), max(l.versions + l.care) FROM packages p JOIN listed l ON l.id = p.listed
 		WHERE l.source IN (`+m.sources()+`) GROUP BY p.identifier`)
-	return similar(identifier, append(all, famousOnes()...)), err
+	return similarPackage(registryType, identifier, append(all, famousOnes()...)), err
 }
 
 // SimilarKnown is [Mirror.SimilarPackage] without a mirror.
-func SimilarKnown(identifier string) []Likeness { return similar(identifier, famousOnes()) }
+func SimilarKnown(registryType, identifier string) []Likeness {
+	return similarPackage(registryType, identifier, famousOnes())
+}
+
+// similarPackage is similar by the rules of a registry: for PyPI a name is the same in any case and with any of -, _ and . in it, and the extras that
+// are wanted stand in brackets behind it.
+func similarPackage(registryType, identifier string, all []fame) []Likeness {
+	if registryType != "pypi" {
+		return similar(identifier, all)
+	}
+	for i, f := range all {
+		all[i] = fameOf(pypiName(f.name), f.first, f.worth)
+	}
+	return similar(pypiName(identifier), all)
+}
+
+var pypiSeparators = regexp.MustCompile(`[-_.]+`)
+
+func pypiName(name string) string {
+	plain, _, _ := strings.Cut(name, "[")
+	return strings.ToLower(pypiSeparators.ReplaceAllString(plain, "-"))
+}
 
 func famousOnes() []fame {
 	var all []fame

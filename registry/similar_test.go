@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 	for i := range 5 {
 		f.publish(day(i), serverJSON("io.github.github/github-mcp-server", fmt.Sprintf("1.%d.0", i), "The official one of GitHub", `"repository":{"url":"https://github.com/x","source":"github"}`))
 		f.publish(day(i), serverJSON("com.microsoft/playwright", fmt.Sprintf("1.%d.0", i), "Drives a browser", `"packages":[{"registryType":"npm","identifier":"@acme/playwright-tool"}]`))
+		f.publish(day(i), serverJSON("com.acme/core", fmt.Sprintf("1.%d.0", i), "A core", `"packages":[{"registryType":"pypi","identifier":"acme.core-tool"}]`))
 		f.publish(day(i), serverJSON(fmt.Sprintf("io.github.u%d/mcp-server", i), "1.0.0", "Anything", ""))
 		f.publish(day(i), serverJSON(fmt.Sprintf("io.github.w%d/weather", i), fmt.Sprintf("1.%d.0", i), "Weather", ""))
 	}
@@ -42,7 +44,7 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 	} {
 		look := m.Similar
 		if !strings.Contains(name, ".") {
-			look = m.SimilarPackage
+			look = func(ctx context.Context, name string) ([]Likeness, error) { return m.SimilarPackage(ctx, "npm", name) }
 		}
 		got, err := look(t.Context(), name)
 		if err != nil {
@@ -52,10 +54,21 @@ func TestNamesThatCanBeTakenForBetterKnownOnesAreFound(t *testing.T) {
 			t.Errorf("%s looks like %s, want %s", name, text, want)
 		}
 	}
-	if got := fmt.Sprint(SimilarKnown("mcp-fetch-server")); got != "[{mcp-server-fetch only case, punctuation or the order of words differs}]" {
+	for name, want := range map[string]string{
+		"awslabs.aws-documentation-mcp-server": "[]", // the same package
+		"Mcp_Server.Fetch[all]":                "[]",
+		"acme.Core_tool":                       "[]",
+		"acme.cors-tool":                       "[{acme-core-tool one letter differs}]",
+		"awslab.aws-documentation-mcp-server":  "[{awslabs-aws-documentation-mcp-server one letter differs}]",
+	} {
+		if got, err := m.SimilarPackage(t.Context(), "pypi", name); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("of PyPI, %s looks like %v, want %s: %v", name, got, want, err)
+		}
+	}
+	if got := fmt.Sprint(SimilarKnown("npm", "mcp-fetch-server")); got != "[{mcp-server-fetch only case, punctuation or the order of words differs}]" {
 		t.Errorf("another order: %s", got)
 	}
-	if got := fmt.Sprint(SimilarKnown("mongodb-mpc-server")); got != "[{mongodb-mcp-server one letter differs}]" {
+	if got := fmt.Sprint(SimilarKnown("npm", "mongodb-mpc-server")); got != "[{mongodb-mcp-server one letter differs}]" {
 		t.Errorf("without a mirror: %s", got)
 	}
 }

@@ -335,7 +335,7 @@ var escapes = []escape{
 		return dial("tcp", "api.example.com:"+port)
 	}},
 	{name: "connect to an address that an allowed name could have", try: func(*world) (string, error) {
-		return first(func() (string, error) { return dial("tcp", "127.64.0.1:80") }, func() (string, error) { return dial("tcp", "127.0.0.1:443") }, func() (string, error) { return dial("tcp", "0.0.0.0:80") })
+		return first(func() (string, error) { return dial("tcp", firstName.String()+":80") }, func() (string, error) { return dial("tcp", "127.64.0.1:80") }, func() (string, error) { return dial("tcp", "127.0.0.1:443") }, func() (string, error) { return dial("tcp", "0.0.0.0:80") })
 	}},
 	{name: "connect to the metadata service", try: func(*world) (string, error) {
 		return first(func() (string, error) { return dial("tcp", "169.254.169.254:80") }, func() (string, error) { return dial("tcp", "[fd00:ec2::254]:80") }, func() (string, error) { return dial("tcp", "100.100.100.200:80") })

@@ -26,11 +26,12 @@ func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
 		{"what is lost under another name", `echo >~/x; mv ~/x ~/y; mkdir ~/__pycache__`, []string{"keep what it writes to $/home/x; --write $/home/x", "keep what it writes to $/home/y; --write $/home/y"}},
 		{"what is lost next to what is shown", `echo >~/notes/new; mkdir ~/notes/deep/other; echo >~/new`,
 			[]string{"keep what it writes to $/home/notes/new; --write $/home/notes", "keep what it writes to $/home/new; --write $/home/new"}},
+		{"what belongs to a file that it writes", `echo >~/todo.db; echo >~/todo.db-journal; echo >~/todo.dbx`, []string{"keep what it writes to $/home/todo.db-journal; ", "keep what it writes to $/home/todo.dbx; --write $/home/todo.dbx"}},
 		{"what is kept", `echo >~/notes/deep/new`, nil},
 		{"a host", `getent hosts blocked.example.com`, []string{"look up blocked.example.com; --host blocked.example.com"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			out, refused := refusalsOf(t, Profile{Read: []string{"~/todo.txt", root + "/data/one"}, Write: []string{"~/notes/deep"}}, Options{Unwatched: true}, strings.ReplaceAll(c.script, "$/", root+"/"))
+			out, refused := refusalsOf(t, Profile{Read: []string{"~/todo.txt", root + "/data/one"}, Write: []string{"~/notes/deep", "~/todo.db"}}, Options{Unwatched: true}, strings.ReplaceAll(c.script, "$/", root+"/"))
 			for i := range c.want {
 				c.want[i] = strings.ReplaceAll(c.want[i], "$/", root+"/")
 			}

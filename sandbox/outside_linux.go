@@ -201,15 +201,15 @@ func (n *network) admit(address netip.Addr, port uint16) (name string, err error
 }
 
 // learn records which host a program wants to connect to. The kernel refuses the connection where nothing waits at
-// the port, but by then it was seen.
-func (n *network) learn(r *Record, a watch.Access) {
+// the port, but by then it was seen. What listens in the sandbox is the program's own.
+func (n *network) learn(r *Record, a watch.Access, listens func(port uint16) bool) {
 	at, err := netip.ParseAddrPort(a.Address)
 	if a.Kind != watch.Connect || err != nil || at.Port() == 0 || at.Port() == resolverPort {
 		return
 	}
 	host := n.names.name(at.Addr())
 	if host == "" {
-		if at.Addr().IsLoopback() { // the program itself
+		if at.Addr().IsLoopback() && listens(at.Port()) {
 			return
 		}
 		host = at.Addr().String()

@@ -3,8 +3,10 @@ package sandbox
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -91,6 +93,30 @@ func firstLink(path string) (followed, hop, target string, err error) {
 	}
 	return path, "", "", nil
 }
+
+// makeWritten makes what is to be written and is not there: a file where its name has an ending, such as notes.db, and else a folder.
+func makeWritten(path string) error {
+	if exists(path) {
+		return nil
+	}
+	if !hasEnding.MatchString(filepath.Base(path)) {
+		return os.MkdirAll(path, 0o700)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// hasEnding are names with one ending; com.example.app is a folder, as are cache-1.2 and .config.
+var hasEnding = regexp.MustCompile(`^\.?[^.]+\.[a-zA-Z][a-zA-Z0-9]*$`)
 
 // allowedFiles are the files and folders of the profile.
 func (s *Sandbox) allowedFiles() (list []string) {

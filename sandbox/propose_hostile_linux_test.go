@@ -86,6 +86,7 @@ func TestAFolderOfSettingsIsNotProposedWithTheLoginsInIt(t *testing.T) {
 // A program chooses the names that it asks for, and whom it connects to.
 func TestNoAddressOfThisMachineAndNoOtherHostIsProposed(t *testing.T) {
 	r := new(Record)
+	listens := func(port uint16) bool { return port == 6274 }
 	n := &network{names: newNames((&Sandbox{o: Options{Record: r}}).allowedHosts(), func(Refusal) {})}
 	ask := func(name string) {
 		q := dnsmessage.Message{Questions: []dnsmessage.Question{{Name: dnsmessage.MustNewName(name), Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET}}}
@@ -99,17 +100,24 @@ func TestNoAddressOfThisMachineAndNoOtherHostIsProposed(t *testing.T) {
 		}
 		for _, a := range m.Answers {
 			host, _ := a.Body.(*dnsmessage.AResource)
-			n.learn(r, watch.Access{Kind: watch.Connect, Address: netip.AddrPortFrom(netip.AddrFrom4(host.A), 443).String()})
+			n.learn(r, watch.Access{Kind: watch.Connect, Address: netip.AddrPortFrom(netip.AddrFrom4(host.A), 443).String()}, listens)
 		}
 	}
 	for _, name := range []string{"api.example.com.", "*.example.com.", "127.0.0.1.", "169.254.169.254.", "localhost:7717.", "a b.", "x.localhost."} {
 		ask(name)
 	}
-	for _, address := range []string{"1.1.1.1:443", "169.254.169.254:80", "10.0.0.5:5432", "[fd00:ec2::254]:80", "192.168.1.1:443"} {
-		n.learn(r, watch.Access{Kind: watch.Connect, Address: address})
+	for _, address := range []string{"1.1.1.1:443", "169.254.169.254:80", "10.0.0.5:5432", "[fd00:ec2::254]:80", "192.168.1.1:443", "127.0.0.1:27124", "127.0.0.1:6274"} {
+		n.learn(r, watch.Access{Kind: watch.Connect, Address: address}, listens)
 	}
 	got := r.propose(Learned{}, nil)
 	if want := []string{"1.1.1.1", "api.example.com", "x.localhost"}; !slices.Equal(got.Profile.Hosts, want) {
 		t.Errorf("proposed are %q, want %q", got.Profile.Hosts, want)
+	}
+	var said []string
+	for _, o := range got.Omitted {
+		said = append(said, o.Host)
+	}
+	if !slices.Contains(said, "127.0.0.1:27124") || slices.Contains(said, "127.0.0.1:6274") {
+		t.Errorf("left to the person are %q, which lacks what the program needs of this machine, or has what is its own", said)
 	}
 }

@@ -13,17 +13,20 @@ import (
 type names struct {
 	allowed hosts
 	refuse  func(Refusal)
+	first   netip.Addr // that is given
 
 	mu        sync.Mutex
 	addresses map[string]netip.Addr
 	byAddress map[netip.Addr]string
 }
 
-// firstName is the first address that is given to a name; those below are for what a program itself listens at.
-var firstName = netip.MustParseAddr("127.64.0.1")
+// firstName is the first address that is given to a name. It is one of the internet, as only such are connected to for a name: programs look at
+// what a name resolves to, and reach nothing that is loopback or private. No host that anybody calls has it: its network is of those of the
+// United States' Department of Defense that are not routed.
+var firstName = netip.MustParseAddr("22.64.0.1")
 
 func newNames(allowed hosts, refuse func(Refusal)) *names {
-	return &names{allowed: allowed, refuse: refuse, addresses: map[string]netip.Addr{}, byAddress: map[netip.Addr]string{}}
+	return &names{allowed: allowed, refuse: refuse, first: firstName, addresses: map[string]netip.Addr{}, byAddress: map[netip.Addr]string{}}
 }
 
 // address returns the address of a name; ok is false where there are too many.
@@ -36,11 +39,10 @@ func (n *names) address(name string) (_ netip.Addr, ok bool) {
 	if len(n.addresses) >= maxNames {
 		return netip.Addr{}, false
 	}
-	a := firstName
-	last := a.As4()
+	last := n.first.As4()
 	count := len(n.addresses) + 1
 	last[2], last[3] = byte(count>>8), byte(count)
-	a = netip.AddrFrom4(last)
+	a := netip.AddrFrom4(last)
 	n.addresses[name], n.byAddress[a] = a, name
 	return a, true
 }

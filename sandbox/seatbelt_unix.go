@@ -116,10 +116,8 @@ func (s *Sandbox) checkSeatbelt(tool string) error {
 func (s *Sandbox) seatbeltPaths(folders []string) (read, write, links []string, err error) {
 	paths, written := s.written()
 	for _, path := range paths {
-		if !exists(path) {
-			if err := os.MkdirAll(path, 0o700); err != nil {
-				return nil, nil, nil, fmt.Errorf("write: %w", err)
-			}
+		if err := makeWritten(path); err != nil {
+			return nil, nil, nil, fmt.Errorf("write: %w", err)
 		}
 		on, real := follow(path)
 		write, links = append(write, path, real), append(links, on...)

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -20,7 +21,7 @@ func temporaryFolder() (dir string, remove func(), err error) {
 	left, _ := filepath.Glob(filepath.Join(parent, temporaryName+"*"))
 	for _, old := range left {
 		if lock, err := lockFolder(old); err == nil {
-			os.RemoveAll(old)
+			removeTree(old)
 			lock.Close()
 		}
 	}
@@ -31,13 +32,69 @@ func temporaryFolder() (dir string, remove func(), err error) {
 		lock, err := lockFolder(dir)
 		if err == nil {
 			return dir, func() {
-				os.RemoveAll(dir)
+				removeTree(dir)
 				lock.Close()
 			}, nil
 		} // another one took it for left
 	}
 	return "", nil, errors.New("temporary folder: each is removed at once")
 }
+
+// removeTree removes a folder in which a program wrote. os.RemoveAll has a file open for each level, and of those a program can make more than
+// there may be files: here a folder that is not empty gives what is in it to the topmost one first. What cannot be removed stays.
+func removeTree(path string) {
+	root, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(root)
+	moved := 0
+	// unlink removes what has no names in it.
+	unlink := func(folder int, name string) bool {
+		return unix.Unlinkat(folder, name, 0) == nil || unix.Unlinkat(folder, name, unix.AT_REMOVEDIR) == nil
+	}
+	each(root, func(name string) bool {
+		if unlink(root, name) {
+			return true
+		}
+		_ = unix.Fchmodat(root, name, 0o700, 0)
+		folder, err := unix.Openat(root, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return false
+		}
+		defer unix.Close(folder)
+		each(folder, func(inner string) bool {
+			if unlink(folder, inner) {
+				return true
+			}
+			_ = unix.Fchmodat(folder, inner, 0o700, 0) // what has another parent then is written to
+			moved++
+			return unix.Renameat(folder, inner, root, fmt.Sprint("moved-", moved)) == nil
+		})
+		return unlink(root, name)
+	})
+	_ = unix.Rmdir(path)
+}
+
+// each calls take with the names in a folder, until there are none or none of them is taken away.
+func each(folder int, take func(name string) bool) {
+	for taken := true; taken; {
+		taken = false
+		again, err := unix.Openat(folder, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return
+		}
+		f := os.NewFile(uintptr(again), ".")
+		names, _ := f.Readdirnames(maxNamesRead)
+		f.Close()
+		for _, name := range names {
+			taken = take(name) || taken
+		}
+	}
+}
+
+// maxNamesRead is how many names of a folder are held at once.
+const maxNamesRead = 1_000
 
 // lockFolder locks a folder of this user, if nobody else has, and if it still stands at its path.
 func lockFolder(path string) (*os.File, error) {

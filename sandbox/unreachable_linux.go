@@ -34,7 +34,7 @@ func (u *unreachable) see(a watch.Access) {
 	if name := u.network.names.name(address); name != "" {
 		host, reason = name, "the profile has other ports of this host only"
 	} else if address.IsLoopback() {
-		if u.listens(at.Port()) { // a server of the program's own
+		if listensIn(u.launcher, at.Port()) { // a server of the program's own
 			return
 		}
 		reason = "the services of this machine are not there"
@@ -42,11 +42,11 @@ func (u *unreachable) see(a watch.Access) {
 	u.network.refused(host, at.Port(), reason)
 }
 
-// listens reports whether something in the sandbox waits at a port of TCP.
-func (u *unreachable) listens(port uint16) bool {
+// listensIn reports whether something in the sandbox of a launcher waits at a port of TCP.
+func listensIn(launcher int, port uint16) bool {
 	const listening = "0A"
 	for _, table := range []string{"tcp", "tcp6"} {
-		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", u.launcher, table))
+		f, err := os.Open(fmt.Sprintf("/proc/%d/net/%s", launcher, table))
 		if err != nil {
 			continue
 		}

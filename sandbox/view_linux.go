@@ -126,10 +126,8 @@ func (s *Sandbox) viewOf(folders []string) ([]place, error) {
 		if err := checkLinks(path); err != nil {
 			return nil, fmt.Errorf("write: %w", err)
 		}
-		if !exists(path) {
-			if err := os.MkdirAll(path, 0o700); err != nil {
-				return nil, fmt.Errorf("write: %w", err)
-			}
+		if err := makeWritten(path); err != nil {
+			return nil, fmt.Errorf("write: %w", err)
 		}
 		if err := v.add(path, writable, false); err != nil {
 			return nil, fmt.Errorf("write: %w", err)

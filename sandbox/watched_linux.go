@@ -52,7 +52,7 @@ func (s *Sandbox) watch(listener *os.File, launcher int, o order, n *network, re
 	if record := s.o.Record; record != nil {
 		options = watch.Options{Skip: func(a watch.Access) bool { return isSkipped(a.Path) }, PerSecond: 1 << 30, See: func(a watch.Access) {
 			record.see(a)
-			n.learn(record, a)
+			n.learn(record, a, func(port uint16) bool { return listensIn(launcher, port) })
 		}}
 	}
 	if s.o.Record == nil {
@@ -338,6 +338,18 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 		refusal.Reason, refusal.Allow = ofJunction, nil
 	case allow != path && inSecret(path):
 		refusal.Reason, refusal.Allow = ofSecrets, nil
+	case writes && r.isNextToFile(path):
+		refusal.Reason, refusal.Allow = "it comes and goes next to a file that may be written: give the two a folder of their own, which may be", nil
 	}
 	r.refuse(refusal)
+}
+
+// isNextToFile reports whether a file belongs to one that the program writes, as notes.db-journal to notes.db: allowed for itself, it could not go again.
+func (r *refusing) isNextToFile(path string) bool {
+	return slices.ContainsFunc(r.places, func(p place) bool { return p.Kind == writable && strings.HasPrefix(path, p.Path+"-") && !isFolder(p.Path) })
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }

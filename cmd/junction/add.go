@@ -35,6 +35,7 @@ type addFlags struct {
 	set       []string
 	env       []string
 	header    []string
+	typed     string // all of them as they were typed, but for what may be secret
 }
 
 func (a *app) addCommand() *cobra.Command {
@@ -58,7 +59,7 @@ It goes into your own configuration, junction/mcp.json; --project writes junctio
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
 package, reads the files and writes into the folders that you name as its arguments, and reaches
-the hosts of --host. junction sandbox allow NAME gives it more later.
+the hosts of addresses among them and of --host. junction sandbox allow NAME gives it more later.
 
 Exit codes:
   0    it was added, or the answer was no
@@ -74,6 +75,7 @@ Exit codes:
 			if len(args) != 1 {
 				return usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
 			}
+			f.typed = typedFlags(cmd.Flags())
 			return a.add(cmd.Context(), args[0], more, f)
 		},
 	}
@@ -184,7 +186,8 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 		return false, err
 	}
 	defer w.dry.close()
-	w.noteMissingFolders()
+	w.noteMissing()
+	w.noteNothing()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
 		return false, err

@@ -222,9 +222,9 @@ func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
 		return nil
 	}
 	if m, err := w.app.openMirror(ctx, w.flags.registryFlags); err == nil {
-		if similar, err := m.SimilarPackage(ctx, w.pkg.Identifier); err == nil {
+		if similar, err := m.SimilarPackage(ctx, w.pkg.RegistryType, w.pkg.Identifier); err == nil {
 			return similar
 		}
 	}
-	return registry.SimilarKnown(w.pkg.Identifier) // the copy of the registries cannot be read
+	return registry.SimilarKnown(w.pkg.RegistryType, w.pkg.Identifier) // the copy of the registries cannot be read
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,12 +48,15 @@ func (w *addition) typedArgs() []string {
 	return slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) })
 }
 
-// allowNamed lets a program write into the folders that arguments name, and read the files.
+// allowNamed lets a program write into the folders that arguments name, read the files, and reach the hosts of addresses.
 func allowNamed(p *sandbox.Profile, args []string) {
 	var files []string
 	for _, arg := range args {
 		switch info, err := os.Stat(arg); {
 		case err != nil:
+			if host := addressedHost(arg); host != "" && !covers(p.Hosts, host) {
+				p.Hosts = append(p.Hosts, host)
+			}
 		case info.IsDir():
 			p.Write = append(p.Write, profilePath(absolute(arg)))
 		case info.Mode().IsRegular():
@@ -63,6 +68,29 @@ func allowNamed(p *sandbox.Profile, args []string) {
 			p.Read = append(p.Read, file)
 		}
 	}
+}
+
+// addressedHost is the host of an address, as a profile has it; empty where the word is none, or where its port is not known.
+func addressedHost(word string) string {
+	u, err := url.Parse(word)
+	if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), "*") {
+		return ""
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443", "postgres": "5432", "postgresql": "5432", "mysql": "3306", "mongodb": "27017", "redis": "6379"}[u.Scheme]
+	}
+	host := net.JoinHostPort(u.Hostname(), port)
+	switch port {
+	case "":
+		return ""
+	case "80", "443": // which a profile means where it says no port
+		host = strings.TrimSuffix(host, ":"+port)
+	}
+	if (&sandbox.Profile{Hosts: []string{host}}).Check() != nil {
+		return ""
+	}
+	return host
 }
 
 // withTargets are paths of a profile, each with where it leads by links: that is what is allowed.
@@ -109,8 +137,8 @@ func (w *addition) keepConfined(e entry, before *install.LockedServer, words int
 }
 
 // confineRehearsal confines a program that is looked at as [app.confine] does one that is used: by the settings first.
-func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun, refused *notAllowed) error {
-	o := sandbox.Options{Weaker: true, Refused: refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
+func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun) error {
+	o := sandbox.Options{Weaker: true, Refused: d.refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
 	if r.program != nil {
 		o.Package = []string{r.program.Dir}
 	}

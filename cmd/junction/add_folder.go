@@ -61,8 +61,34 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 	return undo, nil
 }
 
-// noteMissingFolders notes what the server was started without.
-func (w *addition) noteMissingFolders() {
+// missingFiles are what looks like files among the arguments that the person typed, and is not there, in a folder that is: a path whose last
+// name has a dot. A server can make them.
+func (w *addition) missingFiles() (all []string) {
+	for _, arg := range w.typedArgs() {
+		if !filepath.IsAbs(arg) && !isPath(arg) || !strings.Contains(filepath.Base(arg), ".") {
+			continue
+		}
+		if _, err := os.Stat(arg); os.IsNotExist(err) && isFolder(filepath.Dir(arg)) {
+			all = append(all, profilePath(absolute(arg)))
+		}
+	}
+	return all
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// noteMissing notes what the server was started without, and what it will not keep.
+func (w *addition) noteMissing() {
+	if w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 {
+		for _, file := range w.missingFiles() {
+			if !covers(w.sandbox.Write, file) {
+				w.notes = append(w.notes, fmt.Sprintf("there is no file %s yet, and what is written to it ends with the program, unless it may: %s", file, allowCommand(w.name, []string{"--write", file})))
+			}
+		}
+	}
 	for _, folder := range w.missingFolders() {
 		note := "there is no folder " + folder
 		if w.sandbox != nil {

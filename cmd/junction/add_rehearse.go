@@ -3,10 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -30,13 +30,12 @@ const (
 	rehearsalTime = 3 * time.Minute
 	// elsewhereTime is how long one may take that says that it serves HTTP.
 	elsewhereTime = 10 * time.Second
+	// withoutHostTime is how long one may take that was refused a host, for which it may wait.
+	withoutHostTime = 30 * time.Second
 )
 
 // maxCounted is how many resources are counted.
 const maxCounted = 1_000
-
-// maxRefused is how much of what a program is refused while it is looked at is said.
-const maxRefused = 5
 
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
@@ -47,6 +46,7 @@ type dryRun struct {
 	resources   int
 	findings    []guard.Finding
 	unconfined  []string    // what of its sandbox this system cannot do
+	refused     notAllowed  // by its sandbox
 	login       bool        // it could not be looked at, as it wants a login first
 	client      *mcp.Client // until gateway has it
 	gateway     *gateway.Gateway
@@ -98,45 +98,6 @@ func (w *addition) words() []string {
 		return []string{w.written.URL}
 	}
 	return install.CommandLine(w.name, w.locked)
-}
-
-// notAllowed is what a sandbox refused to a program that is looked at. It is safe for concurrent use.
-type notAllowed struct {
-	mu  sync.Mutex
-	all []sandbox.Refusal
-}
-
-func (r *notAllowed) add(one sandbox.Refusal) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known := slices.ContainsFunc(r.all, func(other sandbox.Refusal) bool {
-		return other.What == one.What && slices.Equal(other.Allow, one.Allow)
-	})
-	if !known && len(r.all) < maxRefused {
-		r.all = append(r.all, one)
-	}
-}
-
-// remedy names what was refused, with the flags that allow it, or else says something else.
-func (r *notAllowed) remedy(otherwise string) string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var said []string
-	for _, one := range r.all {
-		line := "it was refused to " + plaintext.Line(one.What, 200)
-		if len(one.Allow) > 0 {
-			var words []string
-			for _, word := range one.Allow {
-				words = append(words, plaintext.Line(word, 200))
-			}
-			line += ", which " + shellWords(words) + " allows"
-		}
-		said = append(said, line)
-	}
-	if len(said) == 0 {
-		return otherwise
-	}
-	return strings.Join(said, "; ")
 }
 
 // A rehearsal says what is to be started once.
@@ -194,9 +155,8 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	if err != nil {
 		return d, err
 	}
-	var refused notAllowed
 	if c, is := transport.(*command.Command); is {
-		if err := a.confineRehearsal(c, r, d, &refused); err != nil {
+		if err := a.confineRehearsal(c, r, d); err != nil {
 			return d, err
 		}
 	}
@@ -205,7 +165,7 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	defer cancel()
 	answered := func() {}
 	if c, is := transport.(*command.Command); is {
-		ctx, answered = endElsewhere(ctx, c)
+		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
 	o := a.options(target{name: r.name, transport: transport, server: s})
 	offersNothing(&o)
@@ -215,9 +175,12 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 			d.login = true
 			return d, nil
 		}
-		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), refused.remedy(r.remedy(err)))}
+		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), d.refused.remedy(r.remedy(err)))}
 	}
 	answered()
+	if err := r.listsTools(ctx, d); err != nil {
+		return d, &connectError{err}
+	}
 	a.remember(ctx, d, s)
 	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
 		return d, &connectError{err}
@@ -225,28 +188,48 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 	return d, nil
 }
 
-// endElsewhere ends the context a while after a program said that it serves HTTP: it does not look at its standard input then.
-// One that has answered does, also where it shows a page to people.
-func endElsewhere(ctx context.Context, c *command.Command) (limited context.Context, answered func()) {
+// endSoon ends the context where a program will hardly answer: a while after it said that it serves HTTP, as it does not look at its
+// standard input then, or after it was refused a host, for which some wait. One that has answered goes on, whatever it says or lacks.
+func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limited context.Context, answered func()) {
 	ctx, end := context.WithCancelCause(ctx)
-	var once sync.Once
 	var has atomic.Bool
+	endIn := func(limit time.Duration) {
+		time.AfterFunc(limit, func() {
+			if !has.Load() {
+				end(fmt.Errorf("no answer: %w", context.DeadlineExceeded))
+			}
+		})
+	}
+	var once sync.Once
 	next := c.Stderr
 	c.Stderr = func(line string) {
 		if servesHTTP.MatchString(line) {
-			once.Do(func() {
-				time.AfterFunc(elsewhereTime, func() {
-					if !has.Load() {
-						end(fmt.Errorf("no answer: %w", context.DeadlineExceeded))
-					}
-				})
-			})
+			once.Do(func() { endIn(elsewhereTime) })
 		}
 		if next != nil {
 			next(line)
 		}
 	}
+	refused.onHost = func() { endIn(withoutHostTime) }
 	return ctx, func() { has.Store(true) }
+}
+
+// listsTools reports why a server that has tools cannot list them, as some cannot that ask a host for them.
+func (r rehearsal) listsTools(ctx context.Context, d *dryRun) error {
+	if d.client.Capabilities().Tools == nil {
+		return nil
+	}
+	for _, err := range d.client.Tools(ctx) {
+		if err == nil || errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+			continue
+		}
+		remedy := "ask whoever runs it"
+		if r.program != nil {
+			remedy = d.refused.remedy(r.remedy(err))
+		}
+		return fmt.Errorf("server %q starts, and does not list its tools, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), remedy)
+	}
+	return nil
 }
 
 // remember has other commands know what the server offers, and counts its resources.

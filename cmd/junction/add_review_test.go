@@ -73,7 +73,7 @@ func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, exitConnection, "", "junction add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")
 	s.versions["@x/keyed@1.0.0"] = []string{"sh", "-c", "echo 'TRACKER_API_KEY is required' >&2; exit 1"}
-	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, exitConnection, "", "it wants the variable TRACKER_API_KEY: junction add npm:@x/keyed@1.0.0 --env TRACKER_API_KEY=…")
+	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, exitConnection, "", "it wants the variable TRACKER_API_KEY: junction add npm:@x/keyed@1.0.0 --no-sandbox --env TRACKER_API_KEY=…")
 }
 
 // An author could else choose which folder of the person's their program writes into before anybody agreed.
@@ -104,6 +104,35 @@ func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
 	w = &addition{app: w.app, name: "tracker", server: w.server, pkg: &registry.Package{}, more: []string{mine}, locked: &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}}}
 	if err := w.fill(t.Context()); err != nil || !reflect.DeepEqual(may(w), sandbox.Profile{Write: []string{mine}}) {
 		t.Errorf("behind --: %v, it may %+v", err, may(w))
+	}
+}
+
+func TestTheHostOfAnAddressThatThePersonTypedIsReached(t *testing.T) {
+	for arg, want := range map[string]string{
+		"https://mcp.example.com/sse":         "mcp.example.com",
+		"http://127.0.0.1:8123":               "127.0.0.1:8123",
+		"http://[::1]/mcp":                    "[::1]",
+		"postgresql://u:p@db.example.com/d":   "db.example.com:5432",
+		"mongodb://localhost:27018/x":         "localhost:27018",
+		"redis://h":                           "h:6379",
+		"memory://x":                          "",
+		"mongodb://a.example:1,b.example:2/x": "",
+		"file:///etc":                         "",
+		"C:\\data":                            "",
+		"example.com":                         "",
+		"--url=https://a.example":             "",
+		"https://*.example.com":               "",
+		"http://not a host":                   "",
+		"http://a!b":                          "",
+	} {
+		var p sandbox.Profile
+		allowNamed(&p, []string{arg, arg})
+		if got := strings.Join(p.Hosts, " "); got != want {
+			t.Errorf("%s: %q, want %q", arg, got, want)
+		}
+		if err := p.Check(); err != nil {
+			t.Errorf("%s: %v", arg, err)
+		}
 	}
 }
 

@@ -232,6 +232,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	began := time.Now()
 	o := a.options(t)
 	offersNothing(&o)
+	defer func() { p.mayLack(a.stderrOf(e.name).wasRefused()) }()
 	client, stray, err := dialDoctor(start, t.transport, o)
 	if err != nil {
 		p.notStarted(t.transport, err, e.name, stray, limit)
@@ -252,6 +253,13 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	p.ok("era", "%s, revision %s", era, client.Revision())
 	if tools, ok := a.ask(ctx, client, p); ok {
 		callHarmless(ctx, client, tools, e.name, p)
+	}
+}
+
+// mayLack says of a broken link what the server's sandbox refused, which may be why it is.
+func (p *patient) mayLack(refused string) {
+	if last := &p.Links[len(p.Links)-1]; !last.OK && refused != "" {
+		last.Remedy = "this may be why: " + refused + "; else " + last.Remedy
 	}
 }
 

@@ -57,6 +57,23 @@ func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 	}
 }
 
+func TestDoctorNamesWhatTheSandboxRefused(t *testing.T) {
+	for _, refused := range []string{"", "server s: was refused to look up a.example; to allow it: junction sandbox allow s --host a.example"} {
+		p := &patient{}
+		p.ok("start", "")
+		p.mayLack(refused)
+		p.broken("tools", "fetch failed", "report it")
+		p.mayLack(refused)
+		want := "report it"
+		if refused != "" {
+			want = "this may be why: " + refused + "; else report it"
+		}
+		if p.Links[0].Remedy != "" || p.Links[1].Remedy != want {
+			t.Errorf("%+v", p.Links)
+		}
+	}
+}
+
 func TestARemedyIsForTheKindOfServer(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -146,7 +146,7 @@ func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([
 	}
 	like("name", similar)
 	for i, p := range s.Packages {
-		if similar, err = m.SimilarPackage(ctx, p.Identifier); err != nil {
+		if similar, err = m.SimilarPackage(ctx, p.RegistryType, p.Identifier); err != nil {
 			return nil, err
 		}
 		like(fmt.Sprintf("packages[%d].identifier", i), similar)

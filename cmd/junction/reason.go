@@ -36,8 +36,8 @@ var (
 	// prefix is what some programs put before each line.
 	prefix = regexp.MustCompile(`^[|\s]*(\[\d+\]\s*)?`)
 	// noise are lines that say nothing: brackets, frames of a stack, what npm has to say
-	// of itself, the line of a program that failed, which Node it was, and items of a list.
-	noise = regexp.MustCompile(`^[^\pL\pN]*$|^npm (warn|WARN|notice)\b|^at .|^File "|^node:internal|^throw |complete log of this run|^Node\.js v[\d.]+$|^'[^']*',?$`)
+	// of itself, the line of a program that failed, which Node it was, items of a list, and flags of a usage.
+	noise = regexp.MustCompile(`^[^\pL\pN]*$|^--?[a-zA-Z][\w-]*([ ,=]|$)|^npm (warn|WARN|notice)\b|^at .|^File "|^node:internal|^throw |complete log of this run|^Node\.js v[\d.]+$|^'[^']*',?$`)
 	// names are lines that name an error.
 	names = regexp.MustCompile(`\b\w*(Error|Exception)\b|(?i)\b(error|fatal|panic)\b`)
 	// codes are lines of npm that have no words.

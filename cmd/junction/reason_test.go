@@ -35,6 +35,7 @@ func TestAFailureIsOneLineThatNamesTheServerOnce(t *testing.T) {
 		"an error of two lines":     {exited("starting\nError:\n  no key"), status + ": Error: no key"},
 		"in words":                  {exited("starting\nAPI_KEY environment variable is required\nbye"), status + ": API_KEY environment variable is required"},
 		"usage":                     {exited("usage: x [--key KEY]\nx: error: the following arguments are required: --key"), status + ": x: error: the following arguments are required: --key"},
+		"a usage behind":            {exited("Error: no context is set\nUsage:\n  x [flags]\n\nFlags:\n  -h, --help              help for x\n      --log-file string   Set to \"stderr\" to log to the standard error stream.\n"), status + ": Error: no context is set"},
 		"no reason":                 {exited("starting\nbye"), status + ": bye"},
 		"killed":                    {ended("was killed by SIGTERM", "Knowledge Graph MCP Server running on stdio"), "it was killed by SIGTERM"},
 		"crashed":                   {ended("was killed by SIGABRT", "FATAL ERROR: JavaScript heap out of memory"), "it was killed by SIGABRT: FATAL ERROR: JavaScript heap out of memory"},

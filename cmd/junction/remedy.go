@@ -95,7 +95,7 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 		return `change "cwd" of the entry to a folder that exists`
 	}
 	said := reason(err, name)
-	if variable := wantedVariable(said); variable != "" {
+	if variable := wantedVariable(err, said); variable != "" {
 		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
 	}
 	if noFile.MatchString(said) {
@@ -109,13 +109,26 @@ func answersElsewhere(err error) bool {
 	return (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSlowStart)) && servesHTTP.MatchString(err.Error())
 }
 
-// wantedVariable is the variable of the environment that a server says it misses; empty where it says nothing of one.
-func wantedVariable(said string) string {
-	m := wantsVariable.FindStringSubmatch(said)
-	if m == nil {
-		return ""
+// wantedVariable is the variable of the environment that a server says it misses, in the line that says why it failed, or in the next, which
+// may say what to do; empty where it says nothing of one.
+func wantedVariable(err error, said string) string {
+	places := []string{said}
+	_, tail, _ := strings.Cut(plainText(err), "its standard error ends with:\n")
+	for line := range strings.Lines(tail) {
+		if len(places) == 2 {
+			places = append(places, line)
+			break
+		}
+		if line = strings.TrimSpace(line); line != "" && strings.HasSuffix(said, line) {
+			places = append(places, line)
+		}
 	}
-	return cmp.Or(m[1], m[2])
+	for _, text := range places {
+		if m := wantsVariable.FindStringSubmatch(text); m != nil {
+			return cmp.Or(m[1], m[2])
+		}
+	}
+	return ""
 }
 
 // isWebPage reports whether what answered at a URL is for browsers.
@@ -129,7 +142,7 @@ func isWebPage(err error) bool {
 // What servers say of why they do not start.
 var (
 	noRevision    = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
-	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
+	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide|pass)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
 	servesHTTP    = regexp.MustCompile(`(?i)\b(listening|running|serving|started|available)\b.*(https?://|\bport:? \d)`)
 	noFile        = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
 )

@@ -203,6 +203,11 @@ from the server's next start on.
 }
 
 func (a *app) changeProfile(ctx context.Context, args []string, c profileChange, allows bool) error {
+	unlock, err := a.lockChanges(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	k, err := a.oneKept(args)
 	if err != nil {
 		return err
@@ -210,6 +215,22 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 	if k.profile == nil {
 		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, shellWord(k.entry.name))
 	}
+	now, err := c.of(k, allows)
+	if err != nil {
+		return err
+	}
+	if err := k.write(ctx, a, now); err != nil {
+		return err
+	}
+	a.out.Printf("%s:\n", k.where())
+	for _, line := range changedLines(*k.profile, now) {
+		a.out.Printf("%s\n", line)
+	}
+	return nil
+}
+
+// of is the profile with the change.
+func (c profileChange) of(k *keptProfile, allows bool) (sandbox.Profile, error) {
 	now := *k.profile
 	for _, list := range []struct {
 		flag   string
@@ -224,11 +245,11 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 			}
 			switch at := slices.Index(*list.in, value); {
 			case value == "":
-				return usagef("%s: expected a value", list.flag)
+				return now, usagef("%s: expected a value", list.flag)
 			case allows && at < 0:
 				*list.in = append(*list.in, value)
 			case !allows && at < 0:
-				return usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.name, value, shellWord(k.entry.name))
+				return now, usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.name, value, shellWord(k.entry.name))
 			case !allows:
 				*list.in = slices.Delete(*list.in, at, at+1)
 			}
@@ -237,26 +258,19 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 	if c.memory != "" {
 		size, ok := settings.Size(c.memory)
 		if !ok {
-			return usagef("--memory: expected a size such as 2GB, got %q", c.memory)
+			return now, usagef("--memory: expected a size such as 2GB, got %q", c.memory)
 		}
 		now.Memory = size
 	}
 	if c.processes < 0 {
-		return usagef("--processes: expected a positive number")
+		return now, usagef("--processes: expected a positive number")
 	} else if c.processes > 0 {
 		now.Processes = c.processes
 	}
 	if len(c.read)+len(c.write)+len(c.hosts)+len(c.env)+c.processes == 0 && c.memory == "" {
-		return usagef("expected what to change: --read, --write, --host or --env")
+		return now, usagef("expected what to change: --read, --write, --host or --env")
 	}
-	if err := k.write(ctx, a, now); err != nil {
-		return err
-	}
-	a.out.Printf("%s:\n", k.where())
-	for _, line := range changedLines(*k.profile, now) {
-		a.out.Printf("%s\n", line)
-	}
-	return nil
+	return now, nil
 }
 
 // profilePath is a path as a profile has it: absolute, or from the home folder on.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -134,11 +135,29 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 			return nil
 		}
 	}
-	if err := k.write(ctx, a, now); err != nil {
+	if err := a.writeLearned(ctx, args, k, now); err != nil {
 		return err
 	}
 	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(), k.entry.name)
 	return nil
+}
+
+// writeLearned writes the profile that was agreed to in place of the one that it was shown next to.
+func (a *app) writeLearned(ctx context.Context, args []string, shown *keptProfile, now sandbox.Profile) error {
+	unlock, err := a.lockChanges(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	a.locks.forget(shown.entry.definition.Source)
+	k, err := a.oneKept(args)
+	if err != nil {
+		return err
+	}
+	if !reflect.DeepEqual(k.profile, shown.profile) || k.file != shown.file {
+		return fmt.Errorf("server %q: somebody changed its profile meanwhile, so nothing was written; learn again", k.entry.name)
+	}
+	return k.write(ctx, a, now)
 }
 
 // merged is what was allowed and what was learned.

@@ -3,13 +3,16 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -79,6 +82,43 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	}
 	notes(t, "")
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work").expect(t, exitConnection, "", `server "notes" is not confined, and may do what you may; junction sandbox learn notes confines it`)
+}
+
+func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
+	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
+	s := newPackageSet(t)
+	s.runs(t, "yes\n", "add", "npm:@x/echo@2.0.0").expect(t, exitOK, `Added "echo"`, "")
+	var all sync.WaitGroup
+	for i := range 6 {
+		host := fmt.Sprintf("h%d.example.com", i)
+		all.Go(func() {
+			runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", host).expect(t, exitOK, "+ host   "+host, "")
+			s.runs(t, "", "sandbox", "allow", "echo", "--host", host).expect(t, exitOK, "+ host   "+host, "")
+		})
+	}
+	all.Wait()
+	for _, got := range []outcome{runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json"), s.runs(t, "", "sandbox", "show", "echo")} {
+		if n := strings.Count(got.stdout, "host "); n != 6 {
+			t.Errorf("%d of 6 hosts are allowed: %s%s", n, got.stdout, got.stderr)
+		}
+	}
+}
+
+// What was shown next to a profile that is another one by now is not what was agreed to.
+func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
+	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
+	a := &app{out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))}
+	a.flags.config = []string{"mcp.json"}
+	shown, err := a.oneKept([]string{"notes"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "a.example").expect(t, exitOK, "+ host   a.example", "")
+	err = a.writeLearned(t.Context(), []string{"notes"}, shown, sandbox.Profile{Read: []string{"~/notes", "~/work"}})
+	if err == nil || !strings.Contains(err.Error(), "somebody changed its profile meanwhile, so nothing was written; learn again") {
+		t.Errorf("%v", err)
+	}
+	runs(t, "", "sandbox", "show", "notes", "--config", "mcp.json").expect(t, exitOK, "a.example", "")
 }
 
 func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {

@@ -86,7 +86,16 @@ func (k *keptProfile) where() string {
 	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.name, shortened(k.file))
 }
 
-// write keeps a profile where the old one is.
+// lockChanges has no other process change a configuration or what is locked, so that what was read before is what is written over.
+func (a *app) lockChanges(ctx context.Context) (unlock func(), err error) {
+	mutex, err := stateFile("install.mutex")
+	if err != nil {
+		return nil, err
+	}
+	return filelock.Wait(ctx, mutex)
+}
+
+// write keeps a profile where the old one is, under the lock of lockChanges, under which the old one was read.
 func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) error {
 	if err := now.Check(); err != nil {
 		return fmt.Errorf("server %q: %w", k.entry.name, err)
@@ -94,20 +103,12 @@ func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) er
 	if k.locked != nil {
 		locked := *k.locked
 		locked.Sandbox, locked.Next = &now, nil
-		return a.change(ctx, install.Change{
+		defer a.locks.forget(k.entry.definition.Source)
+		return install.Change{
 			Configuration: realPath(k.entry.definition.Source), Name: k.entry.name, Words: k.entry.definition.Words(), Locked: &locked,
 			Edit: func(data []byte) ([]byte, error) { return data, nil },
-		})
+		}.Apply(ctx)
 	}
-	mutex, err := stateFile("install.mutex") // that of all changes of a configuration
-	if err != nil {
-		return err
-	}
-	unlock, err := filelock.Wait(ctx, mutex)
-	if err != nil {
-		return err
-	}
-	defer unlock()
 	file := realPath(k.file) // a link to it stays one
 	data, mode, err := readOrNothing(file)
 	if err != nil {

@@ -24,7 +24,7 @@ type Limits struct {
 const Cut = "…"
 
 // JSON returns a valid JSON value without secrets: hidden are the members whose names are sensitive ([Named]), strings and
-// names that are secrets by their looks or hold such a word, and what [URL] hides of URLs. It is not whole where it would
+// names that are secrets by their looks or hold such a word, and what [URL] hides of URLs. In strings that are JSON the same is hidden. It is not whole where it would
 // have more bytes than the limits say.
 func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
 	if len(data) == 0 {
@@ -74,7 +74,7 @@ func (l *Limits) asIs(data []byte) bool {
 					return false
 				}
 			}
-			if len(body) > l.Text || scan(body, true) != 0 {
+			if len(body) > l.Text || scan(body, true) != 0 || l.mayName(body) {
 				return false
 			}
 		default:
@@ -114,7 +114,13 @@ func (w *walk) value(dst []byte, i, depth int) (_ []byte, end int, ok bool) {
 		return append(dst, "null"...), end, true // it is left out as a whole
 	case depth > w.Depth:
 		return jsonrpc.AppendString(dst, Cut), end, true
-	case data[i] == '"' && !w.keeps(data[i+1:end-1]):
+	case data[i] == '"':
+		if text, ok := w.nested(data[i:end], depth, w.end-len(dst)); ok {
+			return jsonrpc.AppendString(dst, text), end, true
+		}
+		if w.keeps(data[i+1 : end-1]) {
+			break
+		}
 		text, _ := jsonrpc.Unquote(data[i:end])
 		return jsonrpc.AppendString(dst, Text(text, w.Text)), end, true
 	}

@@ -54,6 +54,9 @@ func (l *Limits) appendBySteps(dst []byte, data json.RawMessage, depth int) []by
 		})
 		return w.Bytes()
 	case data[0] == '"':
+		if text, ok := l.nested(data, depth, l.Bytes-len(dst)); ok {
+			return jsonrpc.AppendString(dst, text)
+		}
 		text, _ := jsonrpc.Unquote(data)
 		return jsonrpc.AppendString(dst, textByWords(text, l.Text))
 	}
@@ -119,6 +122,7 @@ var differing = []string{
 	`"0123456789012345678901234567890123456789012345"`, `"ééééééééééééééééééééééééééééééééééééééééé"`, `{"a" : 1 , "b" :[ ] }`, `nul`, `{"a":`, `{"a":1,`, `{"a`, `{"a" 1}`, `[1`, `["`, `"\`, `{"":1}`, `{"to\u0000ken":1}`, "{\"to\x00ken\":1}", "to\x00ken", `{"name":"Authorization","value":"Basic bWU6czNjcmV0"}`,
 	`"http://127.0.0.1:80/mcp"`, `"see http://h/a-b_c/d. ok"`, `"\"http://h/a\""`, `"http://h/a\n"`, `"http://h:80:90/"`, `"http://h:x/"`, `"http://h:/a@b"`, `"http:///a"`, `"http://"`, `"x http://h/0123456789abcdefghij"`, `"http://h//a://b"`, `"Http://h"`, `"=http://h"`, `"http://h http://me:x@h"`, `"http://_h"`, `"http://h:80a/"`,
 	`{"a":"{\"b\":\"ghp_0123456789abcdef\"}"}`, `"k=sk-0123456789abcdef"`, `"k:sk-0123456789abcdef\n(AKIA0123456789abcdef)"`, `"\\sk-0123456789abcdef"`, `"\"Authorization: Bearer 0123456789abcdef\""`, `"http://h:sk-0123456789abcdef"`,
+	`{"body":"{\"password\":\"hunter2\"}"}`, `["[{\"x\":{\"token\" : 1}}]","{\"token\":"]`, `"{\"b\":\"{\\\"secret\\\":\\\"x\\\"}\"}"`,
 	"{\"a\":\"\xff\"}", "{\"a\":\"\x01\"}",
 }
 
