@@ -123,6 +123,9 @@ func TestWhoeverWaitsLearnsThatTheClientIsClosed(t *testing.T) {
 		{name: "for a client that is asked", revision: legacy, calls: 1, cancelled: 1,
 			answer: func(m message) string { return elicitation("q" + string(m.ID)) }},
 		{name: "for a client that is asked", revision: modern, calls: 3, answer: inputRequired(`"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)},
+		{name: "for a user who is to visit a page", revision: legacy, calls: 3, answer: func(m message) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"first","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://x.example/","message":"?"}]}}}`, m.ID)
+		}},
 		{name: "for the next round", revision: modern, calls: 3, answer: inputRequired("")},
 		{name: "for a client that takes no notification", revision: legacy, calls: 3, answer: progress, cancelled: 3},
 		{name: "for a client that takes no notification", revision: modern, calls: 3, answer: progress, cancelled: 3},
@@ -163,7 +166,15 @@ func TestWhoeverWaitsLearnsThatTheClientIsClosed(t *testing.T) {
 				}
 				synctest.Wait()
 				began := time.Now()
+				done := make(chan time.Time, 1)
+				go func() {
+					<-c.Done()
+					done <- time.Now()
+				}()
 				c.Close()
+				if took := (<-done).Sub(began); took > 0 {
+					t.Errorf("the client was done after %v", took)
+				}
 				if took := time.Since(began); took > 800*time.Millisecond || !test.deaf && took > 300*time.Millisecond {
 					t.Errorf("closing took %v", took)
 				}

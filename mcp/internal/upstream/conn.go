@@ -177,7 +177,9 @@ func (c *conn) end(err error) {
 
 // Close implements [mcp.Conn]. Requests that run are given up as if their clients did.
 func (c *conn) Close() error {
-	for _, k := range c.stopCalls() {
+	running := c.stopCalls()
+	c.end(mcp.ErrClosed)
+	for _, k := range running {
 		k.giveUp(mcp.ErrClosed)
 	}
 	c.giveUpAll(mcp.ErrClosed)
@@ -186,7 +188,6 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.mu.Unlock()
 	c.cancel(mcp.ErrClosed)
-	c.end(mcp.ErrClosed)
 	err := c.link.Close()
 	ended := make(chan struct{})
 	go func() {

@@ -78,17 +78,17 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	return mcp.Result{}, fmt.Errorf("server %q: %s: input was required %d times in a row", e.options.Name, describe(req), maxRounds)
 }
 
-// askWhileOpen is askAll until the connection is closed, as no round would follow. Where the server wants nothing it waits
+// askWhileOpen is askAll until the connection is closed, as nothing would follow. Where the server wants nothing it waits
 // before the next one.
-func (e *modern) askWhileOpen(ctx context.Context, s *session, req *mcp.Request, state *inputState, pause time.Duration) (map[string]json.RawMessage, error) {
-	ctx, stop := e.whileOpen(ctx)
+func (c *conn) askWhileOpen(ctx context.Context, s *session, req *mcp.Request, state *inputState, pause time.Duration) (map[string]json.RawMessage, error) {
+	ctx, stop := c.whileOpen(ctx)
 	defer stop()
 	if len(state.Requests) == 0 && !sleep(ctx, pause) {
-		return nil, e.failed(s, req, context.Cause(ctx))
+		return nil, c.failed(s, req, context.Cause(ctx))
 	}
 	responses, err := askAll(ctx, req.Peer, state)
 	if err != nil && errors.Is(context.Cause(ctx), mcp.ErrClosed) && !errors.Is(err, mcp.ErrInputRequired) {
-		err = e.failed(s, req, mcp.ErrClosed)
+		err = c.failed(s, req, mcp.ErrClosed)
 	}
 	return responses, err
 }
