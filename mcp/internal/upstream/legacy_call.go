@@ -345,7 +345,7 @@ func (p *legacyCall) respond(ev event) {
 		p.final = &o
 		return
 	}
-	if ev.message != nil && !p.reserve(len(ev.message.Result), "") {
+	if ev.message != nil && !p.reserve(sizeOf(ev.message), "") {
 		o = outcome{err: fmt.Errorf("server %q: %s: the response came while the client was away, and is too large to be kept", p.era.options.Name, describe(p.req))}
 	}
 	p.early = &o
