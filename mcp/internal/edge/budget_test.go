@@ -254,3 +254,29 @@ func TestAListenCountsEachOfItsResources(t *testing.T) {
 		t.Errorf("%d with 10,000 resources are admitted at a time", n)
 	}
 }
+
+// What came with a result in one message need not live as long as the result is kept for its client.
+func TestAKeptResultKeepsNothingOfItsMessage(t *testing.T) {
+	e, err := New(mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == methodDiscover {
+			return mcp.Result{JSON: []byte(`{"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`)}, nil
+		}
+		message := append([]byte(`{"content":[]}{"a/b":1}`), make([]byte, 8<<20)...)
+		return mcp.Result{JSON: message[:14], Meta: message[14:23]}, nil
+	}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := e.Initialize(t.Context(), nil, parsed(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`), From{})
+	n := grown(func() {
+		for range 16 {
+			if reply := s.Request(t.Context(), nil, parsed(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","task":{}}}`), From{}); !bytes.Contains(reply.Message, []byte(`"taskId"`)) {
+				t.Fatalf("%s", reply.Message)
+			}
+		}
+	})
+	if n > 16 {
+		t.Errorf("%d MiB are kept of 16 results", n)
+	}
+	runtime.KeepAlive(s)
+}
