@@ -43,17 +43,17 @@ func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 	return sent
 }
 
-// stopCalls lets no further request begin, and returns those that run.
-func (c *conn) stopCalls() (running []*call) {
+// stopCalls lets no further request begin, and returns those that run; first is false where that was done before.
+func (c *conn) stopCalls() (running []*call, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closing = true
+	first, c.closing = !c.closing, true
 	for _, k := range c.calls {
 		if k.giveUp != nil {
 			running = append(running, k)
 		}
 	}
-	return running
+	return running, first
 }
 
 // cancelCall sends the cancellation of a request that was given up in a goroutine of the connection, which then calls over.

@@ -217,3 +217,31 @@ func TestAServerHearsOfAParkedCallAtTheEnd(t *testing.T) {
 		}
 	})
 }
+
+func TestAClientThatIsClosedTwiceAtTheSameTimeIsClosedAtOnce(t *testing.T) {
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			near, far := net.Pipe()
+			s := &idleServer{conn: far}
+			go s.serve()
+			c, err := mcp.DialWith(t.Context(), stream.Over(near, "idle"), mcp.ClientOptions{Bridge: true, Revision: "2026-07-28", Logger: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var running sync.WaitGroup
+			for n := range 4 {
+				running.Go(func() { _, _ = c.Handle(t.Context(), request(n, "x", blockedPeer{})) })
+			}
+			synctest.Wait()
+			began := time.Now()
+			for range 2 {
+				running.Go(func() { c.Close() })
+			}
+			running.Wait()
+			if took := time.Since(began); took > 0 {
+				t.Fatalf("it took %v", took)
+			}
+			far.Close()
+		})
+	}
+}

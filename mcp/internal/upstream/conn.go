@@ -88,6 +88,9 @@ type conn struct {
 	waiting atomic.Int64  // how many do
 	done    chan struct{} // closed when the connection is of no use any more
 
+	gone     chan struct{} // closed when Close has returned
+	closeErr error         // what it returned
+
 	responses     chan struct{} // holds a token for each response that is being sent
 	responseBytes atomic.Int64  // of them
 	lingers       chan struct{} // signalled when the lingering change
@@ -133,7 +136,7 @@ type era interface {
 
 func newConn(l link.Link, o mcp.ConnectOptions) *conn {
 	c := &conn{link: l, options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call),
-		done: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), settled: make(chan struct{}, 1), owed: make(map[*call]context.Context), work: make(chan func())}
+		done: make(chan struct{}), gone: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), settled: make(chan struct{}, 1), owed: make(map[*call]context.Context), work: make(chan func())}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -175,9 +178,15 @@ func (c *conn) end(err error) {
 	}
 }
 
-// Close implements [mcp.Conn]. Requests that run are given up as if their clients did.
+// Close implements [mcp.Conn]. Requests that run are given up as if their clients did. Whoever closes the connection second
+// waits for the first.
 func (c *conn) Close() error {
-	running := c.stopCalls()
+	running, first := c.stopCalls()
+	if !first {
+		<-c.gone
+		return c.closeErr
+	}
+	defer close(c.gone)
 	c.end(mcp.ErrClosed)
 	for _, k := range running {
 		k.giveUp(mcp.ErrClosed)
@@ -188,7 +197,7 @@ func (c *conn) Close() error {
 	c.closed = true
 	c.mu.Unlock()
 	c.cancel(mcp.ErrClosed)
-	err := c.link.Close()
+	c.closeErr = c.link.Close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -201,7 +210,7 @@ func (c *conn) Close() error {
 	case <-limit.C: // a Peer ignores its context: a client that does not read
 		c.log.Warn("mcp: a connection was closed while a client still holds up a call", "server", c.options.Name)
 	}
-	return err
+	return c.closeErr
 }
 
 // whileOpen returns a context that also ends when the connection is closed.
