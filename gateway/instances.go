@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -48,7 +47,8 @@ type instance struct {
 	handler mcp.Handler // around that, what [Upstream.Instance] makes
 	err     error
 	again   chan struct{} // of capacity 1: what is around it is to see its lists again
-	cancel  context.CancelFunc
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
 	of      identity // the user, where they can have several; the zero identity: it counts among all
 
 	// Under the lock of instances:
@@ -94,66 +94,6 @@ func principalOf(req *mcp.Request) (id identity) {
 	return id
 }
 
-// handleIsolated passes a request on to the instance that it is for, which is started if need be.
-func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	result, lost, err := m.askInstance(ctx, req)
-	if !lost || ctx.Err() != nil || !errors.Is(err, mcp.ErrLost) {
-		return result, err
-	}
-	m.mu.RLock()
-	known := m.known
-	m.mu.RUnlock()
-	if repeats(known, req) {
-		resent.Add(ctx)
-		result, _, err = m.askInstance(ctx, req)
-	}
-	return result, err
-}
-
-func (m *member) askInstance(ctx context.Context, req *mcp.Request) (result mcp.Result, lost bool, err error) {
-	whose, err := m.identityOf(ctx, req)
-	if err != nil {
-		return mcp.Result{}, false, err
-	}
-	i, err := m.instanceFor(whose, m.userOf(req))
-	if err != nil {
-		return mcp.Result{}, false, err
-	}
-	defer m.instances.left(i)
-	if err := m.awaitInstance(ctx, req, i); err != nil {
-		return mcp.Result{}, false, err
-	}
-	result, err = i.handler.Handle(ctx, req)
-	select {
-	case <-i.client.Done():
-		lost = true
-	default:
-	}
-	return result, lost, err
-}
-
-// awaitInstance waits until an instance is connected; the client is notified of progress where it asked
-// for that.
-func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instance) error {
-	ticker := time.NewTicker(startingPause)
-	defer ticker.Stop()
-	for ticks := 1; ; ticks++ {
-		select {
-		case <-i.ready:
-			if i.err != nil {
-				return &memberError{m.name, i.err}
-			}
-			return nil
-		case <-ticker.C:
-			m.notifyStarting(ctx, req, ticks)
-		case <-m.ctx.Done():
-			return m.gone(fmt.Errorf("server %q: %w", m.name, errClosed))
-		case <-ctx.Done():
-			return fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))
-		}
-	}
-}
-
 // instanceFor returns the instance of somebody, and counts its user, who must leave it. One that failed
 // is tried again after a moment, and where there are too many one that nobody uses ends.
 func (m *member) instanceFor(whose any, of identity) (*instance, error) {
@@ -172,13 +112,13 @@ func (m *member) instanceFor(whose any, of identity) (*instance, error) {
 		if m.ctx.Err() != nil {
 			return nil, m.gone(errClosed)
 		}
-		ctx, cancel := context.WithCancel(m.ctx)
-		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), cancel: cancel, of: of}
+		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), of: of}
+		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
 		if is.all == nil {
 			is.all = map[any]*instance{}
 		}
 		is.all[whose] = i
-		is.running.Go(func() { m.runInstance(ctx, whose, i) })
+		is.running.Go(func() { m.runInstance(i.ctx, whose, i) })
 	}
 	i.users++
 	return i, nil
@@ -194,12 +134,7 @@ func (i *instance) isOver() bool {
 	if i.err != nil {
 		return time.Since(i.used) >= firstBackoff
 	}
-	select {
-	case <-i.client.Done():
-		return true
-	default:
-		return false
-	}
+	return i.isLost()
 }
 
 func (is *instances) left(i *instance) {
@@ -231,12 +166,12 @@ func (is *instances) trouble() error {
 	return nil
 }
 
-// end ends all instances, and those who use them.
-func (is *instances) end() {
+// end ends all instances, and those who use them; cause says why.
+func (is *instances) end(cause error) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
 	for _, i := range is.all {
-		i.cancel()
+		i.cancel(cause)
 	}
 	clear(is.all)
 }
@@ -250,8 +185,11 @@ func (is *instances) count() int {
 
 // runInstance connects an instance, and keeps it until it is lost, or nobody used it for long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
-	defer i.cancel()
+	defer i.cancel(nil)
 	c, err := m.dialInstance(ctx, whose)
+	if err != nil && errors.Is(context.Cause(ctx), errRestarted) {
+		err = errRestarted
+	}
 	asked := newBreaker(m.name, c, m.gateway.report)
 	m.instances.mu.Lock()
 	i.client, i.err, i.used, i.asked, i.handler = c, err, time.Now(), asked, asked

@@ -47,7 +47,7 @@ func (is *instances) endUnused(some func(*instance) bool) bool {
 	if oldest == nil {
 		return false
 	}
-	is.all[oldest].cancel()
+	is.all[oldest].cancel(nil)
 	delete(is.all, oldest)
 	return true
 }

@@ -179,6 +179,9 @@ func (m *member) listingsOf(d *definitions.Definitions, before map[string]listin
 				l.entries = append(l.entries, e)
 			}
 		}
+		if k.method == templateKind.method {
+			m.readTemplates(l.entries)
+		}
 		all[k.method] = l
 	}
 	return all
@@ -195,9 +198,6 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 		return listed{}, false
 	}
 	e := listed{name: name, raw: raw}
-	if k.method == templateKind.method {
-		e.template, _ = uritemplate.Parse(name) // nil: offered, but nothing is routed by it
-	}
 	if k.method == skillKind.method { // what it says decides whose the files in its folder are
 		if err := new(skills.Skill).UnmarshalJSON(raw); err != nil {
 			m.gateway.log.Warn("gateway: an entry that is no skill is omitted", "server", m.name, "error", err)
@@ -215,6 +215,17 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 		}
 	}
 	return e, true
+}
+
+// readTemplates has the first templates of a list matched. The others, and those that cannot be read, are offered, but nothing
+// is routed by them.
+func (m *member) readTemplates(entries []listed) {
+	if len(entries) > maxTemplates {
+		m.gateway.log.Warn("gateway: only the first resource templates of a server are matched", "server", m.name, "templates", len(entries), "matched", maxTemplates)
+	}
+	for i := range entries[:min(len(entries), maxTemplates)] {
+		entries[i].template, _ = uritemplate.Parse(entries[i].name)
+	}
 }
 
 func (m *member) isKnown() bool {

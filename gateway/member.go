@@ -128,7 +128,7 @@ func (m *member) start() {
 	m.gateway.running.Go(func() {
 		defer close(m.done)
 		defer m.instances.running.Wait()
-		defer m.instances.end()
+		defer m.instances.end(nil)
 		defer m.settle() // nobody waits for one that is removed
 		if m.upstream.Handler == nil {
 			m.run(m.ctx)

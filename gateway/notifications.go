@@ -193,10 +193,13 @@ func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
 // watch listens to the members for updates of the resources that are offered until ctx is done.
 func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
 	byMember := map[*member]map[string][]string{} // by the member's own URIs, those that the client knows
-	for _, uri := range uris {
-		owners, sure := g.current().owners(uri)
+	for _, uri := range slices.Compact(slices.Sorted(slices.Values(uris))) {
+		owners, sure := g.current().owners(uri, newMatching())
 		if !sure && g.await(ctx) == nil {
-			owners, _ = g.current().owners(uri)
+			owners, _ = g.current().owners(uri, newMatching())
+		}
+		if ctx.Err() != nil {
+			return
 		}
 		for _, r := range owners {
 			if !offers.has(resourceKind, uri, r.member, r.uri) {

@@ -34,7 +34,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	cut := errors.Is(err, mcp.ErrClosed) && m.wasCut(connected)
 	if !cut && (!errors.Is(err, mcp.ErrLost) || !m.ended(connected)) || !repeats(known, req) {
 		if cut {
-			err = fmt.Errorf("server %q was restarted by whoever runs the gateway while it had the request, which it may have executed: %w", m.name, err)
+			err = m.wasRestarted(err)
 		}
 		return result, err
 	}

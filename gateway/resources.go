@@ -26,8 +26,30 @@ const (
 	ownViews  = apps.Scheme + "junction/"
 )
 
-// maxTranslated is how many URIs of one result are looked at; further ones stay as they are.
-const maxTranslated = 1_000
+const (
+	maxTranslated     = 1_000   // URIs of one result that are looked at; further ones stay as they are
+	maxTemplates      = 256     // templates of one member that URIs are matched against; others are only listed
+	maxMatching       = 4 << 20 // what is matched for one request, as [uritemplate.Template.Cost] counts
+	maxMemberMatching = 1 << 20 // of it, against the templates of one member for one URI: it takes nothing from others
+)
+
+// A matching is what may still be matched for one request. Servers choose their templates and the URIs of their results, and
+// clients those that they ask for, so what they cost together is limited; what is not matched any more is nobody's.
+type matching struct{ left int }
+
+func newMatching() *matching { return &matching{maxMatching} }
+
+// match reports whether a template describes a URI. spent is what was matched of the same member for this URI.
+func (w *matching) match(t *uritemplate.Template, uri string, spent *int) bool {
+	cost := t.Cost(uri)
+	if cost == 0 || cost > w.left || *spent+cost > maxMemberMatching {
+		return false
+	}
+	w.left -= cost
+	*spent += cost
+	_, ok := t.Match(uri)
+	return ok
+}
 
 // ownURI is the URI, or template, that no other member has.
 func (m *member) ownURI(uri string) string {
@@ -70,13 +92,13 @@ type match struct {
 // owners returns whose resource a URI may be: the member's that lists it, or that it names, or whose skill it is a file
 // of, or those' with a matching template. It is unsure where there is none. A skill takes what a template of another
 // member matches only under skill://, where templates match the files of all skills.
-func (o *offer) owners(uri string) (owners []resource, sure bool) {
+func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 	if f, ok := o.found[resourceKind.method][uri]; ok {
 		return []resource{{f.member, f.original}}, true
 	}
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		for _, m := range o.members {
-			if own, ok := m.cutOwn(uri); ok && o.has(m, own) {
+			if own, ok := m.cutOwn(uri); ok && o.has(m, own, w) {
 				return []resource{{m, own}}, true
 			}
 		}
@@ -88,11 +110,16 @@ func (o *offer) owners(uri string) (owners []resource, sure bool) {
 	if skill != nil && strings.HasPrefix(uri, "skill://") {
 		return []resource{{skill.member, uri}}, true
 	}
-	for _, t := range o.matches {
+	var of *member
+	spent := 0
+	for _, t := range o.matches { // those of one member stand together
+		if t.member != of {
+			of, spent = t.member, 0
+		}
 		if slices.ContainsFunc(owners, func(r resource) bool { return r.member == t.member }) {
 			continue
 		}
-		if _, ok := t.template.Match(uri); ok {
+		if w.match(t.template, uri, &spent) {
 			owners = append(owners, resource{t.member, uri})
 		}
 	}
@@ -103,24 +130,21 @@ func (o *offer) owners(uri string) (owners []resource, sure bool) {
 }
 
 // has reports whether a member lists a URI of its own, or has a template that matches it.
-func (o *offer) has(m *member, uri string) bool {
+func (o *offer) has(m *member, uri string, w *matching) bool {
 	for _, exposed := range []string{uri, m.ownURI(uri)} {
 		if f, ok := o.found[resourceKind.method][exposed]; ok && f.member == m {
 			return true
 		}
 	}
+	spent := 0
 	return slices.ContainsFunc(m.listing(templateKind).entries, func(e listed) bool {
-		if e.template == nil {
-			return false
-		}
-		_, ok := e.template.Match(uri)
-		return ok
+		return e.template != nil && w.match(e.template, uri, &spent)
 	})
 }
 
 // known is what clients call a resource of a member: its URI, unless that leads to another one.
-func (o *offer) known(m *member, uri string) string {
-	if first, _ := o.owners(uri); len(first) > 0 && first[0].member == m || !o.has(m, uri) {
+func (o *offer) known(m *member, uri string, w *matching) string {
+	if first, _ := o.owners(uri, w); len(first) > 0 && first[0].member == m || !o.has(m, uri, w) {
 		return uri
 	}
 	return m.ownURI(uri)
@@ -187,12 +211,12 @@ func (o *offer) noteOverlaps() {
 // read passes resources/read on to the member that lists the URI, or to those
 // with a template that matches it, and to no other: a URI may be a secret.
 func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
-	owners, sure := g.current().owners(req.Name)
+	owners, sure := g.current().owners(req.Name, newMatching())
 	if !sure {
 		if err := g.await(ctx); err != nil {
 			return mcp.Result{}, err
 		}
-		if owners, sure = g.current().owners(req.Name); !sure && strings.HasPrefix(req.Name, "skill://") {
+		if owners, sure = g.current().owners(req.Name, newMatching()); !sure && strings.HasPrefix(req.Name, "skill://") {
 			for _, m := range g.current().withSkills(skills.Declared) { // of a skill that is in no list
 				owners = append(owners, resource{m, req.Name})
 			}
@@ -249,11 +273,12 @@ func (o *offer) translated(m *member, method string, result mcp.Result, asked *r
 	if err != nil {
 		return result, err
 	}
+	w := newMatching()
 	t := translation{known: func(uri string) string {
 		if asked != nil && uri == asked.own {
 			return asked.asked
 		}
-		return o.known(m, uri)
+		return o.known(m, uri, w)
 	}}
 	var translated json.RawMessage
 	switch method {

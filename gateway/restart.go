@@ -24,7 +24,7 @@ func (g *Gateway) Restart(name string) error {
 	if m.upstream.Handler != nil {
 		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
 	}
-	m.instances.end()
+	m.instances.end(errRestarted)
 	m.mu.Lock()
 	m.restarted, m.cut = true, m.client
 	m.err, m.failures, m.retry = nil, 0, time.Time{}
@@ -59,6 +59,11 @@ func (m *member) isRestarted() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.restarted
+}
+
+// wasRestarted is the error of a request that Restart ended.
+func (m *member) wasRestarted(err error) error {
+	return fmt.Errorf("server %q was restarted by whoever runs the gateway while it had the request, which it may have executed: %w", m.name, err)
 }
 
 // reset takes back what the ended connection offered.

@@ -1,14 +1,17 @@
 package gateway_test
 
 import (
+	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
 )
 
 func TestAMemberIsRestartedAtOnce(t *testing.T) {
@@ -93,4 +96,59 @@ func TestACallThatARestartEndedSaysSo(t *testing.T) {
 			t.Errorf("a call afterwards: %v", err)
 		}
 	})
+}
+
+// What a restart ends of a server that clients do not share is asked again, or says why, as of one that they do.
+func TestARequestToAnInstanceThatARestartEndedIsAskedAgainOrSaysSo(t *testing.T) {
+	for _, test := range []struct {
+		name, tool, stops string
+		want              string
+	}{
+		{"a tool that may change something", "add", "call", `server "s" was restarted by whoever runs the gateway while it had the request, which it may have executed`},
+		{"a tool that only reads", "look", "call", ""},
+		{"before it was connected", "add", "start", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var dialed, called atomic.Int64
+				forever := func(ctx context.Context) error {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Logger: quiet})
+				answer := func(ctx context.Context, _ struct{}) (string, error) {
+					if called.Add(1) == 1 && test.stops == "call" {
+						return "", forever(ctx)
+					}
+					return "done", nil
+				}
+				mcp.AddTool(s, "add", answer)
+				mcp.AddToolWith(s, mcp.Tool{Name: "look", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, answer)
+				g := gateway.New(gateway.Options{Logger: quiet})
+				defer g.Close()
+				must(t, g.Add("s", gateway.Upstream{Isolation: gateway.PerClient, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+					if dialed.Add(1) == 2 && test.stops == "start" { // the first reads the lists
+						return nil, forever(ctx)
+					}
+					return mcp.DialWith(ctx, stream.Pipe(s), mcp.ClientOptions{Bridge: true, Logger: quiet})
+				}}))
+				must(t, g.Settle(t.Context()))
+				c := mcp.NewClient(g)
+				got := make(chan string, 1)
+				go func() {
+					r, err := c.CallTool(t.Context(), "s__"+test.tool, nil)
+					if err != nil {
+						got <- err.Error()
+						return
+					}
+					got <- r.Text()
+				}()
+				time.Sleep(time.Second)
+				must(t, g.Restart("s"))
+				if text := <-got; test.want == "" && text != "done" || !strings.Contains(text, test.want) {
+					t.Errorf("got %q", text)
+				}
+			})
+		})
+	}
 }

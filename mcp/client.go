@@ -246,7 +246,10 @@ func (c *Client) Err() error {
 }
 
 // Close ends the connection and everything that belongs to it: running
-// requests, streams, the server's process.
+// requests, streams, the server's process. Each request that runs
+// is cancelled at the server, and fails with an error that wraps [ErrClosed], as do
+// those that are made later. A server that takes no message is not waited for
+// longer than a moment.
 func (c *Client) Close() error {
 	c.closing(ErrClosed)
 	var err error

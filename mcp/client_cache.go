@@ -76,7 +76,9 @@ func (c *cache) put(req *Request, r *Result, generation int) {
 		clear(c.entries)
 		c.bytes = 0
 	}
-	c.entries[keyOf(req)] = cached{*r, size, time.Now().Add(min(r.TTL, maxCacheTTL))}
+	kept := r.WithJSON(slices.Clone(r.JSON)) // what else came with it in one message can be freed
+	kept.Meta = slices.Clone(r.Meta)
+	c.entries[keyOf(req)] = cached{kept, size, time.Now().Add(min(r.TTL, maxCacheTTL))}
 	c.bytes += size
 }
 

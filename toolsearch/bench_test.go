@@ -91,3 +91,17 @@ func BenchmarkChangedTool(b *testing.B) {
 		x.SetServer("last", "", tools)
 	}
 }
+
+// BenchmarkRemember is what a used query costs: that it is remembered, and the search after it.
+func BenchmarkRemember(b *testing.B) {
+	x := catalogue(5_000)
+	var ids []string
+	for _, p := range x.table().slots {
+		ids = append(ids, p.tool.ID)
+	}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		x.Remember(ids[i*7%len(ids)], fmt.Sprint("babebin bebobon kadoren the lakiton of ", i%1_000))
+		x.Search(context.Background(), Query{Text: asked})
+	}
+}

@@ -46,5 +46,6 @@
 // Texts come from servers that are not trusted. What is indexed of one tool
 // is bounded in bytes, words and nesting, invalid UTF-8 is skipped, and a schema
 // that is not JSON counts as none. An Index is safe for concurrent use and starts no
-// goroutine. The first search after a change makes a table of all tools, which the later ones share.
+// goroutine. The first search after a change of tools makes a table of them all, which the later ones share; what is
+// remembered is added to it. No search waits while the texts of a server are read.
 package toolsearch

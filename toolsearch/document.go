@@ -29,9 +29,12 @@ const (
 // lengths is how many words each field has.
 type lengths [fields]uint32
 
-func (l *lengths) sum() (words int) {
-	for _, n := range l {
-		words += int(n)
+// read is how many words the tool itself has, without what is remembered for it.
+func (l *lengths) read() (words int) {
+	for f, n := range l {
+		if field(f) != usageField {
+			words += int(n)
+		}
 	}
 	return words
 }
@@ -68,8 +71,8 @@ type reader struct {
 
 func newReader(s *stems) *reader { return &reader{stems: s, at: make(map[string]int)} }
 
-// read returns the document of t and the queries remembered for it.
-func (r *reader) read(t Tool, remembered []string) document {
+// read returns the document of t, for which nothing is remembered yet.
+func (r *reader) read(t Tool) document {
 	clear(r.at)
 	r.doc = document{terms: r.doc.terms[:0]}
 	r.text(nameField, t.Name)
@@ -81,9 +84,27 @@ func (r *reader) read(t Tool, remembered []string) document {
 	if len(t.Schema) <= maxSchemaBytes && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
 		r.schema(t.Schema, 0)
 	}
-	for _, q := range remembered {
+	return r.copied()
+}
+
+// remember returns d with these queries in place of those that were remembered before.
+func (r *reader) remember(d *document, queries []string) document {
+	clear(r.at)
+	r.doc = document{terms: r.doc.terms[:0], lengths: d.lengths, named: d.named}
+	r.doc.lengths[usageField] = 0
+	for _, t := range d.terms {
+		if t.counts[usageField] = 0; t.counts != (counts{}) {
+			*r.counts(t.stem) = t.counts
+		}
+	}
+	for _, q := range queries {
 		r.text(usageField, q)
 	}
+	return r.copied()
+}
+
+// copied returns the document at hand; r uses its memory again for the next one.
+func (r *reader) copied() document {
 	d := r.doc
 	d.terms = append(make([]termCounts, 0, len(d.terms)), d.terms...)
 	return d

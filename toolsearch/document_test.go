@@ -7,7 +7,9 @@ import (
 )
 
 func read(t Tool, remembered ...string) document {
-	return newReader(new(stems)).read(t, remembered)
+	r := newReader(new(stems))
+	d := r.read(t)
+	return r.remember(&d, remembered)
 }
 
 func (d *document) in(f field) string {

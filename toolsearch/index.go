@@ -1,6 +1,7 @@
 package toolsearch
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"sync"
@@ -26,11 +27,13 @@ type Index struct {
 	synonyms synonyms
 	dense    *dense // nil without an Embedder
 
-	mu      sync.Mutex // held by whoever changes the Index, also while texts are read
+	reading sync.Mutex // held by whoever reads the texts of a server, and changes servers and byID then
+
+	mu      sync.Mutex // held for less long, by whoever changes any of these
 	servers map[string]*server
 	byID    map[string]*entry
 	memory  memory
-	built   atomic.Pointer[table] // what is searched; nil once it has changed, until the next search
+	built   atomic.Pointer[table] // what is searched; nil once it is of no use, until the next search
 
 	scratch sync.Pool // of *scratch
 }
@@ -44,18 +47,21 @@ type server struct {
 // entry is one tool.
 type entry struct {
 	tool   Tool
+	words  int // of its texts
 	doc    document
 	vector []float32
 }
 
-// table is all that a search looks at. It does not change.
+// table is all that a search looks at. What is remembered of a tool changes in place; all else does not change.
 type table struct {
 	weights *weights
-	slots   []slot
+	slots   []slot         // of them the documents change
 	byID    map[string]int // of slots
 	servers []Server       // by number
-	terms   map[string][]posting
-	totals  totals
+
+	mu     sync.RWMutex         // of documents, terms and totals; nobody else's code runs meanwhile
+	terms  map[string][]posting // in the order of slots
+	totals totals
 }
 
 // slot is a tool in a table.
@@ -87,6 +93,16 @@ func (t *totals) add(l *lengths) {
 	}
 }
 
+func (t *totals) remove(l *lengths) {
+	t.tools--
+	for f, n := range l {
+		t.words[f] -= uint64(n)
+		if n > 0 {
+			t.filed[f]--
+		}
+	}
+}
+
 // New returns an Index without tools.
 func New(o Options) *Index {
 	x := &Index{
@@ -109,9 +125,17 @@ func New(o Options) *Index {
 // has is left out: nobody can replace what belongs to someone else. At most
 // 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names alone.
 func (x *Index) SetServer(name, about string, tools []Tool) {
+	x.reading.Lock()
+	defer x.reading.Unlock()
+	r := newReader(&x.stems)
+	next := x.read(r, x.admitted(name, tools))
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	next := x.read(x.admitted(name, tools))
+	for _, e := range next {
+		if queries := x.memory.queries(e.tool.ID); len(queries) > 0 && x.byID[e.tool.ID] != e { // it was read now
+			e.doc = r.remember(&e.doc, queries)
+		}
+	}
 	if before := x.servers[name]; before != nil {
 		for _, e := range before.tools {
 			delete(x.byID, e.tool.ID)
@@ -158,9 +182,8 @@ func (x *Index) admitted(server string, tools []Tool) []Tool {
 }
 
 // read returns the entries of tools; of those that are there already and have not changed, the same ones.
-func (x *Index) read(tools []Tool) []*entry {
+func (x *Index) read(r *reader, tools []Tool) []*entry {
 	entries := make([]*entry, len(tools))
-	r := newReader(&x.stems)
 	words := 0
 	for i, t := range tools {
 		e := x.byID[t.ID]
@@ -169,9 +192,10 @@ func (x *Index) read(tools []Tool) []*entry {
 			if words > maxServerWords {
 				read.Description, read.Schema = "", nil
 			}
-			e = &entry{tool: t, doc: r.read(read, x.memory.queries(t.ID))}
+			e = &entry{tool: t, doc: r.read(read)}
+			e.words = e.doc.lengths.read()
 		}
-		words += e.doc.lengths.sum()
+		words += e.words
 		entries[i] = e
 	}
 	return entries
@@ -208,4 +232,54 @@ func (x *Index) build() *table {
 		}
 	}
 	return t
+}
+
+// replace gives the tool in a slot the document that r has read last, whose remembered queries are other ones.
+func (t *table) replace(slot int, r *reader, next document) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.slots[slot].doc
+	t.slots[slot].doc = next
+	t.totals.remove(&before.lengths)
+	t.totals.add(&next.lengths)
+	for _, term := range before.terms {
+		i, stays := r.at[term.stem]
+		switch {
+		case term.counts[usageField] == 0:
+		case stays:
+			t.put(term.stem, posting{slot, next.terms[i].counts})
+		default:
+			t.remove(term.stem, slot)
+		}
+	}
+	for _, term := range next.terms {
+		if term.counts[usageField] > 0 {
+			t.put(term.stem, posting{slot, term.counts})
+		}
+	}
+}
+
+// put sets how often a term is in the fields of a tool.
+func (t *table) put(stem string, p posting) {
+	list := t.terms[stem]
+	i, there := find(list, p.slot)
+	if there {
+		list[i] = p
+		return
+	}
+	t.terms[stem] = slices.Insert(list, i, p)
+}
+
+func (t *table) remove(stem string, slot int) {
+	list := t.terms[stem]
+	if i, there := find(list, slot); there {
+		t.terms[stem] = slices.Delete(list, i, i+1)
+	}
+	if len(t.terms[stem]) == 0 {
+		delete(t.terms, stem)
+	}
+}
+
+func find(list []posting, slot int) (i int, there bool) {
+	return slices.BinarySearchFunc(list, slot, func(p posting, slot int) int { return cmp.Compare(p.slot, slot) })
 }

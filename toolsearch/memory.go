@@ -16,6 +16,9 @@ const (
 	maxRememberedIDSize = 512    // bytes of an ID that something is remembered for
 )
 
+// fewTools is for how many tools a table is changed in place; for more the next search makes another one.
+const fewTools = 16
+
 // Remembered is a query under which a tool was used with success.
 type Remembered struct {
 	ID    string `json:"id"`    // of the tool
@@ -126,14 +129,23 @@ func (x *Index) remember(m []Remembered) {
 	x.reread(slices.Collect(maps.Keys(changed)))
 }
 
-// reread reads tools anew whose remembered queries have changed. The caller
-// holds x.mu.
+// reread reads the remembered queries of tools anew. The table is changed for a few tools only: to make another one takes
+// less time than to find what many have in it. The caller holds x.mu.
 func (x *Index) reread(ids []string) {
 	r := newReader(&x.stems)
+	t := x.built.Load()
+	if len(ids) > fewTools {
+		t = nil
+		x.built.Store(nil)
+	}
 	for _, id := range ids {
-		if e := x.byID[id]; e != nil {
-			e.doc = r.read(e.tool, x.memory.queries(id))
-			x.built.Store(nil)
+		e := x.byID[id]
+		if e == nil {
+			continue
+		}
+		e.doc = r.remember(&e.doc, x.memory.queries(id))
+		if t != nil {
+			t.replace(t.byID[id], r, e.doc)
 		}
 	}
 }

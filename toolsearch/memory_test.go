@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -120,5 +122,118 @@ func TestMemoryOfToolsThatAreNotAllowedIsNotCounted(t *testing.T) {
 		if !reflect.DeepEqual(a, b) {
 			t.Errorf("%q: %v and %v", q, a, b)
 		}
+	}
+}
+
+// Whatever was remembered and forgotten in whatever order, what is searched is what a new Index makes of the rest.
+func TestATableThatIsChangedIsTheOneThatIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	tools := made(r, 40)
+	x := New(Options{})
+	set := func(n int) {
+		some := slices.Clone(tools[n*10 : n*10+r.IntN(10)])
+		for i := range some {
+			if r.IntN(4) == 0 {
+				some[i].Description += " changed"
+			}
+		}
+		x.SetServer(fmt.Sprint("server", n), "", some)
+	}
+	word := func() string {
+		texts := []string{"babebin", "bebobon", "theIs", "kadoren", "the lakiton", "5", "HTTPServer", "Bibaben " + tools[r.IntN(40)].Name}
+		return texts[r.IntN(len(texts))]
+	}
+	id := func() string {
+		n := r.IntN(40)
+		return fmt.Sprintf("server%d__%s", n/10, tools[n].Name)
+	}
+	for n := range 4 {
+		set(n)
+	}
+	for step := range 2_000 {
+		switch r.IntN(20) {
+		case 0:
+			set(r.IntN(4))
+		case 1:
+			x.Forget(id())
+		case 2:
+			x.Restore([]Remembered{{id(), word()}, {id(), word()}, {"elsewhere", word()}})
+		default:
+			x.Remember(id(), word()+" "+word())
+		}
+		got := x.table()
+		x.mu.Lock()
+		want := x.build()
+		x.mu.Unlock()
+		if !reflect.DeepEqual(got.terms, want.terms) || got.totals != want.totals {
+			t.Fatalf("step %d: %v\nand %v; %v and %v", step, got.totals, want.totals, got.terms, want.terms)
+		}
+		for n := range want.slots {
+			if got.slots[n].doc.lengths != want.slots[n].doc.lengths || got.slots[n].doc.named != want.slots[n].doc.named || got.slots[n].tool.ID != want.slots[n].tool.ID {
+				t.Fatalf("step %d: slot %d: %+v, want %+v", step, n, got.slots[n], want.slots[n])
+			}
+		}
+		if step%100 != 0 {
+			continue
+		}
+		fresh := New(Options{})
+		for name, s := range x.servers {
+			own := make([]Tool, len(s.tools))
+			for i, e := range s.tools {
+				own[i] = e.tool
+			}
+			fresh.SetServer(name, "", own)
+		}
+		fresh.Restore(x.Memory())
+		for range 10 {
+			q := Query{Text: word() + " " + word(), Limit: 20, Allow: func(id string) bool { return len(id)%3 != 0 }}
+			if got, want := x.Search(context.Background(), q), fresh.Search(context.Background(), q); !reflect.DeepEqual(got, want) {
+				t.Fatalf("step %d: %q: %v, want %v", step, q.Text, got, want)
+			}
+		}
+	}
+}
+
+// While the texts of one server are read, which takes long where it has thousands of tools, others are found.
+func TestASearchDoesNotWaitForAServerThatIsRead(t *testing.T) {
+	t.Parallel()
+	x := offices()
+	x.SetServer("other", "", nil) // so that a table is to be made
+	x.reading.Lock()              // as SetServer does for as long as it reads
+	defer x.reading.Unlock()
+	if got := find1(x, "cancel an event"); got != "calendar__cancelEvent" {
+		t.Errorf("got %q", got)
+	}
+	x.Remember("calendar__cancelEvent", "the birthday party is not going to happen")
+	if got := find1(x, "a birthday party"); got != "calendar__cancelEvent" {
+		t.Errorf("of what was remembered meanwhile: got %q", got)
+	}
+}
+
+func TestWhatIsRememberedWhileOthersSearchIsFound(t *testing.T) {
+	t.Parallel()
+	x := catalogue(100)
+	var all sync.WaitGroup
+	for n := range 4 {
+		all.Go(func() {
+			for i := range 200 {
+				x.Search(context.Background(), Query{Text: asked, Allow: func(id string) bool { return len(id)%2 == 0 }})
+				switch {
+				case n == 0:
+					x.Remember("server0__x", fmt.Sprint("babebin ", i))
+				case n == 1 && i%20 == 0:
+					x.SetServer("server0", "", []Tool{{Name: "x", Description: fmt.Sprint("number ", i)}})
+				case n == 2:
+					x.Tool("server0__x")
+					x.Forget("server0__x")
+				}
+			}
+		})
+	}
+	all.Wait()
+	x.Remember("server0__x", "an aardvark")
+	if got := find1(x, "aardvark"); got != "server0__x" {
+		t.Errorf("got %q", got)
 	}
 }

@@ -43,17 +43,26 @@ func zeroed[T any](s []T, n int) []T {
 	return s
 }
 
-// allow fills s.allowed and returns the sums over the allowed tools.
-func (t *table) allow(s *scratch, allow func(string) bool) totals {
+// allow fills s.allowed.
+func (t *table) allow(s *scratch, allow func(string) bool) {
 	if allow == nil {
+		return
+	}
+	s.allowed = zeroed(s.allowed, len(t.slots))
+	for n := range t.slots {
+		s.allowed[n] = allow(t.slots[n].tool.ID)
+	}
+}
+
+// sums are those over the allowed tools.
+func (t *table) sums(s *scratch) totals {
+	if len(s.allowed) == 0 {
 		return t.totals
 	}
 	var sums totals
-	s.allowed = zeroed(s.allowed, len(t.slots))
-	for n := range t.slots {
-		if p := &t.slots[n]; allow(p.tool.ID) {
-			s.allowed[n] = true
-			sums.add(&p.doc.lengths)
+	for n, allowed := range s.allowed {
+		if allowed {
+			sums.add(&t.slots[n].doc.lengths)
 		}
 	}
 	return sums

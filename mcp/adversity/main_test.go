@@ -42,6 +42,7 @@ var scripts = map[string]script{
 	"stalls unsubscribe":   stalls("resources/unsubscribe"),
 	"stalls the handshake": stalls("server/discover", "initialize"),
 	"stalls some calls":    stallsSomeCalls,
+	"waits for its end":    waitsForItsEnd,
 	"restarts":             restarts("404"),
 	"restarts with 400":    restarts("400"),
 	"speaks early":         speaksEarly,

@@ -52,6 +52,7 @@ type server struct {
 	on       map[string]func(c *call) // answers other methods
 	joined   func(s *session)         // a connection exists; nothing was read from it
 	begun    func(s *session)         // the client sent notifications/initialized
+	gaveUp   func(id string)          // the client cancelled a call that it had made
 	unknown  string                   // HTTP: the status for a session that does not exist; "404" or "400"
 	inChild  bool                     // the server is a process of its own
 	outlives bool                     // lines only: the server goes on when its input ended
@@ -130,10 +131,11 @@ type session struct {
 	mu      sync.Mutex
 	waiting map[string]chan message // for responses to the server's requests
 	running map[string]func()       // cancels a call
+	called  map[string]bool         // the calls that were made, by id, and not cancelled by a message
 }
 
 func (s *server) newSession(id string, push func(string)) *session {
-	sess := &session{server: s, id: id, push: push, waiting: map[string]chan message{}, running: map[string]func(){}}
+	sess := &session{server: s, id: id, push: push, waiting: map[string]chan message{}, running: map[string]func(){}, called: map[string]bool{}}
 	sess.ctx, sess.kill = context.WithCancel(context.Background())
 	s.mu.Lock()
 	s.sessions[id] = sess
@@ -167,6 +169,13 @@ func (s *session) take(m *message, c *call) {
 			waiting <- *m
 		}
 	case m.Method == "notifications/cancelled":
+		s.mu.Lock()
+		called := s.called[string(m.Params.RequestID)]
+		delete(s.called, string(m.Params.RequestID))
+		s.mu.Unlock()
+		if called && s.gaveUp != nil {
+			s.gaveUp(string(m.Params.RequestID))
+		}
 		s.cancelled(m.Params.RequestID)
 	case m.Method == "notifications/initialized" && s.begun != nil:
 		s.begun(s)
@@ -199,6 +208,7 @@ func (s *session) register(m *message, c *call) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.running[string(m.ID)] = c.cancel
+	s.called[string(m.ID)] = m.Method == "tools/call"
 }
 
 // A call is one request of a client.

@@ -145,7 +145,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *c
 		return nil, nil, err
 	}
 	if !httplink.OK(resp) {
-		return nil, nil, c.statusError(ctx, resp, session, out.ID)
+		return nil, nil, c.statusError(ctx, resp, session, out.ID, false)
 	}
 	return resp, c.accepted(resp, out, session), nil
 }
@@ -166,7 +166,7 @@ func (c *clientLink) get(ctx context.Context, session *clientSession, lastID str
 		return nil, err
 	}
 	if !httplink.OK(resp) {
-		return nil, c.statusError(ctx, resp, session, "")
+		return nil, c.statusError(ctx, resp, session, "", true)
 	}
 	if found := httplink.MediaType(resp); found != httplink.EventStream {
 		resp.Body.Close()

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -126,7 +127,7 @@ func (r *clientReply) receive(data []byte) (response *jsonrpc.Message, err error
 		return nil, finalError{fmt.Errorf("the reply is not valid: %w", fault)}
 	}
 	for _, element := range elements {
-		m, err := r.receiveOne(element)
+		m, err := r.receiveOne(bytes.Clone(element)) // one that waits keeps nothing of the others
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault, mcp.LogBreach, onlyMessages)
 		}
 		for _, element := range batch {
-			elements = append(elements, element)
+			elements = append(elements, bytes.Clone(element)) // one that waits keeps nothing of the others
 		}
 	}
 	for _, element := range elements {

@@ -129,8 +129,9 @@ func validSession(id string) bool {
 }
 
 // statusError makes the error of a status other than success. Where it says that
-// the session is gone, the first to hear of it ends the session.
-func (c *clientLink) statusError(ctx context.Context, resp *http.Response, session *clientSession, request jsonrpc.ID) error {
+// the session is gone, the first to hear of it ends the session. request is the id of what it refuses, stream says that this
+// is a stream of the session.
+func (c *clientLink) statusError(ctx context.Context, resp *http.Response, session *clientSession, request jsonrpc.ID, stream bool) error {
 	status, id := c.endpoint.StatusError(resp)
 	if session == nil {
 		return status
@@ -140,7 +141,8 @@ func (c *clientLink) statusError(ctx context.Context, resp *http.Response, sessi
 	if !httplink.SessionLost(status, answered) && !restarted {
 		return status
 	}
-	if status.Status == http.StatusBadRequest && !session.isLost() && c.endpoint.Knows(ctx, c.endpoint.URL, c.sessionHeader(session)) {
+	unsure := status.Status == http.StatusBadRequest || stream // many servers have no route for that
+	if unsure && !session.isLost() && c.endpoint.Knows(ctx, c.endpoint.URL, c.sessionHeader(session)) {
 		return status
 	}
 	c.mu.Lock()

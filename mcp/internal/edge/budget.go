@@ -123,28 +123,29 @@ func (s *Session) dropResource(uri string) {
 }
 
 // admitListen checks the parameters of a subscriptions/listen and takes what
-// stays of it as long as it lasts.
-func (e *Edge) admitListen(params json.RawMessage) (fault *jsonrpc.Error) {
+// stays of it as long as it lasts: they, and something for each of its resources, whoever
+// serves it. It returns how much that is.
+func (e *Edge) admitListen(params json.RawMessage) (held int, fault *jsonrpc.Error) {
 	uris := jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions")
+	size := len(params)
 	jsonrpc.EachElement(uris, func(element []byte) bool {
+		size += subscriptionSize
 		if len(element) > maxURI {
 			fault = jsonrpc.Errorf(jsonrpc.InvalidParams, "notifications: resourceSubscriptions: at most %d bytes of one URI, got %d", maxURI, len(element))
 		}
 		return fault == nil
 	})
+	held = max(0, size-freeHeld)
 	switch {
 	case fault != nil:
-		return fault
-	case len(params) > maxSessionHeld:
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen: at most %d bytes of parameters, got %d", maxSessionHeld, len(params))
-	case !e.sessions.Admit(listenSize(params)):
-		return jsonrpc.Errorf(jsonrpc.InternalError, "the open subscriptions exceed the memory limit; try again later, or with fewer resources")
+		return 0, fault
+	case size > maxSessionHeld:
+		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen: at most %d bytes of parameters, of which each resource counts %d more, got %d", maxSessionHeld, subscriptionSize, size)
+	case !e.sessions.Admit(held):
+		return 0, jsonrpc.Errorf(jsonrpc.InternalError, "the open subscriptions exceed the memory limit; try again later, or with fewer resources")
 	}
-	return nil
+	return held, nil
 }
-
-// listenSize is what a listen counts for.
-func listenSize(params json.RawMessage) int { return max(0, len(params)-freeHeld) }
 
 // Compact lets a listen, which lasts long, keep no more of its message than it
 // needs: what else came with it, in the same memory, can be freed. It returns how

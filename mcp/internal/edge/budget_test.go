@@ -224,3 +224,59 @@ func TestMessagesThatAreBeingAnsweredHaveALimitOfBytes(t *testing.T) {
 		t.Errorf("%d bytes are held when nothing runs", c.Held())
 	}
 }
+
+// Whoever serves a listen keeps something for each of its resources, however short their URIs are: a gateway, a hundred bytes.
+func TestAListenCountsEachOfItsResources(t *testing.T) {
+	e := newWaiting(t)
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	listen := func(resources int) Reply {
+		uris := strings.Repeat(`,"a"`, resources)[1:]
+		return e.Modern(over, nil, parsed(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":[%s]},%s}}`, uris, modernMeta)), From{})
+	}
+	if reply := listen(200_000); reply.Code != jsonrpc.InvalidParams {
+		t.Errorf("one with 200,000 resources: %.200s", reply.Message)
+	}
+	if reply := listen(10_000); reply.Code == jsonrpc.InvalidParams {
+		t.Errorf("one with 10,000 resources: %.200s", reply.Message)
+	}
+	if held := e.sessions.Held(); held != 0 {
+		t.Errorf("%d bytes are held when no listen runs", held)
+	}
+	params := []byte(`{"notifications":{"resourceSubscriptions":[` + strings.Repeat(`,"a"`, 10_000)[1:] + `]}}`)
+	n := 0
+	for ; n < 100; n++ {
+		if _, fault := e.admitListen(params); fault != nil {
+			break
+		}
+	}
+	if n > 30 {
+		t.Errorf("%d with 10,000 resources are admitted at a time", n)
+	}
+}
+
+// What came with a result in one message need not live as long as the result is kept for its client.
+func TestAKeptResultKeepsNothingOfItsMessage(t *testing.T) {
+	e, err := New(mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == methodDiscover {
+			return mcp.Result{JSON: []byte(`{"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}`)}, nil
+		}
+		message := append([]byte(`{"content":[]}{"a/b":1}`), make([]byte, 8<<20)...)
+		return mcp.Result{JSON: message[:14], Meta: message[14:23]}, nil
+	}), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _ := e.Initialize(t.Context(), nil, parsed(t, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`), From{})
+	n := grown(func() {
+		for range 16 {
+			if reply := s.Request(t.Context(), nil, parsed(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x","task":{}}}`), From{}); !bytes.Contains(reply.Message, []byte(`"taskId"`)) {
+				t.Fatalf("%s", reply.Message)
+			}
+		}
+	})
+	if n > 16 {
+		t.Errorf("%d MiB are kept of 16 results", n)
+	}
+	runtime.KeepAlive(s)
+}

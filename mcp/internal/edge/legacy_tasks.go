@@ -58,7 +58,8 @@ func (s *Session) asTask(result *mcp.Result) (mcp.Result, error) {
 		return created(lowered, result.Meta), nil
 	}
 	t := &s.tasks
-	k := keptResult{id: rand.Text(), created: time.Now(), result: result.WithJSON(slices.Clone(body)), size: len(body)}
+	k := keptResult{id: rand.Text(), created: time.Now(), result: result.WithJSON(slices.Clone(body)), size: len(body) + len(result.Meta)}
+	k.result.Meta = slices.Clone(result.Meta)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, k)

@@ -43,7 +43,9 @@ func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) (*modern
 	setRequest(&c.req, m, &meta.meta, &from)
 	c.req.Peer = c
 	if m.Method == methodListen {
-		return c, e.admitListen(m.Params)
+		held, fault := e.admitListen(m.Params)
+		c.held = held
+		return c, fault
 	}
 	return c, c.resume(m)
 }
@@ -73,6 +75,7 @@ type modernCall struct {
 	outlet   outlet
 	req      mcp.Request
 	state    mcp.State
+	held     int      // of the sessions' budget, for a listen request
 	progress progress // in the outlet's order
 
 	mu     sync.Mutex
@@ -84,7 +87,7 @@ type modernCall struct {
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
 	c.outlet.close()
 	if c.req.Method == methodListen {
-		c.edge.sessions.Release(listenSize(c.req.Params))
+		c.edge.sessions.Release(c.held)
 	}
 	if err != nil && c.req.Method == methodListen && errors.Is(context.Cause(ctx), ErrShutdown) {
 		*result, err = mcp.Result{}, nil // the server ends a subscription: a result says so

@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
+
+// withdrawTime is how long it may take to notify a client that its response is not wanted any more.
+const withdrawTime = 5 * time.Second
 
 // serverRequests are the requests that wait for a response of a legacy client.
 type serverRequests struct {
@@ -53,7 +57,9 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 		w := jsonrpc.NewObject(nil)
 		w.ID("requestId", id)
 		w.String("reason", cause.Error())
-		_ = send(context.WithoutCancel(ctx), jsonrpc.AppendNotification(nil, notifyCancelled, w.Bytes())) // the client may be gone
+		late, cancel := context.WithTimeout(context.WithoutCancel(ctx), withdrawTime)
+		defer cancel()
+		_ = send(late, jsonrpc.AppendNotification(nil, notifyCancelled, w.Bytes())) // the client may be gone
 		return nil, cause
 	}
 }

@@ -26,6 +26,8 @@ const (
 
 	maxArriving      = 256     // requests of one connection that were given up and have not arrived yet
 	maxArrivingBytes = 8 << 20 // of their messages; one message may always wait
+
+	closingArriveTime = 200 * time.Millisecond // for such a request to arrive where its connection is closed, which does not wait for long
 )
 
 // Options say how a server is reached; the zero value of each field means its
@@ -249,6 +251,9 @@ func (e *Endpoint) AwaitArrival(givenUp error, size int, arrived <-chan struct{}
 		return late
 	}
 	defer e.removeArriving(size)
+	if errors.Is(givenUp, mcp.ErrClosed) {
+		within = min(within, closingArriveTime)
+	}
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {

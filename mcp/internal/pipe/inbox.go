@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -111,7 +112,7 @@ func (b *Inbox) Take(data []byte) {
 		return
 	}
 	for _, element := range elements {
-		b.take(element)
+		b.take(bytes.Clone(element)) // one that waits keeps nothing of the others
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -154,4 +155,24 @@ func FuzzInbox(f *testing.F) {
 			}
 		})
 	})
+}
+
+// A message of a batch that waits keeps nothing of the others.
+func TestAMessageOfABatchIsKeptAlone(t *testing.T) {
+	b := NewInbox("server", slog.New(slog.DiscardHandler))
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := heap()
+	for range 16 {
+		b.Take([]byte(`[{"jsonrpc":"2.0","method":"notifications/message","params":{}},{"jsonrpc":"2.0","id":1,"result":{"junk":"` + strings.Repeat("x", 4<<20) + `"}}]`))
+	}
+	if n := int(heap()) - int(before); n > 16<<20 {
+		t.Errorf("%d MiB are kept of 16 small notifications", n>>20)
+	}
+	runtime.KeepAlive(b)
 }

@@ -43,11 +43,24 @@ func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
 	return sent
 }
 
-// giveUp sends the cancellation of a request in a goroutine of the connection, which then calls over.
-func (c *conn) giveUp(ctx context.Context, k *call, over func(sent bool)) {
-	c.owes(ctx, k)
+// stopCalls lets no further request begin, and returns those that run; first is false where that was done before.
+func (c *conn) stopCalls() (running []*call, first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first, c.closing = !c.closing, true
+	for _, k := range c.calls {
+		if k.giveUp != nil {
+			running = append(running, k)
+		}
+	}
+	return running, first
+}
+
+// cancelCall sends the cancellation of a request that was given up in a goroutine of the connection, which then calls over.
+func (c *conn) cancelCall(k *call, over func(sent bool)) {
+	c.owes(k.ctx, k)
 	if !c.spawn(func() {
-		sent := c.sendCancelled(ctx, k.id)
+		sent := c.sendCancelled(k.ctx, k.id)
 		c.settles(k)
 		over(sent)
 	}) {
@@ -88,6 +101,11 @@ func (c *conn) owesSome() bool {
 	defer c.mu.Unlock()
 	for _, ctx := range c.owed {
 		if ctx.Err() != nil {
+			return true
+		}
+	}
+	for _, k := range c.calls {
+		if k.ctx != nil && k.ctx.Err() != nil { // it is about to be owed
 			return true
 		}
 	}

@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -79,24 +78,30 @@ type conn struct {
 	namesNone   atomic.Bool  // the server sent a request without an association
 	queuedBytes atomic.Int64 // of the notifications in all mailboxes, which wait for the owners of calls
 
-	ctx    context.Context // ends with the connection
-	cancel context.CancelCauseFunc
-	owned  sync.WaitGroup // goroutines of the connection
+	ctx       context.Context // ends with the connection
+	cancel    context.CancelCauseFunc
+	open      context.Context // ends a moment before, when Close begins: requests are given up then
+	giveUpAll context.CancelCauseFunc
+	owned     sync.WaitGroup // goroutines of the connection
 
 	work    chan func()   // for workers that wait for it
 	waiting atomic.Int64  // how many do
 	done    chan struct{} // closed when the connection is of no use any more
+
+	gone     chan struct{} // closed when Close has returned
+	closeErr error         // what it returned
 
 	responses     chan struct{} // holds a token for each response that is being sent
 	responseBytes atomic.Int64  // of them
 	lingers       chan struct{} // signalled when the lingering change
 	settled       chan struct{} // signalled when less is owed
 
-	mu     sync.Mutex
-	closed bool
-	ended  bool  // done is closed
-	lost   error // why, where the link does not say
-	calls  map[jsonrpc.ID]*call
+	mu      sync.Mutex
+	closing bool  // there are no further requests
+	closed  bool  // and no further goroutines
+	ended   bool  // done is closed
+	lost    error // why, where the link does not say
+	calls   map[jsonrpc.ID]*call
 
 	listens   int                       // of them, listen requests
 	owed      map[*call]context.Context // exchanges of which the server has to learn when the context ends
@@ -131,11 +136,12 @@ type era interface {
 
 func newConn(l link.Link, o mcp.ConnectOptions) *conn {
 	c := &conn{link: l, options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call),
-		done: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), settled: make(chan struct{}, 1), owed: make(map[*call]context.Context), work: make(chan func())}
+		done: make(chan struct{}), gone: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), settled: make(chan struct{}, 1), owed: make(map[*call]context.Context), work: make(chan func())}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.open, c.giveUpAll = context.WithCancelCause(c.ctx)
 	c.spawn(func() {
 		select {
 		case <-l.Done():
@@ -172,15 +178,26 @@ func (c *conn) end(err error) {
 	}
 }
 
-// Close implements [mcp.Conn].
+// Close implements [mcp.Conn]. Requests that run are given up as if their clients did. Whoever closes the connection second
+// waits for the first.
 func (c *conn) Close() error {
+	running, first := c.stopCalls()
+	if !first {
+		<-c.gone
+		return c.closeErr
+	}
+	defer close(c.gone)
+	c.end(mcp.ErrClosed)
+	for _, k := range running {
+		k.giveUp(mcp.ErrClosed)
+	}
+	c.giveUpAll(mcp.ErrClosed)
+	c.settleOwed()
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
-	c.settleOwed()
 	c.cancel(mcp.ErrClosed)
-	c.end(mcp.ErrClosed)
-	err := c.link.Close()
+	c.closeErr = c.link.Close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -193,7 +210,14 @@ func (c *conn) Close() error {
 	case <-limit.C: // a Peer ignores its context: a client that does not read
 		c.log.Warn("mcp: a connection was closed while a client still holds up a call", "server", c.options.Name)
 	}
-	return err
+	return c.closeErr
+}
+
+// whileOpen returns a context that also ends when the connection is closed.
+func (c *conn) whileOpen(ctx context.Context) (_ context.Context, stop func()) {
+	within, cancel := context.WithCancelCause(ctx)
+	release := context.AfterFunc(c.open, func() { cancel(mcp.ErrClosed) })
+	return within, func() { release(); cancel(nil) }
 }
 
 // spawn starts a goroutine of the connection, which Close waits for; false if
@@ -245,82 +269,6 @@ func (c *conn) omits(s *session) func(tool string, err error) bool {
 	}
 }
 
-// A call is one request that waits for the server's response. Its events go to the
-// goroutine that owns it; the other fields do not change, but for the last two.
-type call struct {
-	id              jsonrpc.ID
-	method          string
-	caller          any      // of the request; see [mcp.Request.Caller]
-	session         *session // in which it was sent, for what reads its channel; changes only before it is sent again
-	events          mailbox
-	filter          *mcp.SubscriptionFilter // of a listen request
-	task            string                  // of a request for the result of one
-	acceptsRequests bool                    // the server may ask in it; false for listen requests and the connection's own
-
-	// Guarded by the connection's mu:
-	exchanged bool    // nothing of it is on its way to the server any more, nor its cancellation
-	lingers   *linger // of its client, which gave it up before that
-}
-
-// addCall registers a call, so that what arrives for it finds it.
-func (c *conn) addCall(req *mcp.Request) (*call, error) {
-	_, own := req.Peer.(noPeer)
-	k := &call{id: jsonrpc.IntID(c.ids.Add(1)), method: req.Method, caller: req.Caller, events: newMailbox()}
-	k.events.total = &c.queuedBytes
-	if req.Method == methodTasksResult {
-		k.task = req.Name
-	}
-	if req.Method == methodListen {
-		filter, err := filterOf(req)
-		if err != nil {
-			return nil, err
-		}
-		k.filter = &filter
-	}
-	k.acceptsRequests = !own && k.filter == nil
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.calls)+int(c.cancelling.Load()) >= maxCalls {
-		return nil, fmt.Errorf("server %q: %s: %d requests wait for a response, or to be cancelled, already; try again later", c.options.Name, describe(req), maxCalls)
-	}
-	if k.filter != nil {
-		if c.listens >= maxListens {
-			return nil, fmt.Errorf("server %q: %s: %d subscriptions are open already; try again later", c.options.Name, describe(req), maxListens)
-		}
-		c.listens++
-	}
-	c.calls[k.id] = k
-	return k, nil
-}
-
-// finishCall takes a call off the table and closes its mailbox.
-func (c *conn) finishCall(k *call) {
-	c.removeCall(k)
-	k.events.close()
-}
-
-// removeCall takes a call off the table: no message of the server is for it any more.
-func (c *conn) removeCall(k *call) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.calls[k.id] == k && k.filter != nil {
-		c.listens--
-	}
-	delete(c.calls, k.id)
-}
-
-// find returns the call that a token or id names, or nil.
-func (c *conn) find(raw json.RawMessage) *call {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.calls[jsonrpc.ID(raw)]
-}
-
-// mayAsk reports whether a server has reason to ask or log in the middle of a request.
-func mayAsk(method string) bool {
-	return method == methodToolsCall || method == methodPromptsGet || method == methodResourcesRead
-}
-
 // exchange sends a request in a goroutine of its own; what comes back is an
 // event of the call. When ctx ends first the server hears that the request is
 // cancelled.
@@ -329,12 +277,18 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	c.owes(ctx, k)
 	run := func() {
 		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
-		sent := err == nil || ctx.Err() == nil || c.sendCancelled(ctx, k.id)
+		givenUp := err != nil && ctx.Err() != nil
+		if givenUp { // whoever waits does not wait until the server takes that
+			k.events.put(event{kind: response, err: err})
+		}
+		sent := !givenUp || c.sendCancelled(ctx, k.id)
 		c.settles(k)
 		if !errors.Is(err, link.ErrMayArrive) || !c.spawn(func() { c.exchangeOver(k, c.cancelAgain(ctx, k.id) || sent) }) {
 			c.exchangeOver(k, sent)
 		}
-		k.events.put(event{kind: response, message: m, err: err})
+		if !givenUp {
+			k.events.put(event{kind: response, message: m, err: err})
+		}
 	}
 	if !c.inWorker(run) {
 		c.settles(k)
@@ -344,17 +298,17 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 
 // simple makes a request in which nothing else happens.
 func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out func(id jsonrpc.ID) link.Out) (*jsonrpc.Message, error) {
-	k, err := c.addCall(req)
+	k, err := c.addCallWithin(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	defer c.finishCall(k)
 	k.session = s
 	o := out(k.id)
-	m, err := c.link.Call(ctx, o, func(m *jsonrpc.Message) { c.receive(k, m) })
+	m, err := c.link.Call(k.ctx, o, func(m *jsonrpc.Message) { c.receive(k, m) })
 	if err != nil {
-		if ctx.Err() != nil {
-			c.giveUp(ctx, k, func(bool) {})
+		if k.ctx.Err() != nil {
+			c.cancelCall(k, func(bool) {})
 		}
 		return nil, c.failed(s, req, err)
 	}

@@ -221,12 +221,12 @@ func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Mes
 	defer cancel()
 	s := &session{revision: r}
 	req := &mcp.Request{Method: methodDiscover, Meta: c.options.Meta, Peer: noPeer{}}
-	k, err := c.addCall(req)
+	k, err := c.addCallWithin(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	defer c.finishCall(k)
-	return c.link.Call(ctx, newModern(c).out(s, k.id, req, nil, nil), func(m *jsonrpc.Message) { c.receive(k, m) })
+	return c.link.Call(k.ctx, newModern(c).out(s, k.id, req, nil, nil), func(m *jsonrpc.Message) { c.receive(k, m) })
 }
 
 // discovered makes a session of what the server said of itself; nil if that is

@@ -13,10 +13,13 @@ import (
 // Limits of what waits for the owner of a call or of a listen request.
 const (
 	maxEvents     = 1_024   // notifications and requests
-	maxEventBytes = 4 << 20 // of their parameters
+	maxEventBytes = 4 << 20 // of them
 
 	maxAllEventBytes = 16 << 20 // of the notifications of all calls and listen requests of a connection
 )
+
+// sizeOf is how many bytes a message keeps: all that came, whatever of it is of use.
+func sizeOf(m *jsonrpc.Message) int { return max(len(m.Raw()), len(m.Params), len(m.Result)) }
 
 // An event is something that happened to a call or a listen request.
 type event struct {
@@ -55,7 +58,7 @@ type mailbox struct {
 	events  []event
 	total   *atomic.Int64 // bytes of the notifications in all mailboxes of the connection; nil: not counted
 	counted int64         // of them, those in this one
-	bytes   int           // of the notifications and requests in events
+	bytes   int           // of the notifications and requests in events, as sizeOf counts
 	count   int           // notifications and requests in events
 	closed  bool
 }
@@ -107,7 +110,7 @@ func (b *mailbox) add(e event) bool {
 		return false
 	}
 	if e.kind == notification || e.kind == requested {
-		size := len(e.message.Params)
+		size := sizeOf(e.message)
 		if b.count >= maxEvents || b.count > 0 && b.bytes+size > maxEventBytes {
 			return e.kind == notification
 		}

@@ -69,7 +69,7 @@ func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 				return result, err
 			}
 		}
-		if err := required.visit(ctx, req); err != nil {
+		if err := required.visit(ctx, e.conn, s, req); err != nil {
 			return mcp.Result{}, err
 		}
 		required = nil

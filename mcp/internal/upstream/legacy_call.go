@@ -118,9 +118,7 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 // connection, and with the round.
 func (p *legacyCall) during() context.Context {
 	if r := p.round; r.during == nil {
-		ctx, cancel := context.WithCancelCause(r.ctx)
-		stop := context.AfterFunc(p.era.ctx, func() { cancel(mcp.ErrClosed) })
-		r.during, r.over = ctx, func() { stop(); cancel(nil) }
+		r.during, r.over = p.era.whileOpen(r.ctx)
 	}
 	return p.round.during
 }
@@ -163,7 +161,7 @@ func (p *legacyCall) serve() bool {
 		case <-roundOver:
 			p.fail(context.Cause(p.round.ctx))
 			return true
-		case <-p.era.ctx.Done():
+		case <-p.era.open.Done():
 			p.closed()
 		case <-p.settle:
 			p.settle = nil
@@ -237,7 +235,7 @@ func (p *legacyCall) send() {
 		p.cancel(nil)
 	}
 	var ctx context.Context
-	ctx, p.cancel = context.WithCancelCause(callContext{p.era.ctx, p.round.ctx})
+	ctx, p.cancel = context.WithCancelCause(callContext{p.era.open, p.round.ctx})
 	params := legacyParams(p.id, p.req)
 	p.era.exchange(ctx, p.call, link.Out{ID: p.id, Method: p.method, Session: p.session.id, Arrives: true, Header: p.era.header(p.session, p.method, p.req.Name),
 		Message: jsonrpc.AppendRequest(nil, p.id, p.method, params)})
@@ -347,7 +345,7 @@ func (p *legacyCall) respond(ev event) {
 		p.final = &o
 		return
 	}
-	if ev.message != nil && !p.reserve(len(ev.message.Result), "") {
+	if ev.message != nil && !p.reserve(sizeOf(ev.message), "") {
 		o = outcome{err: fmt.Errorf("server %q: %s: the response came while the client was away, and is too large to be kept", p.era.options.Name, describe(p.req))}
 	}
 	p.early = &o

@@ -53,6 +53,8 @@ func wants(f *mcp.SubscriptionFilter, method, uri string) bool {
 // listen passes on what the session is sent, and subscribes to the resources
 // that nobody subscribed to yet.
 func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	ctx, stop := e.whileOpen(ctx)
+	defer stop()
 	wanted, err := filterOf(req)
 	if err != nil {
 		return mcp.Result{}, err
@@ -95,7 +97,7 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 				}
 			}
 		case <-ctx.Done():
-			return mcp.Result{}, context.Cause(ctx)
+			return mcp.Result{}, e.failed(s, req, context.Cause(ctx))
 		case <-e.Done():
 			return mcp.Result{}, fmt.Errorf("server %q: %s: %w", e.options.Name, describe(req), e.Err())
 		}

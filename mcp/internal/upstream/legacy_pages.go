@@ -52,7 +52,7 @@ func requiredBefore(req *mcp.Request) *requiredPages {
 }
 
 // visit asks the user to visit the pages.
-func (p *requiredPages) visit(ctx context.Context, req *mcp.Request) error {
+func (p *requiredPages) visit(ctx context.Context, c *conn, s *session, req *mcp.Request) error {
 	requests := make(map[string]revision.InputRequest)
 	for i, page := range p.pages {
 		page.Mode = mcp.ElicitURL
@@ -62,7 +62,7 @@ func (p *requiredPages) visit(ctx context.Context, req *mcp.Request) error {
 		}
 		requests[fmt.Sprintf("visit-%d-%s", i, page.ElicitationID)] = revision.InputRequest{Method: methodElicit, Params: params}
 	}
-	responses, err := askAll(ctx, req.Peer, &inputState{Requests: requests})
+	responses, err := c.askWhileOpen(ctx, s, req, &inputState{Requests: requests}, 0)
 	if errors.Is(err, mcp.ErrInputRequired) {
 		w := jsonrpc.NewObject(nil)
 		w.String("message", p.fault.Message)

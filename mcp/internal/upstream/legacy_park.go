@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -49,13 +50,24 @@ func (p *legacyCall) park() {
 		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of one client %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedOfOne, maxParkedBytes>>20))
 		return
 	}
-	p.ticket = ticket
+	p.ticket, p.req = ticket, kept(p.req)
+	for _, r := range p.open {
+		r.blocked = nil // it is the round that ends, with all of its request
+	}
 	p.expiry = time.After(orDefault(e.options.ParkTimeout, parkTime))
 	if p.holdsTurn {
 		p.yield = time.After(turnTime)
 	}
 	p.round.req.State.Set(stateParked, jsonrpc.AppendString(nil, ticket))
 	p.reply(outcome{err: mcp.ErrInputRequired})
+}
+
+// kept is what is needed of a request while its call is parked: not the rest of the message that it came in, nor its Peer.
+func kept(req *mcp.Request) *mcp.Request {
+	k := req.WithParams(bytes.Clone(req.Params))
+	k.Meta.ProgressToken = bytes.Clone(req.Meta.ProgressToken)
+	k.Peer, k.State, k.ParamHeaders = nil, nil, nil
+	return k
 }
 
 // attach begins the next round: the client is asked again what is still open.

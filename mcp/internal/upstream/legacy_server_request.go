@@ -15,7 +15,7 @@ import (
 // Limits of what one server has asked its clients.
 const (
 	maxAsked      = 1_024    // requests that wait for responses
-	maxAskedBytes = 32 << 20 // bytes of their parameters
+	maxAskedBytes = 32 << 20 // bytes of them
 )
 
 // A serverRequest is a request of the server that it waits for the response to. It
@@ -52,7 +52,7 @@ func (r *serverRequest) key() askedKey { return askedKey{r.session, r.message.ID
 // register puts a request of the server on the table; false if it is not to be
 // handed to anybody.
 func (e *legacy) register(r *serverRequest) bool {
-	key, size := r.key(), len(r.message.Params)
+	key, size := r.key(), sizeOf(r.message)
 	e.mu.Lock()
 	over := e.session.Load() != r.session
 	_, twice := e.asked[key]
@@ -103,7 +103,7 @@ func (e *legacy) forget(r *serverRequest) bool {
 		return false
 	}
 	delete(e.asked, r.key())
-	e.askedBytes -= len(r.message.Params)
+	e.askedBytes -= sizeOf(r.message)
 	return true
 }
 

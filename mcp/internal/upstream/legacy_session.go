@@ -43,7 +43,7 @@ func (e *legacy) renew(ctx context.Context, lost *session) (*session, error) {
 		return r.session, r.err
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	case <-e.ctx.Done():
+	case <-e.open.Done():
 		return nil, mcp.ErrClosed
 	}
 }

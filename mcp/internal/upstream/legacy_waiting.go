@@ -10,7 +10,7 @@ import (
 // Limits and times of the requests of the server that wait for a call of the one client.
 const (
 	maxWaiting      = 16
-	maxWaitingBytes = 2 << 20 // of their parameters: a call can take them all over
+	maxWaitingBytes = 2 << 20 // of them: a call can take them all over
 
 	heldTime     = 100 * time.Millisecond // how long a call is held while the server uses responses to its earlier requests
 	maxHolds     = 20                     // how often it is held while the client is still being asked
@@ -25,9 +25,9 @@ func (e *legacy) postpone(r *serverRequest) {
 		return
 	}
 	e.mu.Lock()
-	size := len(r.message.Params)
+	size := sizeOf(r.message)
 	for _, other := range e.waiting {
-		size += len(other.message.Params)
+		size += sizeOf(other.message)
 	}
 	full := len(e.waiting) >= maxWaiting || size > maxWaitingBytes
 	if !full && e.asked[r.key()] == r {

@@ -51,7 +51,7 @@ func (c *conn) abandoned(k *call) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
+	if c.closing {
 		return
 	}
 	caller := k.caller
@@ -223,7 +223,7 @@ func (c *conn) proven(cancelled int64, took time.Duration) {
 func (c *conn) awaitLingering(ctx context.Context, caller any) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
+	defer context.AfterFunc(c.open, cancel)()
 	for c.othersLinger(caller) {
 		if !sleep(ctx, lingerTime/10) {
 			return

@@ -49,7 +49,7 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	if saved := req.State.Get(stateInput); saved != nil {
 		err := json.Unmarshal(saved, &state)
 		if err == nil {
-			responses, err = askAll(ctx, req.Peer, &state)
+			responses, err = e.askWhileOpen(ctx, s, req, &state, 0)
 		}
 		if err != nil {
 			return mcp.Result{}, err
@@ -65,20 +65,32 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 			return mcp.Result{}, fmt.Errorf("server %q: %s: %w", e.options.Name, describe(req), err)
 		}
 		state.Asked = asked
-		if len(state.Requests) == 0 && !sleep(ctx, min(roundsBackoff<<round, 5*time.Second)) {
-			return mcp.Result{}, context.Cause(ctx)
-		}
 		saved, err := json.Marshal(state)
 		if err != nil {
 			return mcp.Result{}, err
 		}
 		req.State.Set(stateInput, saved)
-		if responses, err = askAll(ctx, req.Peer, &state); err != nil {
+		if responses, err = e.askWhileOpen(ctx, s, req, &state, min(roundsBackoff<<round, 5*time.Second)); err != nil {
 			return mcp.Result{}, err
 		}
 		req.State.Set(stateInput, nil)
 	}
 	return mcp.Result{}, fmt.Errorf("server %q: %s: input was required %d times in a row", e.options.Name, describe(req), maxRounds)
+}
+
+// askWhileOpen is askAll until the connection is closed, as nothing would follow. Where the server wants nothing it waits
+// before the next one.
+func (c *conn) askWhileOpen(ctx context.Context, s *session, req *mcp.Request, state *inputState, pause time.Duration) (map[string]json.RawMessage, error) {
+	ctx, stop := c.whileOpen(ctx)
+	defer stop()
+	if len(state.Requests) == 0 && !sleep(ctx, pause) {
+		return nil, c.failed(s, req, context.Cause(ctx))
+	}
+	responses, err := askAll(ctx, req.Peer, state)
+	if err != nil && errors.Is(context.Cause(ctx), mcp.ErrClosed) && !errors.Is(err, mcp.ErrInputRequired) {
+		err = c.failed(s, req, mcp.ErrClosed)
+	}
+	return responses, err
 }
 
 // inputRequired reads a result that wants input.
@@ -163,22 +175,22 @@ func (e *modern) round(ctx context.Context, s *session, req *mcp.Request, respon
 }
 
 func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (*jsonrpc.Message, error) {
-	k, err := e.addCall(req)
+	k, err := e.addCallWithin(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	defer e.finishCall(k)
 	passed := make(chan struct{})
 	k.events.begin(func() { // most requests have no notifications
-		if !e.spawn(func() { defer close(passed); k.passOn(ctx, req.Peer) }) {
+		if !e.spawn(func() { defer close(passed); k.passOn(k.ctx, req.Peer) }) {
 			close(passed)
 		}
 	})
 	out := e.out(s, k.id, req, responses, state)
-	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receive(k, m) })
-	if err != nil && ctx.Err() != nil {
+	m, err := e.link.Call(k.ctx, out, func(m *jsonrpc.Message) { e.receive(k, m) })
+	if err != nil && k.ctx.Err() != nil {
 		e.abandoned(k)
-		e.giveUp(ctx, k, func(sent bool) { e.exchangeOver(k, sent) })
+		e.cancelCall(k, func(sent bool) { e.exchangeOver(k, sent) })
 	}
 	if e.removeCall(k); k.events.stop() {
 		<-passed

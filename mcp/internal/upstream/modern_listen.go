@@ -15,12 +15,12 @@ func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if task.IsForFree(ctx) {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: a subscription would need a message", e.options.Name)
 	}
-	k, err := e.addCall(req)
+	k, err := e.addCallWithin(ctx, req)
 	if err != nil {
 		return mcp.Result{}, err
 	}
 	defer e.finishCall(k)
-	m, err := e.runListen(ctx, k, e.out(s, k.id, req, nil, nil), req.Peer)
+	m, err := e.runListen(k.ctx, k, e.out(s, k.id, req, nil, nil), req.Peer)
 	if err != nil {
 		if ctx.Err() != nil {
 			return mcp.Result{}, context.Cause(ctx)

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/resent"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// handleIsolated passes a request on to the instance that it is for, which is started if need be.
+func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	result, i, err := m.askInstance(ctx, req)
+	if err == nil || ctx.Err() != nil {
+		return result, err
+	}
+	if i == nil && errors.Is(err, errRestarted) { // before it had the request
+		result, _, err = m.askInstance(ctx, req)
+		return result, err
+	}
+	cut := i != nil && errors.Is(err, mcp.ErrClosed) && errors.Is(context.Cause(i.ctx), errRestarted)
+	lost := i != nil && errors.Is(err, mcp.ErrLost) && i.isLost()
+	if !cut && !lost {
+		return result, err
+	}
+	m.mu.RLock()
+	known := m.known
+	m.mu.RUnlock()
+	switch {
+	case repeats(known, req):
+		resent.Add(ctx)
+		result, _, err = m.askInstance(ctx, req)
+	case cut:
+		err = m.wasRestarted(err)
+	}
+	return result, err
+}
+
+// askInstance also returns the instance that got the request; nil if none did.
+func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result, *instance, error) {
+	whose, err := m.identityOf(ctx, req)
+	if err != nil {
+		return mcp.Result{}, nil, err
+	}
+	i, err := m.instanceFor(whose, m.userOf(req))
+	if err != nil {
+		return mcp.Result{}, nil, err
+	}
+	defer m.instances.left(i)
+	if err := m.awaitInstance(ctx, req, i); err != nil {
+		return mcp.Result{}, nil, err
+	}
+	result, err := i.handler.Handle(ctx, req)
+	return result, i, err
+}
+
+// isLost reports whether the connection of an instance that was connected is over.
+func (i *instance) isLost() bool {
+	select {
+	case <-i.client.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// awaitInstance waits until an instance is connected; the client is notified of progress where it asked
+// for that.
+func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instance) error {
+	ticker := time.NewTicker(startingPause)
+	defer ticker.Stop()
+	for ticks := 1; ; ticks++ {
+		select {
+		case <-i.ready:
+			if i.err != nil {
+				return &memberError{m.name, i.err}
+			}
+			return nil
+		case <-ticker.C:
+			m.notifyStarting(ctx, req, ticks)
+		case <-m.ctx.Done():
+			return m.gone(fmt.Errorf("server %q: %w", m.name, errClosed))
+		case <-ctx.Done():
+			return fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))
+		}
+	}
+}

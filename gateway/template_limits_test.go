@@ -1,0 +1,95 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// costly is a server whose templates take a long time to be matched against a long URI, and a tool that links to many such.
+type costly struct {
+	templates int
+	links     int
+}
+
+func (s costly) Handle(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+	var result any = struct{}{}
+	switch req.Method {
+	case "server/discover":
+		result = mcp.DiscoverResult{SupportedVersions: []string{"2026-07-28"}, Capabilities: mcp.ServerCapabilities{Tools: &mcp.ListCapability{}, Resources: &mcp.ResourcesCapability{}}}
+	case "tools/list":
+		result = json.RawMessage(`{"tools":[{"name":"links","inputSchema":{"type":"object"}}]}`)
+	case "resources/list":
+		result = json.RawMessage(`{"resources":[]}`)
+	case "resources/templates/list":
+		var all []mcp.ResourceTemplate
+		for i := range s.templates {
+			all = append(all, mcp.ResourceTemplate{URITemplate: fmt.Sprintf("{a}{b}{c}{d}{e}{f}{g}{h}!%d", i), Name: "n"})
+		}
+		result = map[string]any{"resourceTemplates": all}
+	case "tools/call":
+		var links []mcp.Content
+		for i := range s.links {
+			links = append(links, mcp.Link(mcp.Resource{URI: longURI(i), Name: "n"}))
+		}
+		result = mcp.CallToolResult{Content: links}
+	}
+	if body, is := result.(json.RawMessage); is {
+		return mcp.Result{JSON: body}, nil
+	}
+	return mcp.Result{Value: result}, nil
+}
+
+func longURI(i int) string { return strings.Repeat("y", 8_000) + fmt.Sprint(i) }
+
+// Servers that are not trusted choose templates, and they and clients URIs: no product of the two keeps the gateway busy.
+func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.AddHandler("hostile", costly{templates: 9_000, links: 400}))
+	must(t, g.AddHandler("honest", library("honest")))
+	must(t, g.Settle(t.Context()))
+	c := mcp.NewClient(g)
+	within := func(what string, f func()) {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			f()
+		}()
+		select {
+		case <-done:
+		case <-time.After(time.Minute): // it was minutes, and hours
+			t.Fatalf("%s takes longer than a minute", what)
+		}
+	}
+	within("to read what nobody has", func() {
+		if _, err := c.ReadResource(t.Context(), longURI(0)); err == nil {
+			t.Error("it was found")
+		}
+	})
+	within("a result with many links", func() {
+		if r, err := c.CallTool(t.Context(), "hostile__links", nil); err != nil || len(r.Content) != 400 {
+			t.Errorf("%d links, %v", len(r.Content), err)
+		}
+	})
+	within("to read what another server has", func() {
+		if r, err := c.ReadResource(t.Context(), "file:///notes/x"); err != nil || r.Contents[0].Text != "x of honest" {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+	n := 0
+	for _, err := range c.ResourceTemplates(t.Context()) {
+		must(t, err)
+		n++
+	}
+	if n != 9_001 {
+		t.Errorf("%d templates are listed", n)
+	}
+}
