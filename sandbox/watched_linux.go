@@ -346,7 +346,9 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 
 // isNextToFile reports whether a file belongs to one that the program writes, as notes.db-journal to notes.db: allowed for itself, it could not go again.
 func (r *refusing) isNextToFile(path string) bool {
-	return slices.ContainsFunc(r.places, func(p place) bool { return p.Kind == writable && strings.HasPrefix(path, p.Path+"-") && !isFolder(p.Path) })
+	return slices.ContainsFunc(r.places, func(p place) bool {
+		return p.Kind == writable && strings.HasPrefix(path, p.Path+"-") && !isFolder(p.Path)
+	})
 }
 
 func isFolder(path string) bool {
