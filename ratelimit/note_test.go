@@ -49,3 +49,29 @@ func TestWhoWatchesHearsOfLimits(t *testing.T) {
 		}
 	})
 }
+
+// Who looks for a call that got no answer sees that it waited for its turn.
+func TestWhoWatchesHearsOfACallThatGaveUpBeforeItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := Middleware(Options{Concurrent: 1, Whose: "client"})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+			time.Sleep(3 * time.Second)
+			return mcp.Result{}, nil
+		}))
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			_ = call(t.Context(), h, nil)
+		}()
+		synctest.Wait()
+		var heard notes
+		ctx, cancel := context.WithTimeout(mcp.WithNoter(t.Context(), &heard), time.Second)
+		defer cancel()
+		if err := call(ctx, h, nil); err == nil {
+			t.Error("it was let through")
+		}
+		<-over
+		if want := (notes{`limit {"whose":"client","waited":1000000000,"refused":"waited for its turn, as 1 calls may run at the same time for client: context deadline exceeded"}`}); !slices.Equal(heard, want) {
+			t.Errorf("%s", heard)
+		}
+	})
+}

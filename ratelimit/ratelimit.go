@@ -128,7 +128,11 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 					n.Note("limit", limited{Whose: l.options.Whose, Waited: time.Since(began)})
 				}
 			case <-ctx.Done():
-				return mcp.Result{}, fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
+				err := fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
+				if n := mcp.NoterOf(ctx); n != nil {
+					n.Note("limit", limited{Whose: l.options.Whose, Waited: time.Since(began), Refused: err.Error()})
+				}
+				return mcp.Result{}, err
 			}
 		}
 		defer func() { <-b.running }()

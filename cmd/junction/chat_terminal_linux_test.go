@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Who types into a terminal and sends standard error elsewhere is told so, and does not wait before nothing.
+// Who types into a terminal and sends standard error elsewhere gets a reason, and does not wait before nothing.
 func TestAConversationWithoutAScreenIsRefused(t *testing.T) {
 	alone(t)
 	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)

@@ -18,7 +18,7 @@ var (
 	limitName = regexp.MustCompile(`^(?:max|Max|default|Default)[A-Z0-9]|[a-z0-9](?:Time|Timeout|Pause|Backoff)$`)
 
 	// Rows are found by searching, not read in order.
-	needsTheRowBefore = regexp.MustCompile(`\b(?:in|of|from|behind|to) (?:it|them)\b|^(?:its|their|and|such|that|those)\b|\bof (?:one|each|all)(?:$|,| of)|\bthe same of\b`)
+	needsTheRowBefore = regexp.MustCompile(`\b(?:in|of|from|behind|to) (?:it|them)\b|^(?:its|their|and|such|that|those|the same,)\b|^bytes of (?:its|these)\b|^the same without\b|\bof (?:one|each|all)(?:$|,| of)|\bthe same of\b`)
 )
 
 // A limit is a row of the table.
