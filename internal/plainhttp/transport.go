@@ -33,6 +33,7 @@ type transport struct {
 	mu    sync.Mutex
 	idle  []*conn // the one that was used last is the last
 	timer *time.Timer
+	over  bool // CloseIdleConnections was called, and there was no request since: none is kept
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -156,6 +157,7 @@ func (t *transport) take(address string) *conn {
 func (t *transport) last(address string) *conn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.over = false
 	for i := len(t.idle) - 1; i >= 0; i-- {
 		if c := t.idle[i]; c.address == address {
 			t.idle = append(t.idle[:i], t.idle[i+1:]...)
@@ -170,6 +172,10 @@ func (t *transport) keep(c *conn) {
 	c.since = time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		_ = c.net.Close()
+		return
+	}
 	if len(t.idle) >= maxIdle {
 		_ = t.idle[0].net.Close()
 		t.idle = append(t.idle[:0], t.idle[1:]...)
@@ -197,13 +203,14 @@ func (t *transport) closeOld() {
 	}
 }
 
-// CloseIdleConnections closes the connections that are kept; [http.Client.CloseIdleConnections] calls it.
+// CloseIdleConnections closes the connections that are kept, and those of requests that run when these end;
+// [http.Client.CloseIdleConnections] calls it.
 func (t *transport) CloseIdleConnections() {
 	t.mu.Lock()
 	for _, c := range t.idle {
 		_ = c.net.Close()
 	}
-	t.idle = nil
+	t.idle, t.over = nil, true
 	if t.timer != nil {
 		t.timer.Stop()
 	}

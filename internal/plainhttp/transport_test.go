@@ -519,6 +519,29 @@ func TestConnectionsThatNobodyUsesAreClosed(t *testing.T) {
 	})
 }
 
+// As with an http.Transport, nothing stays of one that is done with, and the next request begins anew.
+func TestNoConnectionIsKeptOnceTheIdleOnesWereClosed(t *testing.T) {
+	s := serve(t, []string{ok("an answer")}, []string{ok("an answer")})
+	via := New(base(t))
+	resp, err := post(t, t.Context(), via, s.url, "a question")
+	if err != nil {
+		t.Fatal(err)
+	}
+	via.(*transport).CloseIdleConnections() // the response was not read yet
+	read(t, resp)
+	if n := kept(via); n != 0 {
+		t.Errorf("%d connections are kept", n)
+	}
+	if resp, err = post(t, t.Context(), via, s.url, "a question"); err != nil {
+		t.Fatal(err)
+	}
+	read(t, resp)
+	if n := kept(via); n != 1 {
+		t.Errorf("%d connections are kept for further requests", n)
+	}
+	via.(*transport).CloseIdleConnections()
+}
+
 func TestAsManyConnectionsAreKeptAsTheLimitSays(t *testing.T) {
 	via := New(new(http.Transport)).(*transport)
 	defer via.CloseIdleConnections()
