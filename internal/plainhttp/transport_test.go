@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -517,6 +518,52 @@ func TestConnectionsThatNobodyUsesAreClosed(t *testing.T) {
 			t.Fatal("one is kept")
 		}
 	})
+}
+
+// A refusing connection breaks once its server has answered the beginning of a request.
+type refusing struct {
+	net.Conn
+	answer io.Reader
+	writes int
+}
+
+func (r *refusing) Write(p []byte) (int, error) {
+	if r.writes++; r.writes > 1 {
+		return 0, syscall.ECONNRESET
+	}
+	return len(p), nil
+}
+
+func (r *refusing) Read(p []byte) (int, error) { return r.answer.Read(p) }
+
+// A server that answers and closes before it reads all, as many do that want a login or that take less, is heard.
+func TestAnAnswerToTheBeginningOfARequestIsHeard(t *testing.T) {
+	for answer, want := range map[string]int{"HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nlog": 401, "": 0} {
+		b := base(t)
+		b.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			one, other := net.Pipe()
+			t.Cleanup(func() { other.Close() })
+			return &refusing{Conn: one, answer: strings.NewReader(answer)}, nil
+		}
+		via := New(b)
+		resp, err := post(t, t.Context(), via, "http://h.example/", strings.Repeat("x", 30<<10))
+		switch {
+		case want == 0 && !errors.Is(err, syscall.ECONNRESET):
+			t.Errorf("got %v", err)
+		case want != 0 && (err != nil || resp.StatusCode != want):
+			t.Errorf("got %v, %v", resp, err)
+		}
+		if err != nil {
+			continue
+		}
+		if text, err := io.ReadAll(resp.Body); string(text) != "log" || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("got %q, %v", text, err)
+		}
+		resp.Body.Close()
+		if kept(via) > 0 {
+			t.Error("the connection is kept")
+		}
+	}
 }
 
 // As with an http.Transport, nothing stays of one that is done with, and the next request begins anew.
