@@ -12,9 +12,10 @@ import (
 )
 
 const (
-	maxBody  = 32 << 10 // bytes; what two sockets hold, so that a server may answer before it reads
-	maxIdle  = 512      // connections, whatever server they are to
-	idleTime = 90 * time.Second
+	maxBody   = 32 << 10 // bytes; what two sockets hold, with the headers, so that a server may answer before it reads
+	maxHeader = 16 << 10
+	maxIdle   = 512 // connections, whatever server they are to
+	idleTime  = 90 * time.Second
 )
 
 // New returns what sends requests like base, which must not change any more, and those that this package is for without it. As base
@@ -89,12 +90,16 @@ func (t *transport) takes(req *http.Request) bool {
 	if req.Close || req.TransferEncoding != nil || req.Trailer != nil || h["Expect"] != nil || h["Upgrade"] != nil || h["Connection"] != nil {
 		return false
 	}
+	size := req.ContentLength
 	for name, values := range h {
+		for _, value := range values {
+			size += int64(len(name) + len(value))
+		}
 		if strings.IndexFunc(name, isOdd) >= 0 || slices.ContainsFunc(values, hasControl) {
 			return false // base says what is wrong
 		}
 	}
-	return !t.proxied(req) && httptrace.ContextClientTrace(req.Context()) == nil
+	return size <= maxBody+maxHeader && !t.proxied(req) && httptrace.ContextClientTrace(req.Context()) == nil
 }
 
 func (t *transport) proxied(req *http.Request) bool {

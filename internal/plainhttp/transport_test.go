@@ -566,6 +566,41 @@ func TestAnAnswerToTheBeginningOfARequestIsHeard(t *testing.T) {
 	}
 }
 
+// What two sockets do not hold is sent while the answer is read, as a server may answer it before it reads all.
+func TestLongHeadersAreLeftToTheTransport(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Read(make([]byte, 100))
+		_, _ = io.WriteString(conn, "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+		<-t.Context().Done()
+	})
+	t.Cleanup(func() { listener.Close(); running.Wait() })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+listener.Addr().String()+"/", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Long", strings.Repeat("x", 16<<20))
+	resp, err := New(base(t)).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("got %s", resp.Status)
+	}
+}
+
 // As with an http.Transport, nothing stays of one that is done with, and the next request begins anew.
 func TestNoConnectionIsKeptOnceTheIdleOnesWereClosed(t *testing.T) {
 	s := serve(t, []string{ok("an answer")}, []string{ok("an answer")})
