@@ -20,12 +20,21 @@ const (
 
 // New returns what sends requests like base, which must not change any more, and those that this package is for without it. As base
 // it is safe for concurrent use. It differs from base in that it asks for no compression. Its responses end when the
-// context of the request does.
+// context of the request does. A base with limits that this package does not know is returned itself.
 func New(base *http.Transport) http.RoundTripper {
-	if !canAsk || base.DisableKeepAlives {
+	if !canAsk || base.DisableKeepAlives || isLimited(base) {
 		return base
 	}
 	return &transport{base: base}
+}
+
+// isLimited reports whether a transport has settings that are honoured nowhere here.
+func isLimited(base *http.Transport) bool {
+	//lint:ignore SA1019 whoever set Dial wants it to be used
+	dials := base.Dial != nil && base.DialContext == nil
+	return dials || base.ResponseHeaderTimeout > 0 || base.MaxResponseHeaderBytes > 0 || base.MaxConnsPerHost > 0 ||
+		base.IdleConnTimeout > 0 && base.IdleConnTimeout < idleTime ||
+		base.Protocols != nil && base.Protocols.UnencryptedHTTP2()
 }
 
 type transport struct {

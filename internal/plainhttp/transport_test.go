@@ -520,6 +520,27 @@ func TestConnectionsThatNobodyUsesAreClosed(t *testing.T) {
 	})
 }
 
+// Settings that this package does not know hold as ever: all requests are the transport's.
+func TestATransportWithOtherLimitsIsUsedItself(t *testing.T) {
+	open := new(http.Protocols)
+	open.SetUnencryptedHTTP2(true)
+	for name, b := range map[string]*http.Transport{
+		"ResponseHeaderTimeout":  {ResponseHeaderTimeout: time.Second},
+		"MaxResponseHeaderBytes": {MaxResponseHeaderBytes: 1 << 12},
+		"MaxConnsPerHost":        {MaxConnsPerHost: 1},
+		"IdleConnTimeout":        {IdleConnTimeout: time.Second},
+		"Dial":                   {Dial: net.Dial},
+		"Protocols":              {Protocols: open},
+	} {
+		if New(b) != http.RoundTripper(b) {
+			t.Errorf("%s does not hold", name)
+		}
+	}
+	if standard := http.DefaultTransport.(*http.Transport).Clone(); canAsk && New(standard) == http.RoundTripper(standard) {
+		t.Error("the standard one is used itself")
+	}
+}
+
 // A refusing connection breaks once its server has answered the beginning of a request.
 type refusing struct {
 	net.Conn
