@@ -75,10 +75,7 @@ type exchange struct {
 // sum is the same for exchanges that have the same note.
 func (x *exchange) sum(seed maphash.Seed) uint64 {
 	u := x.request.URL
-	all := maphash.Comparable(seed, [5]string{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host}) + uint64(x.status)
-	if x.request.TLS != nil {
-		all++
-	}
+	all := maphash.Comparable(seed, line{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host, x.request.TLS != nil, x.status})
 	for i, header := range [...]http.Header{x.request.Header, x.header} {
 		for name, values := range header {
 			for k, value := range values {
@@ -89,6 +86,13 @@ func (x *exchange) sum(seed maphash.Seed) uint64 {
 		}
 	}
 	return all
+}
+
+// A line is what a note has that is no header.
+type line struct {
+	method, scheme, host, path, asked string
+	tls                               bool
+	status                            int
 }
 
 // A part of a note is a value of a header.

@@ -79,6 +79,7 @@ func TestExchangesWithTheSameHeadersHaveOneNote(t *testing.T) {
 		"the method":                  {func(r *http.Request) { r.Method = http.MethodGet }, 200, ok},
 		"TLS":                         {func(r *http.Request) { r.TLS = new(tls.ConnectionState) }, 200, ok},
 		"the status":                  {nothing, 401, ok},
+		"TLS, and a status one below": {func(r *http.Request) { r.TLS = new(tls.ConnectionState) }, 199, ok},
 		"a header of the response":    {nothing, 200, http.Header{"Content-Type": {"application/json"}, "Date": {"later"}}},
 		"no response":                 {nothing, 0, nil},
 		"headers that change sides":   {func(r *http.Request) { r.Header.Set("Date", "now") }, 200, http.Header{"Content-Type": {"application/json"}}},
