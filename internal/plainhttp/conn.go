@@ -111,7 +111,7 @@ func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
 		}
 		resp, none := c.response(req) // a server may answer and close before it reads all, such as one that wants a login
 		if none != nil {
-			return nil, c.refused
+			return nil, fmt.Errorf("%w; %w", c.refused, none)
 		}
 		return resp, nil
 	}
