@@ -28,7 +28,7 @@ func New(base *http.Transport) http.RoundTripper {
 	return &transport{base: base}
 }
 
-// isLimited reports whether a transport has settings that are honoured nowhere here.
+// isLimited reports whether a transport has settings that this package does not know.
 func isLimited(base *http.Transport) bool {
 	//lint:ignore SA1019 whoever set Dial wants it to be used
 	dials := base.Dial != nil && base.DialContext == nil
