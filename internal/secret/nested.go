@@ -16,7 +16,7 @@ func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 	}
 	text, _ = jsonrpc.Unquote(quoted)
 	inner := strings.TrimSpace(text)
-	if inner == "" || inner[0] != '{' && inner[0] != '[' || jsonrpc.Valid([]byte(inner), jsonrpc.Limits{}) != nil {
+	if inner == "" || inner[0] != '{' && inner[0] != '[' && inner[0] != '"' || jsonrpc.Valid([]byte(inner), jsonrpc.Limits{}) != nil {
 		return "", false
 	}
 	inside := *l

@@ -15,6 +15,8 @@ func TestWhatAStringNamesThatIsJSONIsHidden(t *testing.T) {
 		`{"body":"{\u0022password\u0022:\u0022hunter2\u0022}"}`:            `{"body":"{\"password\":\"***\"}"}`,
 		`{"a":"{\"b\":\"{\\u0022secret\\u0022:\\u0022hunter2\\u0022}\"}"}`: `{"a":"{\"b\":\"{\\\"secret\\\":\\\"***\\\"}\"}"}`,
 		`{"text":"\u0022a\u0022"}`:                                         `{"text":"\"a\""}`,
+		`{"body":"\"{\\\"password\\\":\\\"hunter2\\\"}\""}`:                `{"body":"\"{\\\"password\\\":\\\"***\\\"}\""}`,
+		`{"text":"\"password\""}`:                                          `{"text":"\"password\""}`,
 		`{"text":"say \"password\": no"}`:                                  `{"text":"say \"password\": no"}`,
 		`{"text":"{\"password\":"}`:                                        `{"text":"{\"password\":"}`,
 		`{"text":"{\"name\": \"me\"}"}`:                                    `{"text":"{\"name\": \"me\"}"}`,
