@@ -193,10 +193,11 @@ func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
 // watch listens to the members for updates of the resources that are offered until ctx is done.
 func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
 	byMember := map[*member]map[string][]string{} // by the member's own URIs, those that the client knows
+	w := newListenMatching()
 	for _, uri := range slices.Compact(slices.Sorted(slices.Values(uris))) {
-		owners, sure := g.current().owners(uri, newMatching())
+		owners, sure := g.current().owners(uri, w)
 		if !sure && g.await(ctx) == nil {
-			owners, _ = g.current().owners(uri, newMatching())
+			owners, _ = g.current().owners(uri, w)
 		}
 		if ctx.Err() != nil {
 			return

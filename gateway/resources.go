@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -30,23 +31,37 @@ const (
 	maxTranslated     = 1_000   // URIs of one result that are looked at; further ones stay as they are
 	maxTemplates      = 256     // templates of one member that URIs are matched against; others are only listed
 	maxMatching       = 4 << 20 // what is matched for one request, as [uritemplate.Template.Cost] counts
+	maxListenMatching = 8 << 20 // against the templates of one member for all URIs of a listen
 	maxMemberMatching = 1 << 20 // of it, against the templates of one member for one URI: it takes nothing from others
 )
 
 // A matching is what may still be matched for one request. Servers choose their templates and the URIs of their results, and
 // clients those that they ask for, so what they cost together is limited; what is not matched any more is nobody's.
-type matching struct{ left int }
+type matching struct {
+	left   int
+	most   int             // of one member
+	listen map[*member]int // what was matched of each for all URIs; nil: each counts alone
+}
 
-func newMatching() *matching { return &matching{maxMatching} }
+func newMatching() *matching { return &matching{left: maxMatching, most: maxMemberMatching} }
 
-// match reports whether a template describes a URI. spent is what was matched of the same member for this URI.
-func (w *matching) match(t *uritemplate.Template, uri string, spent *int) bool {
+// newListenMatching is for a listen, which may be to many URIs: no member takes from the others there.
+func newListenMatching() *matching {
+	return &matching{left: math.MaxInt, most: maxListenMatching, listen: map[*member]int{}}
+}
+
+// match reports whether a template of a member describes a URI. spent is what was matched of it for this URI.
+func (w *matching) match(m *member, t *uritemplate.Template, uri string, spent *int) bool {
 	cost := t.Cost(uri)
-	if cost == 0 || cost > w.left || *spent+cost > maxMemberMatching {
+	if cost == 0 || cost > w.left || *spent+w.listen[m]+cost > w.most {
 		return false
 	}
 	w.left -= cost
-	*spent += cost
+	if w.listen != nil {
+		w.listen[m] += cost
+	} else {
+		*spent += cost
+	}
 	_, ok := t.Match(uri)
 	return ok
 }
@@ -119,7 +134,7 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 		if slices.ContainsFunc(owners, func(r resource) bool { return r.member == t.member }) {
 			continue
 		}
-		if w.match(t.template, uri, &spent) {
+		if w.match(t.member, t.template, uri, &spent) {
 			owners = append(owners, resource{t.member, uri})
 		}
 	}
@@ -138,7 +153,7 @@ func (o *offer) has(m *member, uri string, w *matching) bool {
 	}
 	spent := 0
 	return slices.ContainsFunc(m.listing(templateKind).entries, func(e listed) bool {
-		return e.template != nil && w.match(e.template, uri, &spent)
+		return e.template != nil && w.match(m, e.template, uri, &spent)
 	})
 }
 

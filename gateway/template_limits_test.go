@@ -93,3 +93,35 @@ func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
 		t.Errorf("%d templates are listed", n)
 	}
 }
+
+// All URIs of a listen together are matched as what one request needs: who listens to many is no worse than who reads one.
+func TestManyURIsToListenToHoldNobodyUp(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.AddHandler("hostile", costly{templates: 256}))
+	honest, asked := library("honest"), make(chan struct{})
+	must(t, g.AddHandler("honest", mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "subscriptions/listen" && strings.Contains(string(req.Params), "file:///notes/x") {
+			close(asked)
+		}
+		return honest.Handle(ctx, req)
+	})))
+	must(t, g.Settle(t.Context()))
+	uris := []string{"file:///notes/x"}
+	for i := range 4_000 {
+		uris = append(uris, fmt.Sprint(strings.Repeat("y", 100), i))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = mcp.NewClient(g).Listen(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: uris}, func(mcp.Notification) {})
+	}()
+	select {
+	case <-asked:
+	case <-time.After(time.Minute): // it was many minutes
+		t.Error("the server that has a resource hears nothing of it for a minute")
+	}
+	cancel()
+	<-ended
+}

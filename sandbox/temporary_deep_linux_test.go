@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -56,5 +58,40 @@ func TestAFolderOfAnyDepthIsRemoved(t *testing.T) {
 	}
 	if _, err := os.Stat(outside); err != nil {
 		t.Errorf("what a link in it led to: %v", err)
+	}
+}
+
+// A program chooses what stands in its folder, and who may write there, which root may everywhere: nothing outside changes, and nothing
+// stays.
+func TestAFolderIsRemovedWithoutFollowingLinks(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "outside")
+	if err := os.WriteFile(outside, nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	for name, fill := range map[string]func(root string) error{
+		"a link in a folder that nobody may write": func(root string) error {
+			return errors.Join(os.Symlink(outside, filepath.Join(root, "link")), os.Chmod(root, 0o500))
+		},
+		"a link further down": func(root string) error {
+			inner := filepath.Join(root, "inner")
+			return errors.Join(os.Mkdir(inner, 0o700), os.Symlink(outside, filepath.Join(inner, "link")), os.Chmod(inner, 0o500), os.Chmod(root, 0o500))
+		},
+		"names like those that are given": func(root string) error {
+			return os.MkdirAll(filepath.Join(root, "moved-1", "x", "y"), 0o700)
+		},
+	} {
+		root := filepath.Join(t.TempDir(), "root")
+		if err := errors.Join(os.Mkdir(root, 0o700), fill(root)); err != nil {
+			t.Fatal(err)
+		}
+		removeTree(root)
+		if _, err := os.Lstat(root); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the folder stays: %v", name, err)
+			_ = os.Chmod(root, 0o700)
+		}
+		if info, err := os.Stat(outside); err != nil || info.Mode().Perm() != 0o400 {
+			t.Errorf("%s: what a link led to is %v, %v", name, info.Mode(), err)
+			_ = os.Chmod(outside, 0o400)
+		}
 	}
 }

@@ -3,6 +3,7 @@
 package sandbox
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -48,7 +49,8 @@ func removeTree(path string) {
 		return
 	}
 	defer unix.Close(root)
-	moved := 0
+	_ = unix.Fchmod(root, 0o700)
+	moved, fresh := 0, rand.Text() // which the program could not take
 	// unlink removes what has no names in it.
 	unlink := func(folder int, name string) bool {
 		return unix.Unlinkat(folder, name, 0) == nil || unix.Unlinkat(folder, name, unix.AT_REMOVEDIR) == nil
@@ -57,7 +59,7 @@ func removeTree(path string) {
 		if unlink(root, name) {
 			return true
 		}
-		_ = unix.Fchmodat(root, name, 0o700, 0)
+		giveRights(root, name)
 		folder, err := unix.Openat(root, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		if err != nil {
 			return false
@@ -67,13 +69,24 @@ func removeTree(path string) {
 			if unlink(folder, inner) {
 				return true
 			}
-			_ = unix.Fchmodat(folder, inner, 0o700, 0) // what has another parent then is written to
+			giveRights(folder, inner) // what has another parent then is written to
 			moved++
-			return unix.Renameat(folder, inner, root, fmt.Sprint("moved-", moved)) == nil
+			return unix.Renameat(folder, inner, root, fmt.Sprint(fresh, moved)) == nil
 		})
 		return unlink(root, name)
 	})
 	_ = unix.Rmdir(path)
+}
+
+// giveRights lets this user do everything in a folder. A link is not followed: a program chooses where it leads.
+func giveRights(parent int, name string) {
+	if !errors.Is(unix.Fchmodat(parent, name, 0o700, unix.AT_SYMLINK_NOFOLLOW), unix.EOPNOTSUPP) {
+		return
+	}
+	var is unix.Stat_t // kernels before Linux 6.6
+	if unix.Fstatat(parent, name, &is, unix.AT_SYMLINK_NOFOLLOW) == nil && is.Mode&unix.S_IFMT == unix.S_IFDIR {
+		_ = unix.Fchmodat(parent, name, 0o700, 0)
+	}
 }
 
 // each calls take with the names in a folder, until there are none or none of them is taken away.

@@ -170,18 +170,19 @@ func (r *Ring) search(f *filter, looked []found, searched *int) (done int) {
 		r.mu.Unlock()
 		for ; done < end; done++ {
 			one := &looked[done]
-			one.has = one.Kind == traffic.Dropped || one.Seq >= first && one.entry.at >= 0 && r.matches(f, one, &scratch, block, from)
+			one.has = one.Kind == traffic.Dropped || one.Seq >= first && one.entry.at >= 0 && r.matches(f, one, &scratch, block, from, searched)
 		}
 	}
 	return done
 }
 
-// matches reports whether a message that is in a block of the file has the text.
-func (r *Ring) matches(f *filter, one *found, scratch *[]byte, block []byte, from int64) bool {
+// matches reports whether a message that is in a block of the file has the text. What is searched elsewhere is added to searched.
+func (r *Ring) matches(f *filter, one *found, scratch *[]byte, block []byte, from int64, searched *int) bool {
 	e := &one.entry
 	record := block[e.at-from : e.end()-from]
 	if e.shared > 0 {
 		shared, has := r.sharedOf(one.Seq)
+		*searched += len(shared)
 		return has && f.contains([]byte(shared), scratch)
 	}
 	return f.contains(record[e.head:], scratch) || one.Kind == traffic.Failure && f.contains(record[:e.head], scratch)

@@ -354,3 +354,21 @@ func TestMessagesThatManyHaveAreKeptOnce(t *testing.T) {
 		t.Error("it is in the index still")
 	}
 }
+
+// What many messages have counts for each in which a text is looked for: a page does not take longer than with other messages.
+func TestASearchEndsAfterAsManyBytesOfMessagesThatManyHave(t *testing.T) {
+	r := opened(t, Options{})
+	note := json.RawMessage(`{"a":"` + strings.Repeat("x", maxShared-10) + `"}`)
+	const count = 3 * maxSearched / maxShared
+	for n := range count {
+		r.Add(7, &traffic.Event{Kind: traffic.Note, Note: "review", Hop: traffic.Client, Call: uint64(n + 1), Message: note, Size: len(note), Shared: true})
+	}
+	f, err := filterOf(url.Values{"text": {"needle"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := r.list(&f, 0, false, 100)
+	if looked := count - p.Next; !p.More || looked > count/2 {
+		t.Errorf("%d of %d messages are looked at", looked, count)
+	}
+}

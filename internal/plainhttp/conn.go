@@ -31,6 +31,7 @@ type conn struct {
 	w         *bufio.Writer
 	left      int64 // bytes that may be read
 	sent      int64 // bytes of the request
+	refused   error // why not all of it was sent
 
 	raw  syscall.RawConn               // nil: it cannot be asked whether it is open
 	ask  func(descriptor uintptr) bool // sets open
@@ -75,6 +76,7 @@ type writing struct{ *conn }
 func (w writing) Write(p []byte) (int, error) {
 	n, err := w.net.Write(p)
 	w.sent += int64(n)
+	w.refused = err
 	return n, err
 }
 
@@ -88,7 +90,7 @@ func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 		_ = c.net.Close()
 		return nil, because(ctx, err)
 	}
-	b := &body{ReadCloser: resp.Body, ctx: ctx, stop: stop, last: resp.Close || resp.StatusCode == http.StatusSwitchingProtocols || c.raw == nil}
+	b := &body{ReadCloser: resp.Body, ctx: ctx, stop: stop, last: resp.Close || c.refused != nil || resp.StatusCode == http.StatusSwitchingProtocols || c.raw == nil}
 	b.conn.Store(c)
 	if resp.Body == http.NoBody {
 		b.end(true)
@@ -98,13 +100,26 @@ func (c *conn) exchange(req *http.Request) (*http.Response, error) {
 }
 
 func (c *conn) roundTrip(req *http.Request) (*http.Response, error) {
-	c.left, c.sent = maxHead, 0
-	if err := req.Write(c.w); err != nil {
-		return nil, err
+	c.left, c.sent, c.refused = maxHead, 0, nil
+	err := req.Write(c.w)
+	if err == nil {
+		err = c.w.Flush()
 	}
-	if err := c.w.Flush(); err != nil {
-		return nil, err
+	if err != nil {
+		if c.refused == nil || c.sent == 0 {
+			return nil, err
+		}
+		resp, none := c.response(req) // a server may answer and close before it reads all, such as one that wants a login
+		if none != nil {
+			return nil, fmt.Errorf("%w; %w", c.refused, none)
+		}
+		return resp, nil
 	}
+	return c.response(req)
+}
+
+// response reads the head of a response.
+func (c *conn) response(req *http.Request) (*http.Response, error) {
 	for range maxInterim + 1 {
 		resp, err := http.ReadResponse(c.r, req)
 		if errors.Is(err, io.ErrUnexpectedEOF) && c.left == maxHead {

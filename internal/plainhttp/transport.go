@@ -12,19 +12,29 @@ import (
 )
 
 const (
-	maxBody  = 32 << 10 // bytes; what two sockets hold, so that a server may answer before it reads
-	maxIdle  = 512      // connections, whatever server they are to
-	idleTime = 90 * time.Second
+	maxBody   = 32 << 10 // bytes; what two sockets hold, with the headers, so that a server may answer before it reads
+	maxHeader = 16 << 10
+	maxIdle   = 512 // connections, whatever server they are to
+	idleTime  = 90 * time.Second
 )
 
 // New returns what sends requests like base, which must not change any more, and those that this package is for without it. As base
 // it is safe for concurrent use. It differs from base in that it asks for no compression. Its responses end when the
-// context of the request does.
+// context of the request does. A base with limits that this package does not know is returned itself.
 func New(base *http.Transport) http.RoundTripper {
-	if !canAsk || base.DisableKeepAlives {
+	if !canAsk || base.DisableKeepAlives || isLimited(base) {
 		return base
 	}
 	return &transport{base: base}
+}
+
+// isLimited reports whether a transport has settings that this package does not know.
+func isLimited(base *http.Transport) bool {
+	//lint:ignore SA1019 whoever set Dial wants it to be used
+	dials := base.Dial != nil && base.DialContext == nil
+	return dials || base.ResponseHeaderTimeout > 0 || base.MaxResponseHeaderBytes > 0 || base.MaxConnsPerHost > 0 ||
+		base.IdleConnTimeout > 0 && base.IdleConnTimeout < idleTime ||
+		base.Protocols != nil && base.Protocols.UnencryptedHTTP2()
 }
 
 type transport struct {
@@ -33,6 +43,7 @@ type transport struct {
 	mu    sync.Mutex
 	idle  []*conn // the one that was used last is the last
 	timer *time.Timer
+	over  bool // CloseIdleConnections was called, and there was no request since: none is kept
 }
 
 // RoundTrip implements [http.RoundTripper].
@@ -88,12 +99,16 @@ func (t *transport) takes(req *http.Request) bool {
 	if req.Close || req.TransferEncoding != nil || req.Trailer != nil || h["Expect"] != nil || h["Upgrade"] != nil || h["Connection"] != nil {
 		return false
 	}
+	size := req.ContentLength
 	for name, values := range h {
+		for _, value := range values {
+			size += int64(len(name) + len(value))
+		}
 		if strings.IndexFunc(name, isOdd) >= 0 || slices.ContainsFunc(values, hasControl) {
 			return false // base says what is wrong
 		}
 	}
-	return !t.proxied(req) && httptrace.ContextClientTrace(req.Context()) == nil
+	return size <= maxBody+maxHeader && !t.proxied(req) && httptrace.ContextClientTrace(req.Context()) == nil
 }
 
 func (t *transport) proxied(req *http.Request) bool {
@@ -156,6 +171,7 @@ func (t *transport) take(address string) *conn {
 func (t *transport) last(address string) *conn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.over = false
 	for i := len(t.idle) - 1; i >= 0; i-- {
 		if c := t.idle[i]; c.address == address {
 			t.idle = append(t.idle[:i], t.idle[i+1:]...)
@@ -170,6 +186,10 @@ func (t *transport) keep(c *conn) {
 	c.since = time.Now()
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.over {
+		_ = c.net.Close()
+		return
+	}
 	if len(t.idle) >= maxIdle {
 		_ = t.idle[0].net.Close()
 		t.idle = append(t.idle[:0], t.idle[1:]...)
@@ -197,13 +217,14 @@ func (t *transport) closeOld() {
 	}
 }
 
-// CloseIdleConnections closes the connections that are kept; [http.Client.CloseIdleConnections] calls it.
+// CloseIdleConnections closes the connections that are kept, and those of requests that run when these end;
+// [http.Client.CloseIdleConnections] calls it.
 func (t *transport) CloseIdleConnections() {
 	t.mu.Lock()
 	for _, c := range t.idle {
 		_ = c.net.Close()
 	}
-	t.idle = nil
+	t.idle, t.over = nil, true
 	if t.timer != nil {
 		t.timer.Stop()
 	}

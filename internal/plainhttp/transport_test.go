@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -517,6 +518,131 @@ func TestConnectionsThatNobodyUsesAreClosed(t *testing.T) {
 			t.Fatal("one is kept")
 		}
 	})
+}
+
+// Settings that this package does not know hold as ever: all requests are the transport's.
+func TestATransportWithOtherLimitsIsUsedItself(t *testing.T) {
+	open := new(http.Protocols)
+	open.SetUnencryptedHTTP2(true)
+	for name, b := range map[string]*http.Transport{
+		"ResponseHeaderTimeout":  {ResponseHeaderTimeout: time.Second},
+		"MaxResponseHeaderBytes": {MaxResponseHeaderBytes: 1 << 12},
+		"MaxConnsPerHost":        {MaxConnsPerHost: 1},
+		"IdleConnTimeout":        {IdleConnTimeout: time.Second},
+		"Dial":                   {Dial: net.Dial},
+		"Protocols":              {Protocols: open},
+	} {
+		if New(b) != http.RoundTripper(b) {
+			t.Errorf("%s does not hold", name)
+		}
+	}
+	if standard := http.DefaultTransport.(*http.Transport).Clone(); canAsk && New(standard) == http.RoundTripper(standard) {
+		t.Error("the standard one is used itself")
+	}
+}
+
+// A refusing connection breaks once its server has answered the beginning of a request.
+type refusing struct {
+	net.Conn
+	answer io.Reader
+	writes int
+}
+
+func (r *refusing) Write(p []byte) (int, error) {
+	if r.writes++; r.writes > 1 {
+		return 0, syscall.EPIPE
+	}
+	return len(p), nil
+}
+
+func (r *refusing) Read(p []byte) (int, error) { return r.answer.Read(p) }
+
+// A server that answers and closes before it reads all, as many do that want a login or that take less, is heard.
+func TestAnAnswerToTheBeginningOfARequestIsHeard(t *testing.T) {
+	for answer, want := range map[string]int{"HTTP/1.1 401 Unauthorized\r\nContent-Length: 4\r\n\r\nlog": 401, "": 0} {
+		b := base(t)
+		b.DialContext = func(context.Context, string, string) (net.Conn, error) {
+			one, other := net.Pipe()
+			t.Cleanup(func() { other.Close() })
+			return &refusing{Conn: one, answer: strings.NewReader(answer)}, nil
+		}
+		via := New(b)
+		resp, err := post(t, t.Context(), via, "http://h.example/", strings.Repeat("x", 30<<10))
+		switch {
+		case want == 0 && (!errors.Is(err, syscall.EPIPE) || !errors.Is(err, io.EOF)): // that there was no response decides what is repeated
+			t.Errorf("got %v", err)
+		case want != 0 && (err != nil || resp.StatusCode != want):
+			t.Errorf("got %v, %v", resp, err)
+		}
+		if err != nil {
+			continue
+		}
+		if text, err := io.ReadAll(resp.Body); string(text) != "log" || !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("got %q, %v", text, err)
+		}
+		resp.Body.Close()
+		if kept(via) > 0 {
+			t.Error("the connection is kept")
+		}
+	}
+}
+
+// What two sockets do not hold is sent while the answer is read, as a server may answer it before it reads all.
+func TestLongHeadersAreLeftToTheTransport(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Read(make([]byte, 100))
+		_, _ = io.WriteString(conn, "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+		<-t.Context().Done()
+	})
+	t.Cleanup(func() { listener.Close(); running.Wait() })
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+listener.Addr().String()+"/", strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Long", strings.Repeat("x", 16<<20))
+	resp, err := New(base(t)).RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("got %s", resp.Status)
+	}
+}
+
+// As with an http.Transport, nothing stays of one that is done with, and the next request begins anew.
+func TestNoConnectionIsKeptOnceTheIdleOnesWereClosed(t *testing.T) {
+	s := serve(t, []string{ok("an answer")}, []string{ok("an answer")})
+	via := New(base(t))
+	resp, err := post(t, t.Context(), via, s.url, "a question")
+	if err != nil {
+		t.Fatal(err)
+	}
+	via.(*transport).CloseIdleConnections() // the response was not read yet
+	read(t, resp)
+	if n := kept(via); n != 0 {
+		t.Errorf("%d connections are kept", n)
+	}
+	if resp, err = post(t, t.Context(), via, s.url, "a question"); err != nil {
+		t.Fatal(err)
+	}
+	read(t, resp)
+	if n := kept(via); n != 1 {
+		t.Errorf("%d connections are kept for further requests", n)
+	}
+	via.(*transport).CloseIdleConnections()
 }
 
 func TestAsManyConnectionsAreKeptAsTheLimitSays(t *testing.T) {

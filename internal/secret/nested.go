@@ -16,7 +16,7 @@ func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 	}
 	text, _ = jsonrpc.Unquote(quoted)
 	inner := strings.TrimSpace(text)
-	if inner == "" || inner[0] != '{' && inner[0] != '[' || jsonrpc.Valid([]byte(inner), jsonrpc.Limits{}) != nil {
+	if inner == "" || inner[0] != '{' && inner[0] != '[' && inner[0] != '"' || jsonrpc.Valid([]byte(inner), jsonrpc.Limits{}) != nil {
 		return "", false
 	}
 	inside := *l
@@ -27,6 +27,9 @@ func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 
 // mayName reports whether quotation marks within a string, as JSON has them, are around a name whose value may be hidden.
 func (l *Limits) mayName(body []byte) bool {
+	if bytes.Contains(body, []byte(`\u0022`)) { // as .NET writes each quotation mark
+		return true
+	}
 	for {
 		_, behind, found := bytes.Cut(body, []byte(`\"`))
 		if !found {

@@ -24,46 +24,58 @@ const (
 // Exchanges tell who watches about the exchanges of one end. The headers of most are those of an exchange before: they have one
 // note in common, which is made once. The zero value is ready to use, and its method is safe for concurrent use.
 type Exchanges struct {
-	mu    sync.Mutex
+	begin sync.Once
 	seed  maphash.Seed
+
+	mu    sync.Mutex
 	notes map[uint64]json.RawMessage // by what is in them; nil where it was seen once
 }
+
+// tooLong is in the place of a note that many exchanges cannot have.
+var tooLong = json.RawMessage{}
 
 // Note tells who watches a request which headers carried it and, where a response began, with which status and headers
 // that did; without one, status is 0.
 func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.Header) {
 	one := exchange{r, status, header}
-	if note := x.again(&one); note != nil {
+	if note := x.again(&one); len(note) > 0 {
 		n.Note(noteKind, note)
 		return
 	}
 	n.Note(noteKind, &one)
 }
 
-// again returns the note of an exchange that is like one before, or nil.
+// again returns the note of an exchange that is like one before, or nil. Peers choose how long headers are: nobody waits while they are
+// read or written.
 func (x *Exchanges) again(one *exchange) json.RawMessage {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.notes == nil {
-		x.seed, x.notes = maphash.MakeSeed(), map[uint64]json.RawMessage{}
-	}
+	x.begin.Do(func() { x.seed, x.notes = maphash.MakeSeed(), map[uint64]json.RawMessage{} })
 	sum := one.sum(x.seed)
-	note, seen := x.notes[sum]
-	switch {
-	case note != nil:
+	note, seen := x.noteOf(sum)
+	if !seen || note != nil {
 		return note
-	case !seen:
-		if len(x.notes) >= maxNotes {
-			clear(x.notes)
-		}
-		x.notes[sum] = nil
-		return nil
 	}
 	if note = one.appendJSON(nil); len(note) > maxNote {
-		return nil
+		note = tooLong
 	}
-	x.notes[sum] = note
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if _, still := x.notes[sum]; still {
+		x.notes[sum] = note
+	}
 	return note
+}
+
+func (x *Exchanges) noteOf(sum uint64) (note json.RawMessage, seen bool) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if note, seen = x.notes[sum]; seen {
+		return note, true
+	}
+	if len(x.notes) >= maxNotes {
+		clear(x.notes)
+	}
+	x.notes[sum] = nil
+	return nil, false
 }
 
 type exchange struct {
@@ -75,10 +87,7 @@ type exchange struct {
 // sum is the same for exchanges that have the same note.
 func (x *exchange) sum(seed maphash.Seed) uint64 {
 	u := x.request.URL
-	all := maphash.Comparable(seed, [5]string{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host}) + uint64(x.status)
-	if x.request.TLS != nil {
-		all++
-	}
+	all := maphash.Comparable(seed, line{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host, x.request.TLS != nil, x.status})
 	for i, header := range [...]http.Header{x.request.Header, x.header} {
 		for name, values := range header {
 			for k, value := range values {
@@ -89,6 +98,13 @@ func (x *exchange) sum(seed maphash.Seed) uint64 {
 		}
 	}
 	return all
+}
+
+// A line is what a note has that is no header.
+type line struct {
+	method, scheme, host, path, asked string
+	tls                               bool
+	status                            int
 }
 
 // A part of a note is a value of a header.

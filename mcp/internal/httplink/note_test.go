@@ -79,6 +79,7 @@ func TestExchangesWithTheSameHeadersHaveOneNote(t *testing.T) {
 		"the method":                  {func(r *http.Request) { r.Method = http.MethodGet }, 200, ok},
 		"TLS":                         {func(r *http.Request) { r.TLS = new(tls.ConnectionState) }, 200, ok},
 		"the status":                  {nothing, 401, ok},
+		"TLS, and a status one below": {func(r *http.Request) { r.TLS = new(tls.ConnectionState) }, 199, ok},
 		"a header of the response":    {nothing, 200, http.Header{"Content-Type": {"application/json"}, "Date": {"later"}}},
 		"no response":                 {nothing, 0, nil},
 		"headers that change sides":   {func(r *http.Request) { r.Header.Set("Date", "now") }, 200, http.Header{"Content-Type": {"application/json"}}},
@@ -116,4 +117,25 @@ func (k *kept) Note(_ string, note any) {
 	}
 	k.text, _ = note.(*exchange).AppendJSON(nil)
 	k.shared = false
+}
+
+type nobody struct{}
+
+func (nobody) Note(string, any) {}
+
+// A note that is too long to be kept is not made for that each time.
+func TestALongNoteIsMadeForThoseWhoWatchOnly(t *testing.T) {
+	r := httptest.NewRequest(http.MethodPost, "/mcp", nil)
+	r.Header.Set("Accept", strings.Repeat("a", 1<<20))
+	var x Exchanges
+	for range 2 {
+		x.Note(nobody{}, r, 200, nil)
+	}
+	if n := testing.AllocsPerRun(100, func() { x.Note(nobody{}, r, 200, nil) }); n > 2 {
+		t.Errorf("it takes %v allocations", n)
+	}
+	var got noted
+	if x.Note(&got, r, 200, nil); len(got) != 1 || len(got[0]) < 1<<20 {
+		t.Errorf("got %.100s", got)
+	}
 }
