@@ -238,7 +238,7 @@ func Text(text string, most int) string {
 		case Looks(word):
 			return Hidden
 		case strings.Contains(word, "://"):
-			hidden = URL(word)
+			hidden = urlsIn(word)
 		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
 			hidden = Hidden
 		default:

@@ -100,7 +100,7 @@ func textByWords(text string, most int) string {
 		case Looks(word):
 			return Hidden
 		case strings.Contains(word, "://"):
-			hidden = urlByParts(word)
+			hidden = urlsIn(word)
 		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
 			hidden = Hidden
 		default:

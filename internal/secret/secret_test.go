@@ -140,3 +140,22 @@ func BenchmarkNamed(b *testing.B) {
 		Named("text")
 	}
 }
+
+// What stands around a URL is shown: only the URL can hold a secret by its form.
+func TestWhatStandsAroundAURLIsShown(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"name":"x","url":"https://example.com/a/b","n":12,"list":["one","two"]}`: `{"name":"x","url":"https://example.com/a/b","n":12,"list":["one","two"]}`,
+		`{"url":"https://example.com/a?key=abc","n":12}`:                           `{"url":"https://example.com/a?key=***","n":12}`,
+		`{\"url\":\"https://example.com/a?key=abc\",\"n\":12}`:                     `{\"url\":\"https://example.com/a?key=***\",\"n\":12}`,
+		`<a href="https://example.com/a?b=c">x</a>`:                                `<a href="https://example.com/a?b=***">x</a>`,
+		"see `https://example.com/a` or <https://example.com/b>":                   "see `https://example.com/a` or <https://example.com/b>",
+		`curl "https://example.com/?token="abc"&b="d`:                              `curl "https://example.com/?token=***"***"***`,
+		`https://me:pa<ss@example.com/`:                                            `***`,
+		`https://me:pa"ss@example.com/`:                                            `***`,
+		`{"a":"https://me:pw@example.com/","b":1}`:                                 `***`,
+	} {
+		if got := Text(text, 1_000); got != want {
+			t.Errorf("%s\nbecomes  %s\nexpected %s", text, got, want)
+		}
+	}
+}

@@ -49,6 +49,37 @@ func urlByParts(text string) string {
 	return beginning + afterScheme(rest)
 }
 
+// noURL are characters that stand around URLs in JSON, HTML and Markdown, and in none.
+const noURL = "\"<>`"
+
+// urlsIn returns a word in which there are URLs to show.
+func urlsIn(word string) string {
+	if strings.Contains(word, "@") { // which may stand behind a password that has such characters
+		return URL(word)
+	}
+	var shown strings.Builder
+	for isOpen := false; word != ""; {
+		end := strings.IndexAny(word, noURL)
+		if end < 0 {
+			end = len(word)
+		}
+		part := strings.TrimRight(word[:end], `\`) // before a quotation mark within a string
+		switch {
+		case isOpen && part != "":
+			shown.WriteString(Hidden)
+		case strings.Contains(part, "://"):
+			shown.WriteString(URL(part))
+		default:
+			shown.WriteString(part)
+		}
+		isOpen = isOpen || strings.Contains(part, "://") && strings.HasSuffix(part, "=") // the value is in quotation marks
+		end = min(end+1, len(word))
+		shown.WriteString(word[len(part):end])
+		word = word[end:]
+	}
+	return shown.String()
+}
+
 // IsPlainURL reports whether a text is a URL with a short host, perhaps a port, and a path of short names, so that it has no
 // secret, no escape, and nothing but ASCII.
 func IsPlainURL(text string) bool {
