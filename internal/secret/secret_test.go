@@ -149,7 +149,7 @@ func TestWhatStandsAroundAURLIsShown(t *testing.T) {
 		`{\"url\":\"https://example.com/a?key=abc\",\"n\":12}`:                     `{\"url\":\"https://example.com/a?key=***\",\"n\":12}`,
 		`<a href="https://example.com/a?b=c">x</a>`:                                `<a href="https://example.com/a?b=***">x</a>`,
 		"see `https://example.com/a` or <https://example.com/b>":                   "see `https://example.com/a` or <https://example.com/b>",
-		`curl "https://example.com/?token="abc"&b="d`:                              `curl "https://example.com/?token=***"***"***`,
+		`curl "https://example.com/?token="abc"&b="d`:                              `curl "https://example.com/?token=***"***"***"***`,
 		`https://me:pa<ss@example.com/`:                                            `***`,
 		`https://me:pa"ss@example.com/`:                                            `***`,
 		`{"a":"https://me:pw@example.com/","b":1}`:                                 `***`,
