@@ -92,6 +92,19 @@ func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
 	return p
 }
 
+// what says what a person would be asked about. A server that was approved is not new because its command is another one.
+func (p *pendingReview) what() string {
+	if len(p.definitions) == 1 && !p.First {
+		switch p.definitions[0].Kind {
+		case guard.Command:
+			return "it is started or reached in another way than the one that was approved (its command, its variables or its URL)"
+		case guard.Version:
+			return "it has another version, or another name, than the one that was approved"
+		}
+	}
+	return fmt.Sprintf("%d of what it defines is new or changed", len(p.definitions))
+}
+
 // reviewed makes the person's answer about one server hold. What ended the review, if
 // anything did, does not undo a yes.
 func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, err error) error {
@@ -100,8 +113,7 @@ func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, er
 	}
 	if errors.Is(err, ErrNobody) {
 		h.refuse(p.Server, p.hashes)
-		h.notice(Notice{Kind: NoticeServer, Server: p.Server, Text: fmt.Sprintf(
-			"server %q: %d of what it defines is new or changed, so the model does not get it: %v", p.Server, len(p.definitions), err)})
+		h.notice(Notice{Kind: NoticeServer, Server: p.Server, Text: fmt.Sprintf("server %q: %s, so the model does not get it: %v", p.Server, p.what(), err)})
 		return nil
 	}
 	event := Reviewed{Server: p.Server, First: p.First, Definitions: len(p.definitions), Approved: said.Approve, Trusted: said.Trust}

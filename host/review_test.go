@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -196,5 +198,34 @@ func TestAllServersAreReviewedTogether(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Of a server that was approved, another command is not something new that it defines.
+func TestWhoCannotBeAskedReadsWhatChanged(t *testing.T) {
+	for _, test := range []struct{ name, command, version, want string }{
+		{"nothing", "npx files", "1", ""},
+		{"the command", "npx other", "1", `server "files": it is started or reached in another way than the one that was approved`},
+		{"the version", "npx files", "2", `server "files": it has another version, or another name, than the one that was approved`},
+		{"both", "npx other", "2", `server "files": 2 of what it defines is new or changed`},
+	} {
+		pins, err := guard.Load(filepath.Join(t.TempDir(), "pins.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var said []string
+		for _, s := range []struct {
+			command, version string
+			person           Person
+		}{{"npx files", "1", &reviewer{answers: []bool{true}}}, {test.command, test.version, &reviewer{err: ErrNobody}}} {
+			srv := mcp.NewServer("files", s.version)
+			mcp.AddToolWith(srv, mcp.Tool{Name: "look", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "seen", nil })
+			h := play(t, Options{Person: s.person, Pins: pins, Servers: []Server{{Name: "files", Handler: srv, Origin: []string{s.command}}}}, scripted.Say("one"))
+			ask(t, h.Conversation(nil), "first")
+			said = append(said, h.notices(NoticeServer)...)
+		}
+		if got := strings.Join(said, "\n"); test.want == "" && got != "" || !strings.Contains(got, test.want) {
+			t.Errorf("%s changed: %q", test.name, got)
+		}
 	}
 }

@@ -147,7 +147,7 @@ func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 		if len(files) == 0 {
 			a.out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
 		} else {
-			a.out.Printf("Everything that is remembered of the servers of %s is approved.\n", strings.Join(files, ", "))
+			a.out.Printf("Everything that is remembered of the servers of %s is approved. A command or a version that changed is asked about by junction chat.\n", strings.Join(files, ", "))
 		}
 		return nil
 	}
