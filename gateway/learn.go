@@ -79,8 +79,19 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
 		m.remember(&now)
 	}
+	m.list(&now, listings)
+	for _, k := range allKinds {
+		if !sameEntries(*k.of(&before), *k.of(&now)) {
+			changed |= k.bit
+		}
+	}
+	return changed, nil
+}
+
+// list has what is around the member now leave its lists as they are offered.
+func (m *member) list(d *definitions.Definitions, before map[string]listing) {
 	for around := m.around.Load(); ; around = m.around.Load() {
-		shown := m.listingsOf(around, &now, listings)
+		shown := m.listingsOf(around, d, before)
 		m.mu.Lock()
 		current := m.around.Load() == around // else it was rearranged meanwhile
 		if current {
@@ -88,15 +99,9 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 		}
 		m.mu.Unlock()
 		if current {
-			break
+			return
 		}
 	}
-	for _, k := range allKinds {
-		if !sameEntries(*k.of(&before), *k.of(&now)) {
-			changed |= k.bit
-		}
-	}
-	return changed, nil
 }
 
 // setServerInfo notes what the server says of itself.

@@ -77,7 +77,7 @@ func (m *member) takeOver(before *member) bool {
 	if !m.upstream.Program {
 		return true
 	}
-	<-before.done // finish sees to it
+	<-before.done // finish ensures that it is closed
 	m.before.CompareAndSwap(before, nil)
 	m.mu.Lock()
 	state := m.state

@@ -208,7 +208,7 @@ func TestWhatAReplacedServerDoesNotEndInAnHourIsSentAgainOrSaysWhy(t *testing.T)
 func TestARequestThatNoServerHasGoesToTheNewestOne(t *testing.T) {
 	for _, isolation := range []gateway.Isolation{gateway.Shared, gateway.PerClient} {
 		synctest.Test(t, func(t *testing.T) {
-			stuck := gateway.Upstream{Program: true, Isolation: isolation, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+			starting := gateway.Upstream{Program: true, Isolation: isolation, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
 				<-ctx.Done()
 				return nil, context.Cause(ctx)
 			}}
@@ -217,10 +217,10 @@ func TestARequestThatNoServerHasGoesToTheNewestOne(t *testing.T) {
 			after.Program, after.Isolation = true, isolation
 			g := gateway.New(gateway.Options{Logger: quiet})
 			defer g.Close()
-			must(t, g.Add("s", stuck))
+			must(t, g.Add("s", starting))
 			waits := said(t, mcp.NewClientWith(g, mcp.ClientOptions{Timeout: -1}), "change")
 			time.Sleep(30 * time.Second)
-			for _, u := range []gateway.Upstream{stuck, stuck, after} {
+			for _, u := range []gateway.Upstream{starting, starting, after} {
 				must(t, g.Replace("s", u))
 				time.Sleep(time.Second)
 			}

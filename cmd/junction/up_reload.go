@@ -252,9 +252,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	}
 	v.app.reportUnknown(r.settings, r.from, r.entries)
 	v.reportFixed(r.next)
-	if now := v.layers.now.Load(); now.settings.Limits == r.settings.Limits {
-		r.next.person = now.person // with what was counted
-	}
+	r.next.goOn(v.layers.now.Load())
 	v.layers.now.Store(r.next)
 	v.unmatched.configured(r.configured, r.from)
 	v.app.reportProblems(r.set)
