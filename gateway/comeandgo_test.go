@@ -153,7 +153,7 @@ func comeAndGo(t *testing.T, seed uint64, upstream func(name string, seed uint64
 			case 1:
 				_ = g.Add(name, upstream(name, seed*10_000+uint64(i)))
 			case 2:
-				_ = g.Replace(ctx, name, upstream(name, seed*10_000+uint64(i)))
+				_ = g.Replace(name, upstream(name, seed*10_000+uint64(i)))
 			case 3:
 				_ = g.Restart(name)
 			}

@@ -21,6 +21,7 @@ import (
 // Limits and times.
 const (
 	maxMembers     = 1_000
+	maxMoves       = 10               // members that a request is for one after the other, as they are replaced
 	maxListed      = 10_000           // entries of one list of one member
 	maxListedBytes = 2 << 20          // their bytes
 	maxOfferBytes  = 12 << 20         // bytes of one list of all members: it is one message
@@ -131,7 +132,7 @@ func (g *Gateway) Add(name string, u Upstream) error {
 	if err != nil {
 		return err
 	}
-	m.start()
+	m.start(nil)
 	return nil
 }
 
@@ -145,10 +146,13 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	if u.Isolation != Shared && u.Check != nil && u.Instance == nil {
-		return nil, fmt.Errorf("server %q: Check cannot see what each of its instances lists; set Instance, too", name)
+	if err := u.check(name); err != nil {
+		return nil, err
 	}
 	m := newMember(g, name, u)
+	if inPlaceOf != nil {
+		m.follows(inPlaceOf)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	others := slices.DeleteFunc(slices.Clone(g.members), func(m *member) bool { return m == inPlaceOf })
@@ -224,6 +228,10 @@ func (g *Gateway) Close() error {
 // member that it is about.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	g.meet(req)
+	return routed(req, func() (mcp.Result, error) { return g.handle(ctx, req) })
+}
+
+func (g *Gateway) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
 	case "tools/call":
 		return g.route(ctx, req, toolKind, nil)
@@ -261,17 +269,19 @@ func unknownMethod(req *mcp.Request) error {
 	return mcp.Errorf(mcp.CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
-// route passes a call on to the member whose name its name begins with. One that was replaced before
-// it got the call is not asked: whoever has the name then must be in what is offered, too.
-func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
-	result, err := g.routeOnce(ctx, req, k, offers)
-	if errors.Is(err, ErrRemoved) && req.Round == 0 {
-		return g.routeOnce(ctx, req, k, offers)
+// routed is what ask returns, which finds the member that a request is for. Where that was replaced, or removed, before it got
+// the request, the one that there is now is asked, which must be in what is offered, too.
+func routed(req *mcp.Request, ask func() (mcp.Result, error)) (result mcp.Result, err error) {
+	for range maxMoves {
+		if result, err = ask(); !errors.Is(err, ErrRemoved) || req.Round > 0 {
+			break
+		}
 	}
 	return result, err
 }
 
-func (g *Gateway) routeOnce(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
+// route passes a call on to the member whose name its name begins with.
+func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
 	m, name, err := g.find(ctx, k, req.Name)
 	if err != nil {
 		return mcp.Result{}, err
@@ -330,7 +340,7 @@ func setAskers(req *mcp.Request, askers []string) {
 func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result, error) {
 	m.calls.begin()
 	defer m.calls.end()
-	result, err := m.chain.Handle(ctx, renamed)
+	result, err := m.around.Load().chain.Handle(ctx, renamed)
 	if errors.Is(err, mcp.ErrInputRequired) {
 		setAskers(req, append([]string{m.name}, askersOf(req)...))
 	}

@@ -96,7 +96,7 @@ func principalOf(req *mcp.Request) (id identity) {
 
 // instanceFor returns the instance of somebody, and counts its user, who must leave it. One that failed
 // is tried again after a moment, and where there are too many one that nobody uses ends.
-func (m *member) instanceFor(whose any, of identity) (*instance, error) {
+func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instance, error) {
 	is := &m.instances
 	is.mu.Lock()
 	defer is.mu.Unlock()
@@ -106,11 +106,11 @@ func (m *member) instanceFor(whose any, of identity) (*instance, error) {
 		i = nil
 	}
 	if i == nil {
-		if err := is.makeRoom(of, cmp.Or(m.upstream.MaxInstances, defaultInstances)); err != nil {
+		if err := is.makeRoom(of, cmp.Or(m.around.Load().MaxInstances, defaultInstances)); err != nil {
 			return nil, fmt.Errorf("server %q: %w; try again later, or allow more of them", m.name, err)
 		}
 		if m.ctx.Err() != nil {
-			return nil, m.gone(errClosed)
+			return nil, m.gone(req, errClosed)
 		}
 		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), of: of}
 		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
@@ -193,8 +193,8 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	asked := newBreaker(m.name, c, m.gateway.report)
 	m.instances.mu.Lock()
 	i.client, i.err, i.used, i.asked, i.handler = c, err, time.Now(), asked, asked
-	if err == nil && m.upstream.Instance != nil {
-		i.handler = m.upstream.Instance()(asked)
+	if around := m.around.Load().Instance; err == nil && around != nil {
+		i.handler = around()(asked)
 	}
 	m.instances.mu.Unlock()
 	close(i.ready)
@@ -215,7 +215,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 			return nil
 		}))
 	}()
-	idle := cmp.Or(m.upstream.IdleTime, defaultIdleTime)
+	idle := cmp.Or(m.around.Load().IdleTime, defaultIdleTime)
 	for left := idle; left > 0 && sleep(ctx, left); {
 		left = m.forgetInstance(whose, i, idle)
 	}
@@ -228,7 +228,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 // followInstance has the lists read again when an instance says that they changed, or what is around it has to see that they
 // did, until ctx is done: by a connection that is nobody's, as what an instance offers may be for its user only.
 func (m *member) followInstance(ctx context.Context, i *instance, changes *pending) {
-	if m.upstream.Instance != nil && m.differs(ctx, i) {
+	if m.around.Load().Instance != nil && m.differs(ctx, i) {
 		m.want()
 	}
 	for {
@@ -269,7 +269,7 @@ func (m *member) differs(ctx context.Context, i *instance) bool {
 
 // showLists has what is around an instance see its tools and prompts.
 func (m *member) showLists(ctx context.Context, i *instance) {
-	if m.upstream.Instance == nil {
+	if m.around.Load().Instance == nil {
 		return
 	}
 	for _, k := range []kind{toolKind, promptKind} {

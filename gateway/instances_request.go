@@ -20,14 +20,17 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 		result, _, err = m.askInstance(ctx, req)
 		return result, err
 	}
+	m.mu.RLock()
+	known := m.known
+	m.mu.RUnlock()
+	if i != nil && m.wasEnded(err) {
+		return result, m.endedAs(ctx, known, req, err)
+	}
 	cut := i != nil && errors.Is(err, mcp.ErrClosed) && errors.Is(context.Cause(i.ctx), errRestarted)
 	lost := i != nil && errors.Is(err, mcp.ErrLost) && i.isLost()
 	if !cut && !lost {
 		return result, err
 	}
-	m.mu.RLock()
-	known := m.known
-	m.mu.RUnlock()
 	switch {
 	case repeats(known, req):
 		resent.Add(ctx)
@@ -40,11 +43,14 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 
 // askInstance also returns the instance that got the request; nil if none did.
 func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result, *instance, error) {
+	if err := m.await(ctx, req, func() bool { return m.standsBehind() == nil }); err != nil {
+		return mcp.Result{}, nil, err
+	}
 	whose, err := m.identityOf(ctx, req)
 	if err != nil {
 		return mcp.Result{}, nil, err
 	}
-	i, err := m.instanceFor(whose, m.userOf(req))
+	i, err := m.instanceFor(req, whose, m.userOf(req))
 	if err != nil {
 		return mcp.Result{}, nil, err
 	}
@@ -74,14 +80,17 @@ func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instanc
 	for ticks := 1; ; ticks++ {
 		select {
 		case <-i.ready:
-			if i.err != nil {
-				return &memberError{m.name, i.err}
+			switch {
+			case i.err == nil:
+				return nil
+			case m.staying.Err() != nil:
+				return m.gone(req, i.err)
 			}
-			return nil
+			return &memberError{m.name, i.err}
 		case <-ticker.C:
 			m.notifyStarting(ctx, req, ticks)
-		case <-m.ctx.Done():
-			return m.gone(fmt.Errorf("server %q: %w", m.name, errClosed))
+		case <-m.leaving(req):
+			return m.gone(req, fmt.Errorf("server %q: %w", m.name, errClosed))
 		case <-ctx.Done():
 			return fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))
 		}

@@ -79,16 +79,29 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
 		m.remember(&now)
 	}
-	listings = m.listingsOf(&now, listings)
-	m.mu.Lock()
-	m.listings = listings
-	m.mu.Unlock()
+	m.list(&now, listings)
 	for _, k := range allKinds {
 		if !sameEntries(*k.of(&before), *k.of(&now)) {
 			changed |= k.bit
 		}
 	}
 	return changed, nil
+}
+
+// list has what is around the member now leave its lists as they are offered.
+func (m *member) list(d *definitions.Definitions, before map[string]listing) {
+	for around := m.around.Load(); ; around = m.around.Load() {
+		shown := m.listingsOf(around, d, before)
+		m.mu.Lock()
+		current := m.around.Load() == around // else it was rearranged meanwhile
+		if current {
+			m.listings = shown
+		}
+		m.mu.Unlock()
+		if current {
+			return
+		}
+	}
 }
 
 // setServerInfo notes what the server says of itself.
@@ -162,13 +175,13 @@ func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries [
 	return entries, nil
 }
 
-// listingsOf makes the lists of a member ready to be offered, as its middleware leaves them. One that
+// listingsOf makes the lists of a member ready to be offered, as what is around it leaves them. One that
 // middleware fails to give is as it was before.
-func (m *member) listingsOf(d *definitions.Definitions, before map[string]listing) map[string]listing {
+func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, before map[string]listing) map[string]listing {
 	all := map[string]listing{}
 	for _, k := range allKinds {
 		var l listing
-		entries, err := m.edited(k, *k.of(d))
+		entries, err := m.edited(around, k, *k.of(d))
 		if err != nil {
 			m.gateway.log.Warn("gateway: middleware gives no list", "server", m.name, "method", k.method, "error", err)
 			all[k.method] = before[k.method]

@@ -23,8 +23,12 @@ const (
 // A member is one server behind the gateway.
 type member struct {
 	gateway  *Gateway
-	ctx      context.Context // ends when the member is removed
+	ctx      context.Context // ends when the member does, which was removed or replaced
 	cancel   context.CancelFunc
+	staying  context.Context // ends when it is removed or replaced: no further request begins then; see replace.go
+	dismiss  context.CancelCauseFunc
+	before   atomic.Pointer[member] // the one that it replaces, while that still runs
+	behind   *behind                // nil where it has nothing to wait for
 	done     chan struct{} // closed when nothing of it runs any more
 	calls    calls         // of clients, that run
 	name     string
@@ -32,7 +36,7 @@ type member struct {
 	index    int                    // those of less are asked first to start
 	upstream Upstream
 	waiting  mcp.Handler   // the member, whose tasks are waited for; see tasks.go
-	chain    mcp.Handler   // that behind its middleware
+	around   atomic.Pointer[surroundings]
 	settled  chan struct{} // closed when its definitions are known, or it failed once
 	once     sync.Once
 	wake     chan struct{} // of capacity 1: a request needs the server
@@ -68,8 +72,9 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), reading: make(chan struct{}, 1), changed: make(chan struct{})}
 	m.calls.none = make(chan struct{})
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
+	m.staying, m.dismiss = context.WithCancelCause(m.ctx)
 	m.waiting = waitForTasks(mcp.HandlerFunc(m.handle), g.options.Transparent)
-	m.chain = mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)
+	m.around.Store(m.surroundedAs(u))
 	if u.Program {
 		m.state = Waiting
 	}
@@ -77,7 +82,7 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 		return m
 	}
 	if m.known = u.Memory.Load(); m.known != nil {
-		m.listings = m.listingsOf(m.known, nil)
+		m.listings = m.listingsOf(m.around.Load(), m.known, nil)
 		if !u.Eager || m.isolated() {
 			m.state = Idle
 		}
@@ -123,13 +128,19 @@ func offered(c *mcp.Client) kinds {
 	return k
 }
 
-// start begins to serve the member, until it is removed or the gateway is closed.
-func (m *member) start() {
+// start begins to serve the member, which replaces another or nil, until it is removed or the gateway is closed.
+func (m *member) start(before *member) {
 	m.gateway.running.Go(func() {
 		defer close(m.done)
+		if m.upstream.OnEnd != nil {
+			defer m.upstream.OnEnd()
+		}
 		defer m.instances.running.Wait()
 		defer m.instances.end(nil)
 		defer m.settle() // nobody waits for one that is removed
+		if before != nil && !m.takeOver(before) {
+			return
+		}
 		if m.upstream.Handler == nil {
 			m.run(m.ctx)
 			return
@@ -253,7 +264,7 @@ func (m *member) waitToConnect(ctx context.Context) bool {
 // nothing is remembered of it.
 func (m *member) failed(err error) {
 	m.gateway.log.Debug("gateway: server lost", "server", m.name, "error", err)
-	if m.upstream.Memory == nil && !m.isolated() {
+	if m.upstream.Memory == nil && !m.isolated() || !m.isKnown() { // what it may offer then is that of the one before
 		m.forget()
 	}
 	m.set(Failed, err)
@@ -308,7 +319,7 @@ var errRead = errors.New("what the server offers was read")
 func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUse func() int64, early, read func()) error {
 	return m.attend(ctx, c, asked, inUse, func(ctx context.Context, changes *pending) error {
 		first := !m.isKnown()
-		if !first && m.upstream.Check == nil {
+		if !first && m.around.Load().Check == nil {
 			early()
 		}
 		changed, err := m.readAll(ctx, c, offered(c), true)
@@ -362,34 +373,4 @@ func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, inUs
 		return err
 	}
 	return context.Cause(ctx)
-}
-
-// set changes the state of the member.
-func (m *member) set(s State, err error) {
-	m.mu.Lock()
-	m.state, m.doing = s, ""
-	switch s {
-	case Connected:
-		m.err = nil
-		m.wanted.Store(false)
-	case Failed, Idle:
-		m.err, m.handler, m.client, m.asked = err, nil, nil, nil
-	}
-	close(m.changed)
-	m.changed = make(chan struct{})
-	m.mu.Unlock()
-	m.gateway.report()
-}
-
-// note keeps what a start is doing.
-func (m *member) note(text string) {
-	m.mu.Lock()
-	same := m.doing == text || m.state != Connecting
-	if !same {
-		m.doing = text
-	}
-	m.mu.Unlock()
-	if !same {
-		m.gateway.report()
-	}
 }

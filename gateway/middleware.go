@@ -35,12 +35,12 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	return mcp.Result{JSON: w.Bytes()}, nil
 }
 
-// edited is a list of the member as its middleware leaves it.
-func (m *member) edited(k kind, entries []json.RawMessage) ([]json.RawMessage, error) {
-	if len(m.upstream.Middleware) == 0 {
+// edited is a list of the member as middleware leaves it.
+func (m *member) edited(around *surroundings, k kind, entries []json.RawMessage) ([]json.RawMessage, error) {
+	if len(around.Middleware) == 0 {
 		return entries, nil
 	}
-	client := mcp.NewClientWith(m.chain, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
+	client := mcp.NewClientWith(around.chain, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	var edited []json.RawMessage
 	for raw, err := range client.List(m.ctx, k.method, k.list) {
 		if err != nil {
@@ -59,30 +59,14 @@ func (g *Gateway) Reread(name string) error {
 		return fmt.Errorf("there is no server %q", name)
 	}
 	m.instances.showAgain()
-	m.mu.RLock()
-	known, before := m.known, m.listings
-	m.mu.RUnlock()
-	if known == nil {
-		return nil
-	}
-	after := m.listingsOf(known, before)
-	m.mu.Lock()
-	current := m.known == known // else it was read meanwhile
-	if current {
-		m.listings = after
-	}
-	m.mu.Unlock()
-	var changed kinds
-	for _, k := range allKinds {
-		same := slices.EqualFunc(before[k.method].entries, after[k.method].entries, func(a, b listed) bool { return string(a.raw) == string(b.raw) })
-		if current && !same {
-			changed |= k.bit
-		}
-	}
-	if changed != 0 {
+	if changed := m.show(nil); changed != 0 {
 		g.changedOffer(changed)
 	}
 	return nil
+}
+
+func sameListing(a, b listing) bool {
+	return slices.EqualFunc(a.entries, b.entries, func(a, b listed) bool { return string(a.raw) == string(b.raw) })
 }
 
 // member returns the member with a name, or nil.

@@ -85,12 +85,17 @@ func (g *Gateway) SetNames(noPrefix bool, c Conflicts) {
 	g.mu.Lock()
 	same := g.options.NoPrefix == noPrefix && g.options.Conflicts == c
 	g.options.NoPrefix, g.options.Conflicts = noPrefix, c
-	for i, m := range g.members {
-		m.setPrefix(g.prefixOf(m.name, &m.upstream, g.members[:i]))
-	}
+	g.setPrefixes()
 	g.mu.Unlock()
 	if !same {
 		g.changedOffer(tools | prompts | resources)
+	}
+}
+
+// setPrefixes gives all members the prefixes that they have by what holds for names now; the lock is held.
+func (g *Gateway) setPrefixes() {
+	for i, m := range g.members {
+		m.setPrefix(g.prefixOf(m.name, &m.around.Load().Upstream, g.members[:i]))
 	}
 }
 
@@ -164,9 +169,9 @@ func (m *member) publicName(k kind, name string) string {
 // mapped is the name that the options give a tool or prompt of the member; often empty.
 func (m *member) mapped(k kind, name string) string {
 	if k.bit == prompts {
-		return m.upstream.PromptNames[name]
+		return m.around.Load().PromptNames[name]
 	}
-	return m.upstream.Names[name]
+	return m.around.Load().Names[name]
 }
 
 // wanted is the name, or URI, that an entry of the member should have.

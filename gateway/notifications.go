@@ -216,8 +216,12 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 	defer watching.Wait()
 	for m, known := range byMember {
 		watching.Go(func() {
-			m.watch(ctx, l, req, known)
-			if m.ctx.Err() != nil && sleep(ctx, watchPause) { // it was removed, and another may have them now
+			here, end := context.WithCancel(ctx)
+			stop := context.AfterFunc(m.staying, end)
+			m.watch(here, l, req, known)
+			stop()
+			end()
+			if m.staying.Err() != nil && sleep(ctx, watchPause) { // it was removed, and another may have them now
 				g.watch(ctx, l, req, slices.Concat(slices.Collect(maps.Values(known))...), offers)
 			}
 		})
@@ -233,12 +237,12 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 	sub := mcp.NewRequest(req.Method, params)
 	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, known}
 	for {
-		_, err := m.chain.Handle(ctx, sub)
+		_, err := m.around.Load().chain.Handle(ctx, sub)
 		if ctx.Err() != nil {
 			return
 		}
 		m.gateway.log.Debug("gateway: no updates of resources", "server", m.name, "error", err)
-		if errors.As(err, new(*mcp.Error)) || m.ctx.Err() != nil || !sleep(ctx, watchPause) {
+		if errors.As(err, new(*mcp.Error)) || !sleep(ctx, watchPause) {
 			return
 		}
 	}

@@ -53,8 +53,12 @@ func (p *part) offers(k kind, exposed string, m *member, name string) bool {
 
 // Handle answers as the gateway does.
 func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	p.gateway.meet(req)
+	return routed(req, func() (mcp.Result, error) { return p.handle(ctx, req) })
+}
+
+func (p *part) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	g := p.gateway
-	g.meet(req)
 	switch req.Method {
 	case "tools/call":
 		return g.route(ctx, req, toolKind, p.offers)

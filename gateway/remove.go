@@ -32,45 +32,24 @@ func (g *Gateway) Remove(ctx context.Context, name string) error {
 	return m.leave(ctx)
 }
 
-// Replace puts a member in the place of the one that has this name, which keeps its rank among the others;
-// see [Gateway.Add] and [Gateway.Remove]. The old one has ended before the new one is started, so that
-// what only one of them can use passes over.
-func (g *Gateway) Replace(ctx context.Context, name string, u Upstream) error {
-	before := g.member(name)
-	if before == nil {
-		return fmt.Errorf("there is no server %q", name)
-	}
-	m, err := g.add(name, u, before)
-	if err != nil {
-		return err
-	}
-	g.changedOffer(tools | prompts | resources)
-	err = before.leave(ctx)
-	m.start()
-	return err
-}
-
-// leave ends a member that is offered no longer.
+// leave ends a member that is offered no longer, and those that it replaces and that still run.
 func (m *member) leave(ctx context.Context) error {
+	m.dismiss(nil)
 	wait, cancel := context.WithTimeout(ctx, drainTime)
 	defer cancel()
-	select {
-	case <-m.calls.drained():
-	case <-wait.Done():
+	for one := m; one != nil; one = one.before.Load() {
+		select {
+		case <-one.calls.drained():
+		case <-wait.Done():
+		}
 	}
-	m.cancel()
+	for one := m; one != nil; one = one.before.Load() {
+		one.cancel()
+	}
 	select {
 	case <-m.done:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-// gone is the error of a request that did not reach its member: that it was removed, or else err.
-func (m *member) gone(err error) error {
-	if m.gateway.ctx.Err() == nil {
-		return fmt.Errorf("server %q: %w", m.name, ErrRemoved)
-	}
-	return err
 }

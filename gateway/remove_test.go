@@ -58,7 +58,7 @@ func TestAMemberIsRemovedAndReplacedWhileOthersGoOn(t *testing.T) {
 		t.Fatalf("%q, %v", got, err)
 	}
 	replaced := make(chan error, 1)
-	go func() { replaced <- g.Replace(t.Context(), "a", gateway.Upstream{Handler: saying("2", hold)}) }()
+	go func() { replaced <- g.Replace("a", gateway.Upstream{Handler: saying("2", hold)}) }()
 	close(hold) // what runs is finished, whoever is faster
 	must(t, <-replaced)
 	if got := <-running; got != "1" && got != "2" {

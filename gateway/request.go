@@ -31,6 +31,9 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
+	if m.wasEnded(err) {
+		return result, m.endedAs(ctx, known, req, err)
+	}
 	cut := errors.Is(err, mcp.ErrClosed) && m.wasCut(connected)
 	if !cut && (!errors.Is(err, mcp.ErrLost) || !m.ended(connected)) || !repeats(known, req) {
 		if cut {
@@ -38,7 +41,12 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		}
 		return result, err
 	}
-	if h, _ = m.ready(ctx, req); h == nil {
+	h, unready := m.ready(ctx, req)
+	switch {
+	case errors.Is(unready, ErrRemoved): // who replaces it gets the request
+		resent.Add(ctx)
+		return result, unready
+	case h == nil:
 		return result, err
 	}
 	resent.Add(ctx)
@@ -54,8 +62,8 @@ func (m *member) ended(c *mcp.Client) bool {
 }
 
 func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp.Result, error) {
-	if m.upstream.Check != nil {
-		if err := m.check(req); err != nil {
+	if check := m.around.Load().Check; check != nil {
+		if err := m.check(req, check); err != nil {
 			return mcp.Result{}, err
 		}
 	}
@@ -67,7 +75,7 @@ func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp
 }
 
 // check says why a request is not sent, now that the lists were read over its connection.
-func (m *member) check(req *mcp.Request) error {
+func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
 	list := ""
 	switch req.Method {
 	case "tools/call":
@@ -81,7 +89,7 @@ func (m *member) check(req *mcp.Request) error {
 	if err != nil {
 		return fmt.Errorf("server %q: %s failed, so that nobody knows whether %q is still what it was; restart the server: %w", m.name, list, req.Name, err)
 	}
-	return m.upstream.Check(req)
+	return check(req)
 }
 
 // repeats reports whether a request may be made twice: it only reads, or the
@@ -134,8 +142,14 @@ func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool)
 	m.mu.RLock()
 	done, attempts := there(), m.attempts
 	m.mu.RUnlock()
-	if done {
-		return nil
+	leaving := m.leaving(req)
+	select {
+	case <-leaving:
+		return m.gone(req, errClosed)
+	default:
+		if done {
+			return nil
+		}
 	}
 	ticker := time.NewTicker(startingPause)
 	defer ticker.Stop()
@@ -157,8 +171,11 @@ func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool)
 		case <-ticker.C:
 			ticks++
 			m.notifyStarting(ctx, req, ticks)
-		case <-m.ctx.Done():
-			return m.gone(unavailable)
+			if err := m.standsBehind(); err != nil && time.Duration(ticks)*startingPause >= behindTime {
+				return err
+			}
+		case <-leaving:
+			return m.gone(req, unavailable)
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", unavailable, context.Cause(ctx))
 		}

@@ -14,7 +14,7 @@ var errRestarted = errors.New("the server is being restarted")
 
 // Restart ends the connection to a member, or the wait until it is tried again, and
 // connects again at once. What the member offered is taken back until it is read again,
-// unless it is remembered. It does not wait. The error says that there is no such member,
+// unless it is remembered. It does not wait, nor for what a member runs that this one replaces. The error says that there is no such member,
 // or that it is a Handler in this process.
 func (g *Gateway) Restart(name string) error {
 	m := g.member(name)
@@ -23,6 +23,9 @@ func (g *Gateway) Restart(name string) error {
 	}
 	if m.upstream.Handler != nil {
 		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
+	}
+	for before := m.before.Load(); before != nil; before = before.before.Load() { // which it would wait for
+		before.cancel()
 	}
 	m.instances.end(errRestarted)
 	m.mu.Lock()

@@ -50,6 +50,8 @@ type Status struct {
 	Templates int
 	// Running is how many requests of clients run, or wait for the member.
 	Running int
+	// Leaving is how many run that the server got before it was replaced, on what was connected then; see [Gateway.Replace].
+	Leaving int
 	// Instances is how many connections there are to one that users or clients do not share.
 	Instances int
 	// MaxInstances is how many there may be; 0 where users and clients share one connection. Users says for whom they are:
@@ -104,8 +106,11 @@ func (m *member) status() Status {
 		s.Err = errors.Join(s.Err, err)
 	}
 	s.Running = int(m.calls.n.Load())
+	if before := m.before.Load(); before != nil {
+		s.Leaving = before.running()
+	}
 	if m.isolated() {
-		s.MaxInstances, s.Users = cmp.Or(m.upstream.MaxInstances, defaultInstances), m.instances.whose()
+		s.MaxInstances, s.Users = cmp.Or(m.around.Load().MaxInstances, defaultInstances), m.instances.whose()
 	}
 	if s.Instances = m.instances.count(); s.Instances > 0 && m.state == Idle {
 		s.State = Connected
@@ -142,4 +147,34 @@ func (m *member) implementation() *mcp.Implementation {
 		return nil
 	}
 	return self
+}
+
+// set changes the state of the member.
+func (m *member) set(s State, err error) {
+	m.mu.Lock()
+	m.state, m.doing = s, ""
+	switch s {
+	case Connected:
+		m.err = nil
+		m.wanted.Store(false)
+	case Failed, Idle:
+		m.err, m.handler, m.client, m.asked = err, nil, nil, nil
+	}
+	close(m.changed)
+	m.changed = make(chan struct{})
+	m.mu.Unlock()
+	m.gateway.report()
+}
+
+// note keeps what a start is doing.
+func (m *member) note(text string) {
+	m.mu.Lock()
+	same := m.doing == text || m.state != Connecting
+	if !same {
+		m.doing = text
+	}
+	m.mu.Unlock()
+	if !same {
+		m.gateway.report()
+	}
 }

@@ -48,6 +48,8 @@ type Upstream struct {
 	// for another. With Whose so many are each principal's, and as many principals can have all of theirs. IdleTime is how long one that nobody uses is kept; default 10 minutes.
 	MaxInstances int
 	IdleTime     time.Duration
+	// OnEnd, if not nil, is called when the server was removed, replaced or its gateway closed, and nothing of it runs any more.
+	OnEnd func()
 	// Middleware sees every request to the server, before it is started, and every list of what it
 	// offers, also where that is remembered: under the names that the server gives, with the client's
 	// Request; lists are read without a client. See [Gateway.Reread].

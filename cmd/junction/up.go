@@ -174,7 +174,7 @@ func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) 
 	if err := a.startRecording("up", "", false); err != nil {
 		return nil, err
 	}
-	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]string{}}
+	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]print{}}
 	defer func() {
 		if err != nil {
 			v.closeListeners()

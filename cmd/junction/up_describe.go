@@ -53,7 +53,7 @@ func (v *served) describe() instance {
 		e := entries[s.Name]
 		one := serverStatus{Name: s.Name, Source: e.source(), Origin: e.run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
-			Running: s.Running, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
+			Running: s.Running, Leaving: s.Leaving, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if s.Err != nil {
 			one.Error, one.Remedy = s.Err.Error(), remedy(s)
 		}
@@ -149,6 +149,9 @@ func (s *serverStatus) busy() (text string) {
 	}
 	if s.Running > 0 {
 		text += "; " + plaintext.Count(s.Running, "request") + " running"
+	}
+	if s.Leaving > 0 {
+		text += "; " + plaintext.Count(s.Leaving, "request") + " still running on it as it was configured before"
 	}
 	return text
 }

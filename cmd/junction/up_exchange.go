@@ -35,12 +35,11 @@ func (s *exchanges) add(x *exchanging) {
 	s.some.Store(true)
 }
 
-// settle forgets all ways for a server but one that is used now, or that one if it is not. What goes on being used is kept:
-// else a token that is revoked would not end what was got for it.
-func (s *exchanges) settle(server string, x *exchanging, used bool) {
+// remove forgets one that nothing uses any more; before, a token that is revoked would not end what was got for it.
+func (s *exchanges) remove(x *exchanging) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all = slices.DeleteFunc(s.all, func(one *exchanging) bool { return one.entry.name == server && (one == x) != used })
+	s.all = slices.DeleteFunc(s.all, func(one *exchanging) bool { return one == x })
 }
 
 // end ends what was got in exchange for a token that holds nowhere any more.

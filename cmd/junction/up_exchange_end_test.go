@@ -124,7 +124,7 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	}
 	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 	defer g.Close()
-	v := &served{app: a, gateway: g, layers: new(layers), prints: map[string]string{}}
+	v := &served{app: a, gateway: g, layers: new(layers), prints: map[string]print{}}
 	v.options.auth = "https://login.example.com"
 	v.layers.now.Store(&arrangement{options: layering{tools: "all", review: reviewNone}, settings: &settings.Settings{}})
 	if !v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 {
@@ -134,11 +134,17 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	if v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 || v.exchanges.all[0] != first {
 		t.Errorf("added again, which fails: %d are kept", len(v.exchanges.all))
 	}
-	if !v.add(t.Context(), entries[0], true) || len(v.exchanges.all) != 1 || v.exchanges.all[0] == first {
-		t.Errorf("replaced: %d are kept", len(v.exchanges.all))
+	if !v.add(t.Context(), entries[0], true) {
+		t.Error("it is not replaced")
 	}
-	v.joined, v.prints["files"] = true, "before"
-	if v.change(t.Context(), nil); len(v.exchanges.all) != 0 {
+	v.exchanges.mu.Lock()
+	if all := v.exchanges.all; len(all) == 0 || all[len(all)-1] == first {
+		t.Errorf("replaced: %d are kept", len(all))
+	}
+	v.exchanges.mu.Unlock()
+	v.joined, v.prints["files"] = true, print{server: "before"}
+	v.change(t.Context(), nil)
+	if g.Close(); len(v.exchanges.all) != 0 {
 		t.Errorf("removed: %d are kept", len(v.exchanges.all))
 	}
 }

@@ -136,6 +136,7 @@ type arrangement struct {
 	settings *settings.Settings
 	books    map[string]*rulebook      // by profile, "" is the whole gateway; those without rules have none
 	person   *ratelimit.Limiter        // of each principal or client; nil: there is no limit
+	limits   map[limitOf]countedLimits // of servers and tools
 	redacted map[string]redact.Options // by server; those of which nothing is hidden have none
 	unlogged redact.Paths              // of arguments and results in the audit log
 
@@ -176,6 +177,7 @@ func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangeme
 	if s.Limits != (settings.Limits{}) {
 		now.person = limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})
 	}
+	now.limitServers()
 	var err error
 	if now.redacted, now.unlogged, err = redactions(s); err != nil {
 		return nil, fmt.Errorf("%s: junction.%w", shortened(from), err)
@@ -231,7 +233,7 @@ func (y *layers) close() error {
 // nothing is asked for.
 func (y *layers) around(a *app, e entry, u *gateway.Upstream) {
 	now := y.now.Load()
-	around := edits(e.name, now.settings, y.results)
+	around := now.edits(e.name, y.results)
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -49,10 +48,10 @@ type served struct {
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
 
 	mu      sync.Mutex
-	joined  bool              // servers were added; before, nothing needs to be changed
-	client  string            // what the one client declared; empty where there may be several
-	entries []entry           // of the servers
-	prints  map[string]string // what each was made from
+	joined  bool             // servers were added; before, nothing needs to be changed
+	client  string           // what the one client declared; empty where there may be several
+	entries []entry          // of the servers
+	prints  map[string]print // what each was made from
 }
 
 // Handle passes a request on to the whole gateway as it is now.
@@ -89,52 +88,12 @@ func (v *served) join(ctx context.Context, client string) {
 	v.joined, v.client = true, client
 	for _, e := range v.entries {
 		if v.add(ctx, e, false) {
-			v.prints[e.name] = v.print(e)
+			v.prints[e.name] = v.printOf(e)
 		}
 	}
 	if !slices.ContainsFunc(v.entries, func(e entry) bool { return e.definition != nil }) {
 		_ = v.gateway.Settle(ctx) // those in this process are there at once; the error is ctx's
 	}
-}
-
-// add adds a server to the gateway, or replaces the one of its name. Why it cannot be is shown.
-func (v *served) add(ctx context.Context, e entry, replace bool) bool {
-	var u gateway.Upstream
-	var err error
-	var x *exchanging
-	if e.definition != nil {
-		if x, err = v.exchange(e); err == nil {
-			u = v.app.upstream(ctx, e, v.store, v.client, x)
-		}
-	} else {
-		u.Handler, err = v.app.within(ctx, e.name, shipping{})
-	}
-	if err == nil {
-		apply(&u, v.layers.now.Load().settings.Servers[e.name])
-		v.layers.around(v.app, e, &u)
-		v.exchanges.add(x)
-		if replace {
-			err = v.gateway.Replace(ctx, e.name, u)
-		} else {
-			err = v.gateway.Add(e.name, u)
-		}
-		v.exchanges.settle(e.name, x, err == nil)
-	}
-	if err != nil {
-		v.app.screen.Printf("junction: %v\n", err)
-	}
-	return err == nil
-}
-
-// print changes when a server must be started anew, or has other middleware.
-func (v *served) print(e entry) string {
-	now := v.layers.now.Load()
-	own, _ := json.Marshal(now.settings.Of(e.name)) // texts and numbers always encode
-	text := fmt.Sprintf("%s %t %t %t %s", own, now.settings.Names == "map", len(now.books) > 0, now.options.shadow, now.options.review)
-	if d := e.definition; d != nil {
-		text += fmt.Sprintf(" %s %s %s %q %v %v %v %s", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout, v.app.lockPrint(d))
-	}
-	return text
 }
 
 // watchPause is the time between two looks whether a file changed. What changed is read when it stayed
@@ -293,9 +252,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	}
 	v.app.reportUnknown(r.settings, r.from, r.entries)
 	v.reportFixed(r.next)
-	if now := v.layers.now.Load(); now.settings.Limits == r.settings.Limits {
-		r.next.person = now.person // with what was counted
-	}
+	r.next.goOn(v.layers.now.Load())
 	v.layers.now.Store(r.next)
 	v.unmatched.configured(r.configured, r.from)
 	v.app.reportProblems(r.set)
@@ -348,40 +305,4 @@ func (now *arrangement) opened() []any {
 func (now *arrangement) issued() []any {
 	a := now.settings.Authorization
 	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.Proofs, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
-}
-
-// change adds, replaces and removes servers until they are those of the entries, and says what it did.
-func (v *served) change(ctx context.Context, entries []entry) (what string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	v.entries = entries
-	if !v.joined {
-		return "servers start when the client asks for something"
-	}
-	added, replaced, removed := 0, 0, 0
-	prints := map[string]string{}
-	for _, e := range entries {
-		now := v.print(e)
-		before, there := v.prints[e.name]
-		switch {
-		case there && before == now:
-		case !v.add(ctx, e, there):
-			continue
-		case there:
-			replaced++
-		default:
-			added++
-		}
-		prints[e.name] = now
-	}
-	for _, name := range slices.Sorted(maps.Keys(v.prints)) {
-		if _, there := prints[name]; !there {
-			if err := v.gateway.Remove(ctx, name); err == nil {
-				v.exchanges.settle(name, nil, true)
-				removed++
-			}
-		}
-	}
-	v.prints = prints
-	return fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)
 }

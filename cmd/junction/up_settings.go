@@ -166,8 +166,8 @@ func apply(u *gateway.Upstream, s settings.Server) {
 }
 
 // edits are the middleware that has what a server offers look as its settings say.
-func edits(name string, all *settings.Settings, kept *results.Store) (around []mcp.Middleware) {
-	s, picks := all.Of(name), all.Select(name)
+func (now *arrangement) edits(name string, kept *results.Store) (around []mcp.Middleware) {
+	s, picks := now.settings.Of(name), now.settings.Select(name)
 	o := edit.Options{Tools: map[string]edit.Tool{}, Prompts: entries(s.Prompts), Resources: entries(s.Resources)}
 	if !picks.All() {
 		o.Keep = func(kind edit.Kind, name string) bool { return picks.Offers(settings.Kind(kind), name) }
@@ -189,16 +189,52 @@ func edits(name string, all *settings.Settings, kept *results.Store) (around []m
 	if o.Keep != nil || o.Tags != nil || len(o.Tools)+len(o.Prompts)+len(o.Resources) > 0 {
 		around = append(around, edit.Middleware(o))
 	}
-	if s.Limits != (settings.Limits{}) {
-		around = append(around, limited(s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)}).Around)
+	if l, there := now.limits[limitOf{name, ""}]; there { // first, always: calls that hold one and wait for the other would wait for ever
+		around = append(around, l.Around)
 	}
-	for tool, t := range s.Tools {
-		if t.Limits != (settings.Limits{}) {
-			around = append(around, limited(t.Limits, ratelimit.Options{Whose: fmt.Sprintf("tool %s of server %s", tool, name),
-				Matches: func(req *mcp.Request) bool { return req.Method == "tools/call" && req.Name == tool }}).Around)
+	for tool := range s.Tools {
+		if l, there := now.limits[limitOf{name, tool}]; there {
+			around = append(around, l.Around)
 		}
 	}
 	return around
+}
+
+// limitOf says what a limit of all clients together is about.
+type limitOf struct{ server, tool string } // no tool: all of the server
+
+// countedLimits know what was counted.
+type countedLimits struct {
+	settings.Limits
+	*ratelimit.Limiter
+}
+
+// limitServers makes the limits of servers and their tools.
+func (now *arrangement) limitServers() {
+	now.limits = map[limitOf]countedLimits{}
+	for name, s := range now.settings.Servers {
+		if s.Limits != (settings.Limits{}) {
+			now.limits[limitOf{name, ""}] = countedLimits{s.Limits, limited(s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})}
+		}
+		for tool, t := range s.Tools {
+			if t.Limits != (settings.Limits{}) {
+				now.limits[limitOf{name, tool}] = countedLimits{t.Limits, limited(t.Limits, ratelimit.Options{Whose: fmt.Sprintf("tool %s of server %s", tool, name),
+					Matches: func(req *mcp.Request) bool { return req.Method == "tools/call" && req.Name == tool }})}
+			}
+		}
+	}
+}
+
+// goOn has the limits that are what they were go on with what was counted, the calls that run among it.
+func (now *arrangement) goOn(before *arrangement) {
+	if before.settings.Limits == now.settings.Limits {
+		now.person = before.person
+	}
+	for of, l := range now.limits {
+		if was, there := before.limits[of]; there && was.Limits == l.Limits {
+			now.limits[of] = was
+		}
+	}
 }
 
 // entries are the changes of prompts or resources.

@@ -68,6 +68,7 @@ type serverStatus struct {
 	Resources int      `json:"resources"`
 	Templates int      `json:"templates"`
 	Running   int      `json:"running"`             // requests
+	Leaving   int      `json:"leaving,omitempty"`   // those that run on it as it was configured before
 	Instances int      `json:"instances,omitempty"` // that run of one with isolation
 	Most      int      `json:"maxInstances,omitempty"`
 	Users     []string `json:"users,omitempty"` // for whom they run
@@ -203,7 +204,7 @@ func (a *app) watched(all []instance) string {
 	if !a.out.Terminal() {
 		for _, i := range all {
 			for n := range i.Servers {
-				i.Servers[n].Running = 0
+				i.Servers[n].Running, i.Servers[n].Leaving = 0, 0
 			}
 		}
 	}

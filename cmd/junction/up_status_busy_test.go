@@ -15,6 +15,7 @@ func TestStatusSaysWhatRunsForWhomAndOnlySomeOfManyNames(t *testing.T) {
 		{serverStatus{Running: 1}, "; 1 request running"},
 		{serverStatus{Running: 2, Instances: 3, Most: 16, Users: []string{"ann", "bob", "eve"}}, "; 3 of 16 instances for ann, bob, 1 more; 2 requests running"},
 		{serverStatus{Most: 1}, "; 0 of 1 instance"},
+		{serverStatus{Running: 1, Leaving: 2}, "; 1 request running; 2 requests still running on it as it was configured before"},
 	} {
 		if got := test.status.busy(); got != test.want {
 			t.Errorf("%+v: %q, want %q", test.status, got, test.want)

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway"
+)
+
+// add adds a server to the gateway, or replaces the one of its name. Why it cannot be is shown.
+func (v *served) add(ctx context.Context, e entry, replace bool) bool {
+	var u gateway.Upstream
+	var err error
+	var x *exchanging
+	if e.definition != nil {
+		if x, err = v.exchange(e); err == nil {
+			u = v.app.upstream(ctx, e, v.store, v.client, x)
+		}
+	} else {
+		u.Handler, err = v.app.within(ctx, e.name, shipping{})
+	}
+	if err == nil {
+		v.surround(e, &u)
+		v.exchanges.add(x)
+		u.OnEnd = func() { v.exchanges.remove(x) } // what goes on being used is kept
+		if replace {
+			err = v.gateway.Replace(e.name, u)
+		} else {
+			err = v.gateway.Add(e.name, u)
+		}
+		if err != nil {
+			v.exchanges.remove(x)
+		}
+	}
+	if err != nil {
+		v.app.screen.Printf("junction: %v\n", err)
+	}
+	return err == nil
+}
+
+// surround has u say what stands around a server, by the settings.
+func (v *served) surround(e entry, u *gateway.Upstream) {
+	apply(u, v.layers.now.Load().settings.Servers[e.name])
+	v.layers.around(v.app, e, u)
+}
+
+// rearrange has what stands around a server be as the settings say now. Why it cannot be is shown.
+func (v *served) rearrange(e entry) bool {
+	var u gateway.Upstream
+	if e.definition != nil && e.definition.Grant() == config.GrantExchange {
+		u.Isolation = gateway.PerUser
+	}
+	v.surround(e, &u)
+	if err := v.gateway.Rearrange(e.name, u); err != nil {
+		v.app.screen.Printf("junction: %v\n", err)
+		return false
+	}
+	return true
+}
+
+// A print is what a server was made from.
+type print struct {
+	server string // changes when it must be started anew
+	around string // changes when what stands around it does
+}
+
+func (v *served) printOf(e entry) (p print) {
+	now := v.layers.now.Load()
+	own := now.settings.Of(e.name)
+	text, _ := json.Marshal(own) // texts and numbers always encode
+	p.around = fmt.Sprintf("%s %t %t %t", text, now.settings.Names == "map", len(now.books) > 0, now.options.shadow)
+	if d := e.definition; d != nil {
+		text, _ = json.Marshal(own.Sandbox)
+		p.server = fmt.Sprintf("%s %s %s %s %s %s %q %v %v %v %s", own.Isolation, text, now.options.review, d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout, v.app.lockPrint(d))
+	}
+	return p
+}
+
+// change adds, replaces and removes servers until they are those of the entries, and says what it did.
+func (v *served) change(ctx context.Context, entries []entry) (what string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.entries = entries
+	if !v.joined {
+		return "servers start when the client asks for something"
+	}
+	added, replaced, removed := 0, 0, 0
+	prints := map[string]print{}
+	for _, e := range entries {
+		now := v.printOf(e)
+		before, there := v.prints[e.name]
+		switch {
+		case there && before == now:
+		case there && before.server == now.server:
+			if !v.rearrange(e) {
+				continue
+			}
+			replaced++
+		case !v.add(ctx, e, there):
+			continue
+		case there:
+			replaced++
+		default:
+			added++
+		}
+		prints[e.name] = now
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.prints)) {
+		if _, there := prints[name]; !there {
+			if err := v.gateway.Remove(ctx, name); err == nil {
+				removed++
+			}
+		}
+	}
+	v.prints = prints
+	return fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A call that runs counts in a limit that goes on, whatever else of the settings changed meanwhile.
+func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*settings.Server)
+		waits  bool
+	}{
+		"that of a tool": {func(s *settings.Server) {
+			s.Tools = map[string]settings.Tool{"t": {Limits: settings.Limits{Concurrent: 5}}}
+		}, true},
+		"the limit": {func(s *settings.Server) { s.Limits.Concurrent = 2 }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a := &app{}
+				arranged := func(s settings.Server) *arrangement {
+					now, err := a.arrange(layering{tools: "all", review: reviewNone}, &settings.Settings{Servers: map[string]settings.Server{"a": s}}, "")
+					if err != nil {
+						t.Fatal(err)
+					}
+					return now
+				}
+				lasts := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+					time.Sleep(time.Minute)
+					return mcp.Result{JSON: []byte(`{"content":[]}`)}, nil
+				})
+				s := settings.Server{Limits: settings.Limits{Concurrent: 1}}
+				before := arranged(s)
+				test.change(&s)
+				after := arranged(s)
+				after.goOn(before)
+				call := func(now *arrangement) { // its own error is nil, or the response that it is too many
+					_, _ = mcp.Chain(lasts, now.edits("a", nil)...).Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
+				}
+				go call(before)
+				synctest.Wait()
+				began := time.Now()
+				call(after)
+				if waited := time.Since(began) > time.Minute; waited != test.waits {
+					t.Errorf("the second call took %v", time.Since(began))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package gateway
+
+import (
+	"fmt"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// surroundings are what of an Upstream stands around a member, and may change while its connection and its requests go on.
+type surroundings struct {
+	Upstream
+	chain mcp.Handler // the member behind Middleware
+}
+
+func (m *member) surroundedAs(u Upstream) *surroundings {
+	return &surroundings{u, mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)}
+}
+
+// Rearrange has what stands around a member be as u says: Prefix, NoPrefix, Names, PromptNames, Middleware, Check, MaxInstances,
+// IdleTime, and Instance for connections that begin from then on. All else stays as it is, so does the connection, and requests
+// that run end as they began. Clients get list_changed. The error says that there is no such member, or what is wrong with u.
+func (g *Gateway) Rearrange(name string, u Upstream) error {
+	m := g.member(name)
+	if m == nil {
+		return fmt.Errorf("there is no server %q", name)
+	}
+	u.Isolation = m.upstream.Isolation
+	if err := u.check(name); err != nil {
+		return err
+	}
+	m.show(m.surroundedAs(u))
+	g.mu.Lock()
+	g.setPrefixes()
+	g.mu.Unlock()
+	g.changedOffer(tools | prompts | resources)
+	return nil
+}
+
+// check says what of an Upstream contradicts itself.
+func (u *Upstream) check(name string) error {
+	if u.Isolation != Shared && u.Check != nil && u.Instance == nil {
+		return fmt.Errorf("server %q: Check cannot see what each of its instances lists; set Instance, too", name)
+	}
+	return nil
+}
+
+// show gives the lists that are known to what is to stand around the member next, and has that stand there; nil is what stands
+// there already. It returns which lists are not what they were.
+func (m *member) show(next *surroundings) (changed kinds) {
+	for {
+		around := next
+		if around == nil {
+			around = m.around.Load()
+		}
+		m.mu.RLock()
+		known, before := m.known, m.listings
+		m.mu.RUnlock()
+		after := before
+		if known != nil {
+			after = m.listingsOf(around, known, before)
+		}
+		m.mu.Lock()
+		current := m.known == known && (next != nil || m.around.Load() == around) // else it was read, or rearranged, meanwhile
+		if current {
+			m.listings = after
+			m.around.Store(around)
+		}
+		m.mu.Unlock()
+		if !current {
+			continue
+		}
+		for _, k := range allKinds {
+			if !sameListing(before[k.method], after[k.method]) {
+				changed |= k.bit
+			}
+		}
+		return changed
+	}
+}
