@@ -30,8 +30,10 @@ const policyHelp = `Rules stand in a file of JSON, comments allowed:
 
 Of the rules that match a call the strictest decides, in whatever order they stand: deny
 before ask before allow. "when" is a condition in CEL.
-The file is junction/policy.json in your configuration folder, or --policy FILE; rules of
-a project, in ` + projectPolicy + `, can only deny and ask.`
+The file is the one that the settings of the configuration name as "policy", which
+junction up goes by; or else junction/policy.json in your configuration folder, which
+junction chat goes by; or --policy FILE. Rules of a project, in ` + projectPolicy + `,
+can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
   0    done
@@ -50,7 +52,12 @@ func (a *app) policyCommand() *cobra.Command {
 
 // policyFlag says which file holds the rules.
 func policyFlag(f *pflag.FlagSet, path *string) {
-	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of your own policy.json")
+	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
+}
+
+// profileFlag says for which profile of junction up the rules are.
+func profileFlag(f *pflag.FlagSet, profile *string) {
+	f.StringVar(profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
 }
 
 // A rulebook is the policy of this person in this folder, with the files it came from.

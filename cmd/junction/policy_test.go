@@ -114,7 +114,7 @@ func TestPolicyJSON(t *testing.T) {
 	}{
 		{"an explanation", "explain everything add a=1 b=2 --json", exitOK, "effect rule reason default hidden input files rules"},
 		{"a list", "list --json", exitOK, "files rules"},
-		{"a check", "check other.json --json", exitOK, "rules default ignored"},
+		{"a check", "check other.json --json", exitOK, "file rules default ignored"},
 		{"a test", "test cases.jsonl --json", exitOK, "cases failed"},
 		{"a test that fails", "test cases.json --json", exitToolFailed, "cases failed"},
 		{"a check that fails", "check wrong.json --json", exitConnection, "error"},
