@@ -85,7 +85,7 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 	}
 	book := &rulebook{}
 	var rules []policy.Rule
-	var byDefault policy.Effect
+	var byDefault policy.Options
 	for _, source := range append(sources, source{filepath.FromSlash(projectPolicy), false, policy.LoadOptions{Tighten: true}}) {
 		file, err := policy.Load(source.path, source.options)
 		if errors.Is(err, fs.ErrNotExist) && !source.required {
@@ -103,10 +103,10 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 		book.files = append(book.files, file)
 		rules = append(rules, file.Rules...)
 		book.trusted, book.public = append(book.trusted, file.Trusted...), append(book.public, file.Public...)
-		byDefault = tightened(byDefault, file.Default, source.options.Tighten)
+		byDefault = tightened(byDefault, file, source.options.Tighten)
 	}
 	var err error
-	if book.Policy, err = policy.Compile(rules, policy.Options{Default: byDefault}); err != nil {
+	if book.Policy, err = policy.Compile(rules, byDefault); err != nil {
 		return nil, err
 	}
 	return book, nil
@@ -125,14 +125,15 @@ func policyPath(path string) (string, error) {
 }
 
 // tightened is the default of one file after another.
-func tightened(before, next policy.Effect, tighten bool) policy.Effect {
-	switch {
-	case next == "":
-		return before
-	case tighten && before == "":
-		return policy.Strictest(policy.Ask, next)
+func tightened(before policy.Options, next *policy.File, tighten bool) policy.Options {
+	least := before.Default
+	if tighten && least == "" {
+		least = policy.Ask // which is built in
 	}
-	return policy.Strictest(before, next)
+	if policy.Strictest(least, next.Default) == least {
+		return before
+	}
+	return policy.Options{Default: next.Default, DefaultSource: next.DefaultSource}
 }
 
 // paths are the files that there were.
