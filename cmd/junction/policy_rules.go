@@ -165,7 +165,7 @@ func (a *app) reportUnmatchedRules(ctx context.Context, file *policy.File) (doub
 			return 1
 		}
 	}
-	w := &vocabulary{servers: serverNames(entries), known: map[string]*offering{}}
+	w := &vocabulary{servers: configuredNames(set, entries), known: map[string]*offering{}}
 	for _, e := range entries {
 		if d := remembered(ctx, e, a.store()); d != nil {
 			w.known[e.name] = offeringOf(e.name, d, s.Servers[e.name])

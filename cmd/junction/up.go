@@ -115,8 +115,8 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	a.reportUnknown(s, from, entries)
-	configured := entries
+	configured := configuredNames(set, entries)
+	a.reportUnknown(s, from, configured)
 	layering, err := o.settled(s, from)
 	if err != nil {
 		return err

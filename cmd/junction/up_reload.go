@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // A served gateway is what up runs, with what it was made from, so that a change of that changes no more
@@ -247,8 +250,8 @@ func (v *served) retryLogins() {
 // reread is what the files say now.
 type reread struct {
 	set        *config.Set
-	entries    []entry // of which some may have been chosen
-	configured []entry
+	entries    []entry  // of which some may have been chosen
+	configured []string // names
 	settings   *settings.Settings
 	from       string // the file of the settings
 	next       *arrangement
@@ -256,10 +259,10 @@ type reread struct {
 
 // readAgain reads all files. The error says why they cannot be used.
 func (v *served) readAgain() (r reread, err error) {
-	if r.set, r.configured, err = v.app.readServers(); err != nil {
+	if r.set, r.entries, err = v.app.readServers(); err != nil {
 		return r, err
 	}
-	r.entries = r.configured
+	r.configured = configuredNames(r.set, r.entries)
 	if len(v.options.names) > 0 {
 		if r.entries, err = chosen(r.entries, r.set, v.options.names); err != nil {
 			return r, err
@@ -291,10 +294,11 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 		v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
 		return
 	}
-	v.app.reportUnknown(r.settings, r.from, r.entries)
+	v.app.reportUnknown(r.settings, r.from, r.configured)
 	v.reportFixed(r.next)
-	if now := v.layers.now.Load(); now.settings.Limits == r.settings.Limits {
-		r.next.person = now.person // with what was counted
+	before := v.layers.now.Load()
+	if before.settings.Limits == r.settings.Limits {
+		r.next.person = before.person // with what was counted
 	}
 	v.layers.now.Store(r.next)
 	v.unmatched.configured(r.configured, r.from)
@@ -306,8 +310,26 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	for _, s := range v.gateway.Status() {
 		_ = v.gateway.Reread(s.Name) // it is there
 	}
-	v.app.screen.Printf("The configuration was read again: %s.\n", changed)
+	v.app.screen.Printf("The configuration was read again: %s.\n", cmp.Or(strings.Join(append(changed, r.next.changes(before)...), ", "), "nothing changed that is served"))
 	v.reportUnmatched()
+}
+
+// changes name what of the rules and settings is another than before.
+func (now *arrangement) changes(before *arrangement) (what []string) {
+	rules := func(n *arrangement) map[string][]*policy.File {
+		all := map[string][]*policy.File{}
+		for profile, book := range n.books {
+			all[profile] = book.files
+		}
+		return all
+	}
+	if !reflect.DeepEqual(rules(now), rules(before)) {
+		what = append(what, "the rules changed")
+	}
+	if !reflect.DeepEqual(now.settings, before.settings) {
+		what = append(what, "the settings changed")
+	}
+	return what
 }
 
 // withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
@@ -351,12 +373,12 @@ func (now *arrangement) issued() []any {
 }
 
 // change adds, replaces and removes servers until they are those of the entries, and says what it did.
-func (v *served) change(ctx context.Context, entries []entry) (what string) {
+func (v *served) change(ctx context.Context, entries []entry) (what []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.entries = entries
 	if !v.joined {
-		return "servers start when the client asks for something"
+		return []string{"servers start when the client asks for something"}
 	}
 	added, replaced, removed := 0, 0, 0
 	prints := map[string]string{}
@@ -383,5 +405,8 @@ func (v *served) change(ctx context.Context, entries []entry) (what string) {
 		}
 	}
 	v.prints = prints
-	return fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)
+	if added+replaced+removed == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)}
 }
