@@ -56,6 +56,8 @@ type member struct {
 	changed   chan struct{}           // closed, and made new, when any of this changes
 	handler   mcp.Handler             // nil while it is not connected
 	client    *mcp.Client
+	ends      int         // connections that were lost
+	endedBy   error       // why the last one was
 	cut       *mcp.Client // the last connection that Restart ended
 	asked     *breaker    // around client; nil for a Handler in this process
 	listings  map[string]listing
@@ -203,6 +205,8 @@ func (m *member) lost(began time.Time, err error) {
 	m.retry = time.Now().Add(backoff(m.failures))
 	if began.IsZero() {
 		m.attempts++
+	} else if err != nil {
+		m.ends, m.endedBy = m.ends+1, err
 	}
 	m.mu.Unlock()
 	if !began.IsZero() && m.lazy() {

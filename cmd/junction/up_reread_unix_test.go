@@ -21,7 +21,9 @@ func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
 	waitFor(t, "the server is offered", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
 	said := func(what string) {
 		t.Helper()
-		waitFor(t, what, func() bool { return strings.Contains(r.stderr.String(), "The configuration was read again: "+what+".\n") })
+		waitFor(t, what, func() bool {
+			return strings.Contains(r.stderr.String(), "The configuration was read again: "+what+".\n")
+		})
 	}
 	configure(t, config, `"a":{"command":3}`, settings)
 	said("nothing changed that is served")
