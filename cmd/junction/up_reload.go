@@ -24,7 +24,6 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
-	"github.com/junction-mcp/junction/policy"
 )
 
 // A served gateway is what up runs, with what it was made from, so that a change of that changes no more
@@ -312,24 +311,6 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	}
 	v.app.screen.Printf("The configuration was read again: %s.\n", cmp.Or(strings.Join(append(changed, r.next.changes(before)...), ", "), "nothing changed that is served"))
 	v.reportUnmatched()
-}
-
-// changes name what of the rules and settings is another than before.
-func (now *arrangement) changes(before *arrangement) (what []string) {
-	rules := func(n *arrangement) map[string][]*policy.File {
-		all := map[string][]*policy.File{}
-		for profile, book := range n.books {
-			all[profile] = book.files
-		}
-		return all
-	}
-	if !reflect.DeepEqual(rules(now), rules(before)) {
-		what = append(what, "the rules changed")
-	}
-	if !reflect.DeepEqual(now.settings, before.settings) {
-		what = append(what, "the settings changed")
-	}
-	return what
 }
 
 // withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
