@@ -29,13 +29,13 @@ type member struct {
 	dismiss  context.CancelCauseFunc
 	before   atomic.Pointer[member] // the one that it replaces, while that still runs
 	behind   *behind                // nil where it has nothing to wait for
-	done     chan struct{} // closed when nothing of it runs any more
-	calls    calls         // of clients, that run
+	done     chan struct{}          // closed when nothing of it runs any more
+	calls    calls                  // of clients, that run
 	name     string
 	prefixed atomic.Pointer[string] // what the names of its tools and prompts begin with; see names.go
 	index    int                    // those of less are asked first to start
 	upstream Upstream
-	waiting  mcp.Handler   // the member, whose tasks are waited for; see tasks.go
+	waiting  mcp.Handler // the member, whose tasks are waited for; see tasks.go
 	around   atomic.Pointer[surroundings]
 	settled  chan struct{} // closed when its definitions are known, or it failed once
 	once     sync.Once
@@ -60,6 +60,8 @@ type member struct {
 	changed   chan struct{}           // closed, and made new, when any of this changes
 	handler   mcp.Handler             // nil while it is not connected
 	client    *mcp.Client
+	ends      int         // connections that were lost
+	endedBy   error       // why the last one was
 	cut       *mcp.Client // the last connection that Restart ended
 	asked     *breaker    // around client; nil for a Handler in this process
 	listings  map[string]listing
@@ -214,6 +216,8 @@ func (m *member) lost(began time.Time, err error) {
 	m.retry = time.Now().Add(backoff(m.failures))
 	if began.IsZero() {
 		m.attempts++
+	} else if err != nil {
+		m.ends, m.endedBy = m.ends+1, err
 	}
 	m.mu.Unlock()
 	if !began.IsZero() && m.lazy() {

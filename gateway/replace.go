@@ -149,7 +149,7 @@ func (m *member) gone(req *mcp.Request, err error) error {
 	case m.gateway.ctx.Err() != nil:
 		return err
 	case continues(req):
-		return m.endedBy(err)
+		return m.endedFor(err)
 	}
 	return fmt.Errorf("server %q: %w", m.name, ErrRemoved)
 }
@@ -166,11 +166,11 @@ func (m *member) endedAs(ctx context.Context, known *definitions.Definitions, re
 		resent.Add(ctx)
 		return m.gone(req, err)
 	}
-	return m.endedBy(err)
+	return m.endedFor(err)
 }
 
-// endedBy says who ended a member that had a request.
-func (m *member) endedBy(err error) error {
+// endedFor says who ended a member that had a request.
+func (m *member) endedFor(err error) error {
 	what := "removed by whoever runs the gateway"
 	if errors.Is(context.Cause(m.staying), errReplaced) {
 		what = "started anew, as its configuration changed,"

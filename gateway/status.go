@@ -38,6 +38,9 @@ type Status struct {
 	// Err says why it failed, why the last connection ended, which lists of a
 	// connected one cannot be read, or why it is not asked; nil if nothing is wrong.
 	Err error
+	// Ends is how many of its connections were lost, Ended why the last one was; it may have been started again since.
+	Ends  int
+	Ended error
 	// Program says that it is a program that is started.
 	Program bool
 	// Known says that its definitions are known: they were remembered, or read.
@@ -82,7 +85,7 @@ func (m *member) status() Status {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	s := Status{
-		Name: m.name, State: m.state, Note: m.doing, Err: m.err, Program: m.upstream.Program, Known: m.known != nil,
+		Name: m.name, State: m.state, Ends: m.ends, Ended: m.endedBy, Note: m.doing, Err: m.err, Program: m.upstream.Program, Known: m.known != nil,
 		Tools: len(m.listings[toolKind.method].entries), Prompts: len(m.listings[promptKind.method].entries),
 		Resources: len(m.listings[resourceKind.method].entries), Templates: len(m.listings[templateKind.method].entries),
 	}

@@ -21,6 +21,8 @@ type Options struct {
 	// Default is what becomes of calls that no rule matches; empty is Ask. While it is
 	// Ask, there is the built-in rule read-only.
 	Default Effect
+	// DefaultSource is where Default stands, [File.DefaultSource]; empty where nobody said it.
+	DefaultSource string
 }
 
 // Policy decides which calls may run. It never changes, and is safe for concurrent
@@ -28,6 +30,7 @@ type Options struct {
 type Policy struct {
 	env      *cel.Env
 	fallback Effect
+	said     string // where the fallback stands; built-in where nobody said it
 	rules    []*compiled // the strictest first
 }
 
@@ -45,7 +48,7 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("conditions cannot be compiled: %w", err)
 	}
-	p, err := (&Policy{env: env, fallback: o.Default}).With(rules...)
+	p, err := (&Policy{env: env, fallback: o.Default, said: cmp.Or(o.DefaultSource, builtinSource)}).With(rules...)
 	if err == nil && o.Default == Ask {
 		p, err = p.With(readOnly())
 	}
@@ -103,10 +106,10 @@ func (p *Policy) Rules() []Rule {
 
 const noRule = "there is no rule for it yet"
 
-// defaultReason says what a call that no rule is for does, as far as it is known: of a
-// server that is not trusted, its claims are named as such, and the worst is assumed.
+// defaultReason says what a call that no rule is for does, as far as it is known, where a person is to judge it: of
+// a server that is not trusted, its claims are named as such, and the worst is assumed.
 func (p *Policy) defaultReason(in *Input) string {
-	if p.fallback == Allow {
+	if p.fallback != Ask {
 		return p.defaultRule().Reason
 	}
 	holds := func(claim *bool, unsaid bool) bool {
@@ -137,11 +140,8 @@ func (p *Policy) defaultReason(in *Input) string {
 }
 
 func (p *Policy) defaultRule() *Rule {
-	reason := noRule
-	if p.fallback == Allow {
-		reason = "no rule is against it"
-	}
-	return &Rule{Name: "default", Effect: p.fallback, Source: builtinSource, Reason: reason}
+	reason := map[Effect]string{Allow: "no rule is against it", Ask: noRule, Deny: "no rule allows it"}[p.fallback]
+	return &Rule{Name: "default", Effect: p.fallback, Source: p.said, Reason: reason}
 }
 
 // maxText bounds the other texts of a rule, in bytes.

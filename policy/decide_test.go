@@ -368,6 +368,23 @@ func TestTheDefaultSaysWhatTheCallDoes(t *testing.T) {
 	}
 }
 
+func TestTheDefaultSaysWhereItStands(t *testing.T) {
+	reads := Input{Server: "s", Tool: "t", Trusted: true, Annotations: Annotations{ReadOnly: yes()}}
+	for _, test := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{Default: Deny, DefaultSource: "policy.json:3"}, `deny by "default" (policy.json:3): no rule allows it`},
+		{Options{Default: Allow, DefaultSource: "policy.json:3"}, `allow by "default" (policy.json:3): no rule is against it`},
+		{Options{Default: Deny}, `deny by "default" (built-in): no rule allows it`},
+	} {
+		d := decide(t, reads, test.o)
+		if got := string(d.Effect) + " by " + d.Rule.String() + ": " + d.Reason; got != test.want || !d.Default {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+	}
+}
+
 func TestADecisionHasTheRulesThatApplyAndNoOthers(t *testing.T) {
 	p, err := Compile([]Rule{
 		{Name: "other", Effect: Deny, Server: "web"},

@@ -20,7 +20,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	p, err := policy.Compile(file.Rules, policy.Options{Default: file.Default})
+	p, err := policy.Compile(file.Rules, policy.Options{Default: file.Default, DefaultSource: file.DefaultSource})
 	if err != nil {
 		fmt.Println(err)
 		return

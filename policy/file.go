@@ -26,6 +26,8 @@ type File struct {
 	Path    string // as it was given
 	Rules   []Rule // with their Source
 	Default Effect // empty where the file says none
+	// DefaultSource is where Default stands, such as policy.json:12, for [Options].
+	DefaultSource string
 	// Trusted are the servers that the person vouches for, and Public those that have
 	// nothing private, both as [Named] has them. What that means is for whoever makes the
 	// calls; a server that a project defines should count only where its origin is named.
@@ -69,7 +71,8 @@ func Parse(path string, data []byte, o LoadOptions) (*File, error) {
 			faults = append(faults, file.readRules(data, &m.Value)...)
 		case "default":
 			text, ok := m.Value.Value.(hujson.Literal)
-			if file.Default = Effect(text.String()); !ok || file.Default.strictness() < 0 {
+			file.Default, file.DefaultSource = Effect(text.String()), place
+			if !ok || file.Default.strictness() < 0 {
 				faults = append(faults, &Problem{Source: place, Field: name, Err: unknownEffect(file.Default)})
 			}
 		case "trusted", "public":

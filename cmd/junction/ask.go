@@ -216,7 +216,8 @@ func (a *app) dialForList(ctx context.Context, t target, starts *startList, arou
 	o.Bridge = true
 	_, program := t.transport.(*command.Command)
 	if starts == nil || !program || !t.isInstalled && !startable(t.server) {
-		return dial(ctx, t.transport, o)
+		client, err := dial(ctx, t.transport, o)
+		return client, a.remedied(t, err)
 	}
 	start, err := starts.begin(ctx, t.name)
 	if err != nil {

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -148,6 +151,28 @@ func filterFlags(flags *pflag.FlagSet, f *audit.Filter) {
 	flags.StringVar(&f.Call, "call", "", "all lines about the call with this `ID`")
 }
 
+// checkFilter says which words there are where a flag has another one, which no line has.
+func checkFilter(f *audit.Filter) error {
+	for _, flag := range []struct {
+		name, given string
+		words       []string
+	}{
+		{"--kind", f.Kind, []string{audit.KindCall, audit.KindDecision, audit.KindCheckpoint, audit.KindNote}},
+		{"--outcome", f.Outcome, []string{string(mcp.OutcomeOK), string(mcp.OutcomeToolError), string(mcp.OutcomeInputRequired), string(mcp.OutcomeCancelled), string(mcp.OutcomeError)}},
+		{"--decision", f.Decision, []string{string(policy.Allow), string(policy.Ask), string(policy.Deny)}},
+	} {
+		if flag.given == "" || slices.Contains(flag.words, flag.given) {
+			continue
+		}
+		hint := ""
+		if flag.name == "--outcome" && (flag.given == "denied" || flag.given == "refused") {
+			hint = "; what rules refused is found with --decision deny"
+		}
+		return usagef("%s: expected one of %s, got %q%s", flag.name, strings.Join(flag.words, ", "), flag.given, hint)
+	}
+	return nil
+}
+
 func (a *app) auditTailCommand() *cobra.Command {
 	var f audit.Filter
 	cmd := &cobra.Command{
@@ -157,6 +182,9 @@ func (a *app) auditTailCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := auditArgument(cmd, args)
 			if err != nil {
+				return err
+			}
+			if err := checkFilter(&f); err != nil {
 				return err
 			}
 			if _, err := a.printLines(audit.Follow(cmd.Context(), folder, f), -1); err != nil {
@@ -186,6 +214,9 @@ func (a *app) auditQueryCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			folder, err := auditArgument(cmd, args)
 			if err != nil {
+				return err
+			}
+			if err := checkFilter(&f); err != nil {
 				return err
 			}
 			if f.Since, err = moment("--since", since); err != nil {

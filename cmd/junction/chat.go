@@ -99,8 +99,8 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
 	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
 	flags.StringArrayVar(&f.instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); those in the folder's AGENTS.md are used once you agreed to them")
-	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: this machine's)")
-	flags.Lookup("up").NoOptDefVal = "http://" + defaultAddress + "/mcp"
+	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: the one that you run)")
+	flags.Lookup("up").NoOptDefVal = anyURL
 	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
 	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
 	policyFlag(flags, &f.policy)

@@ -46,10 +46,11 @@ func bareRule(r policy.Rule) policy.Rule {
 
 // rulePermissions are the rules that hold, the strictest first.
 func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
-	for _, r := range t.host.Rules() {
+	rules := t.host.Rules()
+	for i, r := range rules {
 		p := tui.Permission{What: t.permitted(r), Where: r.Source}
 		switch {
-		case r.Source == "built-in" && r.Name == "default":
+		case i == len(rules)-1: // the default
 			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, shortened(file.Path))
 		case r.Source == "built-in":
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")

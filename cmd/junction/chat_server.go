@@ -32,7 +32,7 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 		if err == nil {
 			t.learn(ctx, client, target)
 		}
-		return client, err
+		return client, t.app.remedied(target, err)
 	}})
 	if err != nil {
 		return err

@@ -198,7 +198,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 	}
 	if t.flags.up != "" {
 		t.named = true
-		return t.addGateway(t.flags.up)
+		return t.addGateway(ctx, t.flags.up)
 	}
 	for _, name := range t.names {
 		if err := t.addNamed(ctx, name); err != nil && t.wantsLast {
@@ -244,7 +244,7 @@ func (t *chatSetup) reached() error {
 		}
 	}
 	if t.flags.up != "" {
-		return errors.New("the junction up that --up asks for is not there to be used; start it with junction up, or name its address with --up=URL")
+		return errors.New("the junction up that --up asks for cannot be used; junction status shows those that run, --up=URL names one, and junction up starts one")
 	}
 	return fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))
 }
@@ -304,19 +304,6 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 
 func always(fixed target) func(context.Context) (target, error) {
 	return func(context.Context) (target, error) { return fixed, nil }
-}
-
-// addGateway adds a junction up that runs.
-func (t *chatSetup) addGateway(url string) error {
-	target, err := t.app.url(url)
-	if err != nil {
-		return err
-	}
-	if err := t.addServer("junction", []string{url}, false, always(target)); err != nil {
-		return err
-	}
-	t.options.Servers[len(t.options.Servers)-1].Prefixed = true
-	return nil
 }
 
 // serverName is a name for a server that has none: of its command or its host.

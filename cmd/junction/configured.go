@@ -178,6 +178,18 @@ func serverNames(entries []entry) (names []string) {
 	return names
 }
 
+// configuredNames are the names of all servers that are configured, also of those whose entry cannot be used: what
+// names one is no slip, and one that is served already goes on.
+func configuredNames(set *config.Set, entries []entry) []string {
+	names := serverNames(entries)
+	for _, p := range set.Problems() {
+		if p.Server != "" && !slices.Contains(names, p.Server) {
+			names = append(names, p.Server)
+		}
+	}
+	return names
+}
+
 func unknownServer(name string, set *config.Set, entries []entry) error {
 	names := serverNames(entries)
 	if near := nearest.Name(name, append(slices.Clone(names), shippedNames()...)); near != "" {

@@ -38,6 +38,7 @@ type hostLink struct {
 	change  hostconfig.Change
 }
 
+// anyURL is a flag without its URL: that of a junction up that runs.
 const anyURL = "auto"
 
 func (a *app) connectCommand() *cobra.Command {

@@ -30,8 +30,10 @@ const policyHelp = `Rules stand in a file of JSON, comments allowed:
 
 Of the rules that match a call the strictest decides, in whatever order they stand: deny
 before ask before allow. "when" is a condition in CEL.
-The file is junction/policy.json in your configuration folder, or --policy FILE; rules of
-a project, in ` + projectPolicy + `, can only deny and ask.`
+The file is the one that the settings of the configuration name as "policy", which
+junction up goes by; or else junction/policy.json in your configuration folder, which
+junction chat goes by; or --policy FILE. Rules of a project, in ` + projectPolicy + `,
+can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
   0    done
@@ -50,7 +52,12 @@ func (a *app) policyCommand() *cobra.Command {
 
 // policyFlag says which file holds the rules.
 func policyFlag(f *pflag.FlagSet, path *string) {
-	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of your own policy.json")
+	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
+}
+
+// profileFlag says for which profile of junction up the rules are.
+func profileFlag(f *pflag.FlagSet, profile *string) {
+	f.StringVar(profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
 }
 
 // A rulebook is the policy of this person in this folder, with the files it came from.
@@ -78,7 +85,7 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 	}
 	book := &rulebook{}
 	var rules []policy.Rule
-	var byDefault policy.Effect
+	var byDefault policy.Options
 	for _, source := range append(sources, source{filepath.FromSlash(projectPolicy), false, policy.LoadOptions{Tighten: true}}) {
 		file, err := policy.Load(source.path, source.options)
 		if errors.Is(err, fs.ErrNotExist) && !source.required {
@@ -96,10 +103,10 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 		book.files = append(book.files, file)
 		rules = append(rules, file.Rules...)
 		book.trusted, book.public = append(book.trusted, file.Trusted...), append(book.public, file.Public...)
-		byDefault = tightened(byDefault, file.Default, source.options.Tighten)
+		byDefault = tightened(byDefault, file, source.options.Tighten)
 	}
 	var err error
-	if book.Policy, err = policy.Compile(rules, policy.Options{Default: byDefault}); err != nil {
+	if book.Policy, err = policy.Compile(rules, byDefault); err != nil {
 		return nil, err
 	}
 	return book, nil
@@ -118,14 +125,15 @@ func policyPath(path string) (string, error) {
 }
 
 // tightened is the default of one file after another.
-func tightened(before, next policy.Effect, tighten bool) policy.Effect {
-	switch {
-	case next == "":
-		return before
-	case tighten && before == "":
-		return policy.Strictest(policy.Ask, next)
+func tightened(before policy.Options, next *policy.File, tighten bool) policy.Options {
+	least := before.Default
+	if tighten && least == "" {
+		least = policy.Ask // which is built in
 	}
-	return policy.Strictest(before, next)
+	if policy.Strictest(least, next.Default) == least {
+		return before
+	}
+	return policy.Options{Default: next.Default, DefaultSource: next.DefaultSource}
 }
 
 // paths are the files that there were.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 )
 
 func (a *app) policyTestCommand() *cobra.Command {
-	var path, log string
+	var path, profile, log string
 	cmd := &cobra.Command{
 		Use:   "test [FILE]",
 		Short: "Decide about the cases of a file, and compare",
@@ -30,10 +31,13 @@ with the servers as they are configured now. The log keeps no secrets, long text
 where that makes a difference it cannot tell, and says why.
 
 input has method, server, tool, title, arguments, annotations, resource, principal, labels,
-sources, trusted and client; rule, if it is given, is the name of the rule that must decide.
+sources, trusted, client and profile, by whose rules it is decided; rule, if it is given, is the name of the rule that must decide.
 
 ` + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if log != "" && profile != "" {
+				return usagef("%s: --profile goes with a FILE of cases; each line of an audit log says its own", cmd.CommandPath())
+			}
 			if log != "" && len(args) == 0 {
 				return a.testOnLog(cmd.Context(), path, log)
 			}
@@ -43,10 +47,11 @@ sources, trusted and client; rule, if it is given, is the name of the rule that 
 			if len(args) != 1 || log != "" {
 				return usagef("%s: expected one FILE, got %d, or --audit alone", cmd.CommandPath(), len(args))
 			}
-			return a.testRules(cmd.Context(), path, args[0])
+			return a.testRules(cmd.Context(), path, profile, args[0])
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
+	profileFlag(cmd.Flags(), &profile)
 	a.configFlags(cmd.Flags())
 	cmd.Flags().StringVar(&log, "audit", "", "decide about the calls in the audit log in `FOLDER` (default with --audit alone: the usual one)")
 	cmd.Flags().Lookup("audit").NoOptDefVal = usualFolder
@@ -75,8 +80,13 @@ type mismatch struct {
 	WantedRule string `json:"wantedRule,omitempty"`
 }
 
-func (a *app) testRules(ctx context.Context, path, name string) error {
-	book, err := a.rulebook(path)
+// testRules decides about the cases of the file called name. Those that say no profile are of the one of the command line.
+func (a *app) testRules(ctx context.Context, path, profile, name string) error {
+	set, _, err := a.servers()
+	if err != nil {
+		return err
+	}
+	source, err := a.policySource(set, path, profile)
 	if err != nil {
 		return err
 	}
@@ -88,8 +98,14 @@ func (a *app) testRules(ctx context.Context, path, name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
+	source.report(profile)
 	failed := []mismatch{}
 	for _, c := range cases {
+		c.Input.Profile = cmp.Or(c.Input.Profile, profile)
+		book, err := source.book(c.Input.Profile)
+		if err != nil {
+			return err
+		}
 		d := book.Decide(ctx, c.Input)
 		if d.Effect != c.Effect || c.Rule != "" && c.Rule != d.Rule.Name {
 			failed = append(failed, mismatch{c.Name, c.line, d.Effect, d.Rule, d.Reason, c.Effect, c.Rule})

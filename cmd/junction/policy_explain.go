@@ -67,7 +67,7 @@ junction call.
 	f.StringVar(&x.principal, "principal", "", "as if `NAME` called, the principal.subject of rules: the name of a key, a user, or a certificate's (default: nobody that is known)")
 	f.StringVar(&x.issuer, "issuer", "", "with --principal: who vouches for the name, the principal.issuer of rules")
 	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
-	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up")
+	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up, with its rules")
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
 	a.clientFlags(f)
@@ -75,16 +75,20 @@ junction call.
 }
 
 func (a *app) explain(ctx context.Context, x *explanation, server, tool string, words []string) error {
-	book, err := a.rulebook(x.policy)
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	source, err := a.policySource(set, x.policy, x.profile)
+	if err != nil {
+		return err
+	}
+	book, err := source.book(x.profile)
 	if err != nil {
 		return err
 	}
 	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction", Profile: x.profile,
 		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
-	set, entries, err := a.servers()
-	if err != nil {
-		return err
-	}
 	identify(x, book, entries, &in)
 	_, missing := find(server, set, entries)
 	known := isURL(server) || missing == nil || hasProblem(set, server) // connecting tells what is wrong with it
@@ -107,6 +111,7 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	if err := annotate(&in.Annotations, x.annotations); err != nil {
 		return err
 	}
+	source.report(x.profile)
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.flags.json {

@@ -103,18 +103,23 @@ const maxVerdicts = 10_000
 
 // testOnLog says what the rules make of the calls in an audit log.
 func (a *app) testOnLog(ctx context.Context, path, log string) error {
-	book, err := a.rulebook(path)
-	if err != nil {
-		return err
-	}
 	folder, err := auditFolder(log)
 	if err != nil {
 		return err
 	}
-	servers, err := a.serversOfLog()
+	set, entries, err := a.servers()
 	if err != nil {
 		return err
 	}
+	servers := serversOfLog(entries)
+	source, err := a.policySource(set, path, "")
+	if err != nil {
+		return err
+	}
+	if _, err := source.book(""); err != nil { // also where there are no calls
+		return err
+	}
+	source.report("")
 	counts := map[verdict]int{}
 	for line, err := range audit.Read(folder, audit.Filter{Kind: audit.KindCall}) {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -128,6 +133,10 @@ func (a *app) testOnLog(ctx context.Context, path, log string) error {
 			continue // of a later round the first was a call
 		}
 		in := l.input()
+		book, err := source.book(l.Profile)
+		if err != nil {
+			return err
+		}
 		if e, known := servers[l.Server]; known {
 			e.configuredAs(book, &in)
 		} else {
@@ -142,11 +151,7 @@ func (a *app) testOnLog(ctx context.Context, path, log string) error {
 }
 
 // serversOfLog are the servers that there are now, by their names.
-func (a *app) serversOfLog() (map[string]entry, error) {
-	_, entries, err := a.servers()
-	if err != nil {
-		return nil, err
-	}
+func serversOfLog(entries []entry) map[string]entry {
 	servers := map[string]entry{}
 	for _, name := range shippedNames() {
 		servers[name] = entry{name: name}
@@ -154,7 +159,7 @@ func (a *app) serversOfLog() (map[string]entry, error) {
 	for _, e := range entries {
 		servers[e.name] = e
 	}
-	return servers, nil
+	return servers
 }
 
 // judge is the verdict of a decision about the line's call.

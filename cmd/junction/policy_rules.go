@@ -15,21 +15,32 @@ import (
 )
 
 func (a *app) policyListCommand() *cobra.Command {
-	var path string
+	var path, profile string
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules, the strictest first",
 		Args:  noMore,
 		Long:  "List the rules that hold here, the strictest first, with what is built in.\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(*cobra.Command, []string) error {
-			book, err := a.rulebook(path)
+			set, _, err := a.servers()
 			if err != nil {
 				return err
 			}
+			source, err := a.policySource(set, path, profile)
+			if err != nil {
+				return err
+			}
+			book, err := source.book(profile)
+			if err != nil {
+				return err
+			}
+			source.report(profile)
 			return a.listRules(book)
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
+	profileFlag(cmd.Flags(), &profile)
+	a.configFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the rules as one object")
 	return cmd
 }
@@ -65,25 +76,50 @@ func aboutRule(r policy.Rule) string {
 
 func (a *app) policyCheckCommand() *cobra.Command {
 	var tighten bool
+	var profile string
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Say what is wrong with a file of rules",
-		Long:  "Read a file of rules (default: your own policy.json), compile its conditions, and say everything that is wrong,\nwith its place. A server that is named and not configured may be a slip, and so may a tool that the server did not list\nwhen it was last connected to.\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		Long:  "Read a file of rules (default: the one that the settings name for junction up, or else your own\npolicy.json), compile its conditions, and say everything that is wrong,\nwith its place. A server that is named and not configured may be a slip, and so may a tool that the server did not list\nwhen it was last connected to.\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%s: expected one FILE, got %d", cmd.CommandPath(), len(args))
 			}
-			path, err := policyPath(strings.Join(args, ""))
+			path, err := a.checked(strings.Join(args, ""), profile)
 			if err != nil {
 				return err
 			}
 			return a.checkRules(cmd.Context(), path, policy.LoadOptions{Tighten: tighten})
 		},
 	}
-	cmd.Flags().StringArrayVar(&a.flags.config, "config", nil, "compare with the servers of `FILE` only (repeatable)")
+	cmd.Flags().StringArrayVar(&a.flags.config, "config", nil, "compare with the servers of `FILE` only, and take its settings (repeatable)")
+	profileFlag(cmd.Flags(), &profile)
 	cmd.Flags().BoolVar(&tighten, "project", false, "the file is a project's, so that rules that allow are left out")
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")
 	return cmd
+}
+
+// checked is the file to check: the one that is named, or that which junction up has for the profile, or the person's own.
+func (a *app) checked(named, profile string) (string, error) {
+	if named != "" && profile != "" {
+		return "", usagef("--profile says which file is checked, and so does %s", named)
+	}
+	if named != "" {
+		return named, nil
+	}
+	set, _, err := a.servers()
+	if err != nil {
+		return "", err
+	}
+	source, err := a.policySource(set, "", profile)
+	if err != nil {
+		return "", err
+	}
+	if files := source.files(profile); len(files) > 0 {
+		return files[0], nil
+	}
+	source.report(profile)
+	return policyPath("")
 }
 
 func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions) error {
@@ -101,10 +137,11 @@ func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions)
 	byDefault := cmp.Or(file.Default, policy.Ask)
 	if a.flags.json {
 		return a.printObject(struct {
+			File    string        `json:"file"`
 			Rules   int           `json:"rules"`
 			Default policy.Effect `json:"default"`
 			Ignored int           `json:"ignored"`
-		}{len(file.Rules), byDefault, len(file.Ignored)})
+		}{path, len(file.Rules), byDefault, len(file.Ignored)})
 	}
 	outcome := "nothing is wrong"
 	if doubts > 0 {
@@ -128,7 +165,7 @@ func (a *app) reportUnmatchedRules(ctx context.Context, file *policy.File) (doub
 			return 1
 		}
 	}
-	w := &vocabulary{servers: serverNames(entries), known: map[string]*offering{}}
+	w := &vocabulary{servers: configuredNames(set, entries), known: map[string]*offering{}}
 	for _, e := range entries {
 		if d := remembered(ctx, e, a.store()); d != nil {
 			w.known[e.name] = offeringOf(e.name, d, s.Servers[e.name])

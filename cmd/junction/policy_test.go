@@ -69,6 +69,7 @@ func TestPolicyCommands(t *testing.T) {
 		{"annotations can be given", "explain nobody x --trusted --annotations readOnly=true,openWorld=false", exitOK, `decided by "read-only" (built-in)`, `no server is called "nobody"`},
 		{"a server need not be asked", "explain everything add a:=1 b:=2 --offline", exitOK, "ALLOW", ""},
 		{"another policy takes the place of one's own", "explain everything add a=1 b=2 --policy other.json", exitOK, "DENY: add", ""},
+		{"a default says the file that it stands in, and nothing of what the call does", "explain everything echo message=x --policy other.json", exitOK, "DENY: echo of everything\n  decided by \"default\" (other.json:1)\n  because: no rule allows it\n", ""},
 		{"a server that cannot be reached is reported", "explain http://127.0.0.1:1/mcp x", exitConnection, "", "--offline explains without the server"},
 		{"a hint is one of four", "explain everything add --annotations readonly=true", exitUsage, "", `unknown hint "readonly"`},
 		{"a hint is true or false", "explain everything add --annotations readOnly", exitUsage, "", "expected HINT=true"},
@@ -114,7 +115,7 @@ func TestPolicyJSON(t *testing.T) {
 	}{
 		{"an explanation", "explain everything add a=1 b=2 --json", exitOK, "effect rule reason default hidden input files rules"},
 		{"a list", "list --json", exitOK, "files rules"},
-		{"a check", "check other.json --json", exitOK, "rules default ignored"},
+		{"a check", "check other.json --json", exitOK, "file rules default ignored"},
 		{"a test", "test cases.jsonl --json", exitOK, "cases failed"},
 		{"a test that fails", "test cases.json --json", exitToolFailed, "cases failed"},
 		{"a check that fails", "check wrong.json --json", exitConnection, "error"},
@@ -136,10 +137,10 @@ func TestWithoutFilesThereIsThePolicyThatIsBuiltIn(t *testing.T) {
 
 func TestAProjectTightensTheDefaultOnly(t *testing.T) {
 	for _, test := range []struct{ name, own, project, stdout string }{
-		{"a project that allows changes nothing", `{}`, `{"default": "allow"}`, "ASK"},
+		{"a project that allows changes nothing", `{}`, `{"default": "allow"}`, "ASK: t of s\n  decided by \"default\" (built-in)"},
 		{"nor where the person's default denies", `{"default": "deny"}`, `{"default": "allow"}`, "DENY"},
 		{"a project that denies is heard", `{"default": "allow"}`, `{"default": "deny"}`, "DENY"},
-		{"even without a word of the person", `{}`, `{"default": "deny"}`, "DENY"},
+		{"even without a word of the person", `{}`, `{"default": "deny"}`, "DENY: t of s\n  decided by \"default\" (.junction/policy.json:1)"},
 		{"a person's default that allows holds without a project", `{"default": "allow"}`, `{}`, "ALLOW"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,6 +21,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/mcp/tasks"
@@ -238,7 +241,38 @@ func (a *app) connect(ctx context.Context, t target) (*mcp.Client, error) {
 		o.LogLevel = level
 		o.OnLog = func(m mcp.LogMessage) { a.showLog(m) }
 	}
-	return dial(ctx, t.transport, o)
+	client, err := dial(ctx, t.transport, o)
+	return client, a.remedied(t, err)
+}
+
+// remedied adds to the error of a server that the command line names by its URL what to try, where it wants a key, or
+// nobody is there. What a configuration says of a server is mended there.
+func (a *app) remedied(t target, err error) error {
+	address := t.title()
+	if err == nil || t.server != nil || !isURL(address) {
+		return err
+	}
+	switch at, _ := url.Parse(address); {
+	case errors.Is(err, oauth.ErrLogin): // which says how
+		return err
+	case statusOf(err) == http.StatusUnauthorized && slices.ContainsFunc(a.flags.header, isAuthorization):
+		err = fmt.Errorf("%w; it does not accept the Authorization of --header", err)
+	case statusOf(err) == http.StatusUnauthorized:
+		err = fmt.Errorf("%w; --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create", err)
+	case refused(err) && (at.Host == "" || isHere(at.Hostname())):
+		err = fmt.Errorf("%w; nothing listens there: junction status shows the gateways that run, and junction up starts one", err)
+	case refused(err):
+		err = fmt.Errorf("%w; %s", err, nobodyThere)
+	default:
+		return err
+	}
+	return &connectError{err}
+}
+
+// isAuthorization reports whether a value of --header is one of that header.
+func isAuthorization(header string) bool {
+	name, _, _ := strings.Cut(header, ":")
+	return strings.EqualFold(strings.TrimSpace(name), "Authorization")
 }
 
 // dial marks errors of connecting as such.

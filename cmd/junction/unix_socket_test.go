@@ -54,6 +54,7 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	runs(t, "", "tools", "http+unix:").expect(t, exitUsage, "", "expected a file")
 	runs(t, "", "tools", "http+unix:"+path, "--env", "A=b").expect(t, exitUsage, "", "--env is for servers that are started")
 	runs(t, "", "status").expect(t, exitOK, "http+unix:"+absolute(path)+" (process ", "")
+	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "echo message=hi").expect(t, exitOK, "hi\n", "")
 	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, exitConnection, "", "is in use")
 	interrupt(errInterrupted)
 	if got := <-code; got != exitOK {

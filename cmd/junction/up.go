@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -116,8 +115,8 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	a.reportUnknown(s, from, entries)
-	configured := entries
+	configured := configuredNames(set, entries)
+	a.reportUnknown(s, from, configured)
 	layering, err := o.settled(s, from)
 	if err != nil {
 		return err
@@ -255,10 +254,7 @@ func (v *served) serve(ctx context.Context, board *board) error {
 func (o *upOptions) settled(s *settings.Settings, from string) (layering, error) {
 	y := o.layering
 	y.settle(s, from, o.given.Changed)
-	if _, there := s.Profiles[o.profile]; o.profile == "" || there {
-		return y, y.check()
-	}
-	return y, usagef("--profile: there is no %q; the configuration has %s", o.profile, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
+	return y, cmp.Or(checkProfile(s, o.profile), y.check())
 }
 
 // reportNothing says that there is no server to serve, if so; it is an error only where

@@ -113,6 +113,9 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 		t.Errorf("the log has %s", got)
 	}
 	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, exitOK, "", "No line is like that.")
+	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, exitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; what rules refused is found with --decision deny`)
+	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, exitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
+	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, exitUsage, "", `--kind: expected one of call, decision, checkpoint, note, got "calls"`)
 }
 
 func TestDefinitionsAreReadOnceForTheAuditLog(t *testing.T) {

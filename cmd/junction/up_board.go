@@ -30,13 +30,14 @@ type board struct {
 	gateway *gateway.Gateway  // nil until it is started
 	shown   map[string]string // what was last said of a server
 	summed  bool              // the summary of servers that were all tried was printed
+	ends    map[string]int    // how many lost connections of a server were seen
 	renamed map[string]int    // how many names of a server were said to be changed
 }
 
 // newBoard returns a board for servers that are served at an endpoint, which is empty on
 // standard input and output.
 func newBoard(screen *terminal.Screen, quiet, verbose bool, endpoint string) *board {
-	return &board{screen: screen, quiet: quiet, verbose: verbose, endpoint: endpoint, shown: map[string]string{}, renamed: map[string]int{}}
+	return &board{screen: screen, quiet: quiet, verbose: verbose, endpoint: endpoint, shown: map[string]string{}, ends: map[string]int{}, renamed: map[string]int{}}
 }
 
 // start shows all servers.
@@ -89,6 +90,13 @@ func (b *board) changed() {
 	all := b.gateway.Status()
 	for _, s := range all {
 		now := standing(s, b.verbose)
+		if s.Ends > b.ends[s.Name] {
+			b.ends[s.Name] = s.Ends
+			if s.State == gateway.Connected || s.State == gateway.Connecting { // it was started again before this look
+				b.shown[s.Name] = ""
+				b.sayEnded(s)
+			}
+		}
 		if b.shown[s.Name] == now || !b.noteworthy(s) {
 			continue
 		}
@@ -104,6 +112,18 @@ func (b *board) changed() {
 	b.sumUp(all)
 	if b.also != nil {
 		b.also()
+	}
+}
+
+// sayEnded says why the last connection to a server ended that is started again already.
+func (b *board) sayEnded(s gateway.Status) {
+	said := "ended: " + plaintext.Line(reason(s.Ended, s.Name), maxReason) + "; it starts again"
+	switch {
+	case b.quiet:
+	case b.log != nil:
+		b.log.Warn("server", "server", s.Name, "state", "ended", "detail", said)
+	default:
+		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, said}}, 2, lineWidth(b.screen)))
 	}
 }
 

@@ -81,12 +81,12 @@ func (v *served) printOf(e entry) (p print) {
 }
 
 // change adds, replaces and removes servers until they are those of the entries, and says what it did.
-func (v *served) change(ctx context.Context, entries []entry) (what string) {
+func (v *served) change(ctx context.Context, entries []entry) (what []string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.entries = entries
 	if !v.joined {
-		return "servers start when the client asks for something"
+		return []string{"servers start when the client asks for something"}
 	}
 	added, replaced, removed := 0, 0, 0
 	prints := map[string]print{}
@@ -117,5 +117,8 @@ func (v *served) change(ctx context.Context, entries []entry) (what string) {
 		}
 	}
 	v.prints = prints
-	return fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)
+	if added+replaced+removed == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)}
 }

@@ -192,12 +192,8 @@ func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangeme
 	for name, p := range s.Profiles {
 		book := now.books[""]
 		if p.Policy != "" {
-			files := []string{nextTo(from, p.Policy)}
-			if o.policy != "" {
-				files = append(files, o.policy)
-			}
 			var err error
-			if book, err = a.rulebook(files...); err != nil {
+			if book, err = a.rulebook(policyFiles(o.policy, s, from, name)...); err != nil {
 				return nil, fmt.Errorf("profile %q: %w", name, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -206,8 +208,8 @@ func (v *served) retryLogins() {
 // reread is what the files say now.
 type reread struct {
 	set        *config.Set
-	entries    []entry // of which some may have been chosen
-	configured []entry
+	entries    []entry  // of which some may have been chosen
+	configured []string // names
 	settings   *settings.Settings
 	from       string // the file of the settings
 	next       *arrangement
@@ -215,10 +217,10 @@ type reread struct {
 
 // readAgain reads all files. The error says why they cannot be used.
 func (v *served) readAgain() (r reread, err error) {
-	if r.set, r.configured, err = v.app.readServers(); err != nil {
+	if r.set, r.entries, err = v.app.readServers(); err != nil {
 		return r, err
 	}
-	r.entries = r.configured
+	r.configured = configuredNames(r.set, r.entries)
 	if len(v.options.names) > 0 {
 		if r.entries, err = chosen(r.entries, r.set, v.options.names); err != nil {
 			return r, err
@@ -250,9 +252,10 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 		v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
 		return
 	}
-	v.app.reportUnknown(r.settings, r.from, r.entries)
+	v.app.reportUnknown(r.settings, r.from, r.configured)
 	v.reportFixed(r.next)
-	r.next.goOn(v.layers.now.Load())
+	before := v.layers.now.Load()
+	r.next.goOn(before)
 	v.layers.now.Store(r.next)
 	v.unmatched.configured(r.configured, r.from)
 	v.app.reportProblems(r.set)
@@ -263,7 +266,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	for _, s := range v.gateway.Status() {
 		_ = v.gateway.Reread(s.Name) // it is there
 	}
-	v.app.screen.Printf("The configuration was read again: %s.\n", changed)
+	v.app.screen.Printf("The configuration was read again: %s.\n", cmp.Or(strings.Join(append(changed, r.next.changes(before)...), ", "), "nothing changed that is served"))
 	v.reportUnmatched()
 }
 

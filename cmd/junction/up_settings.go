@@ -83,8 +83,8 @@ func members(s *settings.Settings) []string {
 }
 
 // reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
-func (a *app) reportUnknown(s *settings.Settings, from string, entries []entry) {
-	known := append(serverNames(entries), shippedNames()...)
+func (a *app) reportUnknown(s *settings.Settings, from string, configured []string) {
+	known := append(slices.Clone(configured), shippedNames()...)
 	report := func(at, name string) {
 		if slices.Contains(known, name) {
 			return

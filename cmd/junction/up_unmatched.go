@@ -214,10 +214,10 @@ type unmatched struct {
 }
 
 // configured says what there is now; what nothing matches is said once from then on.
-func (u *unmatched) configured(entries []entry, from string) {
+func (u *unmatched) configured(servers []string, from string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.servers, u.from, u.said = serverNames(entries), from, map[string]bool{}
+	u.servers, u.from, u.said = servers, from, map[string]bool{}
 }
 
 // reportUnmatched says which rules and settings nothing matches, as far as that is known now: nothing else would

@@ -50,7 +50,7 @@ func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
 		`{"nmes":"none"}`:                  "nmes",
 		`{"names":"both"}`:                 "names",
 		`{"pin":["[a"]}`:                   "pin[0]",
-		`{"limits":{"rate":"fast"}}`:       "limits.rate",
+		`{"limits":{"rate":"fast"}}`:       `limits.rate: expected string that matches ^[1-9][0-9]{0,6}/(s|m|h)$, such as "60/m", got "fast"`,
 		`{"limits":{"concurrent":0}}`:      "limits.concurrent",
 		`{"servers":{"a":{"idle":"1m"}}}`:  "servers.a: instances and idle",
 		`{"servers":{"a":{"only":["["]}}}`: "servers.a.only[0]",

@@ -1,11 +1,17 @@
 package plaintext
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
-// Count is a number of things whose name gets an s where they are not one: "1 tool", "2 tools".
+// Count is a number of things whose name gets an s, or after an s es, where they are not one: "1 tool", "2 tools".
 func Count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
+	}
+	if strings.HasSuffix(thing, "s") {
+		thing += "e"
 	}
 	return strconv.Itoa(n) + " " + thing + "s"
 }

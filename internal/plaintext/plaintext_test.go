@@ -184,6 +184,9 @@ func TestNumbersAndBeginnings(t *testing.T) {
 			t.Errorf("%d is %q", n, got)
 		}
 	}
+	if got := Count(3, "process"); got != "3 processes" {
+		t.Errorf("3 are %q", got)
+	}
 	for n, want := range map[int]string{0: "", 1: "a", 2: "a", 3: "aé", 9: "aéb"} {
 		if got := Beginning("aéb", n); got != want {
 			t.Errorf("of %d bytes: %q", n, got)

@@ -19,6 +19,7 @@ type check struct {
 	length, elements, members limits // of a string, an array, an object
 	pattern                   *pattern
 	format                    string // for messages
+	example                   string // for those about the pattern; empty: there is none that is a string
 
 	items      *check
 	properties []property

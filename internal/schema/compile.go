@@ -129,7 +129,11 @@ func (c *compiler) keyword(t *check, name string, raw []byte) bool {
 		return c.depth == 1
 	case "$schema":
 		return c.depth == 1
-	case "$defs", "definitions", "title", "description", "default", "examples", "contentEncoding", "x-mcp-header":
+	case "examples":
+		if list, ok := elements(raw); ok && len(list) > 0 && kindAt(list[0], 0) == kindString {
+			t.example = unquote(list[0])
+		}
+	case "$defs", "definitions", "title", "description", "default", "contentEncoding", "x-mcp-header":
 	default:
 		return !slices.Contains(libraryKeywords, name)
 	}

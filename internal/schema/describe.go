@@ -76,6 +76,9 @@ func (c *check) limits(k kind) string {
 		text := c.length.describe("character")
 		if c.pattern != nil {
 			text += " that matches " + clip(c.pattern.text)
+			if c.example != "" {
+				text += ", such as " + strconv.Quote(clip(c.example))
+			}
 		}
 		if c.format != "" {
 			text += " in the format " + clip(c.format)

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"strings"
+)
+
+// gatewayToUse is the junction up that --up means: at the address that it names, or else the one that this user runs.
+// Where none runs it is another one at the usual address, such as another user's.
+func gatewayToUse(ctx context.Context, up string) (string, error) {
+	if up != anyURL {
+		return up, nil
+	}
+	all, err := instances(ctx)
+	if err != nil {
+		return "", err
+	}
+	var running []string
+	for _, i := range all {
+		if isURL(i.Endpoint) {
+			running = append(running, i.Endpoint)
+		}
+	}
+	switch len(running) {
+	case 0:
+		return "http://" + defaultAddress + endpointPath, nil
+	case 1:
+		return running[0], nil
+	}
+	return "", usagef("--up: several junction up run, at %s; say which one to use, such as --up=%s", strings.Join(running, ", "), running[0])
+}
+
+// addGateway adds a junction up that runs.
+func (t *chatSetup) addGateway(ctx context.Context, up string) error {
+	at, err := gatewayToUse(ctx, up)
+	if err != nil {
+		return err
+	}
+	if !isURL(at) {
+		return usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, endpointPath, at)
+	}
+	target, err := t.app.named(ctx, at)
+	if err != nil {
+		return err
+	}
+	if err := t.addServer("junction", []string{at}, false, always(target)); err != nil {
+		return err
+	}
+	t.options.Servers[len(t.options.Servers)-1].Prefixed = true
+	return nil
+}

@@ -1,0 +1,37 @@
+//go:build unix
+
+package main
+
+import "testing"
+
+// chat --up finds the junction up of this user at whatever address it is.
+func TestAChatFindsTheGatewayThatRuns(t *testing.T) {
+	noState(t)
+	withoutKeys(t)
+	argv := self(t, "serve", "everything")
+	config := configuration(t, map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}})
+	first := upServing(t, config)
+	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "add 2 and 40").expect(t, exitOK, "42\n", "")
+	second := upServing(t, config)
+	got := runs(t, "", "chat", "--up", "--approve", "junction", "-p", "add 2 and 40")
+	got.expect(t, exitUsage, "", "--up: several junction up run, at http://127.0.0.1:")
+	got.expect(t, exitUsage, "", first)
+	got.expect(t, exitUsage, "", second)
+	got.expect(t, exitUsage, "", "; say which one to use, such as --up=http://127.0.0.1:")
+	runs(t, "", "chat", "--up=here", "-p", "x").expect(t, exitUsage, "", `--up: expected a URL such as http://127.0.0.1:7717/mcp, got "here"`)
+}
+
+// Who has no key reads how to give one.
+func TestAMissingKeyAndAMissingGatewaySayWhatToDo(t *testing.T) {
+	noState(t)
+	withoutKeys(t)
+	r := serving(t, "up", "--auth", "keys", "everything")
+	const wanted = "HTTP status 401: not authenticated (-32600); --header 'Authorization: Bearer KEY' gives a key, such as one of junction key create\n"
+	runs(t, "", "chat", "--up", "-p", "x").expect(t, exitConnection, "", wanted)
+	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", wanted)
+	runs(t, "", "tools", r.url).expect(t, exitConnection, "", wanted)
+	runs(t, "", "call", r.url, "everything__add", "--header", "authorization: Bearer x").expect(t, exitConnection, "", "; it does not accept the Authorization of --header\n")
+	const nothing = "connection refused; nothing listens there: junction status shows the gateways that run, and junction up starts one\n"
+	runs(t, "", "call", "http://127.0.0.1:1/mcp", "x").expect(t, exitConnection, "", nothing)
+	runs(t, "", "chat", "--up=http://127.0.0.1:1/mcp", "-p", "x").expect(t, exitConnection, "", nothing)
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+)
+
+// policyFiles are the files of rules that junction up has for a profile, "" for the whole gateway: that of the profile,
+// and the one that the command line or the settings name for all. There are none where nothing names one.
+func policyFiles(forAll string, s *settings.Settings, from, profile string) (files []string) {
+	if own := s.Profiles[profile].Policy; own != "" {
+		files = append(files, nextTo(from, own))
+	}
+	if forAll != "" {
+		files = append(files, forAll)
+	}
+	return files
+}
+
+// checkProfile says that there is no such profile.
+func checkProfile(s *settings.Settings, name string) error {
+	if _, there := s.Profiles[name]; name == "" || there {
+		return nil
+	}
+	return usagef("--profile: there is no %q; the configuration has %s", name, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
+}
+
+// A policySource says which rules the policy commands go by: those that junction up has with the same configuration, or
+// the person's own where nothing names any.
+type policySource struct {
+	app      *app
+	flag     string // --policy
+	settings *settings.Settings
+	from     string // the file of the settings
+	books    map[string]*rulebook
+}
+
+// policySource reads the settings of a configuration. With --policy they matter only for the policies of profiles.
+func (a *app) policySource(set *config.Set, flag, profile string) (*policySource, error) {
+	s, from, err := a.settings(set)
+	if err == nil && from != "" {
+		err = checkProfile(s, profile)
+	}
+	return &policySource{a, flag, s, from, map[string]*rulebook{}}, err
+}
+
+// files are those for a profile that junction up has.
+func (p *policySource) files(profile string) []string {
+	return policyFiles(cmp.Or(p.flag, nextTo(p.from, p.settings.Policy)), p.settings, p.from, profile)
+}
+
+// book are the rules for a profile; one that there is not has those of the whole gateway.
+func (p *policySource) book(profile string) (*rulebook, error) {
+	if _, there := p.settings.Profiles[profile]; !there {
+		profile = ""
+	}
+	if book := p.books[profile]; book != nil {
+		return book, nil
+	}
+	files := p.files(profile)
+	if len(files) == 0 {
+		files = []string{""} // the person's own
+	}
+	book, err := p.app.rulebook(files...)
+	if err == nil {
+		p.books[profile] = book
+	}
+	return book, err
+}
+
+// report says which files hold the rules, where the command line does not.
+func (p *policySource) report(profile string) {
+	var files []string
+	for _, path := range p.files(profile) {
+		files = append(files, shortened(path))
+	}
+	own, err := policyPath("")
+	switch {
+	case p.flag != "" && len(files) == 1:
+	case len(files) > 0:
+		where := ""
+		if profile != "" {
+			where = " in the profile " + profile
+		}
+		p.app.screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, shortened(p.from), strings.Join(files, " and "))
+	case err == nil && (p.from != "" || len(p.app.flags.config) > 0):
+		p.app.screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", shortened(own))
+	}
+}

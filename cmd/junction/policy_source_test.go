@@ -1,0 +1,87 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/audit"
+)
+
+// The commands that explain rules go by those that junction up has with the same configuration.
+func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
+	denies := func(name string) string {
+		return `{"rules": [{"name": "` + name + `", "effect": "deny", "server": "s"}]}`
+	}
+	withSettings := `{"mcpServers": {"s": {"command": "s"}}, "junction": {"policy": "rules/up.json", "profiles": {"team": {"policy": "team.json"}, "rest": {}}}}`
+	for _, test := range []struct {
+		name           string
+		args           string
+		code           int
+		stdout, stderr string
+	}{
+		{"explain has the policy of the settings", "explain s t --offline --config on/mcp.json", exitOK, `DENY: t of s` + "\n" + `  decided by "up"`, "junction: these are the rules that junction up has by on/mcp.json: on/rules/up.json\n"},
+		{"settings may stand next to the configuration", "explain s t --offline --config near/mcp.json", exitOK, `decided by "near"`, "by near/junction.json: near/up.json\n"},
+		{"a profile has its own, and that of all", "explain s t --offline --config on/mcp.json --profile team --json", exitOK, `"files":["on/team.json","on/rules/up.json"]`, "in the profile team by on/mcp.json: on/team.json and on/rules/up.json\n"},
+		{"one without a policy has that of all", "explain s t --offline --config on/mcp.json --profile rest", exitOK, `decided by "up"`, ""},
+		{"a profile that there is not is an error", "explain s t --offline --config on/mcp.json --profile taem", exitUsage, "", `--profile: there is no "taem"; the configuration has rest, team`},
+		{"--policy takes its place", "explain s t --offline --config on/mcp.json --policy none.json", exitOK, "ASK", ""},
+		{"but not that of a profile's", "explain s t --offline --config on/mcp.json --policy none.json --profile team --json", exitOK, `"files":["on/team.json","none.json"]`, "on/team.json and none.json"},
+		{"settings that name none leave one's own, which up does not have", "explain s t --offline --config plain.json", exitOK, `decided by "own"`, "junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of "},
+		{"list has them", "list --config on/mcp.json", exitOK, "on/rules/up.json:1", "these are the rules that junction up has"},
+		{"and those of a profile", "list --config on/mcp.json --profile team", exitOK, "on/team.json:1", ""},
+		{"check reads their file", "check --config on/mcp.json", exitOK, "on/rules/up.json: 1 rule", ""},
+		{"and that of a profile", "check --config on/mcp.json --profile team", exitOK, "on/team.json: 1 rule", ""},
+		{"or the one that is named", "check none.json --config on/mcp.json", exitOK, "none.json: 0 rules", ""},
+		{"but not both", "check none.json --profile team", exitUsage, "", "--profile says which file is checked, and so does none.json"},
+		{"test decides by them", "test cases.jsonl --config on/mcp.json", exitOK, "2 cases, 2 as expected", "these are the rules that junction up has"},
+		{"and for a profile", "test team.jsonl --config on/mcp.json --profile team", exitOK, "1 cases, 1 as expected", ""},
+		{"each line of a log has its own profile", "test --audit --profile team", exitUsage, "", "--profile goes with a FILE of cases"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			alone(t)
+			config, err := os.UserConfigDir()
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, map[string]string{
+				filepath.Join(config, "junction", "policy.json"): denies("own"),
+				"on/mcp.json": withSettings, "on/rules/up.json": denies("up"), "on/team.json": strings.ReplaceAll(denies("team"), `"s"`, `"t"`),
+				"near/mcp.json": `{"mcpServers": {"s": {"command": "s"}}}`, "near/junction.json": `{"junction": {"policy": "up.json"}}`, "near/up.json": denies("near"),
+				"plain.json": `{"mcpServers": {"s": {"command": "s"}}}`, "none.json": `{}`,
+				"cases.jsonl": `{"input": {"server": "s", "tool": "t"}, "effect": "deny", "rule": "up"}` + "\n" +
+					`{"input": {"server": "t", "tool": "t", "profile": "team"}, "effect": "deny", "rule": "team"}`,
+				"team.jsonl": `{"input": {"server": "t", "tool": "t"}, "effect": "deny", "rule": "team"}`,
+			})
+			runs(t, "", append([]string{"policy"}, strings.Split(test.args, " ")...)...).expect(t, test.code, test.stdout, test.stderr)
+		})
+	}
+}
+
+// Calls of an audit log are decided by the rules of the profile that they came to.
+func TestCallsOfALogAreDecidedByTheRulesOfTheirProfile(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{
+		"mcp.json":  `{"mcpServers": {"s": {"command": "s"}}, "junction": {"policy": "all.json", "profiles": {"team": {"policy": "team.json"}}}}`,
+		"all.json":  `{"default": "allow"}`,
+		"team.json": `{"rules": [{"effect": "deny", "server": "s"}]}`,
+	})
+	key, err := audit.ReadKey("key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, profile := range []string{"", "team", "gone"} {
+		if err := log.Append(&audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "s__t", Server: "s", Tool: "t", Hash: "abc", Profile: profile, Arguments: audit.Redacted([]byte(`{}`))}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "policy", "test", "--audit=log", "--config", "mcp.json").expect(t, exitOK, "2 allowed, 0 asked about, 1 denied", "by mcp.json: all.json")
+}

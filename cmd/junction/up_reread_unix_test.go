@@ -1,0 +1,43 @@
+//go:build unix
+
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What is read again says what changed of it, and has no warnings about a server that goes on while its entry is wrong.
+func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.json")
+	write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules": [{"effect": "deny", "server": "a", "tool": "add"}], "default": "allow"}`})
+	a := written(t, "a", dir)
+	const settings = `"policy":"rules.json","servers":{"a":{"hide":["fail"]}},"profiles":{"team":{"servers":["a"],"only":["a__echo"]}}`
+	configure(t, config, a, settings)
+	r := serving(t, "up", "--config", config)
+	waitFor(t, "the server is offered", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
+	said := func(what string) {
+		t.Helper()
+		waitFor(t, what, func() bool {
+			return strings.Contains(r.stderr.String(), "The configuration was read again: "+what+".\n")
+		})
+	}
+	configure(t, config, `"a":{"command":3}`, settings)
+	said("nothing changed that is served")
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
+	for _, wrong := range []string{"there is no server", "is configured here", "matches no name"} {
+		if strings.Contains(r.stderr.String(), wrong) {
+			t.Errorf("%q in %s", wrong, r.stderr)
+		}
+	}
+	configure(t, config, a, settings)
+	write(t, map[string]string{filepath.Join(dir, "rules.json"): `{"rules": [{"effect": "deny", "server": "a", "tool": "echo"}], "default": "allow"}`})
+	said("the rules changed")
+	configure(t, config, a, strings.Replace(settings, `"a__echo"`, `"a__add"`, 1))
+	said("the settings changed")
+	configure(t, config, a+","+written(t, "b", dir), settings)
+	said("1 added, 0 changed, 0 removed, the settings changed")
+}
