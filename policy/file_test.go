@@ -37,7 +37,7 @@ func TestLoadReadsRulesWithTheirPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Rule{{Effect: Allow, Tool: "a", Source: path + ":5"}, {Name: "b", Effect: Deny, Source: path + ":7"}}
-	if len(file.Rules) != 2 || file.Rules[0] != want[0] || file.Rules[1] != want[1] || file.Default != Deny || file.DefaultSource != path+":10" || file.Path != path {
+	if len(file.Rules) != 2 || file.Rules[0] != want[0] || file.Rules[1] != want[1] || file.Default != Deny || file.DefaultSource != path+":9" || file.Path != path {
 		t.Errorf("got %+v", file)
 	}
 }
