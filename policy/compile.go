@@ -30,7 +30,7 @@ type Options struct {
 type Policy struct {
 	env      *cel.Env
 	fallback Effect
-	said     string // where the fallback stands; built-in where nobody said it
+	said     string      // where the fallback stands; built-in where nobody said it
 	rules    []*compiled // the strictest first
 }
 
