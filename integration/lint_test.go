@@ -31,7 +31,7 @@ func silentArguments(tools string) []string {
 
 // lintCalls are the tools that lint calls there, as the servers say that they only read.
 var lintCalls = map[string][]string{
-	"everything": {"get-env", "get-resource-links", "get-resource-reference", "get-tiny-image", "trigger-long-running-operation"},
+	"everything": {"get-env", "get-resource-links", "get-resource-reference", "get-tiny-image", "trigger-long-running-operation", "get-roots-list"},
 	"filesystem": {"list_allowed_directories"},
 	"memory":     {"read_graph"},
 	"commander":  {"get_config", "list_searches", "list_sessions", "list_processes", "get_usage_stats", "get_recent_tool_calls"},
