@@ -13,22 +13,11 @@ import (
 // log does not tell what a rule makes of it.
 func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
 	alone(t)
-	key, err := audit.ReadKey("key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var records []*audit.Record
 	for _, uri := range []string{"junction:files/file:///secret", "ui://junction/files/secret"} { // as up writes them
-		if err := log.Append(&audit.Record{Kind: audit.KindCall, Time: time.Now(), Method: "resources/read", Name: uri}); err != nil {
-			t.Fatal(err)
-		}
+		records = append(records, &audit.Record{Kind: audit.KindCall, Time: time.Now(), Method: "resources/read", Name: uri})
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	writeLog(t, records...)
 	for name, text := range map[string]string{
 		"mine.json":  `{"mcpServers": {"files": {"command": "files"}}}`,
 		"rules.json": `{"rules": [{"effect": "deny", "when": "resource in ['file:///secret', 'ui://secret']"}], "default": "allow"}`, // denies it in a gateway
@@ -40,5 +29,26 @@ func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
 	got := runs(t, "", "policy", "test", "--audit=log", "--policy", "rules.json", "--config", "mine.json", "--json")
 	if !strings.Contains(got.stdout, `"reason":"the rule looks at resource, which the log does not tell as it was"`) || strings.Count(got.stdout, `"effect":"cannot tell"`) != 2 {
 		t.Errorf("the gateway denies what the verdict does not tell of: %s", got.stdout)
+	}
+}
+
+// writeLog makes an audit log of records in the folder log, with a key in the file key.
+func writeLog(t *testing.T, records ...*audit.Record) {
+	t.Helper()
+	key, err := audit.ReadKey("key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range records {
+		if err := log.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -67,21 +67,10 @@ func TestCallsOfALogAreDecidedByTheRulesOfTheirProfile(t *testing.T) {
 		"all.json":  `{"default": "allow"}`,
 		"team.json": `{"rules": [{"effect": "deny", "server": "s"}]}`,
 	})
-	key, err := audit.ReadKey("key")
-	if err != nil {
-		t.Fatal(err)
-	}
-	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var records []*audit.Record
 	for _, profile := range []string{"", "team", "gone"} {
-		if err := log.Append(&audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "s__t", Server: "s", Tool: "t", Hash: "abc", Profile: profile, Arguments: audit.Redacted([]byte(`{}`))}); err != nil {
-			t.Fatal(err)
-		}
+		records = append(records, &audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "s__t", Server: "s", Tool: "t", Hash: "abc", Profile: profile, Arguments: audit.Redacted([]byte(`{}`))})
 	}
-	if err := log.Close(); err != nil {
-		t.Fatal(err)
-	}
+	writeLog(t, records...)
 	runs(t, "", "policy", "test", "--audit=log", "--config", "mcp.json").expect(t, exitOK, "2 allowed, 0 asked about, 1 denied", "by mcp.json: all.json")
 }
