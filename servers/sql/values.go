@@ -121,6 +121,7 @@ type collector struct {
 	size     int // of the rows in the answer
 	all      int // rows so far
 	csv      bytes.Buffer
+	lines    *csv.Writer // to csv; one for all lines, as each has a buffer
 	csvRows  int
 	full     bool // no more rows go into the answer
 	csvFull  bool // nor into the CSV
@@ -139,12 +140,14 @@ func (c *collector) header(columns []Column) error {
 // write adds a line to the CSV.
 func (c *collector) write(cells []string) error {
 	before := c.csv.Len()
-	w := csv.NewWriter(&c.csv)
-	if err := w.Write(cells); err != nil {
+	if c.lines == nil {
+		c.lines = csv.NewWriter(&c.csv)
+	}
+	if err := c.lines.Write(cells); err != nil {
 		return err
 	}
-	w.Flush()
-	if err := w.Error(); err != nil {
+	c.lines.Flush()
+	if err := c.lines.Error(); err != nil {
 		return err
 	}
 	if c.csv.Len() > maxCSV {
