@@ -70,6 +70,8 @@ type Event struct {
 	// is a part of this process, and the messages are made to be shown.
 	Transport string `json:"transport,omitempty"`
 	Count     int    `json:"count,omitempty"`
+
+	asIs bool // there is nothing to hide in the message
 }
 
 // weight is how many bytes an event holds, about.
@@ -101,7 +103,7 @@ func (e *Event) hideMessage(text []byte) []byte {
 		return text
 	}
 	at := len(text)
-	text, whole := secret.AppendJSON(text, e.Message, secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: shownOf(e.Kind)})
+	text, whole := secret.AppendJSON(text, e.Message, *limitsOf(e.Kind))
 	if e.Message = text[at:len(text):len(text)]; !whole {
 		e.Message, text = nil, text[:at]
 	}

@@ -1,10 +1,13 @@
 package traffic
 
 import (
-	"bytes"
-
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/secret"
 )
+
+// maxSeen is the size of a message, in bytes, up to which those who carry it find out whether there is something to hide; in larger
+// ones those who watch do.
+const maxSeen = 16 << 10
 
 // A head is what a message says of itself, in parts of it.
 type head struct {
@@ -14,26 +17,26 @@ type head struct {
 	name   string // of a tool or prompt, or a URI
 	client string // of initialize
 	state  []byte // that a request brings back
-	result []byte
+	result []byte // and what is behind it
+
+	within string // the member of the message whose members come
 }
 
-// headOf reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict.
-func headOf(message []byte) (h head) {
-	jsonrpc.EachMember(message, func(name, value []byte) bool {
-		switch string(plain(name)) {
-		case `"id"`:
-			h.id = value
-		case `"method"`:
-			h.method, _ = jsonrpc.Unquote(value)
-		case `"params"`:
-			jsonrpc.EachMember(value, h.param)
-		case `"result"`:
-			h.kind, h.result = Response, value
-		case `"error"`:
-			h.kind = Error
-		}
-		return true
-	})
+// read reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict. It reports
+// whether the message may be shown as it is.
+func (h *head) read(message []byte) (asIs bool) {
+	if asIs = len(message) <= maxSeen && limitsOf(Request).AsIs(message, h.member); !asIs {
+		*h = head{}
+		jsonrpc.EachMember(message, func(name, value []byte) bool {
+			if h.member(1, plain(name), value); h.within == "params" {
+				jsonrpc.EachMember(value, func(name, value []byte) bool {
+					h.member(2, plain(name), value)
+					return true
+				})
+			}
+			return true
+		})
+	}
 	switch {
 	case h.method == "":
 	case h.id == nil:
@@ -41,35 +44,66 @@ func headOf(message []byte) (h head) {
 	default:
 		h.kind = Request
 	}
-	return h
+	return asIs
 }
 
-// plain is a name without its escapes, which hide from nobody else what a message is.
+// plain is a name without its quotes and its escapes, which hide from nobody else what a message is.
 func plain(quoted []byte) []byte {
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return quoted
-	}
 	text, _ := jsonrpc.Unquote(quoted)
-	return jsonrpc.AppendString(nil, text)
+	return []byte(text)
+}
+
+// member reads a member of the message, or of one that it has. rest begins with the value.
+func (h *head) member(depth int, name, rest []byte) {
+	switch depth {
+	case 1:
+		h.within = ""
+		switch string(name) {
+		case "id":
+			h.id = first(rest)
+		case "method":
+			h.method, _ = jsonrpc.Unquote(first(rest))
+		case "params":
+			h.within = "params"
+		case "result":
+			h.kind, h.result = Response, rest
+		case "error":
+			h.kind = Error
+		}
+	case 2:
+		if h.within == "params" {
+			h.param(name, rest)
+		}
+	}
 }
 
 // param reads a member of the params.
-func (h *head) param(name, value []byte) bool {
-	switch string(plain(name)) {
-	case `"name"`:
-		if text, is := jsonrpc.Unquote(value); is {
+func (h *head) param(name, rest []byte) {
+	switch string(name) {
+	case "name":
+		if text, is := jsonrpc.Unquote(first(rest)); is {
 			h.name = text
 		}
-	case `"uri"`:
-		if text, is := jsonrpc.Unquote(value); is && h.name == "" {
+	case "uri":
+		if text, is := jsonrpc.Unquote(first(rest)); is && h.name == "" {
 			h.name = text
 		}
-	case `"clientInfo"`:
-		name, _ := jsonrpc.Unquote(jsonrpc.Get(value, "name"))
-		version, _ := jsonrpc.Unquote(jsonrpc.Get(value, "version"))
+	case "clientInfo":
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(rest, "name"))
+		version, _ := jsonrpc.Unquote(jsonrpc.Get(rest, "version"))
 		h.client = name + "/" + version
-	case `"requestState"`:
-		h.state = value
+	case "requestState":
+		h.state = first(rest)
 	}
-	return true
+}
+
+// first is the value that rest begins with.
+func first(rest []byte) []byte {
+	end, _ := jsonrpc.SkipValue(rest, 0)
+	return rest[:end:end]
+}
+
+// limitsOf are those of what is shown of a message of that kind.
+func limitsOf(kind string) *secret.Limits {
+	return &secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: shownOf(kind)}
 }

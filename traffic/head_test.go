@@ -1,6 +1,9 @@
 package traffic
 
-import "testing"
+import (
+	"encoding/json"
+	"testing"
+)
 
 // Some encoders write each / as \/, which is the same method.
 func TestAMessageIsReadWhateverItsEncoderEscapes(t *testing.T) {
@@ -17,9 +20,43 @@ func TestAMessageIsReadWhateverItsEncoderEscapes(t *testing.T) {
 		`{"jsonrpc":"2.0","meth\/od":"no","met\hod":""}`:                                                          {},
 		`[]`: {},
 	} {
-		got := headOf([]byte(message))
+		var got head
+		got.read([]byte(message))
 		if got.kind != want.kind || got.method != want.method || got.name != want.name {
 			t.Errorf("%s: got %s %q of %q", message, got.kind, got.method, got.name)
+		}
+	}
+}
+
+// What is found together with what must be hidden is what a walk through the message finds.
+func TestAMessageIsReadTheSameWhateverItHides(t *testing.T) {
+	for message, asIs := range map[string]bool{
+		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"n","arguments":{"name":"no","uri":"no"},"requestState":"s","_meta":{"name":"no"}}}`: true,
+		`{"id":1,"params":{"uri":"u"},"method":"resources/read"}`:                                                                                 true,
+		`{"id":1,"params":{"uri":"u"},"method":"m","name":"no"}`:                                                                                  true,
+		`{"id":1,"method":"a","method":"b","params":{"name":"x"},"params":{"name":"y"}}`:                                                          true,
+		`{"id":1,"method":"m","params":[{"name":"no"}]}`:                                                                                          true,
+		`{"id":1,"method":"initialize","params":{"clientInfo":{"title":"t","name":"me","version":"2"}}}`:                                          true,
+		`{"id":1,"result":{"requestState":"no","name":"no"},"error":{"name":"no"}}`:                                                               true,
+		`{"id":1,"method":"tools/call","params":{"name":"n","arguments":{"password":"x"},"uri":"u"}}`:                                             false,
+		`{"id":1,"method":"tools/call","params":{"arguments":{"text":"ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},"name":"n","requestState":"s"}}`: false,
+		`{"id":1,"method":"m","params":{"name":"a\nb"}}`:                                                                                          true,
+		`{"id": 1, "method": "m"}`: false,
+	} {
+		var got, walked head
+		if is := got.read([]byte(message)); is != asIs {
+			t.Errorf("%s: it may be shown as it is: %v", message, is)
+		}
+		walked.read([]byte(" " + message))
+		for _, pair := range [][2]string{{got.kind, walked.kind}, {string(got.id), string(walked.id)}, {got.method, walked.method}, {got.name, walked.name},
+			{got.client, walked.client}, {string(got.state), string(walked.state)}} {
+			if pair[0] != pair[1] {
+				t.Errorf("%s: got %q, a walk has %q", message, pair[0], pair[1])
+			}
+		}
+		e := Event{Kind: got.kind, Message: json.RawMessage(message)}
+		if e.hideMessage(nil); asIs && string(e.Message) != message {
+			t.Errorf("%s: shown is %s", message, e.Message)
 		}
 	}
 }

@@ -100,8 +100,8 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 		return ctx
 	}
 	e.Message = m.Message
-	head := headOf(m.Message)
-	if head.kind == "" {
+	var head head
+	if e.asIs = head.read(m.Message); head.kind == "" {
 		e.Kind, e.Fault, e.Message = Failure, "this is no message of JSON-RPC", nil
 		h.log.add(e)
 		return ctx

@@ -239,10 +239,14 @@ func (w *watcher) take() {
 		if also != nil && len(message) > 0 {
 			e.Message = (*also)(e)
 		}
-		if e.Shared = e.Shared && isSame(message, e.Message); e.Shared {
+		switch same := isSame(message, e.Message); {
+		case same && e.Shared:
 			e.hideWords()
 			w.hideShared(e)
-		} else {
+		case same && e.asIs:
+			e.hideWords()
+		default:
+			e.Shared = false
 			w.text = e.hide(w.text)
 		}
 		w.batch[i] = e

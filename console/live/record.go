@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,6 +91,9 @@ func failed(e *traffic.Event) bool {
 	case traffic.Error, traffic.Failure:
 		return true
 	case traffic.Response:
+		if !bytes.Contains(e.Message, []byte("isError")) && bytes.IndexByte(e.Message, '\\') < 0 {
+			return false // as most are
+		}
 		return string(jsonrpc.Get(jsonrpc.Get(e.Message, "result"), "isError")) == "true"
 	}
 	return false

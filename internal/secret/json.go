@@ -39,7 +39,7 @@ func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole
 	if i == len(data) {
 		return dst, true
 	}
-	if len(data) <= l.Bytes && l.Hidden == nil && l.asIs(data) {
+	if l.AsIs(data, nil) {
 		return append(dst, data...), true
 	}
 	w := walk{Limits: &l, data: data, end: len(dst) + l.Bytes}
@@ -47,9 +47,13 @@ func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole
 	return dst, len(dst) <= w.end
 }
 
-// asIs reports whether there is nothing to hide or to write in another way, which is so of most messages. It is not sure of
-// all.
-func (l *Limits) asIs(data []byte) bool {
+// AsIs reports whether [JSON] returns data as it is, which is so of most messages; it is not sure of all. Until it finds something
+// to hide, it gives member the members of the outermost object, at depth 1, and of the objects in that, at depth 2: the name without
+// its quotes, and data from the value on. member may be nil.
+func (l *Limits) AsIs(data []byte, member func(depth int, name, rest []byte)) bool {
+	if len(data) > l.Bytes || l.Hidden != nil {
+		return false
+	}
 	depth := 0
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; c {
@@ -67,6 +71,9 @@ func (l *Limits) asIs(data []byte) bool {
 			}
 			body := data[i+1 : end-1]
 			if i = end - 1; end < len(data) && data[end] == ':' {
+				if depth <= 2 && member != nil {
+					member(depth, body, data[end+1:])
+				}
 				if ordinary(body) {
 					continue
 				}

@@ -27,6 +27,9 @@ func (l *Limits) nested(quoted []byte, depth, left int) (text string, ok bool) {
 
 // mayName reports whether quotation marks within a string, as JSON has them, are around a name whose value may be hidden.
 func (l *Limits) mayName(body []byte) bool {
+	if bytes.IndexByte(body, '\\') < 0 {
+		return false
+	}
 	if bytes.Contains(body, []byte(`\u0022`)) { // as .NET writes each quotation mark
 		return true
 	}
