@@ -35,7 +35,7 @@
 //	labels       list of strings  what the call's data holds, such as untrusted
 //	sources      list of strings  the servers whose output reached the call
 //	trusted      bool             whether the person trusts the server's claims
-//	client       string           the program that calls
+//	client       string           the name of the program that calls, without its version
 //	profile      string           the part of a gateway that the call came to
 //	now          timestamp        when, such as now.getHours('Europe/Berlin') < 18
 //
@@ -57,9 +57,8 @@
 //
 // # What is built in
 //
-// While the default is Ask, tools/call is allowed for a tool that a trusted server
-// declares to be read-only and not open to the world. Everything else that no rule is
-// about is asked about.
+// While the default is Ask, tools/call is allowed for a tool whose definition says that it is
+// read-only, of whatever server. Everything else that no rule is about is asked about.
 //
 // # Files of others
 //
