@@ -118,6 +118,16 @@ func (g *Gateway) Tool(exposed string) (Tool, bool) {
 	return Tool{f.member.name, f.original, f.raw}, true
 }
 
+// Destination says which member a call of a tool goes to, and by which name of its own, whether or not clients see that tool; empty
+// where it goes to none.
+func (g *Gateway) Destination(exposed string) (server, tool string) {
+	m, own := g.current().find(toolKind, exposed)
+	if m == nil {
+		return "", ""
+	}
+	return m.name, own
+}
+
 // Unavailable says why nothing is known of a tool: the member whose prefix its name begins with was never connected.
 // The error is nil where its lists are known, or the name begins with no member's.
 func (g *Gateway) Unavailable(exposed string) (server string, err error) {

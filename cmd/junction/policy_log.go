@@ -27,6 +27,7 @@ type auditLine struct {
 	Name        string             `json:"name"`
 	Server      string             `json:"server"`
 	Tool        string             `json:"tool"`
+	Definition  string             `json:"definition"`
 	Annotations policy.Annotations `json:"annotations"`
 	Principal   string             `json:"principal"`
 	Issuer      string             `json:"issuer"`
@@ -54,6 +55,9 @@ func (l *auditLine) input() policy.Input {
 		in.Unknown = append(in.Unknown, "title")
 		if l.Server+l.Tool == "" { // the name is what the client called it
 			in.Unknown = append(in.Unknown, "tool")
+		}
+		if l.Definition == "" { // no client sees the tool
+			in.Unknown = append(in.Unknown, "annotations")
 		}
 	case "resources/read":
 		in.Resource = l.Name

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -185,24 +187,46 @@ func (r *readDefinitions) of(definition json.RawMessage) (hash string, hints jso
 	return d.hash, d.hints
 }
 
+// hiddenOf is what is hidden of the calls of a tool, by the name that clients have for it.
+func (now *arrangement) hiddenOf(g *gateway.Gateway, exposed string) (p redact.Places) {
+	server, tool := g.Destination(exposed)
+	if server == "" {
+		return now.hiddenOfAny()
+	}
+	if o, some := now.redacted[server]; some {
+		p = o.Of(tool)
+	}
+	return p
+}
+
+// hiddenOfAny is what is hidden of the calls of any tool: of one that goes to no server it is not known what it would be.
+func (now *arrangement) hiddenOfAny() (p redact.Places) {
+	for _, name := range slices.Sorted(maps.Keys(now.redacted)) {
+		o := now.redacted[name]
+		p = p.And(o.Any())
+	}
+	return p
+}
+
 // logged is what the audit log has of each call.
 func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOptions {
 	var read readDefinitions
 	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
 		r.Profile = profile
-		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
-			r.Server, r.Tool = t.Server, t.Name
+		if req.Method != "tools/call" {
+			return
+		}
+		r.Server, r.Tool = g.Destination(req.Name)
+		if t, listed := g.Tool(req.Name); listed {
 			r.Hash, r.Annotations = read.of(t.Definition)
 		}
 	}}
 	// What the server does not get is in no log; of results clients get no more than the log is shown.
-	hidden := func(req *mcp.Request) (p redact.Places) {
-		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
-			if o, some := now.redacted[t.Server]; some {
-				p = o.Of(t.Name)
-			}
+	hidden := func(req *mcp.Request) redact.Places {
+		if req.Method != "tools/call" {
+			return redact.Places{}
 		}
-		return p
+		return now.hiddenOf(g, req.Name)
 	}
 	arguments := func(req *mcp.Request, data json.RawMessage) json.RawMessage {
 		return audit.Redacted(now.unlogged.Hide(hidden(req).Arguments.Hide(data)))

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
@@ -101,14 +103,37 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 	alone(t)
 	argv := strings.Join(self(t, "serve", "everything"), `","`)
-	config := `{"mcpServers": {"e": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"audit": {"folder": "log"}, "servers": {"e": {"tools": {"echo": {"redact": {"arguments": ["/message"]}}}}}}}`
+	config := `{"mcpServers": {"e": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"}, "policy": "rules.json",
+		"servers": {"e": {"hide": ["fail"], "redact": {"arguments": ["/reason", "/to"]}, "tools": {"echo": {"redact": {"arguments": ["/message"]}}}}}}}`
+	if err := os.WriteFile("rules.json", []byte(`{"default": "allow", "rules": [{"effect": "deny", "tool": "count*"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json")
 	runs(t, "", "call", r.url, "e__echo", "message=my own words").expect(t, exitOK, "***", "")
 	runs(t, "", "call", r.url, "e__add", "a=1", "b=2").expect(t, exitOK, "3", "")
+	c, err := mcp.Dial(t.Context(), streamable.Client(r.url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	for name, arguments := range map[string]any{ // which clients do not see
+		"e__count": map[string]any{"to": "my own words"},     // hidden by a rule
+		"e__fail":  map[string]any{"reason": "my own words"}, // by the settings
+		"other":    map[string]any{"message": "my own words"},
+	} {
+		if result, err := c.CallTool(t.Context(), name, arguments); err == nil && !result.IsError {
+			t.Errorf("%s answers %s", name, result.Text())
+		}
+	}
 	r.stop()
+	for _, tool := range []string{"count", "fail"} {
+		if got := runs(t, "", "audit", "query", "log", "--json", "--server", "e", "--kind", "call").stdout; !strings.Contains(got, `"server":"e","tool":"`+tool+`"`) {
+			t.Errorf("the log has of %s: %s", tool, got)
+		}
+	}
 	if got := runs(t, "", "audit", "query", "log", "--json").stdout; strings.Contains(got, "my own words") || !strings.Contains(got, `"arguments":{"message":"***"}`) || !strings.Contains(got, `"arguments":{"a":1,"b":2}`) {
 		t.Errorf("the log has %s", got)
 	}

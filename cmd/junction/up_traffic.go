@@ -2,8 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/gateway"
@@ -59,20 +57,14 @@ func (v *served) shownOf(e *traffic.Event) json.RawMessage {
 	return message
 }
 
-// placesOf is what is hidden of the calls of a tool, which is named as the messages of the hop name it. Of a tool that is not
-// known, such as one of a server that is about to start, it is what is hidden of any.
+// placesOf is what is hidden of the calls of a tool, which is named as the messages of the hop name it. Of one that goes to
+// no server it is what is hidden of any.
 func (v *served) placesOf(now *arrangement, e *traffic.Event, tool string) (p redact.Places) {
 	server := e.Server
 	if e.Hop == traffic.Client {
-		t, known := v.gateway.Tool(tool)
-		if !known {
-			for _, name := range slices.Sorted(maps.Keys(now.redacted)) {
-				o := now.redacted[name]
-				p = p.And(o.Any())
-			}
-			return p
+		if server, tool = v.gateway.Destination(tool); server == "" {
+			return now.hiddenOfAny()
 		}
-		server, tool = t.Server, t.Name
 	}
 	o, some := now.redacted[server]
 	switch {
