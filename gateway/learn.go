@@ -192,12 +192,29 @@ func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, be
 				l.entries = append(l.entries, e)
 			}
 		}
+		if k.named {
+			l.unlisted = without(*k.of(d), k, l.entries)
+		}
 		if k.method == templateKind.method {
 			m.readTemplates(l.entries)
 		}
 		all[k.method] = l
 	}
 	return all
+}
+
+// without are the names of what a member has and a list does not.
+func without(has []json.RawMessage, k kind, list []listed) (names []string) {
+	listed := map[string]bool{}
+	for _, e := range list {
+		listed[e.name] = true
+	}
+	for _, raw := range has {
+		if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.key)); name != "" && !listed[name] {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // entry reads what the gateway needs to know of an entry of a list.

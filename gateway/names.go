@@ -244,6 +244,21 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	return exposed, fmt.Sprintf("%s %q is offered as %q: %s", n.kind.noun, e.name, exposed, why)
 }
 
+// unlisted are the tools or prompts that are in no list, by the names that they would have: who calls one hears from what is around
+// its member why it is not there.
+func (n *naming) unlisted() map[string]owned {
+	all := map[string]owned{}
+	for _, m := range n.members {
+		for _, name := range m.listing(n.kind).unlisted {
+			wanted := n.wanted(m, name)
+			if _, taken := all[wanted]; !taken {
+				all[wanted] = owned{member: m, original: name}
+			}
+		}
+	}
+	return all
+}
+
 // suffixed is the name of a tool or prompt that cannot have its plain one.
 func (m *member) suffixed(k kind, name string) string {
 	p := plain(m.publicName(k, name))

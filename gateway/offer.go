@@ -49,7 +49,8 @@ var allKinds = []kind{toolKind, promptKind, resourceKind, templateKind, skillKin
 
 // A listing is one list of one member.
 type listing struct {
-	entries []listed
+	entries  []listed
+	unlisted []string // names of tools or prompts that the member has and what is around it leaves out
 }
 
 type listed struct {
@@ -65,6 +66,7 @@ type offer struct {
 	members []*member
 	lists   map[string]json.RawMessage   // by method: the whole result
 	found   map[string]map[string]owned  // by method and exposed name
+	hidden  map[string]map[string]owned  // the same of what is in no list, and can be asked for
 	matches []match                      // templates, in order
 	omitted map[*member]int              // tools that are listed under no name
 	renamed map[*member][]string         // what has another name than it should have
@@ -99,7 +101,7 @@ func (g *Gateway) current() *offer {
 
 func makeOffer(members []*member, options *Options) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
-		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, omitted: map[*member]int{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}}
+		found: map[string]map[string]owned{}, hidden: map[string]map[string]owned{}, renamed: map[*member][]string{}, omitted: map[*member]int{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}}
 	for _, k := range namedInTurn {
 		names := newNaming(k, o.members, options)
 		w := jsonrpc.NewObject(nil)
@@ -138,7 +140,7 @@ func makeOffer(members []*member, options *Options) *offer {
 		if !k.named {
 			o.noteShared(names.shared)
 		}
-		o.found[k.method], o.refused[k.method], o.passed[k.method], o.lists[k.method] = names.found, names.refused, names.passed, w.Bytes()
+		o.found[k.method], o.hidden[k.method], o.refused[k.method], o.passed[k.method], o.lists[k.method] = names.found, names.unlisted(), names.refused, names.passed, w.Bytes()
 	}
 	o.noteOverlaps()
 	for _, m := range o.members {
@@ -177,6 +179,9 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 	if o.refused[k.method][exposed] != "" || o.passed[k.method][exposed] {
 		return nil, ""
 	}
+	if f, ok := o.hidden[k.method][exposed]; ok {
+		return f.member, f.original
+	}
 	var found *member
 	longest := ""
 	for _, m := range o.members {
@@ -201,7 +206,7 @@ func (o *offer) unknown(k kind, name string, offers choice) error {
 	var near []string
 	var all []string
 	for exposed, f := range o.found[k.method] {
-		if !offers.has(k, exposed, f.member, f.original) {
+		if !offers.lists(k, exposed, f.member, f.original) {
 			continue
 		}
 		if all = append(all, exposed); f.original == name {

@@ -18,6 +18,9 @@ type Selection struct {
 	// Keep, if not nil, says which of their entries are. It must be safe for concurrent use, and always say
 	// the same of one entry.
 	Keep func(e Entry) bool
+	// Hide, if not nil, says which of these are in no list, though they can be called: whatever stands around the member refuses
+	// them, and says why. The same holds for it.
+	Hide func(e Entry) bool
 }
 
 // An Entry is something that a member offers.
@@ -46,9 +49,16 @@ func (p *part) has(m *member) bool {
 	return len(p.selection.Servers) == 0 || slices.Contains(p.selection.Servers, m.name)
 }
 
-// offers reports whether an entry of a member is in the part.
-func (p *part) offers(k kind, exposed string, m *member, name string) bool {
-	return p.has(m) && (p.selection.Keep == nil || p.selection.Keep(Entry{k.noun, m.name, name, exposed}))
+// offers says what an entry of a member is in the part.
+func (p *part) offers(k kind, exposed string, m *member, name string) presence {
+	e := Entry{k.noun, m.name, name, exposed}
+	switch {
+	case !p.has(m), p.selection.Keep != nil && !p.selection.Keep(e):
+		return absent
+	case p.selection.Hide != nil && p.selection.Hide(e):
+		return unlisted
+	}
+	return present
 }
 
 // Handle answers as the gateway does.
@@ -107,7 +117,7 @@ func (p *part) selected(o *offer, k kind) json.RawMessage {
 	w.Array(k.list)
 	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.method], k.list), func(raw []byte) bool {
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
-		if f := o.found[k.method][name]; p.offers(k, name, f.member, f.original) {
+		if f := o.found[k.method][name]; p.offers(k, name, f.member, f.original) == present {
 			w.Element(raw)
 		}
 		return true
@@ -119,9 +129,22 @@ func (p *part) selected(o *offer, k kind) json.RawMessage {
 // everyone is all members.
 func everyone(*member) bool { return true }
 
-// A choice says whether an entry of a member is in what a client can have; nil: everything is.
-type choice func(k kind, exposed string, m *member, name string) bool
+// A presence says what an entry is in a part.
+type presence int
+
+const (
+	absent   presence = iota
+	unlisted          // it can be asked for
+	present
+)
+
+// A choice says what an entry of a member is in what a client can have; nil: everything is in it.
+type choice func(k kind, exposed string, m *member, name string) presence
 
 func (c choice) has(k kind, exposed string, m *member, name string) bool {
-	return c == nil || c(k, exposed, m, name)
+	return c == nil || c(k, exposed, m, name) != absent
+}
+
+func (c choice) lists(k kind, exposed string, m *member, name string) bool {
+	return c == nil || c(k, exposed, m, name) == present
 }

@@ -280,7 +280,7 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 	var h mcp.Handler = g
 	p := now.settings.Profiles[profile]
 	if profile != "" {
-		h = g.Only(gateway.Selection{Servers: p.Servers, Keep: now.keeps(g, profile)})
+		h = g.Only(gateway.Selection{Servers: p.Servers, Keep: now.keeps(profile), Hide: now.hides(g, profile)})
 	}
 	if y.authorizes {
 		h = scoped(now.settings.Authorization)(h)
@@ -332,7 +332,7 @@ func (now *arrangement) retries(g *gateway.Gateway, req *mcp.Request) int {
 }
 
 // keeps says what a profile has of its servers.
-func (now *arrangement) keeps(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
+func (now *arrangement) keeps(profile string) func(gateway.Entry) bool {
 	p := now.settings.Profiles[profile]
 	patterns := p.Patterns()
 	return func(e gateway.Entry) bool {
@@ -354,15 +354,17 @@ func (now *arrangement) keeps(g *gateway.Gateway, profile string) func(gateway.E
 		if kind == settings.ResourceKind { // which patterns find by the server's own URI, too
 			names = append(names, e.Name)
 		}
-		return patterns.Pick(kind, tags, names...) && (kind != settings.ToolKind || !now.hides(g, profile, e.Exposed))
+		return patterns.Pick(kind, tags, names...)
 	}
 }
 
-// hides reports whether the rules of a profile deny a tool in any case.
-func (now *arrangement) hides(g *gateway.Gateway, profile, exposed string) bool {
+// hides says which tools the rules of a profile deny in any case: they are in no list, and the rules say to a call why.
+func (now *arrangement) hides(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
 	book := now.books[profile]
-	t, ok := g.Tool(exposed)
-	return book != nil && ok && !now.options.shadow && book.Policy.Hides(t.Server, t.Name, rules.Annotations(t.Definition))
+	return func(e gateway.Entry) bool {
+		t, listed := g.Tool(e.Exposed)
+		return e.Kind == "tool" && book != nil && listed && !now.options.shadow && book.Policy.Hides(t.Server, t.Name, rules.Annotations(t.Definition))
+	}
 }
 
 // introduce says which layers there are, for people.
