@@ -1,5 +1,5 @@
 // Count reads the output of go test -json from standard input, prints what
-// failed and what was skipped, and writes "passed failed skipped" to the file
+// failed, what was skipped and what was slow, and writes "passed failed skipped" to the file
 // that it is given. A test with subtests counts as its subtests, unless it fails
 // where they pass; a package that does not build, or that dies, counts as one
 // failure.
@@ -9,9 +9,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -24,10 +26,14 @@ type event struct {
 	ImportPath string // of build-output and build-fail
 	Test       string
 	Output     string
+	Elapsed    float64 // seconds
 }
 
-// maxTail is how many lines of a failure are shown.
-const maxTail = 60
+const (
+	maxTail = 60 // lines of a failure that are shown
+	maxSlow = 8  // of the slowest tests that are named
+	slow    = 20 // seconds; a test below is not slow
+)
 
 // A report is what became of all tests.
 type report struct {
@@ -35,6 +41,7 @@ type report struct {
 	results map[string]string // pass, fail or skip by key
 	output  map[string][]string
 	parents map[string]bool
+	elapsed map[string]float64 // seconds, of tests that are no subtests
 }
 
 // key names a test, or a package where there is no test.
@@ -50,7 +57,7 @@ func key(e *event) string {
 }
 
 func read(r io.Reader) (*report, error) {
-	all := &report{results: map[string]string{}, output: map[string][]string{}, parents: map[string]bool{}}
+	all := &report{results: map[string]string{}, output: map[string][]string{}, parents: map[string]bool{}, elapsed: map[string]float64{}}
 	lines := bufio.NewReader(r)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -89,6 +96,9 @@ func (r *report) take(line []byte) {
 		if _, seen := r.results[k]; !seen {
 			r.order = append(r.order, k)
 		}
+		if e.Test != "" && !strings.Contains(e.Test, "/") {
+			r.elapsed[k] = e.Elapsed
+		}
 		r.results[k] = strings.TrimPrefix(e.Action, "build-")
 		if e.Action == "pass" {
 			delete(r.output, k)
@@ -118,7 +128,18 @@ func (r *report) count(w io.Writer) (passed, failed, skipped int) {
 			fmt.Fprintf(w, "skip %s: %s\n", k, reason(r.output[k]))
 		}
 	}
+	r.nameSlow(w)
 	return passed, failed, skipped
+}
+
+// nameSlow prints what took the longest.
+func (r *report) nameSlow(w io.Writer) {
+	names := slices.SortedFunc(maps.Keys(r.elapsed), func(a, b string) int { return cmp.Compare(r.elapsed[b], r.elapsed[a]) })
+	for _, k := range names[:min(len(names), maxSlow)] {
+		if r.elapsed[k] >= slow {
+			fmt.Fprintf(w, "slow %s: %.0f s\n", k, r.elapsed[k])
+		}
+	}
 }
 
 // failedBelow reports whether something whose key begins so has failed, and so

@@ -50,6 +50,12 @@ func TestCount(t *testing.T) {
 {"Action":"fail","Package":"p"}`,
 			passed: 1, failed: 1, says: "panic: oops",
 		},
+		"a slow test": {
+			lines: `{"Action":"pass","Package":"p","Test":"A/x","Elapsed":70}
+{"Action":"pass","Package":"p","Test":"A","Elapsed":71.2}
+{"Action":"pass","Package":"p","Test":"B","Elapsed":3}`,
+			passed: 3, says: "slow p A: 71 s\n",
+		},
 		"a package without tests": {lines: `{"Action":"skip","Package":"p"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
