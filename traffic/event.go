@@ -71,7 +71,11 @@ type Event struct {
 	Transport string `json:"transport,omitempty"`
 	Count     int    `json:"count,omitempty"`
 
-	asIs bool // there is nothing to hide in the message
+	asks   *asked // what this request asks, and the others
+	of     *asked // what the event answers, or belongs to
+	read   bool   // what the message says is in the event
+	asIs   bool   // there is nothing to hide in it
+	failed bool   // as it says
 }
 
 // weight is how many bytes an event holds, about.
@@ -81,20 +85,31 @@ func (e *Event) weight() int64 {
 }
 
 // hide makes the event one that may be shown. Its message is then in text, which hide returns.
-func (e *Event) hide(text []byte) []byte {
-	e.hideWords()
+func (e *Event) hide(text []byte, words *wordsBefore) []byte {
+	e.hideWords(words)
 	return e.hideMessage(text)
 }
 
-// hideWords is hide without the message.
-func (e *Event) hideWords() {
-	e.Fault = secret.Text(e.Fault, maxFault)
-	e.Method, e.Client = secret.Text(e.Method, maxShownWords), secret.Text(e.Client, maxShownWords)
-	if e.Name != "" {
-		e.Name = secret.Text(secret.URI(e.Name), maxShownWords)
+// wordsBefore are what is shown of the words of the event before, which most have in common with it.
+type wordsBefore struct{ method, client, name word }
+
+type word struct{ said, shown string }
+
+func (w *word) of(said string, show func(string) string) string {
+	if said != w.said {
+		*w = word{said, show(said)}
 	}
+	return w.shown
+}
+
+// hideWords is hide without the message.
+func (e *Event) hideWords(last *wordsBefore) {
+	shown := func(text string) string { return secret.Text(text, maxShownWords) }
+	e.Fault = secret.Text(e.Fault, maxFault)
+	e.Method, e.Client = last.method.of(e.Method, shown), last.client.of(e.Client, shown)
+	e.Name = last.name.of(e.Name, func(name string) string { return shown(secret.URI(name)) })
 	if text, is := jsonrpc.Unquote(e.ID); is {
-		e.ID = jsonrpc.AppendString(nil, secret.Text(text, maxShownWords))
+		e.ID = jsonrpc.AppendString(nil, shown(text))
 	}
 }
 
@@ -164,20 +179,57 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	return w.Bytes()
 }
 
-// read says what the message is. Where it answers a request, that one is known.
-func (e *Event) read(h *head, answered *request) {
-	e.Kind, e.ID = h.kind, h.id
-	if h.kind == Request || h.kind == Notification {
-		e.Method, e.Name = h.method, h.name
-		if e.Client == "" {
-			e.Client = h.client
+// readMessage has the event say what its message does, of which it was not read more than was needed when it passed.
+func (e *Event) readMessage() {
+	if e.read = true; e.Kind == "" && !e.readKind() || e.of == nil {
+		return
+	}
+	name, client := e.of.who()
+	switch e.Kind {
+	case Response, Error:
+		if e.of.id != string(e.ID) {
+			break
 		}
-	} else if answered != nil && answered.id == string(h.id) {
-		e.answers(answered)
+		fallthrough
+	case Failure:
+		e.Method, e.Name, e.Took = e.of.method, name, e.Time.Sub(e.of.began)
+	case Note:
+		e.Name = name
+	}
+	if e.Client == "" {
+		e.Client = client
 	}
 }
 
-// answers says which request an event answers.
-func (e *Event) answers(r *request) {
-	e.Method, e.Name, e.Took = r.method, r.name, e.Time.Sub(r.began)
+// readKind reports whether the message is one.
+func (e *Event) readKind() bool {
+	var h head
+	if e.asIs = h.read(e.Message); h.kind == "" {
+		e.Kind, e.Fault, e.Message = Failure, "this is no message of JSON-RPC", nil
+		return false
+	}
+	if e.Kind, e.ID, e.failed = h.kind, h.id, h.failed; h.method == "" {
+		return true
+	}
+	e.Method, e.Name = h.method, h.name
+	if e.Client == "" {
+		e.Client = h.client
+	}
+	if e.asks != nil {
+		e.asks.mu.Lock()
+		defer e.asks.mu.Unlock()
+		e.asks.name, e.asks.client = e.Name, e.Client
+	}
+	return true
+}
+
+// Failed reports whether the event says that something failed: a request, or a tool.
+func (e *Event) Failed() bool {
+	switch {
+	case e.Kind == Error, e.Kind == Failure:
+		return true
+	case e.Kind != Response || e.read:
+		return e.failed
+	}
+	return string(jsonrpc.Get(jsonrpc.Get(e.Message, "result"), "isError")) == "true"
 }

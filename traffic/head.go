@@ -1,13 +1,11 @@
 package traffic
 
 import (
+	"bytes"
+
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/secret"
 )
-
-// maxSeen is the size of a message, in bytes, up to which those who carry it find out whether there is something to hide; in larger
-// ones those who watch do.
-const maxSeen = 16 << 10
 
 // A head is what a message says of itself, in parts of it.
 type head struct {
@@ -16,19 +14,32 @@ type head struct {
 	method string
 	name   string // of a tool or prompt, or a URI
 	client string // of initialize
-	state  []byte // that a request brings back
-	result []byte // and what is behind it
+	failed bool   // a tool says so
 
 	within string // the member of the message whose members come
+}
+
+// request reads the id and the method of a message; both are there in a request.
+func request(message []byte) (id []byte, method string) {
+	jsonrpc.EachMember(message, func(name, value []byte) bool {
+		switch string(plain(name)) {
+		case "id":
+			id = value
+		case "method":
+			method, _ = jsonrpc.Unquote(value)
+		}
+		return id == nil || method == ""
+	})
+	return id, method
 }
 
 // read reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict. It reports
 // whether the message may be shown as it is.
 func (h *head) read(message []byte) (asIs bool) {
-	if asIs = len(message) <= maxSeen && limitsOf(Request).AsIs(message, h.member); !asIs {
+	if asIs = limitsOf(Request).AsIs(message, h.member); !asIs {
 		*h = head{}
 		jsonrpc.EachMember(message, func(name, value []byte) bool {
-			if h.member(1, plain(name), value); h.within == "params" {
+			if h.member(1, plain(name), value); h.within != "" {
 				jsonrpc.EachMember(value, func(name, value []byte) bool {
 					h.member(2, plain(name), value)
 					return true
@@ -49,6 +60,9 @@ func (h *head) read(message []byte) (asIs bool) {
 
 // plain is a name without its quotes and its escapes, which hide from nobody else what a message is.
 func plain(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
 	text, _ := jsonrpc.Unquote(quoted)
 	return []byte(text)
 }
@@ -66,13 +80,16 @@ func (h *head) member(depth int, name, rest []byte) {
 		case "params":
 			h.within = "params"
 		case "result":
-			h.kind, h.result = Response, rest
+			h.kind, h.within = Response, "result"
 		case "error":
 			h.kind = Error
 		}
 	case 2:
-		if h.within == "params" {
+		switch {
+		case h.within == "params":
 			h.param(name, rest)
+		case h.within == "result" && string(name) == "isError":
+			h.failed = string(first(rest)) == "true"
 		}
 	}
 }
@@ -92,8 +109,6 @@ func (h *head) param(name, rest []byte) {
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(rest, "name"))
 		version, _ := jsonrpc.Unquote(jsonrpc.Get(rest, "version"))
 		h.client = name + "/" + version
-	case "requestState":
-		h.state = first(rest)
 	}
 }
 

@@ -38,6 +38,7 @@ func TestAMessageIsReadTheSameWhateverItHides(t *testing.T) {
 		`{"id":1,"method":"m","params":[{"name":"no"}]}`:                                                                                          true,
 		`{"id":1,"method":"initialize","params":{"clientInfo":{"title":"t","name":"me","version":"2"}}}`:                                          true,
 		`{"id":1,"result":{"requestState":"no","name":"no"},"error":{"name":"no"}}`:                                                               true,
+		`{"id":1,"result":{"content":[{"isError":false}],"isError":true}}`:                                                                        true,
 		`{"id":1,"method":"tools/call","params":{"name":"n","arguments":{"password":"x"},"uri":"u"}}`:                                             false,
 		`{"id":1,"method":"tools/call","params":{"arguments":{"text":"ghp_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"},"name":"n","requestState":"s"}}`: false,
 		`{"id":1,"method":"m","params":{"name":"a\nb"}}`:                                                                                          true,
@@ -49,14 +50,39 @@ func TestAMessageIsReadTheSameWhateverItHides(t *testing.T) {
 		}
 		walked.read([]byte(" " + message))
 		for _, pair := range [][2]string{{got.kind, walked.kind}, {string(got.id), string(walked.id)}, {got.method, walked.method}, {got.name, walked.name},
-			{got.client, walked.client}, {string(got.state), string(walked.state)}} {
+			{got.client, walked.client}} {
 			if pair[0] != pair[1] {
 				t.Errorf("%s: got %q, a walk has %q", message, pair[0], pair[1])
 			}
 		}
+		if got.failed != walked.failed {
+			t.Errorf("%s: failed is %v", message, got.failed)
+		}
 		e := Event{Kind: got.kind, Message: json.RawMessage(message)}
 		if e.hideMessage(nil); asIs && string(e.Message) != message {
 			t.Errorf("%s: shown is %s", message, e.Message)
+		}
+	}
+}
+
+func TestAnEventThatSaysThatSomethingFailedIsOneThatFailed(t *testing.T) {
+	for message, want := range map[string]bool{
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":true}}`:      true,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[],"isErro\u0072":true}}`: true,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":false}}`:     false,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[{"isError":true}]}}`:     false,
+		`{"jsonrpc":"2.0","id":1,"result":{"content":[]}}`:                     false,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"m"}}`:            true,
+		`{"jsonrpc":"2.0","id":1,"method":"m","params":{"isError":true}}`:      false,
+		`no message`: true,
+	} {
+		passed := Event{Message: json.RawMessage(message)}
+		if passed.readMessage(); passed.Failed() != want {
+			t.Errorf("%s: failed is %v", message, !want)
+		}
+		known := Event{Kind: passed.Kind, Message: json.RawMessage(message)} // of another process
+		if known.Failed() != want {
+			t.Errorf("%s of another process: failed is %v", message, !want)
 		}
 	}
 }

@@ -52,21 +52,33 @@ type hop struct {
 	name, server string
 }
 
-// A request is what the messages that follow it have to know of it, and the context in which they find it.
-type request struct {
+// A watched is a request that was seen, and the context in which the messages that follow find it.
+type watched struct {
 	context.Context
-	call         uint64
-	hop          *hop
-	id           string // as it is in messages
-	method, name string
-	client       string
-	began        time.Time
+	call uint64
+	hop  *hop
+	*asked
+}
+
+// An asked is what the messages that follow a request have to know of it.
+type asked struct {
+	id, method string
+	began      time.Time
+
+	mu           sync.Mutex
+	name, client string // known once somebody who watches has read the request, if not before
+}
+
+func (a *asked) who() (name, client string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.name, a.client
 }
 
 type requestKey struct{}
 
 // Value implements [context.Context].
-func (r *request) Value(key any) any {
+func (r *watched) Value(key any) any {
 	if key == (requestKey{}) {
 		return r
 	}
@@ -76,56 +88,48 @@ func (r *request) Value(key any) any {
 // Watching implements [mcp.Wire].
 func (h *hop) Watching() bool { return h.log.watching.Load() > 0 }
 
-// Passes implements [mcp.Wire].
+// Passes implements [mcp.Wire]. It reads no more of a message than is needed for those that follow: those who watch read many at
+// once, which costs half.
 func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
-	e := &Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Transport: m.Transport, Size: len(m.Message)}
-	of, _ := ctx.Value(requestKey{}).(*request)
+	e := Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Transport: m.Transport, Size: len(m.Message), Message: m.Message}
+	of, _ := ctx.Value(requestKey{}).(*watched)
 	if of == nil {
-		of, _ = mcp.NoterOf(ctx).(*request) // of a call that began in this process
+		of, _ = mcp.NoterOf(ctx).(*watched) // of a call that began in this process
 	}
 	if of != nil {
 		e.Call = of.call
 	}
 	switch {
 	case of != nil && of.hop == h:
-		e.Client = of.client
+		e.of = of.asked
 	case m.Client != nil:
 		e.Client = m.Client.Name + "/" + m.Client.Version
 	}
-	if m.Err != nil {
-		if e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault)); of != nil && of.hop == h {
-			e.answers(of)
+	switch {
+	case m.Err != nil:
+		e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault))
+	case m.ToServer:
+		if id, method := request(m.Message); id != nil && method != "" {
+			ctx = h.asks(ctx, &e, string(id), method)
 		}
-		h.log.add(e)
-		return ctx
+	case h.name == Client && e.Call > 0:
+		h.log.rounds.add(m.Message, e.Call)
 	}
-	e.Message = m.Message
-	var head head
-	if e.asIs = head.read(m.Message); head.kind == "" {
-		e.Kind, e.Fault, e.Message = Failure, "this is no message of JSON-RPC", nil
-		h.log.add(e)
-		return ctx
-	}
-	answered := of
-	if of != nil && of.hop != h {
-		answered = nil
-	}
-	switch e.read(&head, answered); {
-	case e.Kind == Request && m.ToServer:
-		r := &request{Context: ctx, call: e.Call, hop: h, id: string(head.id), method: e.Method, name: e.Name, client: e.Client, began: e.Time}
-		if h.name == Client {
-			r.call = h.log.rounds.call(head.state)
-			if r.call == 0 {
-				r.call = h.log.calls.Add(1)
-			}
-			e.Call = r.call
-		}
-		if ctx = r; h.log.noting.Load() > 0 {
-			ctx = mcp.WithNoter(r, r)
-		}
-	case e.Kind == Response && h.name == Client && !m.ToServer && e.Call > 0:
-		h.log.rounds.add(head.result, e.Call)
-	}
-	h.log.add(e)
+	h.log.add(&e)
 	return ctx
+}
+
+// asks returns the context for what is done because of a request.
+func (h *hop) asks(ctx context.Context, e *Event, id, method string) context.Context {
+	r := &watched{Context: ctx, call: e.Call, hop: h, asked: &asked{id: id, method: method, client: e.Client, began: e.Time}}
+	if h.name == Client {
+		if r.call = h.log.rounds.call(e.Message); r.call == 0 {
+			r.call = h.log.calls.Add(1)
+		}
+		e.Call = r.call
+	}
+	if e.asks = r.asked; h.log.noting.Load() > 0 {
+		return mcp.WithNoter(r, r)
+	}
+	return r
 }

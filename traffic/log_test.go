@@ -539,18 +539,16 @@ func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
 func TestRoundsAreForgotten(t *testing.T) {
 	var r rounds
 	request := func(n int) uint64 {
-		var head head
-		head.read(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"m","params":{"requestState":"s%d"}}`, n))
-		return r.call(head.state)
+		return r.call(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"m","params":{"requestState":"s%d"}}`, n))
 	}
 	if got := request(1); got != 0 {
 		t.Errorf("call %d", got)
 	}
 	for n := 1; n <= maxRounds+1; n++ {
-		r.add(fmt.Appendf(nil, `{"resultType":"input_required","requestState":"s%d"}`, n), uint64(n))
+		r.add(fmt.Appendf(nil, `{"id":1,"result":{"resultType":"input_required","requestState":"s%d"}}`, n), uint64(n))
 	}
-	r.add([]byte(`{"resultType":"input_required"}`), 7)
-	r.add([]byte(`{"requestState":"s0"}`), 7)
+	r.add([]byte(`{"id":1,"result":{"resultType":"input_required"}}`), 7)
+	r.add([]byte(`{"id":1,"result":{"requestState":"s0"}}`), 7)
 	for n, want := range map[int]uint64{0: 0, 1: 0, 2: 2, maxRounds + 1: maxRounds + 1, maxRounds + 2: 0} {
 		if got := request(n); got != want {
 			t.Errorf("the state of call %d is that of call %d", n, got)

@@ -14,7 +14,7 @@ func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	if l.watching.Load() == 0 {
 		return nil
 	}
-	return &request{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, method: method, name: name, client: client, began: time.Now()}
+	return &watched{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, asked: &asked{method: method, name: name, client: client, began: time.Now()}}
 }
 
 // appender is what becomes JSON faster than encoding/json makes it.
@@ -23,13 +23,12 @@ type appender interface {
 }
 
 // Note implements [mcp.Noter]: it shows what is said of a request, as an event that belongs to the same call.
-func (r *request) Note(kind string, note any) {
+func (r *watched) Note(kind string, note any) {
 	log := r.hop.log
 	if log.noting.Load() == 0 {
 		return
 	}
-	e := Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Client: r.client, Call: r.call,
-		ID: json.RawMessage(r.id), Method: r.method, Name: r.name}
+	e := Event{Time: time.Now(), Kind: Note, Note: kind, Hop: r.hop.name, Server: r.hop.server, Call: r.call, ID: json.RawMessage(r.id), Method: r.method, of: r.asked}
 	if shared, is := note.(json.RawMessage); is {
 		e.Message, e.Size, e.Shared = shared, len(shared), true
 		log.add(&e)

@@ -21,12 +21,12 @@ type rounds struct {
 	next   int
 }
 
-// add remembers the state of a result that asks for another round.
-func (r *rounds) add(result []byte, call uint64) {
-	if !bytes.Contains(result, []byte(`"input_required"`)) {
+// add remembers the state of a response that asks for another round.
+func (r *rounds) add(response []byte, call uint64) {
+	if !bytes.Contains(response, []byte(`"input_required"`)) {
 		return
 	}
-	state, is := jsonrpc.Unquote(jsonrpc.Get(result, "requestState"))
+	state, is := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(response, "result"), "requestState"))
 	if !is {
 		return
 	}
@@ -41,9 +41,12 @@ func (r *rounds) add(result []byte, call uint64) {
 	r.next = (r.next + 1) % maxRounds
 }
 
-// call is the number of the call that a request with that state goes on with, as JSON; 0 for a new one.
-func (r *rounds) call(quoted []byte) uint64 {
-	state, is := jsonrpc.Unquote(quoted)
+// call is the number of the call that a request goes on with; 0 for a new one.
+func (r *rounds) call(request []byte) uint64 {
+	if !bytes.Contains(request, []byte(`"requestState"`)) {
+		return 0
+	}
+	state, is := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(request, "params"), "requestState"))
 	if !is {
 		return 0
 	}

@@ -26,11 +26,11 @@ const (
 	maxShared = 16 // messages that many events have, of which it is known what is shown
 )
 
-// What waits is copied into pieces that hold many, and the newest of them is used again when nothing waits. They grow from
-// the first of these sizes to the second.
+// What waits is copied into buffers, which are used again unless they grew beyond these sizes.
 const (
-	fewEvents, manyEvents = 16, 1_024
-	fewBytes, manyBytes   = 8 << 10, 256 << 10
+	manyEvents = 1_024
+	fewBytes   = 8 << 10 // of the first
+	manyBytes  = 256 << 10
 )
 
 // Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
@@ -51,7 +51,7 @@ func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 // Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once. Messages that come close
 // to each other are shown together; they are valid until show returns. Without notes there are none, and nobody has to make them.
 func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Event) error) error) {
-	w := &watcher{notes: notes, also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1), events: make([]*Event, maxWaiting)}
+	w := &watcher{notes: notes, also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1)}
 	l.mu.Lock()
 	l.watchers = append(l.watchers, w)
 	l.mu.Unlock()
@@ -83,18 +83,14 @@ type watcher struct {
 	full  chan struct{} // there are so many that the pause ends
 
 	mu     sync.Mutex
-	events []*Event // those that wait are a ring
-	first  int      // the oldest one
-	count  int
-	bytes  int64
+	in     waiting // what came since the others were taken
+	taken  int     // messages that are being shown; they count, too
 	missed int     // since the newest one
-	slab   []Event // of it, used are those that wait or did
-	used   int
-	texts  []byte // behind what is in it are the next messages
 
-	batch []*Event // being shown
-	shown []Event  // what batch has
-	text  []byte   // what their messages are in
+	out   waiting // being shown; its size is mu's
+	batch []*Event
+	text  []byte // what some of their messages are in
+	words wordsBefore
 
 	shared []shared // the messages that many events have
 	oldest int      // of shared, when it is full
@@ -111,37 +107,46 @@ func (w *watcher) add(e *Event) {
 	if w.missed > 0 {
 		places = 2
 	}
-	if w.count+places > maxWaiting || w.bytes+size > maxWaitingBytes {
+	if len(w.in.events)+w.taken+places > maxWaiting || w.in.size+w.out.size+size > maxWaitingBytes {
 		w.missed++
 		return
 	}
 	if w.missed > 0 {
-		w.push(w.dropped(e.Time), 0)
+		w.drop(e.Time)
 	}
-	w.push(w.keep(e), size)
-	if w.count == places {
+	w.in.add(e)
+	w.in.size += size
+	if len(w.in.events) == places {
 		signal(w.ready)
 	}
-	if w.count > maxWaiting/2 || w.bytes > maxWaitingBytes/2 {
+	if len(w.in.events) > maxWaiting/2 || w.in.size > maxWaitingBytes/2 {
 		signal(w.full)
 	}
 }
 
-// keep returns a copy of an event that has nothing of it; mu is held.
-func (w *watcher) keep(e *Event) *Event {
-	if w.used == len(w.slab) {
-		w.slab, w.used = make([]Event, min(max(fewEvents, 2*len(w.slab)), manyEvents)), 0
-	}
-	kept := &w.slab[w.used]
-	w.used++
-	*kept = *e
+// drop says how many messages were missed; mu is held.
+func (w *watcher) drop(at time.Time) {
+	w.in.events = append(w.in.events, Event{Time: at, Kind: Dropped, Count: w.missed})
+	w.missed = 0
+}
+
+// A waiting is messages that wait, in buffers of their own.
+type waiting struct {
+	events []Event
+	texts  []byte // behind what is in it are the next messages
+	size   int64
+}
+
+// add adds a copy of an event that has nothing of it.
+func (w *waiting) add(e *Event) {
+	w.events = append(w.events, *e)
+	kept := &w.events[len(w.events)-1]
 	if kept.ID = w.copied(e.ID); !e.Shared {
 		kept.Message = w.copied(e.Message)
 	}
-	return kept
 }
 
-func (w *watcher) copied(text []byte) []byte {
+func (w *waiting) copied(text []byte) []byte {
 	switch {
 	case len(text) == 0:
 		return nil
@@ -155,25 +160,19 @@ func (w *watcher) copied(text []byte) []byte {
 	return w.texts[at:len(w.texts):len(w.texts)]
 }
 
+// clear makes room for others.
+func (w *waiting) clear() {
+	if clear(w.events); cap(w.events) > manyEvents {
+		w.events = nil
+	}
+	w.events, w.texts = w.events[:0], w.texts[:0]
+}
+
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
-}
-
-// push adds a message; mu is held.
-func (w *watcher) push(e *Event, size int64) {
-	w.events[(w.first+w.count)%len(w.events)] = e
-	w.count++
-	w.bytes += size
-}
-
-// dropped says how many messages were missed; mu is held.
-func (w *watcher) dropped(at time.Time) *Event {
-	e := &Event{Time: at, Kind: Dropped, Count: w.missed}
-	w.missed = 0
-	return e
 }
 
 // show shows what comes until ctx is done.
@@ -192,64 +191,69 @@ func (w *watcher) show(ctx context.Context, show func([]*Event) error) error {
 		case <-ctx.Done():
 		}
 		ends := ctx.Err() != nil
-		for left := w.waiting(); left > 0; left -= len(w.batch) {
-			w.take()
+		w.take()
+		for rest := w.out.events; len(rest) > 0; rest = rest[len(w.batch):] {
+			w.prepare(rest)
 			if err := show(w.batch); err != nil {
 				return err
 			}
-			w.release()
 		}
+		w.release()
 		if ends {
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// waiting is how many messages wait.
-func (w *watcher) waiting() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.count == 0 && w.missed > 0 {
-		w.push(w.dropped(time.Now()), 0)
-	}
-	return w.count
-}
-
-// take makes a batch of the oldest messages that wait. They count until they are released.
+// take takes what waits, which counts until it is released.
 func (w *watcher) take() {
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.missed > 0 && len(w.in.events) == 0 {
+		w.drop(time.Now())
+	}
+	w.in, w.out = w.out, w.in
+	w.taken = len(w.out.events)
+}
+
+// release forgets what was taken, which was shown.
+func (w *watcher) release() {
+	w.out.clear()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.taken, w.out.size = 0, 0; len(w.in.events)+w.missed > 0 {
+		signal(w.ready)
+	}
+}
+
+// prepare makes a batch of the first of these messages, without what may not be shown.
+func (w *watcher) prepare(events []Event) {
 	w.batch = w.batch[:0]
-	for size := int64(0); len(w.batch) < min(w.count, maxBatch) && size < maxBatchBytes; {
-		e := w.events[(w.first+len(w.batch))%len(w.events)]
+	for size := int64(0); len(w.batch) < min(len(events), maxBatch) && size < maxBatchBytes; {
+		e := &events[len(w.batch)]
 		w.batch = append(w.batch, e)
 		size += e.weight()
 	}
-	w.mu.Unlock()
-	if w.shown, w.text = w.shown[:0], w.text[:0]; cap(w.text) > 2*maxBatchBytes {
+	if w.text = w.text[:0]; cap(w.text) > 2*maxBatchBytes {
 		w.text = nil // of a large message
 	}
-	for i, e := range w.batch {
-		w.shown = append(w.shown, *e) // others see it, too
-		w.batch[i] = nil
-	}
 	also := w.also.Load()
-	for i := range w.shown {
-		e := &w.shown[i]
+	for _, e := range w.batch {
+		e.readMessage()
 		message := e.Message
 		if also != nil && len(message) > 0 {
 			e.Message = (*also)(e)
 		}
 		switch same := isSame(message, e.Message); {
 		case same && e.Shared:
-			e.hideWords()
+			e.hideWords(&w.words)
 			w.hideShared(e)
 		case same && e.asIs:
-			e.hideWords()
+			e.hideWords(&w.words)
 		default:
 			e.Shared = false
-			w.text = e.hide(w.text)
+			w.text = e.hide(w.text, &w.words)
 		}
-		w.batch[i] = e
 	}
 }
 
@@ -277,25 +281,3 @@ func (w *watcher) hideShared(e *Event) {
 
 // isSame reports whether two texts are the same bytes in memory.
 func isSame(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
-
-// release forgets the messages of the batch, which were shown.
-func (w *watcher) release() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for range w.batch {
-		if e := w.events[w.first]; e.Kind != Dropped {
-			w.bytes -= e.weight()
-		}
-		w.events[w.first] = nil
-		w.first = (w.first + 1) % len(w.events)
-		w.count--
-	}
-	clear(w.shown)
-	if w.count+w.missed > 0 {
-		signal(w.ready)
-	}
-	if w.count == 0 {
-		clear(w.slab[:w.used])
-		w.used, w.texts = 0, w.texts[:0]
-	}
-}

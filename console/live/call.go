@@ -2,10 +2,11 @@ package live
 
 import "slices"
 
-// A callOf is a call of one process.
-type callOf struct {
-	pid  int32
-	call uint64
+// A callOf is a call of one process: its id, and the lower half of the call's number. So maps find it fast.
+type callOf uint64
+
+func callOfProcess(pid int32, call uint64) callOf {
+	return callOf(uint64(uint32(pid))<<32 | call&(1<<32-1))
 }
 
 const usualMessages = 6 // of a call over HTTP: with one server, a request, a response and headers on each hop
@@ -19,7 +20,7 @@ type call struct {
 
 // join adds a message to its call. It is the next one.
 func (r *Ring) join(e *entry) {
-	key := callOf{e.pid, e.call}
+	key := callOfProcess(e.pid, e.call)
 	c := r.calls[key]
 	if c == nil {
 		c = &call{messages: make([]uint64, 0, usualMessages)}
@@ -39,7 +40,7 @@ func (r *Ring) join(e *entry) {
 
 // leave takes the oldest message out of its call.
 func (r *Ring) leave(e *entry) {
-	key := callOf{e.pid, e.call}
+	key := callOfProcess(e.pid, e.call)
 	c := r.calls[key]
 	if c.messages = c.messages[1:]; len(c.messages) > 0 {
 		return

@@ -117,7 +117,8 @@ func (r *Ring) wholeCall(key callOf) (d callDetail, known bool) {
 		r.mu.Unlock()
 		return d, false
 	}
-	d = callDetail{PID: int(key.pid), Call: key.call, Client: r.table.text(c.client), Servers: []string{}, Spans: []span{}, Messages: []detail{}}
+	first := r.of(c.messages[0])
+	d = callDetail{PID: int(first.pid), Call: first.call, Client: r.table.text(c.client), Servers: []string{}, Spans: []span{}, Messages: []detail{}}
 	for _, server := range c.servers {
 		d.Servers = append(d.Servers, r.table.text(server))
 	}

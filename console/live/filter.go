@@ -158,7 +158,7 @@ func (r *Ring) shows(c *chosen, e *entry) bool {
 
 // leads reports whether the call that a message of a client belongs to leads to a server.
 func (r *Ring) leads(e *entry, server textID) bool {
-	if c := r.calls[callOf{e.pid, e.call}]; e.call > 0 && c != nil {
+	if c := r.calls[callOfProcess(e.pid, e.call)]; e.call > 0 && c != nil {
 		for _, one := range c.servers {
 			if one == server {
 				return true

@@ -74,7 +74,7 @@ func (r *Ring) serveCall(w http.ResponseWriter, req *http.Request) {
 		reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a call"))
 		return
 	}
-	c, known := r.wholeCall(callOf{int32(pid), number})
+	c, known := r.wholeCall(callOfProcess(int32(pid), number))
 	if !known {
 		reply.Error(w, http.StatusNotFound, errors.New("no message of that call is kept"))
 		return

@@ -168,7 +168,7 @@ func (r *Ring) carried(d *detail) *exchange {
 func (r *Ring) headersAfter(s *summary) (notes []found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c := r.calls[callOf{int32(s.PID), s.Call}]
+	c := r.calls[callOfProcess(int32(s.PID), s.Call)]
 	if s.Call == 0 || c == nil {
 		return nil
 	}
@@ -191,7 +191,7 @@ func (r *Ring) headersAfter(s *summary) (notes []found) {
 func (r *Ring) answerTo(s *summary) (d detail, known bool) {
 	r.mu.Lock()
 	n := uint64(0)
-	if c := r.calls[callOf{int32(s.PID), s.Call}]; s.Kind == traffic.Request && s.Call > 0 && c != nil {
+	if c := r.calls[callOfProcess(int32(s.PID), s.Call)]; s.Kind == traffic.Request && s.Call > 0 && c != nil {
 		n = r.answerIn(c, s)
 	}
 	r.mu.Unlock()

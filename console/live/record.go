@@ -1,7 +1,6 @@
 package live
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -83,18 +82,4 @@ func (r *Ring) sharedOf(n uint64) (message string, has bool) {
 		return "", false
 	}
 	return r.table.text(r.of(n).shared), true
-}
-
-// failed reports whether a message says that something failed.
-func failed(e *traffic.Event) bool {
-	switch e.Kind {
-	case traffic.Error, traffic.Failure:
-		return true
-	case traffic.Response:
-		if !bytes.Contains(e.Message, []byte("isError")) && bytes.IndexByte(e.Message, '\\') < 0 {
-			return false // as most are
-		}
-		return string(jsonrpc.Get(jsonrpc.Get(e.Message, "result"), "isError")) == "true"
-	}
-	return false
 }
