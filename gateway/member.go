@@ -32,6 +32,7 @@ type member struct {
 	done     chan struct{}          // closed when nothing of it runs any more
 	calls    calls                  // of clients, that run
 	name     string
+	asker    string                 // what it is called in the state of requests for which it needs input; see takeAsker
 	prefixed atomic.Pointer[string] // what the names of its tools and prompts begin with; see names.go
 	index    int                    // those of less are asked first to start
 	upstream Upstream

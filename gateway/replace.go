@@ -29,7 +29,8 @@ var errReplaced = errors.New("the server is replaced")
 // Requests that run end where they run, within an hour, and [Status] counts them. Those that come then, and those that no server
 // has yet, are for the new one. A program starts when the old one has ended, so that what only one of them can use, such as a file
 // or a port, passes over: until then requests wait, and after 45 seconds they fail and say why. What an hour ends is made again where
-// a second request changes nothing, and else fails and says so. Replace does not wait for any of this. The error says that there is no such
+// a second request changes nothing, and else fails and says so. The next round of a request for which the old one asked the client is for
+// neither, and fails: what the user said is for nobody else. Replace does not wait for any of this. The error says that there is no such
 // member, or what is wrong with u.
 func (g *Gateway) Replace(name string, u Upstream) error {
 	before := g.member(name)
