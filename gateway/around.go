@@ -53,14 +53,14 @@ func (m *member) show(next *surroundings) (changed kinds) {
 			around = m.around.Load()
 		}
 		m.mu.RLock()
-		known, before := m.known, m.listings
+		known, before := m.own(), m.listings
 		m.mu.RUnlock()
 		after := before
 		if known != nil {
 			after = m.listingsOf(around, known, before)
 		}
 		m.mu.Lock()
-		current := m.known == known && (next != nil || m.around.Load() == around) // else it was read, or rearranged, meanwhile
+		current := m.own() == known && (next != nil || m.around.Load() == around) // else it was read, or rearranged, meanwhile
 		if current {
 			m.listings = after
 			m.around.Store(around)
