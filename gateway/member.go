@@ -66,6 +66,7 @@ type member struct {
 	cut       *mcp.Client // the last connection that Restart ended
 	asked     *breaker    // around client; nil for a Handler in this process
 	listings  map[string]listing
+	shown     uint64                   // how often they were made
 	known     *definitions.Definitions // what was remembered or read; nil if neither
 	unread    map[string]error         // why a list could not be read, by method; nil or never changed
 	gateways  []string                 // ids of the gateways behind it; see loop.go
