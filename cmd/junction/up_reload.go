@@ -261,11 +261,12 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.app.reportProblems(r.set)
 	wanted := v.withFaulty(r.set, v.admitted(ctx, v.app.withoutSelf(ctx, r.entries, v.listener), false))
 	v.gateway.SetNames(v.options.noPrefix || r.settings.Names == "none", conflicts(r.settings.Conflicts))
-	changed := v.change(ctx, wanted)
+	changed, left := v.change(ctx, wanted)
 	v.makeFronts()
 	for _, s := range v.gateway.Status() {
 		_ = v.gateway.Reread(s.Name) // it is there
 	}
+	left()
 	v.app.screen.Printf("The configuration was read again: %s.\n", cmp.Or(strings.Join(append(changed, r.next.changes(before)...), ", "), "nothing changed that is served"))
 	v.reportUnmatched()
 }
