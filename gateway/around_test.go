@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
 )
 
 // A list has middleware that leaves out the tool secret while hides is set, and waits with what it found out before while holds is.
@@ -94,6 +95,28 @@ func TestAListThatIsReadWhileRulesChangeIsOfferedByTheNewOnes(t *testing.T) {
 		must(t, g.Reread("s"))
 		if all := strings.Join(names(t, g), " "); all != "s__plain" {
 			t.Errorf("afterwards there are %s", all)
+		}
+	})
+}
+
+// What stands around a connection may ask the gateway about itself when it is made.
+func TestWhatMakesAnInstanceMayAskTheGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		s := member(t, "s")
+		asked := make(chan []gateway.Status, 1)
+		must(t, g.Add("s", gateway.Upstream{Isolation: gateway.PerUser, Instance: func() mcp.Middleware {
+			asked <- g.Status()
+			return func(h mcp.Handler) mcp.Handler { return h }
+		}, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+			return mcp.DialWith(ctx, stream.Pipe(s), mcp.ClientOptions{Bridge: true, Logger: quiet})
+		}}))
+		must(t, g.Settle(t.Context()))
+		_, err := mcp.NewClient(g).CallTool(t.Context(), "s__who", nil)
+		must(t, err)
+		if all := <-asked; len(all) != 1 {
+			t.Errorf("it says %+v", all)
 		}
 	})
 }
