@@ -45,6 +45,7 @@ type served struct {
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
 
+	ruled  []string                               // files of rules that the settings named when they were last read; for the goroutine that watches
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
@@ -155,6 +156,7 @@ func (v *served) stamp() map[string]string {
 	for _, book := range v.layers.now.Load().books {
 		paths = append(paths, book.paths()...)
 	}
+	paths = append(paths, v.ruled...) // which may be none of these, as they cannot be used
 	stamp := map[string]string{}
 	for _, path := range paths {
 		stamp[path] = stampOf(path)
@@ -232,6 +234,10 @@ func (v *served) readAgain() (r reread, err error) {
 	y, err := v.options.settled(r.settings, r.from)
 	if err != nil {
 		return r, err
+	}
+	v.ruled = policyFiles(y.policy, r.settings, r.from, "")
+	for profile := range r.settings.Profiles {
+		v.ruled = append(v.ruled, policyFiles("", r.settings, r.from, profile)...)
 	}
 	if r.next, err = v.app.arrange(y, r.settings, r.from); err != nil {
 		return r, err
