@@ -40,7 +40,7 @@ type served struct {
 	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
 	exchanges exchanges
-	stamped   map[string]string // the files as they were before anybody was asked, or heard anything
+	stamped   map[string]string // the files as they were before they were read
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
@@ -148,15 +148,19 @@ func (v *served) reloaded(ctx context.Context, then map[string]string, was func(
 
 // stamp is what changes when one of the files does that the gateway is made from.
 func (v *served) stamp() map[string]string {
-	paths := v.app.files(config.Options{})
-	for _, path := range slices.Clone(paths) {
-		paths = append(paths, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(realPath(path)))
-	}
-	paths = append(paths, filepath.FromSlash(projectPolicy))
+	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
 	for _, book := range v.layers.now.Load().books {
-		paths = append(paths, book.paths()...)
+		rules = append(rules, book.paths()...)
 	}
-	paths = append(paths, v.ruled...) // which may be none of these, as they cannot be used
+	return v.app.stamp(rules)
+}
+
+// stamp is what changes when a file of the configuration does, or one of the files of rules.
+func (a *app) stamp(rules []string) map[string]string {
+	paths := append(rules, filepath.FromSlash(projectPolicy))
+	for _, path := range a.files(config.Options{}) {
+		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(realPath(path)))
+	}
 	stamp := map[string]string{}
 	for _, path := range paths {
 		stamp[path] = stampOf(path)
