@@ -48,22 +48,22 @@ func (u *Upstream) check(name string) error {
 // there already. It returns which lists are not what they were.
 func (m *member) show(next *surroundings) (changed kinds) {
 	for {
-		around := next
-		if around == nil {
-			around = m.around.Load()
-		}
 		m.mu.RLock()
-		known, before := m.known, m.listings
+		around, known, before, shown := m.around.Load(), m.own(), m.listings, m.shown
 		m.mu.RUnlock()
+		if next != nil {
+			around = next
+		}
 		after := before
 		if known != nil {
 			after = m.listingsOf(around, known, before)
 		}
 		m.mu.Lock()
-		current := m.known == known && (next != nil || m.around.Load() == around) // else it was read, or rearranged, meanwhile
+		current := m.own() == known && m.shown == shown // else it was read, rearranged or shown to other rules meanwhile
 		if current {
 			m.listings = after
 			m.around.Store(around)
+			m.shown++
 		}
 		m.mu.Unlock()
 		if !current {

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -83,6 +84,7 @@ type Gateway struct {
 	added   time.Time // when the last of them was
 	// remembers says that the definitions of a member were remembered.
 	remembers bool
+	removed   bool   // some member was
 	offer     *offer // what all offer together; nil when it must be made again
 	changes   *changes.Feed
 }
@@ -155,6 +157,9 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if m.asker = name; inPlaceOf != nil || g.removed {
+		m.asker += askerMark + rand.Text()
+	}
 	others := slices.DeleteFunc(slices.Clone(g.members), func(m *member) bool { return m == inPlaceOf })
 	if slices.ContainsFunc(others, func(m *member) bool { return m.name == name }) {
 		return nil, fmt.Errorf("server %q: there is one of this name already", name)
@@ -295,8 +300,9 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers ch
 		}
 	}
 	asker := takeAsker(req)
-	if asker != "" && asker != m.name {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "requestState: %s %q is not of server %q any more, which asked for input; send the request again without requestState", k.noun, req.Name, asker)
+	if asker != "" && asker != m.asker {
+		server, _, _ := strings.Cut(asker, askerMark)
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "requestState: %s %q is not any more of the server %q that asked for input; send the request again without requestState", k.noun, req.Name, server)
 	}
 	result, err := m.ask(ctx, req, req.Renamed(name))
 	if err != nil || !m.shares.Load() {
@@ -308,6 +314,9 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers ch
 // stateAskers is where a request keeps which member asked the client in the round
 // before, and, where that is a gateway in this process, which of its own.
 const stateAskers = "gateway"
+
+// askerMark stands behind the name of an asker where another member has, or may have, had the name before.
+const askerMark = "\x00"
 
 // takeAsker returns the member whose requests this round responds to, empty in the
 // first: no other may see the responses, nor the state that the member gave.
@@ -342,7 +351,7 @@ func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result
 	defer m.calls.end()
 	result, err := m.around.Load().chain.Handle(ctx, renamed)
 	if errors.Is(err, mcp.ErrInputRequired) {
-		setAskers(req, append([]string{m.name}, askersOf(req)...))
+		setAskers(req, append([]string{m.asker}, askersOf(req)...))
 	}
 	return result, err
 }

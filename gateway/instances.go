@@ -191,11 +191,12 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 		err = errRestarted
 	}
 	asked := newBreaker(m.name, c, m.gateway.report)
-	m.instances.mu.Lock()
-	i.client, i.err, i.used, i.asked, i.handler = c, err, time.Now(), asked, asked
+	handler := mcp.Handler(asked)
 	if around := m.around.Load().Instance; err == nil && around != nil {
-		i.handler = around()(asked)
+		handler = around()(asked)
 	}
+	m.instances.mu.Lock()
+	i.client, i.err, i.used, i.asked, i.handler = c, err, time.Now(), asked, handler
 	m.instances.mu.Unlock()
 	close(i.ready)
 	if err != nil {

@@ -71,7 +71,6 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	m.setServerInfo(c, &now)
 	m.mu.Lock()
 	first := m.known == nil
-	listings := m.listings
 	m.known, m.unread = &now, unread
 	m.mu.Unlock()
 	// Before middleware may say that something waits for approval, as it is approved by what is remembered. Tools are enough to
@@ -79,29 +78,13 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
 		m.remember(&now)
 	}
-	m.list(&now, listings)
+	changed = m.show(nil)
 	for _, k := range allKinds {
 		if !sameEntries(*k.of(&before), *k.of(&now)) {
 			changed |= k.bit
 		}
 	}
 	return changed, nil
-}
-
-// list has what is around the member now leave its lists as they are offered.
-func (m *member) list(d *definitions.Definitions, before map[string]listing) {
-	for around := m.around.Load(); ; around = m.around.Load() {
-		shown := m.listingsOf(around, d, before)
-		m.mu.Lock()
-		current := m.around.Load() == around // else it was rearranged meanwhile
-		if current {
-			m.listings = shown
-		}
-		m.mu.Unlock()
-		if current {
-			return
-		}
-	}
 }
 
 // setServerInfo notes what the server says of itself.

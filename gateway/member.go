@@ -32,6 +32,7 @@ type member struct {
 	done     chan struct{}          // closed when nothing of it runs any more
 	calls    calls                  // of clients, that run
 	name     string
+	asker    string                 // what it is called in the state of requests for which it needs input; see takeAsker
 	prefixed atomic.Pointer[string] // what the names of its tools and prompts begin with; see names.go
 	index    int                    // those of less are asked first to start
 	upstream Upstream
@@ -65,6 +66,7 @@ type member struct {
 	cut       *mcp.Client // the last connection that Restart ended
 	asked     *breaker    // around client; nil for a Handler in this process
 	listings  map[string]listing
+	shown     uint64                   // how often they were made
 	known     *definitions.Definitions // what was remembered or read; nil if neither
 	unread    map[string]error         // why a list could not be read, by method; nil or never changed
 	gateways  []string                 // ids of the gateways behind it; see loop.go

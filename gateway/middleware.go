@@ -24,7 +24,7 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return m.waiting.Handle(ctx, req)
 	}
 	var known *definitions.Definitions
-	if err := m.await(ctx, req, func() bool { known = m.known; return known != nil }); err != nil {
+	if err := m.await(ctx, req, func() bool { known = m.own(); return known != nil }); err != nil {
 		return mcp.Result{}, err // an empty list would say that there is nothing
 	}
 	w := jsonrpc.NewObject(nil)

@@ -26,7 +26,7 @@ func (g *Gateway) Remove(ctx context.Context, name string) error {
 	}
 	m := g.members[i]
 	g.members = slices.Delete(slices.Clone(g.members), i, i+1)
-	g.offer = nil
+	g.offer, g.removed = nil, true
 	g.mu.Unlock()
 	g.changedOffer(tools | prompts | resources)
 	return m.leave(ctx)

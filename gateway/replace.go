@@ -29,7 +29,8 @@ var errReplaced = errors.New("the server is replaced")
 // Requests that run end where they run, within an hour, and [Status] counts them. Those that come then, and those that no server
 // has yet, are for the new one. A program starts when the old one has ended, so that what only one of them can use, such as a file
 // or a port, passes over: until then requests wait, and after 45 seconds they fail and say why. What an hour ends is made again where
-// a second request changes nothing, and else fails and says so. Replace does not wait for any of this. The error says that there is no such
+// a second request changes nothing, and else fails and says so. The next round of a request for which the old one asked the client is for
+// neither, and fails: what the user said is for nobody else. Replace does not wait for any of this. The error says that there is no such
 // member, or what is wrong with u.
 func (g *Gateway) Replace(name string, u Upstream) error {
 	before := g.member(name)
@@ -54,14 +55,12 @@ func (m *member) follows(before *member) {
 	if !m.upstream.Program || before.running() == 0 {
 		return
 	}
-	before.mu.RLock()
-	known := before.known
-	before.mu.RUnlock()
 	m.behind = &behind{state: m.state}
 	m.state, m.doing = Waiting, "what runs as it was configured before ends first"
-	if m.known == nil && known != nil {
-		m.known, m.behind.borrowed = known, known
-		m.listings = m.listingsOf(m.around.Load(), known, nil)
+	if m.known == nil {
+		before.mu.RLock()
+		m.known, m.behind.borrowed, m.listings = before.known, before.known, before.listings
+		before.mu.RUnlock()
 	}
 	m.settle() // lists need not wait for it
 }
@@ -70,6 +69,15 @@ func (m *member) follows(before *member) {
 type behind struct {
 	state    State
 	borrowed *definitions.Definitions // of the other
+}
+
+// own is what is known of the server itself, and not of the one that it replaces: middleware decides by what a server claims, and may
+// trust the one and not the other. The member's lock is held.
+func (m *member) own() *definitions.Definitions {
+	if m.behind != nil && m.known == m.behind.borrowed {
+		return nil
+	}
+	return m.known
 }
 
 // takeOver waits, for a program, until the member that it replaces has ended. It reports whether there is anything to serve then.
@@ -83,9 +91,7 @@ func (m *member) takeOver(before *member) bool {
 	state := m.state
 	if m.behind != nil {
 		state = m.behind.state
-		if m.known == m.behind.borrowed {
-			m.known = nil // what it offers is offered until its own lists are read
-		}
+		m.known = m.own() // what it offers is offered until its own lists are read
 	}
 	m.mu.Unlock()
 	m.set(state, nil) // wakes those that wait

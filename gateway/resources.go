@@ -240,7 +240,7 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mc
 	last := g.current().noResource(req.Name, offers)
 	asker := takeAsker(req)
 	for _, r := range owners {
-		if asker != "" && r.member.name != asker || !offers.has(resourceKind, req.Name, r.member, r.uri) {
+		if asker != "" && r.member.asker != asker || !offers.has(resourceKind, req.Name, r.member, r.uri) {
 			continue
 		}
 		result, err := r.ask(ctx, req)

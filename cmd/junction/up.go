@@ -107,6 +107,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 }
 
 func (a *app) up(ctx context.Context, o upOptions) (err error) {
+	stamped := a.stamp(nil)
 	set, entries, err := a.servers()
 	if err != nil {
 		return err
@@ -150,8 +151,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
-	v.setGateway(g, y)
-	v.stamped = v.stamp()
+	v.setGateway(g, y, stamped)
 	v.unmatched.configured(configured, from)
 	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }
 	v.entries = v.admitted(ctx, entries, len(o.names) > 0)

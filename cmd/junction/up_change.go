@@ -4,8 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
+	"sync"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
@@ -80,13 +79,14 @@ func (v *served) printOf(e entry) (p print) {
 	return p
 }
 
-// change adds, replaces and removes servers until they are those of the entries, and says what it did.
-func (v *served) change(ctx context.Context, entries []entry) (what []string) {
+// change adds, replaces and removes servers until they are those of the entries, and says what it did. Those that are removed are
+// offered no longer; left, which must be called, waits until they have ended what they run.
+func (v *served) change(ctx context.Context, entries []entry) (what []string, left func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.entries = entries
 	if !v.joined {
-		return []string{"servers start when the client asks for something"}
+		return []string{"servers start when the client asks for something"}, func() {}
 	}
 	added, replaced, removed := 0, 0, 0
 	prints := map[string]print{}
@@ -109,16 +109,16 @@ func (v *served) change(ctx context.Context, entries []entry) (what []string) {
 		}
 		prints[e.name] = now
 	}
-	for _, name := range slices.Sorted(maps.Keys(v.prints)) {
+	var leaving sync.WaitGroup
+	for name := range v.prints {
 		if _, there := prints[name]; !there {
-			if err := v.gateway.Remove(ctx, name); err == nil {
-				removed++
-			}
+			removed++
+			leaving.Go(func() { _ = v.gateway.Remove(ctx, name) }) // it is there, or up ends
 		}
 	}
 	v.prints = prints
-	if added+replaced+removed == 0 {
-		return nil
+	if added+replaced+removed > 0 {
+		what = []string{fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)}
 	}
-	return []string{fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)}
+	return what, leaving.Wait
 }

@@ -143,7 +143,8 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	}
 	v.exchanges.mu.Unlock()
 	v.joined, v.prints["files"] = true, print{server: "before"}
-	v.change(t.Context(), nil)
+	_, left := v.change(t.Context(), nil)
+	left()
 	if g.Close(); len(v.exchanges.all) != 0 {
 		t.Errorf("removed: %d are kept", len(v.exchanges.all))
 	}

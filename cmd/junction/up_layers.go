@@ -126,6 +126,7 @@ type layers struct {
 	results   *results.Store             // long results of all servers
 	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
 
+	removed    *rulebook // of profiles that there are not any more
 	logger     *slog.Logger
 	authorizes bool // callers have principals, with scopes
 }
@@ -149,7 +150,10 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 	if err != nil {
 		return nil, err
 	}
-	y := &layers{results: results.NewStore(0), logger: a.logger()}
+	y := &layers{results: results.NewStore(0), removed: new(rulebook), logger: a.logger()}
+	if y.removed.Policy, err = policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{}); err != nil {
+		return nil, err
+	}
 	if y.tasks, err = a.newTasks(); err != nil {
 		return nil, err
 	}
@@ -213,8 +217,15 @@ func (y *layers) readPins() error {
 	return err
 }
 
-// book are the rules for a request; nil if there are none.
-func (y *layers) book(ctx context.Context) *rulebook { return y.now.Load().books[profileOf(ctx)] }
+// book are the rules for a request; nil if there are none. Those of a profile that was removed since the request came to it let
+// nothing through.
+func (y *layers) book(ctx context.Context) *rulebook {
+	now, profile := y.now.Load(), profileOf(ctx)
+	if _, there := now.settings.Profiles[profile]; profile != "" && !there {
+		return y.removed
+	}
+	return now.books[profile]
+}
 
 func (y *layers) close() error {
 	if y.log == nil {

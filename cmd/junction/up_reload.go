@@ -40,11 +40,12 @@ type served struct {
 	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
 	exchanges exchanges
-	stamped   map[string]string // the files as they were before anybody was asked, or heard anything
+	stamped   map[string]string // the files as they were before they were read
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
 
+	ruled  []string                               // files of rules that the settings named when they were last read; for the goroutine that watches
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
@@ -147,13 +148,18 @@ func (v *served) reloaded(ctx context.Context, then map[string]string, was func(
 
 // stamp is what changes when one of the files does that the gateway is made from.
 func (v *served) stamp() map[string]string {
-	paths := v.app.files(config.Options{})
-	for _, path := range slices.Clone(paths) {
-		paths = append(paths, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(realPath(path)))
-	}
-	paths = append(paths, filepath.FromSlash(projectPolicy))
+	rules := slices.Clone(v.ruled) // which need not be among those that are used, as they may have faults
 	for _, book := range v.layers.now.Load().books {
-		paths = append(paths, book.paths()...)
+		rules = append(rules, book.paths()...)
+	}
+	return v.app.stamp(rules)
+}
+
+// stamp is what changes when a file of the configuration does, or one of the files of rules.
+func (a *app) stamp(rules []string) map[string]string {
+	paths := append(rules, filepath.FromSlash(projectPolicy))
+	for _, path := range a.files(config.Options{}) {
+		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(realPath(path)))
 	}
 	stamp := map[string]string{}
 	for _, path := range paths {
@@ -233,6 +239,10 @@ func (v *served) readAgain() (r reread, err error) {
 	if err != nil {
 		return r, err
 	}
+	v.ruled = policyFiles(y.policy, r.settings, r.from, "")
+	for profile := range r.settings.Profiles {
+		v.ruled = append(v.ruled, policyFiles("", r.settings, r.from, profile)...)
+	}
 	if r.next, err = v.app.arrange(y, r.settings, r.from); err != nil {
 		return r, err
 	}
@@ -261,11 +271,12 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.app.reportProblems(r.set)
 	wanted := v.withFaulty(r.set, v.admitted(ctx, v.app.withoutSelf(ctx, r.entries, v.listener), false))
 	v.gateway.SetNames(v.options.noPrefix || r.settings.Names == "none", conflicts(r.settings.Conflicts))
-	changed := v.change(ctx, wanted)
+	changed, left := v.change(ctx, wanted)
 	v.makeFronts()
 	for _, s := range v.gateway.Status() {
 		_ = v.gateway.Reread(s.Name) // it is there
 	}
+	left()
 	v.app.screen.Printf("The configuration was read again: %s.\n", cmp.Or(strings.Join(append(changed, r.next.changes(before)...), ", "), "nothing changed that is served"))
 	v.reportUnmatched()
 }

@@ -57,17 +57,21 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	}
 }
 
-// A question at the start may wait for its answer for long: what changes before the first look is no less read.
+// A question at the start may wait for its answer for long: what changes once the files were read, and before the first look, is no less read.
 func TestAFileThatChangesWhileUpStartsIsReadAgain(t *testing.T) {
-	alone(t)
-	write(t, map[string]string{"s.json": `{"mcpServers":{"a":{"command":"none","disabled":true}}}`})
-	ctx, interrupt := context.WithCancelCause(t.Context())
-	begun := &watchedBuffer{word: "junction serves at", seen: sync.OnceFunc(func() { write(t, map[string]string{"s.json": `{"mcpServers":{}}`}) })}
-	again := &watchedBuffer{word: "The configuration was read again", seen: func() { interrupt(errInterrupted) }}
-	timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
-	defer timer.Stop()
-	run(ctx, []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))
-	if !strings.Contains(again.String(), again.word) {
-		t.Errorf("it says %s", again.String())
+	for _, said := range []string{"there is no server to serve", "junction serves at"} {
+		t.Run(said, func(t *testing.T) {
+			alone(t)
+			write(t, map[string]string{"s.json": `{"mcpServers":{"a":{"command":"none","disabled":true}}}`})
+			ctx, interrupt := context.WithCancelCause(t.Context())
+			begun := &watchedBuffer{word: said, seen: sync.OnceFunc(func() { write(t, map[string]string{"s.json": `{"mcpServers":{}}`}) })}
+			again := &watchedBuffer{word: "The configuration was read again", seen: func() { interrupt(errInterrupted) }}
+			timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
+			defer timer.Stop()
+			run(ctx, []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))
+			if !strings.Contains(again.String(), again.word) {
+				t.Errorf("it says %s", again.String())
+			}
+		})
 	}
 }

@@ -11,9 +11,12 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// setGateway sets what is served. Of its messages nobody sees what its settings hide.
-func (v *served) setGateway(g *gateway.Gateway, y *layers) {
+// setGateway sets what is served, with what the files of the configuration were like before they were read. Of its messages nobody
+// sees what its settings hide.
+func (v *served) setGateway(g *gateway.Gateway, y *layers, stamped map[string]string) {
 	v.gateway, v.layers = g, y
+	v.stamped = v.stamp()
+	maps.Copy(v.stamped, stamped)
 	if v.app.traffic != nil {
 		v.app.traffic.Hide(v.shownOf)
 	}

@@ -77,7 +77,10 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	if p == nil {
 		return d.next.Handle(ctx, req)
 	}
-	in := d.input(ctx, req)
+	in, err := d.input(ctx, req)
+	if err != nil {
+		return mcp.Result{}, err
+	}
 	decision, effect := decide(ctx, p, in)
 	stands, standsIn := standsFor(req)
 	if standsIn {
@@ -173,8 +176,8 @@ func refused(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error
 	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(text)}}}, nil
 }
 
-// input is a request as rules see it.
-func (d *decider) input(ctx context.Context, req *mcp.Request) policy.Input {
+// input is a request as rules see it. The error says why nobody knows what the server says of the tool that is called.
+func (d *decider) input(ctx context.Context, req *mcp.Request) (policy.Input, error) {
 	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted != nil && d.options.Trusted(ctx), Arguments: req.Arguments}
 	if req.Meta.Client != nil {
 		in.Client = req.Meta.Client.Name
@@ -187,7 +190,10 @@ func (d *decider) input(ctx context.Context, req *mcp.Request) policy.Input {
 	}
 	switch req.Method {
 	case "tools/call":
-		c := d.claims(ctx, req)
+		c, err := d.claims(ctx, req)
+		if err != nil {
+			return in, err
+		}
 		in.Tool, in.Title, in.Annotations = req.Name, c.title, c.annotations
 	case "resources/read":
 		in.Resource = req.Name
@@ -196,23 +202,27 @@ func (d *decider) input(ctx context.Context, req *mcp.Request) policy.Input {
 	case skills.MethodGet, skills.MethodDirectory:
 		in.Resource, _ = jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri"))
 	}
-	return in
+	return in, nil
 }
 
 // claims are what the server says of the tool that is called. Of one that was never listed, its
-// list is read; what is not there claims nothing.
-func (d *decider) claims(ctx context.Context, req *mcp.Request) claims {
+// list is read; what is not there claims nothing, nor does a server that refuses to list its tools. One that cannot be asked, as
+// it is not there or not any more, cannot be called either: the error says why.
+func (d *decider) claims(ctx context.Context, req *mcp.Request) (claims, error) {
 	d.mu.RLock()
 	c, known := d.tools[req.Name]
 	d.mu.RUnlock()
 	if known {
-		return c
+		return c, nil
 	}
 	client := mcp.NewClientWith(d.next, mcp.ClientOptions{Name: d.options.Server})
 	tools := map[string]claims{}
 	for raw, err := range client.List(ctx, "tools/list", "tools") {
+		if _, refused := errors.AsType[*mcp.Error](err); refused {
+			return claims{}, nil
+		}
 		if err != nil {
-			return claims{}
+			return claims{}, err
 		}
 		name, c := read(raw)
 		tools[name] = c
@@ -220,7 +230,7 @@ func (d *decider) claims(ctx context.Context, req *mcp.Request) claims {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tools = tools
-	return tools[req.Name]
+	return tools[req.Name], nil
 }
 
 // Annotations are what a tool's definition claims of it.

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Servers that are removed end what they run together, and nothing else of the new configuration waits for that.
+func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		alone(t)
+		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
+		a := &app{screen: terminal.NewScreen(io.Discard)}
+		a.flags.config = []string{"s.json"}
+		y, err := a.openLayers(layering{tools: "all", review: reviewNone, sync: syncSecond}, &settings.Settings{Profiles: map[string]settings.Profile{"p": {}}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer y.close()
+		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
+		defer g.Close()
+		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true}
+		v.options.layering = y.now.Load().options
+		for _, name := range []string{"a", "b", "c"} {
+			s := mcp.NewServer(name, "1")
+			mcp.AddTool(s, "last", func(ctx context.Context, _ struct{}) (string, error) {
+				<-ctx.Done()
+				return "", context.Cause(ctx)
+			})
+			if err := g.AddHandler(name, s); err != nil {
+				t.Fatal(err)
+			}
+			v.prints[name] = print{server: "before"}
+			go func() {
+				_, _ = mcp.NewClientWith(g, mcp.ClientOptions{Timeout: time.Minute}).CallTool(t.Context(), name+"__last", nil)
+			}()
+		}
+		v.makeFronts()
+		synctest.Wait()
+		began := time.Now()
+		read := make(chan struct{})
+		go func() {
+			defer close(read)
+			v.reload(t.Context(), func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}()
+		synctest.Wait()
+		if v.profile("p") != nil || len(g.Status()) > 0 {
+			t.Errorf("after %v the profile is there: %t, and so are %d servers", time.Since(began), v.profile("p") != nil, len(g.Status()))
+		}
+		<-read
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

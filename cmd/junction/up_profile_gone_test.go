@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A call that came to a profile which is removed before the rules see it, such as one that waited for a limit, is
+// not decided by no rules.
+func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
+	a := &app{screen: terminal.NewScreen(io.Discard)}
+	all := layering{tools: "all", review: reviewNone, policy: "policy.json"}
+	y, err := a.openLayers(all, &settings.Settings{Profiles: map[string]settings.Profile{"p": {}}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer y.close()
+	s := mcp.NewServer("s", "1")
+	dropped := false
+	mcp.AddTool(s, "drop", func(context.Context, struct{}) (string, error) {
+		dropped = true
+		return "dropped", nil
+	})
+	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
+	defer g.Close()
+	v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}}
+	u := gateway.Upstream{Handler: s}
+	v.surround(entry{name: "s"}, &u)
+	if err := g.Add("s", u); err != nil {
+		t.Fatal(err)
+	}
+	v.makeFronts()
+	inProfile := mcp.NewClient((*v.fronts.Load())["p"])
+	refused := func(when, want string) {
+		t.Helper()
+		r, err := inProfile.CallTool(t.Context(), "s__drop", nil)
+		text := ""
+		switch {
+		case err != nil:
+			text = err.Error()
+		case r.IsError:
+			text = r.Text()
+		}
+		if dropped || !strings.Contains(text, want) {
+			t.Errorf("%s: it ran: %t; %q", when, dropped, text)
+		}
+	}
+	refused("before", "unknown tool")
+	next, err := a.arrange(all, &settings.Settings{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.now.Store(next)
+	refused("once it is removed", "unknown tool")
+}
