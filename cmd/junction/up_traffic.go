@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 
 	"github.com/junction-mcp/junction/gateway"
