@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/secret"
@@ -26,56 +27,123 @@ const (
 type Exchanges struct {
 	begin sync.Once
 	seed  maphash.Seed
+	last  atomic.Pointer[common] // the newest one: to compare with it costs half of what a sum does
 
 	mu    sync.Mutex
-	notes map[uint64]json.RawMessage // by what is in them; nil where it was seen once
+	notes map[uint64]*common // by the sum of what is in them; nil where it was seen once
 }
 
-// tooLong is in the place of a note that many exchanges cannot have.
-var tooLong = json.RawMessage{}
+// A common note is what many exchanges have.
+type common struct {
+	note   json.RawMessage // nil if it is too long
+	line   line
+	values [2][]value // of the headers of the request and of the response
+}
+
+// A value is one of a header.
+type value struct {
+	name, shown string
+	place, of   int
+	plain       bool // it is shown as it is
+}
 
 // Note tells who watches a request which headers carried it and, where a response began, with which status and headers
 // that did; without one, status is 0.
 func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.Header) {
 	one := exchange{r, status, header}
-	if note := x.again(&one); len(note) > 0 {
-		n.Note(noteKind, note)
+	if c := x.again(&one); c != nil && c.note != nil {
+		n.Note(noteKind, c.note)
 		return
 	}
-	n.Note(noteKind, &one)
+	n.Note(noteKind, &exchange{r, status, header})
 }
 
 // again returns the note of an exchange that is like one before, or nil. Peers choose how long headers are: nobody waits while they are
 // read or written.
-func (x *Exchanges) again(one *exchange) json.RawMessage {
-	x.begin.Do(func() { x.seed, x.notes = maphash.MakeSeed(), map[uint64]json.RawMessage{} })
+func (x *Exchanges) again(one *exchange) *common {
+	if last := x.last.Load(); last != nil && last.isOf(one) {
+		return last
+	}
+	x.begin.Do(func() { x.seed, x.notes = maphash.MakeSeed(), map[uint64]*common{} })
 	sum := one.sum(x.seed)
-	note, seen := x.noteOf(sum)
-	if !seen || note != nil {
-		return note
+	c, seen := x.commonOf(sum)
+	if !seen {
+		return nil
 	}
-	if note = one.appendJSON(nil); len(note) > maxNote {
-		note = tooLong
+	if c == nil {
+		c = newCommon(one)
+		x.mu.Lock()
+		if _, still := x.notes[sum]; still {
+			x.notes[sum] = c
+		}
+		x.mu.Unlock()
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if _, still := x.notes[sum]; still {
-		x.notes[sum] = note
+	if c.note != nil {
+		x.last.Store(c)
 	}
-	return note
+	return c
 }
 
-func (x *Exchanges) noteOf(sum uint64) (note json.RawMessage, seen bool) {
+func (x *Exchanges) commonOf(sum uint64) (c *common, seen bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if note, seen = x.notes[sum]; seen {
-		return note, true
+	if c, seen = x.notes[sum]; seen {
+		return c, true
 	}
 	if len(x.notes) >= maxNotes {
 		clear(x.notes)
 	}
 	x.notes[sum] = nil
 	return nil, false
+}
+
+func newCommon(one *exchange) *common {
+	c := &common{note: one.appendJSON(nil)}
+	if len(c.note) > maxNote {
+		return new(common)
+	}
+	c.line = one.line()
+	for i, header := range one.headers() {
+		for name, values := range header {
+			for k, text := range values {
+				if name != sizeHeader {
+					shown := shownValue(name, text)
+					c.values[i] = append(c.values[i], value{name, strings.Clone(shown), k, len(values), shown == text})
+				}
+			}
+		}
+	}
+	return c
+}
+
+// isOf reports whether an exchange has the note.
+func (c *common) isOf(one *exchange) bool {
+	if c.line != one.line() {
+		return false
+	}
+	for i, header := range one.headers() {
+		names := 0 // of those that are compared
+		for k := range c.values[i] {
+			v := &c.values[i][k]
+			values := header[v.name]
+			if len(values) != v.of {
+				return false
+			}
+			if text := values[v.place]; v.plain && text != v.shown || !v.plain && shownValue(v.name, text) != v.shown {
+				return false
+			}
+			if v.place == 0 {
+				names++
+			}
+		}
+		if _, has := header[sizeHeader]; has {
+			names++
+		}
+		if names != len(header) {
+			return false
+		}
+	}
+	return true
 }
 
 type exchange struct {
@@ -86,9 +154,8 @@ type exchange struct {
 
 // sum is the same for exchanges that have the same note.
 func (x *exchange) sum(seed maphash.Seed) uint64 {
-	u := x.request.URL
-	all := maphash.Comparable(seed, line{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host, x.request.TLS != nil, x.status})
-	for i, header := range [...]http.Header{x.request.Header, x.header} {
+	all := maphash.Comparable(seed, x.line())
+	for i, header := range x.headers() {
 		for name, values := range header {
 			for k, value := range values {
 				if name != sizeHeader {
@@ -98,6 +165,13 @@ func (x *exchange) sum(seed maphash.Seed) uint64 {
 		}
 	}
 	return all
+}
+
+func (x *exchange) headers() [2]http.Header { return [...]http.Header{x.request.Header, x.header} }
+
+func (x *exchange) line() line {
+	u := x.request.URL
+	return line{x.request.Method, u.Scheme, u.Host, u.Path, x.request.Host, x.request.TLS != nil, x.status}
 }
 
 // A line is what a note has that is no header.
