@@ -23,8 +23,8 @@ type Log struct {
 	also     atomic.Pointer[func(*Event) json.RawMessage] // hides more
 	buffers  sync.Pool                                    // of *[]byte, for notes
 
-	mu       sync.RWMutex
-	watchers []*watcher
+	mu       sync.Mutex                 // of those who join and leave
+	watchers atomic.Pointer[[]*watcher] // not changed, but replaced
 }
 
 // Clients is the wire of what serves clients: [mcp.ServeOptions].
@@ -39,10 +39,10 @@ func (l *Log) Hide(hide func(*Event) json.RawMessage) { l.also.Store(&hide) }
 
 // add gives an event to all who watch, and waits for none of them. They keep nothing of it.
 func (l *Log) add(e *Event) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	for _, w := range l.watchers {
-		w.add(e)
+	if all := l.watchers.Load(); all != nil {
+		for _, w := range *all {
+			w.add(e)
+		}
 	}
 }
 

@@ -369,8 +369,8 @@ func TestWhoLeavesIsForgotten(t *testing.T) {
 		go func() { left <- l.Watch(t.Context(), func(*Event) error { return enough }) }()
 		synctest.Wait()
 		message(&l, `{"jsonrpc":"2.0","method":"n"}`)
-		if err := <-left; err != enough || l.Clients().Watching() || len(l.watchers) != 0 {
-			t.Errorf("%v, %d watch", err, len(l.watchers))
+		if err := <-left; err != enough || l.Clients().Watching() || len(*l.watchers.Load()) != 0 {
+			t.Errorf("%v, %d watch", err, len(*l.watchers.Load()))
 		}
 	})
 }

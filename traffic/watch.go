@@ -52,9 +52,7 @@ func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 // to each other are shown together; they are valid until show returns. Without notes there are none, and nobody has to make them.
 func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Event) error) error) {
 	w := &watcher{notes: notes, also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1)}
-	l.mu.Lock()
-	l.watchers = append(l.watchers, w)
-	l.mu.Unlock()
+	l.change(func(all []*watcher) []*watcher { return append(all, w) })
 	if notes { // first: whoever finds that somebody watches finds also whether notes are wanted
 		l.noting.Add(1)
 	}
@@ -70,9 +68,21 @@ func (l *Log) leave(w *watcher) {
 	if w.notes {
 		l.noting.Add(-1)
 	}
+	l.change(func(all []*watcher) []*watcher {
+		return slices.DeleteFunc(all, func(one *watcher) bool { return one == w })
+	})
+}
+
+// change changes who watches.
+func (l *Log) change(how func([]*watcher) []*watcher) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.watchers = slices.DeleteFunc(slices.Clone(l.watchers), func(one *watcher) bool { return one == w })
+	var all []*watcher
+	if now := l.watchers.Load(); now != nil {
+		all = slices.Clone(*now)
+	}
+	all = how(all)
+	l.watchers.Store(&all)
 }
 
 // A watcher is one who watches.
