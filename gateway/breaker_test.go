@@ -81,16 +81,16 @@ func (s *moody) behind(t *testing.T, timeout time.Duration) (*gateway.Gateway, f
 func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}
-		g, call := s.behind(t, 10*time.Second)
+		g, call := s.behind(t, 5*time.Second)
 		s.mute.Store(true)
 		s.deaf.Store(true)
 		for n := range 5 {
-			if took, err := call(t.Context()); err == nil || took != 10*time.Second || !strings.Contains(err.Error(), "no message for 10s") {
+			if took, err := call(t.Context()); err == nil || took != 5*time.Second || !strings.Contains(err.Error(), "no message for 5s") {
 				t.Fatalf("call %d took %v: %v", n, took, err)
 			}
 		}
 		took, err := call(t.Context())
-		want := `server "s" does not respond, so that it is not asked: its last 5 requests got no response (tools/call "t": no message for 10s: context deadline exceeded); it is tried again in 2s: try again then, or restart it`
+		want := `server "s" does not respond, so that it is not asked: its last 5 requests got no response (tools/call "t": no message for 5s: context deadline exceeded); it is tried again in 2s: try again then, or restart it`
 		if err == nil || took != 0 || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), `server "s"`) != 1 {
 			t.Errorf("one more took %v: %v\nwant %s", took, err, want)
 		}
@@ -102,7 +102,7 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 		}
 		s.mute.Store(false)
 		s.deaf.Store(false)
-		time.Sleep(3 * time.Second)
+		time.Sleep(8 * time.Second) // a ping that is on its way takes the five of the timeout
 		if took, err := call(t.Context()); err != nil || took != 0 {
 			t.Errorf("after a ping was answered one took %v: %v", took, err)
 		}

@@ -231,3 +231,66 @@ func TestAServerThatDoesOneThingAtATimeIsNotRestartedWhileThatIsWanted(t *testin
 		})
 	}
 }
+
+// A legacy server whose tool asks the user, and reads nothing but the response meanwhile.
+func TestAServerThatWaitsForAUserOfAModernClientIsNotRestarted(t *testing.T) {
+	for name, takes := range map[string]time.Duration{"soon": 30 * time.Second, "after some minutes": 8 * time.Minute} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var starts atomic.Int64
+				dial := func(ctx context.Context) (*mcp.Client, error) {
+					starts.Add(1)
+					near, far := net.Pipe()
+					go asks(far)
+					return mcp.DialWith(ctx, stream.Over(near, "s"), mcp.ClientOptions{Name: "s", Revision: "2025-06-18", Bridge: true, Timeout: -1, Logger: quiet})
+				}
+				g := gateway.New(gateway.Options{Logger: quiet})
+				defer g.Close()
+				must(t, add(g, "s", dial))
+				must(t, g.Settle(t.Context()))
+				c, err := mcp.DialWith(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: "2026-07-28", Timeout: -1, Logger: quiet,
+					OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						time.Sleep(takes)
+						return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"word":"yes"}`)}, nil
+					}})
+				must(t, err)
+				defer c.Close()
+				if r, err := c.CallTool(t.Context(), "s__t", nil); err != nil || r.Text() != "accept" || starts.Load() != 1 {
+					t.Errorf("it gave %v, %v, after %d starts", r, err, starts.Load())
+				}
+			})
+		})
+	}
+}
+
+// asks plays that server.
+func asks(far net.Conn) {
+	defer far.Close()
+	in := bufio.NewScanner(far)
+	for in.Scan() {
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		if json.Unmarshal(in.Bytes(), &m); m.ID == nil {
+			continue
+		}
+		result := `{}`
+		switch m.Method {
+		case "initialize":
+			result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		case "tools/list":
+			result = `{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+		case "tools/call":
+			fmt.Fprintln(far, `{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{"word":{"type":"string"}}}}}`)
+			var response struct {
+				Result struct{ Action string }
+			}
+			for response.Result.Action == "" && in.Scan() {
+				json.Unmarshal(in.Bytes(), &response)
+			}
+			result = fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, response.Result.Action)
+		}
+		fmt.Fprintf(far, `{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", m.ID, result)
+	}
+}
