@@ -57,7 +57,7 @@ type breaker struct {
 	silence    int       // the number of the present silence, or of the next one
 	excused    time.Time // until then a request explained it that came before it
 	doubted    bool      // a request got no response in time: is the server there?
-	hung       error     // why the connection is ended, as the server answers nothing; nil if it is not
+	mute       error     // why the connection is ended, as the server answers nothing; nil if it is not
 }
 
 // An arrival is when a request came, and in which silence, which it does not explain; zero where all was well.
@@ -103,7 +103,7 @@ func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp
 	case errors.Is(err, mcp.ErrInputRequired):
 		b.excuse(inputTime)
 	case errors.Is(err, mcp.ErrClosed):
-		if why := b.isHung(); why != nil {
+		if why := b.isMute(); why != nil {
 			err = fmt.Errorf("%w: %w", why, mcp.ErrLost)
 		}
 	case err != nil && !isResponse(err) && came.silence != b.current():

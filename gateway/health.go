@@ -94,24 +94,24 @@ func (b *breaker) pinged(err error, late bool) error {
 		}
 	}
 	if late && !end.IsZero() && !time.Now().Before(end) {
-		b.hung = fmt.Errorf("server %q answered no ping for %v, and had no request to be busy with", b.name, maxSilentTime)
+		b.mute = fmt.Errorf("server %q answered no ping for %v, and had no request to be busy with", b.name, maxSilentTime)
 		if busy {
-			b.hung = fmt.Errorf("server %q answered neither a ping nor a request for %v", b.name, maxBusyTime)
+			b.mute = fmt.Errorf("server %q answered neither a ping nor a request for %v", b.name, maxBusyTime)
 		}
 	}
-	hung := b.hung
+	mute := b.mute
 	b.mu.Unlock()
 	if was == open || seen {
 		b.changed()
 	}
-	return hung
+	return mute
 }
 
-// isHung is why the connection is ended; nil if it is not because the server answers nothing.
-func (b *breaker) isHung() error {
+// isMute is why the connection is ended; nil if it is not because the server answers nothing.
+func (b *breaker) isMute() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.hung
+	return b.mute
 }
 
 // end is when the server is restarted if nothing is heard of it until then, zero if it is not silent, and whether a
@@ -200,7 +200,7 @@ func (b *breaker) isSlow() bool { return !b.pinging.IsZero() && time.Since(b.pin
 func (b *breaker) prospect() string {
 	end, busy := b.end()
 	switch {
-	case b.hung != nil:
+	case b.mute != nil:
 		return "it is being restarted"
 	case busy:
 		return "it may be busy with a request that runs, and is restarted if nothing is heard of it until " + end.Format(time.TimeOnly)

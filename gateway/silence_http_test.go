@@ -20,7 +20,7 @@ import (
 // A remote server with sessions, which may answer neither pings nor calls.
 type remote struct {
 	mu       sync.Mutex
-	hangs    bool
+	deaf     bool
 	sessions map[string]bool
 	begun    int
 	pings    int // that came
@@ -52,7 +52,7 @@ func (s *remote) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch m.Method {
 	case "initialize":
 		s.begun++
-		s.hangs = false
+		s.deaf = false
 		session := fmt.Sprint("session-", s.begun)
 		s.sessions[session] = true
 		resp, err := answer(http.StatusOK, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}`, m.ID))
@@ -71,7 +71,7 @@ func (s *remote) RoundTrip(r *http.Request) (*http.Response, error) {
 	if m.ID == nil {
 		return answer(http.StatusAccepted, "")
 	}
-	if s.hangs {
+	if s.deaf {
 		s.mu.Unlock()
 		<-r.Context().Done()
 		s.mu.Lock()
@@ -80,7 +80,7 @@ func (s *remote) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(http.StatusOK, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result))
 }
 
-func TestPingsOfARemoteServerThatHangsDoNotPileUpAndItsSessionIsEnded(t *testing.T) {
+func TestPingsOfARemoteServerThatAnswersNothingDoNotPileUpAndItsSessionIsEnded(t *testing.T) {
 	for name, test := range map[string]struct {
 		patient, after time.Duration
 		pings          int // at most
@@ -98,7 +98,7 @@ func TestPingsOfARemoteServerThatHangsDoNotPileUpAndItsSessionIsEnded(t *testing
 				}))
 				must(t, g.Settle(t.Context()))
 				s.mu.Lock()
-				s.hangs = true
+				s.deaf = true
 				s.mu.Unlock()
 				began := time.Now()
 				_, err := mcp.NewClientWith(g, mcp.ClientOptions{Timeout: -1}).CallTool(t.Context(), "s__t", nil)
