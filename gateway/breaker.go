@@ -37,12 +37,15 @@ const (
 // A breaker stands before one connection to a server. After some requests in a row that got no response, further
 // ones fail at once, until a ping gets one: then they are let through, but the next that gets none is enough. A
 // tool that fails, and any other error that the server answers, is a response.
+//
+// It also knows since when the server is silent, and whether a request that runs explains that; see health.go.
 type breaker struct {
 	name    string
 	next    mcp.Handler
 	changed func()        // the state that people see
 	wake    chan struct{} // of capacity 1: a ping is due earlier
 	state   atomic.Int32
+	running atomic.Int64 // requests that the server has, without those that listen
 
 	mu         sync.Mutex
 	unanswered int // requests in a row
@@ -50,45 +53,92 @@ type breaker struct {
 	until      time.Time
 	cause      error // of the last request without a response
 	heard      time.Time
-	pinging    time.Time // since when no ping was answered; zero if the last was
-	silent     int       // pings in a row that were not answered in time
-	doubted    bool      // a client gave up a request: is the server there?
+	pinging    time.Time // since when no ping was answered: it is silent; zero if the last was
+	silence    int       // the number of the present silence, or of the next one
+	excused    time.Time // until then a request explained it that came before it
+	doubted    bool      // a request got no response in time: is the server there?
+	mute       error     // why the connection is ended, as the server answers nothing; nil if it is not
+}
+
+// An arrival is when a request came, and in which silence, which it does not explain; zero where all was well.
+type arrival struct {
+	at      time.Time
+	silence int
 }
 
 func newBreaker(name string, next mcp.Handler, changed func()) *breaker {
-	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), heard: time.Now()}
+	return &breaker{name: name, next: next, changed: changed, wake: make(chan struct{}, 1), heard: time.Now(), silence: 1}
 }
 
 // Handle passes a request on, or says why it does not.
 func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	var began time.Time
-	switch b.state.Load() {
-	case open:
+	if b.state.Load() == open {
 		return mcp.Result{}, b.refusal()
-	case wary:
-		began = time.Now()
 	}
-	result, err := b.next.Handle(ctx, req)
+	if req.Method == "subscriptions/listen" { // how one ends says nothing, and it keeps no server busy
+		return b.next.Handle(ctx, req)
+	}
+	var came arrival
+	if b.state.Load() != calm {
+		came = b.arrives()
+	}
+	result, err := b.pass(ctx, req, came)
 	if err != nil || b.state.Load() != calm {
-		b.note(ctx, req, began, err)
+		b.note(ctx, came, err)
 	}
 	return result, err
 }
 
-// note notes how a request went. When it began is known only where it is looked at.
-func (b *breaker) note(ctx context.Context, req *mcp.Request, began time.Time, err error) {
+// pass has a request count while the server has it.
+func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp.Result, error) {
+	b.running.Add(1)
+	defer b.running.Add(-1)
+	if req.Meta.ProgressToken != nil && req.Peer != nil {
+		heard := *req
+		heard.Peer = &heardPeer{req.Peer, b}
+		req = &heard
+	}
+	result, err := b.next.Handle(ctx, req)
 	switch {
-	case req.Method == "subscriptions/listen": // how one ends says nothing
+	case errors.Is(err, mcp.ErrInputRequired):
+		b.excuse(inputTime)
+	case errors.Is(err, mcp.ErrClosed):
+		if why := b.isMute(); why != nil {
+			err = fmt.Errorf("%w: %w", why, mcp.ErrLost)
+		}
+	case err != nil && !isResponse(err) && came.silence != b.current():
+		b.excuse(0) // its handler in the server may go on, but nobody wants that any more
+	}
+	return result, err
+}
+
+// arrives notes that a request comes while something got no response.
+func (b *breaker) arrives() arrival {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	came := arrival{at: time.Now()}
+	if !b.pinging.IsZero() {
+		came.silence = b.silence
+	}
+	return came
+}
+
+// note notes how a request went. When it came is known only where it is looked at.
+func (b *breaker) note(ctx context.Context, came arrival, err error) {
+	switch {
 	case err == nil || isResponse(err):
 		if b.state.Load() != calm {
 			b.responded()
 		}
 	case ctx.Err() == nil:
 		b.failed(err)
-	case began.IsZero() || time.Since(began) < patientTime:
-		b.doubt()
+		if errors.Is(err, context.DeadlineExceeded) { // the entry's
+			b.doubt()
+		}
+	case !came.at.IsZero() && time.Since(came.at) >= patientTime:
+		b.failed(fmt.Errorf("a client gave up a request after %v without a response", time.Since(came.at).Round(time.Second)))
+		fallthrough
 	default:
-		b.failed(fmt.Errorf("a client gave up a request after %v without a response", time.Since(began).Round(time.Second)))
 		b.doubt()
 	}
 }
@@ -105,10 +155,11 @@ func isResponse(err error) bool {
 // responded notes that the server did.
 func (b *breaker) responded() {
 	b.mu.Lock()
-	was, silent := b.state.Swap(calm), b.silent
-	b.unanswered, b.times, b.silent, b.cause, b.doubted, b.heard, b.pinging = 0, 0, 0, nil, false, time.Now(), time.Time{}
+	seen := b.state.Swap(calm) == open || b.isSlow()
+	b.unanswered, b.times, b.cause, b.doubted = 0, 0, nil, false
+	b.speaks()
 	b.mu.Unlock()
-	if was == open || silent > 0 {
+	if seen {
 		b.changed()
 	}
 }
@@ -154,66 +205,6 @@ func (b *breaker) open() {
 	b.state.Store(open)
 }
 
-// pings notes that a ping is sent.
-func (b *breaker) pings() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.pinging.IsZero() {
-		b.pinging = time.Now()
-	}
-}
-
-// pinged notes how a ping went, and returns how many in a row were not answered in time, and when anything was
-// heard of the server last.
-func (b *breaker) pinged(err error, late bool) (silent int, heard time.Time) {
-	answered := err == nil || isResponse(err)
-	b.mu.Lock()
-	b.doubted = false
-	was, before := b.state.Load(), b.silent
-	if !late {
-		b.pinging = time.Time{}
-	}
-	switch {
-	case answered:
-		b.silent, b.heard = 0, time.Now()
-		if was == open { // one more request without a response opens it again, for longer
-			b.unanswered = maxUnanswered - 1
-			b.state.Store(wary)
-		}
-	case late:
-		b.silent++
-	default:
-		b.silent = 0
-	}
-	if !answered {
-		b.state.CompareAndSwap(calm, wary)
-		if was == open {
-			b.cause = err
-			b.open()
-		}
-	}
-	silent, heard = b.silent, b.heard
-	b.mu.Unlock()
-	if was == open || silent > 0 || before > 0 {
-		b.changed()
-	}
-	return silent, heard
-}
-
-// due is when the next ping is, if the last was at some time: each pause, earlier where a client gave up a request,
-// and where requests fail at once when that time is over.
-func (b *breaker) due(last time.Time) time.Time {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case b.state.Load() == open:
-		return b.until
-	case b.doubted:
-		return last.Add(firstTrialPause)
-	}
-	return last.Add(healthPause)
-}
-
 // refusal is the error of a request that is not passed on.
 func (b *breaker) refusal() error {
 	b.mu.Lock()
@@ -230,10 +221,8 @@ func (b *breaker) trouble(when string) error {
 	case b.state.Load() == open:
 		return &brokenError{fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response (", b.name, b.unanswered),
 			strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + "); it is tried again " + when + ": try again then, or restart it", b.cause}
-	case b.silent >= maxSilent:
-		return fmt.Errorf("server %q has answered no ping since %s, though requests run: it may be busy, and is restarted after %v", b.name, b.heard.Format(time.TimeOnly), maxBusyTime)
-	case !b.pinging.IsZero() && time.Since(b.pinging) >= slowPing:
-		return fmt.Errorf("server %q has not answered a ping since %s: it may be stuck, or do one thing at a time", b.name, b.pinging.Format(time.TimeOnly))
+	case b.isSlow():
+		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.prospect())
 	}
 	return nil
 }

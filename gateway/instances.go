@@ -144,13 +144,6 @@ func (is *instances) left(i *instance) {
 	i.used = time.Now()
 }
 
-// usersOf is how many requests to an instance run.
-func (is *instances) usersOf(i *instance) int64 {
-	is.mu.Lock()
-	defer is.mu.Unlock()
-	return int64(i.users)
-}
-
 // trouble says what is wrong with one of them, for people; nil if nothing is.
 func (is *instances) trouble() error {
 	is.mu.Lock()
@@ -211,7 +204,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		cancel(m.attend(ctx, c, asked, func() int64 { return m.instances.usersOf(i) }, func(ctx context.Context, changes *pending) error {
+		cancel(m.attend(ctx, c, asked, func(ctx context.Context, changes *pending) error {
 			m.followInstance(ctx, i, changes)
 			return nil
 		}))

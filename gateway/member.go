@@ -297,7 +297,7 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	}
 	if m.isolated() { // calls have connections of their own
 		ctx, cancel := context.WithCancelCause(ctx)
-		return m.follow(ctx, c, newBreaker(m.name, h, m.gateway.report), func() int64 { return 0 }, func() {}, func() { cancel(errRead) })
+		return m.follow(ctx, c, newBreaker(m.name, h, m.gateway.report), func() {}, func() { cancel(errRead) })
 	}
 	var asked *breaker
 	if m.upstream.Handler == nil {
@@ -312,7 +312,7 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 			m.set(s, nil) // wakes those that wait
 		}
 	}
-	return m.follow(ctx, c, asked, m.calls.n.Load, use(Connecting), use(Connected))
+	return m.follow(ctx, c, asked, use(Connecting), use(Connected))
 }
 
 // errRead is why a connection ended that was there to read what the server offers.
@@ -320,10 +320,9 @@ var errRead = errors.New("what the server offers was read")
 
 // follow reads what the server offers, and again when it says that this changed, until ctx is done or the
 // connection is lost; it returns why. early is called before the first time where the lists are known
-// already and not to be checked, as calls need not wait for them, and read after it. asked is around the connection, and inUse says how
-// many calls use it.
-func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUse func() int64, early, read func()) error {
-	return m.attend(ctx, c, asked, inUse, func(ctx context.Context, changes *pending) error {
+// already and not to be checked, as calls need not wait for them, and read after it. asked is around the connection.
+func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, early, read func()) error {
+	return m.attend(ctx, c, asked, func(ctx context.Context, changes *pending) error {
 		first := !m.isKnown()
 		if !first && m.around.Load().Check == nil {
 			early()
@@ -348,7 +347,7 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUs
 // attend checks the health of a connection and listens for changes of the lists until ctx is done, the connection is
 // lost or then returns an error; it returns why. then is called when the connection agreed to tell of changes, or did not
 // in time.
-func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, inUse func() int64, then func(context.Context, *pending) error) error {
+func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, then func(context.Context, *pending) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -361,7 +360,7 @@ func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, inUs
 		}
 	})
 	if m.upstream.Handler == nil {
-		running.Go(func() { cancel(m.checkHealth(ctx, c, asked, inUse)) })
+		running.Go(func() { cancel(m.checkHealth(ctx, c, asked)) })
 	}
 	changes, agreed := newPending(), make(chan struct{})
 	running.Go(func() { m.listen(ctx, c, changes, sync.OnceFunc(func() { close(agreed) })) })

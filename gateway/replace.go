@@ -26,7 +26,8 @@ const (
 var errReplaced = errors.New("the server is replaced")
 
 // Replace puts a member in the place of the one that has this name, which keeps its rank among the others; see [Gateway.Add].
-// Requests that run end where they run, within an hour, and [Status] counts them. Those that come then, and those that no server
+// Requests that run end where they run, within an hour, or sooner where the old one answers nothing and would be started again anyway,
+// and [Status] counts them. Those that come then, and those that no server
 // has yet, are for the new one. A program starts when the old one has ended, so that what only one of them can use, such as a file
 // or a port, passes over: until then requests wait, and after 45 seconds they fail and say why. What an hour ends is made again where
 // a second request changes nothing, and else fails and says so. The next round of a request for which the old one asked the client is for
