@@ -228,8 +228,9 @@ func (b *breaker) refusal() error {
 func (b *breaker) trouble(when string) error {
 	switch {
 	case b.state.Load() == open:
-		return &brokenError{fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response (", b.name, b.unanswered),
-			strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + "); it is tried again " + when + ": try again then, or restart it", b.cause}
+		why := "(" + strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + ")" // may have what somebody else sent
+		return &mcp.PrivateError{Private: why, Public: "(whoever runs it sees why)", Err: &brokenError{
+			fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response %s; it is tried again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
 	case b.silent >= maxSilent:
 		return fmt.Errorf("server %q has answered no ping since %s, though requests run: it may be busy, and is restarted after %v", b.name, b.heard.Format(time.TimeOnly), maxBusyTime)
 	case !b.pinging.IsZero() && time.Since(b.pinging) >= slowPing:
@@ -247,10 +248,10 @@ func (b *breaker) standing() (err error, isOpen bool) {
 
 // A brokenError says that a server is not asked, and why.
 type brokenError struct {
-	begin, end string
-	cause      error
+	text  string
+	cause error
 }
 
-func (e *brokenError) Error() string { return e.begin + e.end }
+func (e *brokenError) Error() string { return e.text }
 
 func (e *brokenError) Unwrap() error { return e.cause }
