@@ -219,8 +219,9 @@ func (b *breaker) refusal() error {
 func (b *breaker) trouble(when string) error {
 	switch {
 	case b.state.Load() == open:
-		return &brokenError{fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response (", b.name, b.unanswered),
-			strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + "); it is tried again " + when + ": try again then, or restart it", b.cause}
+		why := "(" + strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + ")" // may have what somebody else sent
+		return &mcp.PrivateError{Private: why, Public: "(whoever runs it sees why)", Err: &brokenError{
+			fmt.Sprintf("server %q does not respond, so that it is not asked: its last %d requests got no response %s; it is tried again %s: try again then, or restart it", b.name, b.unanswered, why, when), b.cause}}
 	case b.isSlow():
 		return fmt.Errorf("server %q has not answered a ping since %s: %s", b.name, b.pinging.Format(time.TimeOnly), b.prospect())
 	}
@@ -236,10 +237,10 @@ func (b *breaker) standing() (err error, isOpen bool) {
 
 // A brokenError says that a server is not asked, and why.
 type brokenError struct {
-	begin, end string
-	cause      error
+	text  string
+	cause error
 }
 
-func (e *brokenError) Error() string { return e.begin + e.end }
+func (e *brokenError) Error() string { return e.text }
 
 func (e *brokenError) Unwrap() error { return e.cause }

@@ -112,6 +112,31 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 	})
 }
 
+func TestWhyTheRequestsOfOthersGotNoResponseIsForWhoRunsTheGateway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &moody{}
+		g := gateway.New(gateway.Options{Logger: quiet, PublicErrors: true})
+		defer g.Close()
+		must(t, add(g, "s", s.dial(20*time.Second)))
+		must(t, g.Settle(t.Context()))
+		s.mute.Store(true)
+		s.deaf.Store(true)
+		all := mcp.NewClientWith(g, mcp.ClientOptions{Timeout: -1})
+		for range 5 {
+			all.CallTool(t.Context(), "s__t", nil)
+		}
+		for name, h := range map[string]mcp.Handler{"the gateway": g, "a part": g.Only(gateway.Selection{})} {
+			_, err := mcp.NewClient(h).CallTool(t.Context(), "s__t", nil)
+			if want := "its last 5 requests got no response (whoever runs it sees why); it is tried again in 2s"; err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "20s") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if one := g.Status()[0]; one.Err == nil || !strings.Contains(one.Err.Error(), `(tools/call "t": no message for 20s`) {
+			t.Errorf("the status is %v", one.Err)
+		}
+	})
+}
+
 func TestAServerThatOnlyAnswersPingsIsAskedLessAndLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}

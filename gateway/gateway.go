@@ -56,6 +56,9 @@ type Options struct {
 	// MaxStarts is how many programs start at the same time; default one for
 	// each processor, and at least 2.
 	MaxStarts int
+	// PublicErrors has clients get errors as [mcp.PublicError] leaves them, and no reason of a failure that others
+	// met: for those that are different people's. [Status] and logs have all of it.
+	PublicErrors bool
 	// Name and Version introduce the gateway to clients; default junction.
 	Name, Version string
 	// Logger gets what goes wrong with members; default slog.Default().
@@ -233,7 +236,7 @@ func (g *Gateway) Close() error {
 // member that it is about.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	g.meet(req)
-	return routed(req, func() (mcp.Result, error) { return g.handle(ctx, req) })
+	return g.routed(req, func() (mcp.Result, error) { return g.handle(ctx, req) })
 }
 
 func (g *Gateway) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -276,13 +279,21 @@ func unknownMethod(req *mcp.Request) error {
 
 // routed is what ask returns, which finds the member that a request is for. Where that was replaced, or removed, before it got
 // the request, the one that there is now is asked, which must be in what is offered, too.
-func routed(req *mcp.Request, ask func() (mcp.Result, error)) (result mcp.Result, err error) {
+func (g *Gateway) routed(req *mcp.Request, ask func() (mcp.Result, error)) (result mcp.Result, err error) {
 	for range maxMoves {
 		if result, err = ask(); !errors.Is(err, ErrRemoved) || req.Round > 0 {
 			break
 		}
 	}
-	return result, err
+	return result, g.shown(err)
+}
+
+// shown is an error as clients may see it.
+func (g *Gateway) shown(err error) error {
+	if err == nil || !g.options.PublicErrors {
+		return err
+	}
+	return mcp.PublicError(err)
 }
 
 // route passes a call on to the member whose name its name begins with.

@@ -93,11 +93,11 @@ func (m *member) missing(method string) string {
 	why := ""
 	switch err := m.unread[method]; {
 	case m.known == nil && m.state == Failed:
-		why = m.unavailable().Error()
+		why = m.gateway.shown(m.unavailable()).Error()
 	case m.known == nil:
 		why = fmt.Sprintf("server %q is not connected yet (%v)", m.name, m.state)
 	case err != nil:
-		why = fmt.Sprintf("its list cannot be read: %v", err)
+		why = fmt.Sprintf("its list cannot be read: %v", m.gateway.shown(err))
 	}
 	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
 }

@@ -138,7 +138,7 @@ func (g *Gateway) Unavailable(exposed string) (server string, err error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if m.known == nil {
-		err = m.unavailable()
+		err = m.gateway.shown(m.unavailable())
 	}
 	return m.name, err
 }

@@ -64,7 +64,7 @@ func (p *part) offers(k kind, exposed string, m *member, name string) presence {
 // Handle answers as the gateway does.
 func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	p.gateway.meet(req)
-	return routed(req, func() (mcp.Result, error) { return p.handle(ctx, req) })
+	return p.gateway.routed(req, func() (mcp.Result, error) { return p.handle(ctx, req) })
 }
 
 func (p *part) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {

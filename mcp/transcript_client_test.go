@@ -103,7 +103,15 @@ func (c *clientSide) link(context.Context) (link.Link, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.wires = append(c.wires, w)
-	return pipe.New(conn, pipe.Options{Name: c.String(), Logger: c.options.Logger, Describe: func() string { return c.dying }}), nil
+	return pipe.New(conn, pipe.Options{Name: c.String(), Logger: c.options.Logger, Describe: c.died}), nil
+}
+
+// died says how the server ended; nil where that is not played.
+func (c *clientSide) died() error {
+	if c.dying == "" {
+		return nil
+	}
+	return errors.New(c.dying)
 }
 
 // String implements [mcp.Transport].

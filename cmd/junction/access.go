@@ -37,6 +37,9 @@ func (f *front) ways() (ways []string) {
 	return ways
 }
 
+// knowsCallers reports whether callers say who they are, and so may be different people: one must not see what another sent.
+func (f *front) knowsCallers() bool { return len(f.ways()) > 0 || f.clientCA != "" }
+
 // takesTokens reports whether tokens, and not only keys, let clients in.
 func (f *front) takesTokens() bool {
 	return slices.ContainsFunc(f.ways(), func(way string) bool { return way != authKeys })

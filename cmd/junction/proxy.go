@@ -97,7 +97,14 @@ func (a *app) proxyMany(ctx context.Context, f front, t target) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	watched := watch(ctx, client, end)
-	err = orderly(ctx, a.serve(ctx, f, client))
+	var h mcp.Handler = client
+	if f.knowsCallers() {
+		h = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			result, err := client.Handle(ctx, req)
+			return result, mcp.PublicError(err)
+		})
+	}
+	err = orderly(ctx, a.serve(ctx, f, h))
 	end(nil)
 	<-watched
 	return err

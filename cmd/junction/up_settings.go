@@ -301,6 +301,6 @@ func profileOf(ctx context.Context) string {
 }
 
 func (a *app) newGateway(o upOptions, s *settings.Settings, b *board) *gateway.Gateway {
-	return gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: b.changed,
+	return gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: b.changed, PublicErrors: o.knowsCallers(),
 		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 }

@@ -176,10 +176,11 @@ func (w *startWatch) watch(ctx context.Context, end context.CancelCauseFunc, see
 var errSlowStart = errors.New("no handshake within")
 
 func tooLong(took time.Duration, said string) error {
-	if said != "" {
-		said = "; " + said
+	const format = `%w %v%s; "startTimeout" in its entry gives it longer`
+	if said == "" {
+		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")
 	}
-	return fmt.Errorf(`%w %v%s; "startTimeout" in its entry gives it longer`, errSlowStart, took.Round(time.Second), said)
+	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "the log of whoever runs it says more"}
 }
 
 // runners are programs that may install or build a server before they start it,

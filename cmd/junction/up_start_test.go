@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -12,6 +13,14 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
 )
+
+func TestOthersDoNotHearWhatASlowStartWrote(t *testing.T) {
+	err := fmt.Errorf("server %q: %w", "x", tooLong(time.Minute, "its standard error ends with: fetching"))
+	want := `server "x": no handshake within 1m0s; the log of whoever runs it says more; "startTimeout" in its entry gives it longer`
+	if got := mcp.PublicError(err).Error(); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
 
 func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
 	works := func(until time.Duration) func(time.Duration) (time.Duration, int) {

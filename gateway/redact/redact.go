@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -14,8 +15,8 @@ import (
 type Places struct {
 	// Arguments are what the server does not get.
 	Arguments Paths
-	// Results are what the client does not get: of structuredContent, and of each text that is itself a JSON
-	// object or array. In other text nothing is found.
+	// Results are what the client does not get: of structuredContent, of _meta, and of each text that is JSON as a whole or
+	// of which lines are, also of strings in structuredContent and in such texts. In other text nothing is found.
 	Results Paths
 }
 
@@ -81,7 +82,8 @@ func (p Places) Handle(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	if err != nil {
 		return result, err
 	}
-	return result.WithJSON(p.Results.result(body)), nil
+	result.Meta = p.Results.meta(result.Meta)
+	return result.WithJSON(p.Results.HideResult(body)), nil
 }
 
 func (p Paths) and(more Paths) Paths {
@@ -111,25 +113,33 @@ func (o *Options) list(result mcp.Result, err error) (mcp.Result, error) {
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// HideResult returns a result of a tool, or of resources/read, with the text *** in every place: of structuredContent, and of
-// each text that is JSON. It does not change body.
+// HideResult returns a result of a tool, or of resources/read, with the text *** in every place: of structuredContent, of _meta, and of
+// each text that is JSON, in these, too. It does not change body.
 func (p Paths) HideResult(body json.RawMessage) json.RawMessage {
 	if p.None() || len(body) == 0 || body[0] != '{' {
 		return body
 	}
-	return p.result(body)
+	return p.object(body)
 }
 
-// result is a result of a tool, or of resources/read, without what is hidden.
-func (p Paths) result(body json.RawMessage) json.RawMessage {
+// object is a result of a tool, or of resources/read, or what is in one: a content block, or the contents of a resource.
+func (p Paths) object(body json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
 	jsonrpc.EachMember(body, func(quoted, value []byte) bool {
 		name, _ := jsonrpc.Unquote(quoted)
 		switch name {
 		case "structuredContent":
-			value = p.Hide(value)
+			value = hiding{anew: p.parts}.in(value, p.parts)
+		case "_meta":
+			value = p.meta(value)
+		case "text":
+			value = hiding{anew: p.parts}.in(value, nil)
 		case "content", "contents":
-			value = p.texts(value)
+			value = p.each(value)
+		case "resource":
+			if len(value) > 0 && value[0] == '{' {
+				value = p.object(value)
+			}
 		}
 		w.Raw(name, value)
 		return true
@@ -137,16 +147,15 @@ func (p Paths) result(body json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// texts are items whose texts are looked at where they are JSON.
-func (p Paths) texts(items json.RawMessage) json.RawMessage {
+// each is a list of content blocks, or of the contents of resources.
+func (p Paths) each(items json.RawMessage) json.RawMessage {
 	if len(items) == 0 || items[0] != '[' {
 		return items
 	}
 	w := jsonrpc.NewArray(make([]byte, 0, len(items)))
 	jsonrpc.EachElement(items, func(item []byte) bool {
-		item = p.text(item)
-		if embedded := jsonrpc.Get(item, "resource"); len(embedded) > 0 && embedded[0] == '{' {
-			item = jsonrpc.With(item, "resource", p.text(embedded))
+		if len(item) > 0 && item[0] == '{' {
+			item = p.object(item)
 		}
 		w.Element(item)
 		return true
@@ -154,18 +163,19 @@ func (p Paths) texts(items json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-func (p Paths) text(item json.RawMessage) json.RawMessage {
-	text, ok := jsonrpc.Unquote(jsonrpc.Get(item, "text"))
-	if !ok {
-		return item
+// meta is a _meta. What the protocol and Junction have in it is no server's.
+func (p Paths) meta(meta json.RawMessage) json.RawMessage {
+	if len(meta) == 0 || meta[0] != '{' {
+		return meta
 	}
-	at := jsonrpc.SkipSpace([]byte(text), 0)
-	if at == len(text) || text[at] != '{' && text[at] != '[' || jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) != nil {
-		return item
-	}
-	hidden, changed := hide([]byte(text)[at:], p.parts)
-	if !changed {
-		return item
-	}
-	return jsonrpc.With(item, "text", jsonrpc.AppendStringBytes(nil, hidden))
+	w, h := jsonrpc.NewObject(make([]byte, 0, len(meta))), hiding{anew: p.parts}
+	jsonrpc.EachMember(meta, func(quoted, value []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		if !strings.HasPrefix(name, "io.modelcontextprotocol/") && !strings.HasPrefix(name, "io.github.junction-mcp/") {
+			value, _ = h.at(nil, value, 0, name, p.parts, 0)
+		}
+		w.Raw(name, value)
+		return true
+	})
+	return w.Bytes()
 }

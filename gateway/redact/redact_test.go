@@ -53,7 +53,7 @@ func TestServersAndClientsDoNotGetWhatIsHidden(t *testing.T) {
 			"resources/read": `{"contents":[{"uri":"a:b","text":"{\"email\":\"a@b\",\"m\":1}"}]}`,
 			"prompts/get":    `{"messages":[]}`,
 		}[req.Method]
-		return mcp.Result{JSON: json.RawMessage(body)}, nil
+		return mcp.Result{JSON: json.RawMessage(body), Meta: json.RawMessage(`{"email":"a@b"}`)}, nil
 	})
 	parse := func(paths ...string) Paths {
 		p, err := Parse(paths...)
@@ -69,6 +69,9 @@ func TestServersAndClientsDoNotGetWhatIsHidden(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := result.Encoded()
+		if method == "tools/call" && strings.Contains(string(body), `***`) != (string(result.Meta) == `{"email":"***"}`) {
+			t.Errorf("with %s the metadata is %s", body, result.Meta)
+		}
 		if err != nil || jsonrpc.Valid(body, jsonrpc.Limits{}) != nil {
 			t.Fatalf("%s %v", body, err)
 		}

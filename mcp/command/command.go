@@ -94,10 +94,17 @@ func waited(p *process.Process, err error) error {
 	if p == nil || !errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	if said := lastLines(p.Stderr(), stderrTail); said != "" {
-		return fmt.Errorf("%w; its standard error ends with:\n%s", err, said)
+	if tail := lastLines(p.Stderr(), stderrTail); tail != "" {
+		return saying(err, tail)
 	}
 	return err
+}
+
+// saying is an error that has the end of a program's standard error, too, for who runs the program: others may use it, and it
+// may write there what they sent.
+func saying(err error, tail string) error {
+	said := "its standard error ends with:\n" + tail
+	return &mcp.PrivateError{Err: fmt.Errorf("%w; %s", err, said), Private: said, Public: "the log of whoever runs it says more"}
 }
 
 // heard is a connection of which somebody hears how requests end.
@@ -145,7 +152,7 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 	return pipe.New(starting{p, ctx, connected}, pipe.Options{
 		Name:       c.String(),
 		MaxMessage: c.MaxMessage,
-		Describe:   func() string { return ending(p) },
+		Describe:   func() error { return ending(p) },
 		Skipped:    c.Skipped,
 		Logger:     c.Logger,
 	}), p, nil
@@ -177,7 +184,7 @@ const (
 )
 
 // ending says how the program ended and what it said last.
-func ending(p *process.Process) string {
+func ending(p *process.Process) error {
 	wait := time.NewTimer(exitWait)
 	defer wait.Stop()
 	var how string
@@ -192,9 +199,9 @@ func ending(p *process.Process) string {
 	}
 	tail := lastLines(p.Stderr(), stderrTail)
 	if tail == "" {
-		return how + " and wrote nothing to its standard error"
+		return errors.New(how + " and wrote nothing to its standard error")
 	}
-	return how + "; its standard error ends with:\n" + tail
+	return saying(errors.New(how), tail)
 }
 
 // lastLines returns the last whole lines of text that have at most limit bytes

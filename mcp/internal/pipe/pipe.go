@@ -31,9 +31,9 @@ type Options struct {
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
 	MaxMessage int
 	// Describe, if set, is called once when the server's output has ended. It returns
-	// what else an error should say: the exit status, the end of standard error.
-	// It may take a moment to find out.
-	Describe func() string
+	// what else an error should say, and wrap: the exit status, the end of standard error; or
+	// nil. It may take a moment to find out.
+	Describe func() error
 	// Skipped, if set, is called with the first lines that are no messages, cleaned for display.
 	Skipped func(line string)
 	// Logger receives what the server does wrong; default slog.Default().
@@ -71,7 +71,7 @@ type streams struct {
 	rw       io.ReadWriteCloser
 	in       *lines.Reader
 	w        *lines.Writer
-	describe func() string
+	describe func() error
 	out      chan outgoing
 	one      chan struct{} // holds a token while out has a large message: those that are taken back must not fill it
 	running  sync.WaitGroup
@@ -263,22 +263,24 @@ func (s *streams) ended(err error) error {
 	} else {
 		found = "reading its output failed: " + err.Error()
 	}
+	e := &end{found, []error{err}}
 	if s.describe != nil {
-		if more := s.describe(); more != "" {
-			found += "; " + more
+		if more := s.describe(); more != nil {
+			e.text += "; " + more.Error()
+			e.errs = append(e.errs, more)
 		}
 	}
-	return &end{found, err}
+	return e
 }
 
 // end is an error with its own text.
 type end struct {
 	text string
-	err  error
+	errs []error
 }
 
-func (e *end) Error() string { return e.text }
-func (e *end) Unwrap() error { return e.err }
+func (e *end) Error() string   { return e.text }
+func (e *end) Unwrap() []error { return e.errs }
 
 // Close implements [link.Link]. What was sent before it gets a moment to be
 // written; then the streams are closed.

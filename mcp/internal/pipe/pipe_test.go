@@ -139,9 +139,9 @@ func TestResponsesOfServersInTheWild(t *testing.T) {
 func TestTheEndOfAServer(t *testing.T) {
 	inBubble(t, "tells all calls what was expected and what came", func(t *testing.T) {
 		described := 0
-		l, p := connect(t, Options{Describe: func() string {
+		l, p := connect(t, Options{Describe: func() error {
 			described++
-			return "it exited with status 3; its standard error ends with:\nboom"
+			return errors.New("it exited with status 3; its standard error ends with:\nboom")
 		}})
 		var calls sync.WaitGroup
 		for i := range int64(3) {
