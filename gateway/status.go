@@ -35,8 +35,8 @@ type Status struct {
 	State State
 	// Note says what a start is doing; often empty.
 	Note string
-	// Err says why it failed, why the last connection ended, which lists of a
-	// connected one cannot be read, or why it is not asked; nil if nothing is wrong.
+	// Err says why it failed, also while it is tried again, why the last connection ended, which
+	// lists of a connected one cannot be read, or why it is not asked; nil if nothing is wrong.
 	Err error
 	// Ends is how many of its connections were lost, Ended why the last one was; it may have been started again since.
 	Ends  int
@@ -44,7 +44,9 @@ type Status struct {
 	// Program says that it is a program that is started.
 	Program bool
 	// Known says that its definitions are known: they were remembered, or read.
-	Known     bool
+	Known bool
+	// Tried says that its definitions are known, or that it failed to connect at least once; it stays true.
+	Tried     bool
 	Revision  string              // spoken with it; empty in process
 	Server    *mcp.Implementation // what it says of itself; nil if nothing
 	Tools     int
@@ -88,6 +90,11 @@ func (m *member) status() Status {
 		Name: m.name, State: m.state, Ends: m.ends, Ended: m.endedBy, Note: m.doing, Err: m.err, Program: m.upstream.Program, Known: m.known != nil,
 		Tools: len(m.listings[toolKind.method].entries), Prompts: len(m.listings[promptKind.method].entries),
 		Resources: len(m.listings[resourceKind.method].entries), Templates: len(m.listings[templateKind.method].entries),
+	}
+	select {
+	case <-m.settled:
+		s.Tried = true
+	default:
 	}
 	if m.state == Connected {
 		for _, k := range allKinds {

@@ -148,7 +148,7 @@ func (b *board) sayMore() {
 
 // isUntried reports whether a server was neither connected nor found wanting yet.
 func isUntried(s gateway.Status) bool {
-	return s.State == gateway.Connecting && s.Err == nil || s.State == gateway.Waiting
+	return s.Err == nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
 }
 
 // record logs what a server is doing.
@@ -254,6 +254,9 @@ func standing(s gateway.Status, full bool) string {
 		}
 		return "remembered: " + offers(s)
 	case gateway.Connecting:
+		if s.Note != "" && why != "" {
+			return "still starting: " + s.Note + "; it failed before" + why
+		}
 		if s.Note != "" {
 			return "still starting: " + s.Note
 		}

@@ -44,6 +44,7 @@ type served struct {
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
+	tried     atomic.Bool               // every server was tried once; see untried
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
@@ -260,6 +261,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.unmatched.configured(r.configured, r.from)
 	v.app.reportProblems(r.set)
 	wanted := v.withFaulty(r.set, v.admitted(ctx, v.app.withoutSelf(ctx, r.entries, v.listener), false))
+	_ = v.untried() // notes whether all were, before more are added
 	v.gateway.SetNames(v.options.noPrefix || r.settings.Names == "none", conflicts(r.settings.Conflicts))
 	changed := v.change(ctx, wanted)
 	v.makeFronts()
