@@ -254,7 +254,7 @@ func (v *served) serve(ctx context.Context, board *board) error {
 func (o *upOptions) settled(s *settings.Settings, from string) (layering, error) {
 	y := o.layering
 	y.settle(s, from, o.given.Changed)
-	return y, cmp.Or(checkProfile(s, o.profile), y.check())
+	return y, cmp.Or(checkProfile(s, o.profile), y.check(o.given.Changed))
 }
 
 // reportNothing says that there is no server to serve, if so; it is an error only where
