@@ -96,7 +96,10 @@ func (m *member) status() Status {
 		s.Tried = true
 	default:
 	}
-	if m.state == Connected {
+	if m.restarted { // what is connected still ends
+		s.State = Connecting
+	}
+	if s.State == Connected {
 		for _, k := range allKinds {
 			if err := m.unread[k.method]; err != nil {
 				s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w", k.method, err))
@@ -108,7 +111,7 @@ func (m *member) status() Status {
 		if err != nil {
 			s.Err = errors.Join(s.Err, err)
 		}
-		if open && m.state == Connected {
+		if open && s.State == Connected {
 			s.State = Unresponsive
 		}
 	}
@@ -122,7 +125,7 @@ func (m *member) status() Status {
 	if m.isolated() {
 		s.MaxInstances, s.Users = cmp.Or(m.around.Load().MaxInstances, defaultInstances), m.instances.whose()
 	}
-	if s.Instances = m.instances.count(); s.Instances > 0 && m.state == Idle {
+	if s.Instances = m.instances.count(); s.Instances > 0 && s.State == Idle {
 		s.State = Connected
 	}
 	switch {

@@ -130,7 +130,7 @@ func (v *served) adminMux(ctx context.Context, reach reach, registry prometheus.
 		fmt.Fprintln(w, "ok")
 	})
 	if reach != bareNetwork {
-		v.serveControl(mux, withToken)
+		v.serveControl(mux, withToken, func(r *http.Request) string { return "through --admin, from " + r.RemoteAddr })
 	}
 	return mux
 }

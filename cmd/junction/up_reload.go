@@ -32,6 +32,7 @@ type served struct {
 	options  upOptions // as the command line has them
 	gateway  *gateway.Gateway
 	layers   *layers
+	board    *board
 	store    *definitions.Store
 	listener net.Listener      // nil on standard input and output
 	access   *access           // who is let in there; nil: that is not looked at
