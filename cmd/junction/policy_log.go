@@ -207,6 +207,6 @@ func (a *app) showVerdicts(counts map[verdict]int) error {
 	if n := total[cannotTell]; n > 0 {
 		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
 	}
-	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", terminal.Table(rows, 2, a.out.Width()), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
+	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", terminal.Table(rows, 2, lineWidth(a.out)), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
 	return err
 }

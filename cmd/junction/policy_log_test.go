@@ -85,5 +85,32 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 	}
 }
 
+// What a program reads, such as grep, has each row on a line of its own.
+func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
+	alone(t)
+	key, err := audit.ReadKey("key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Append(&audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "files__read", Server: "files", Tool: "read", Hash: "abc", Arguments: audit.Redacted([]byte("{}"))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	when := "has(args.path) && args.path.endsWith('/a/long/name.txt')"
+	if err := os.WriteFile("rules.json", []byte(`{"rules": [{"effect": "deny", "tool": "read", "when": "`+when+`"}, {"effect": "allow", "tool": "read", "when": "!(`+when+`)"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"list": when, "test --audit=log": when, "explain files read": when} {
+		got := runs(t, "", append([]string{"policy"}, append(strings.Fields(args), "--policy", "rules.json")...)...)
+		got.expect(t, exitOK, want, "")
+	}
+}
+
 // decidable marks tests in which the log tells enough of every call.
 const decidable = string(cannotTell)
