@@ -150,8 +150,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
-	v.setGateway(g, y)
-	v.board = board
+	v.setGateway(g, y, board)
 	v.stamped = v.stamp()
 	v.unmatched.configured(configured, from)
 	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }

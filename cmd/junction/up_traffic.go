@@ -12,8 +12,8 @@ import (
 )
 
 // setGateway sets what is served. Of its messages nobody sees what its settings hide.
-func (v *served) setGateway(g *gateway.Gateway, y *layers) {
-	v.gateway, v.layers = g, y
+func (v *served) setGateway(g *gateway.Gateway, y *layers, b *board) {
+	v.gateway, v.layers, v.board = g, y, b
 	if v.app.traffic != nil {
 		v.app.traffic.Hide(v.shownOf)
 	}
