@@ -286,11 +286,21 @@ func (l *Log) write() {
 		g.err = fmt.Errorf("%w: %w", ErrUnavailable, g.err)
 	}
 	l.mu.Lock()
+	before := l.failing
 	l.failing = g.err
 	if g.err != nil {
 		l.pending.keep(g)
+		if !l.closed {
+			l.arm() // it is tried again, whether requests come or not
+		}
 	}
 	l.mu.Unlock()
+	switch {
+	case g.err != nil && before == nil:
+		l.options.Logger.Error("audit: lines are not written", "folder", l.dir, "error", g.err)
+	case g.err == nil && before != nil:
+		l.options.Logger.Warn("audit: lines are written again", "folder", l.dir)
+	}
 	close(g.done)
 }
 
@@ -321,12 +331,6 @@ func (l *Log) checkpoint() {
 	}
 	l.disk.due = true
 	l.write()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.failing != nil {
-		l.options.Logger.Error("audit: lines are not written", "folder", l.dir, "error", l.failing)
-		l.arm()
-	}
 }
 
 // agePause is how long what became old may wait: at most a tenth of its age.
@@ -346,11 +350,6 @@ func (l *Log) age() {
 		l.options.Logger.Error("audit: old files are not removed", "folder", l.dir, "error", err)
 	}
 	l.write() // which sees what was removed, too
-	l.mu.Lock()
-	if l.failing != nil {
-		l.arm()
-	}
-	l.mu.Unlock()
 	l.ageing.Reset(l.agePause())
 }
 

@@ -83,6 +83,47 @@ func TestALogWhoseFolderIsGoneRefusesUntilItIsBack(t *testing.T) {
 	}
 }
 
+// A request that is refused names the program's log, which says why: once, however many are, and that it is over.
+func TestTheProgramsLogSaysWhyRequestsAreRefusedAndUntilWhen(t *testing.T) {
+	for name, idle := range map[string]time.Duration{"a call ran just before": 0, "no call ran for a while": 5 * time.Second} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "audit")
+			synctest.Test(t, func(t *testing.T) {
+				var said bytes.Buffer
+				l := opened(t, dir, Options{Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))})
+				defer l.Close()
+				counts := func(what string, failed, again int) {
+					t.Helper()
+					synctest.Wait()
+					if text := said.String(); strings.Count(text, `level=ERROR msg="audit: lines are not written"`) != failed || strings.Count(text, "audit: lines are written again") != again {
+						t.Errorf("%s: the program's log has %q", what, text)
+					}
+				}
+				for times := 1; times <= 2; times++ {
+					appendCall(t, l, "before")
+					time.Sleep(idle)
+					if err := os.Rename(dir, dir+".x"); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(lookPause)
+					for range 3 {
+						if err := l.Refused(); !errors.Is(err, ErrUnavailable) {
+							t.Fatalf("requests are refused: %v", err)
+						}
+						counts("refused", times, times-1)
+						time.Sleep(3 * time.Second)
+					}
+					if err := os.Rename(dir+".x", dir); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(2 * time.Second) // no request comes
+					counts("put back", times, times)
+				}
+			})
+		})
+	}
+}
+
 // A folder that goes while no call comes is noticed all the same.
 func TestALogWhoseFolderGoesWhileNoCallComesSaysSo(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "audit")

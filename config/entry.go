@@ -119,7 +119,7 @@ func (e *entryReader) readType(v hujson.Value) error {
 	case "remote":
 		e.kind = Auto
 	default:
-		return fmt.Errorf("expected stdio, http or sse, got %s", quote(name))
+		return fmt.Errorf("expected stdio, http or sse (also local, remote or streamable-http), got %s", quote(name))
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestProblemsOfAnEntryAreReportedVerbatim(t *testing.T) {
 		{"both", `{"command":"x","url":"https://a.example"}`, `has both "command" and "url"; remove one, or say which with "type"`},
 		{"stdio without command", `{"type":"stdio","url":"https://a.example"}`, `type: stdio needs "command", a program to start`},
 		{"http without url", `{"type":"http","command":"x"}`, `type: http needs "url", an address to call`},
-		{"unknown type", `{"type":"websocket","url":"wss://a"}`, `type: expected stdio, http or sse, got "websocket"`},
+		{"unknown type", `{"type":"websocket","url":"wss://a"}`, `type: expected stdio, http or sse (also local, remote or streamable-http), got "websocket"`},
 		{"type is no string", `{"type":1,"command":"x"}`, `type: expected a string, got a number`},
 		{"command is no string", `{"command":["npx","-y","foo"]}`, `command: expected a string, got an array`},
 		{"command is empty", `{"command":" "}`, `command: is empty`},

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -367,4 +368,35 @@ func TestKagent84AndMCPUse1623AndProwler12235SessionsThatNobodyEndsAreForgotten(
 		t.Errorf("of 15 sessions where 10 may be: %v", codes)
 	}
 	eventually(t, func() bool { return begin() == http.StatusOK })
+}
+
+// A server that failed and waits to be started again still says why it failed.
+func TestAListSaysWhyAServerFailedThatIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		var all []*program
+		for i := range 3 * runtime.GOMAXPROCS(0) { // more than may start at a time
+			p := newProgram(t, fmt.Sprint("a", i), 6*time.Second)
+			p.fail(errors.New("exited with status 2"))
+			p.join(g, nil)
+			all = append(all, p)
+		}
+		time.Sleep(10 * time.Minute)
+		seen := map[gateway.State]bool{}
+		for range 600 {
+			for _, s := range g.Status() {
+				if seen[s.State] = true; !s.Tried || s.Err == nil {
+					t.Fatalf("the status is %+v", s)
+				}
+			}
+			if got := missing(t, g); strings.Count(got, "exited with status 2") != len(all) {
+				t.Fatalf("missing is %s", got)
+			}
+			time.Sleep(time.Second)
+		}
+		if !seen[gateway.Connecting] || !seen[gateway.Failed] {
+			t.Errorf("the servers were seen as %v", seen)
+		}
+	})
 }

@@ -92,10 +92,8 @@ func (m *member) missing(method string) string {
 	defer m.mu.RUnlock()
 	why := ""
 	switch err := m.unread[method]; {
-	case m.known == nil && m.state == Failed:
-		why = m.gateway.shown(m.unavailable()).Error()
 	case m.known == nil:
-		why = fmt.Sprintf("server %q is not connected yet (%v)", m.name, m.state)
+		why = m.gateway.shown(m.unavailable()).Error()
 	case err != nil:
 		why = fmt.Sprintf("its list cannot be read: %v", m.gateway.shown(err))
 	}

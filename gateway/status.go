@@ -35,8 +35,8 @@ type Status struct {
 	State State
 	// Note says what a start is doing; often empty.
 	Note string
-	// Err says why it failed, why the last connection ended, which lists of a
-	// connected one cannot be read, or why it is not asked; nil if nothing is wrong.
+	// Err says why it failed, also while it is tried again, why the last connection ended, which
+	// lists of a connected one cannot be read, or why it is not asked; nil if nothing is wrong.
 	Err error
 	// Ends is how many of its connections were lost, Ended why the last one was; it may have been started again since.
 	Ends  int
@@ -44,7 +44,9 @@ type Status struct {
 	// Program says that it is a program that is started.
 	Program bool
 	// Known says that its definitions are known: they were remembered, or read.
-	Known     bool
+	Known bool
+	// Tried says that its definitions are known, or that it failed to connect at least once; it stays true.
+	Tried     bool
 	Revision  string              // spoken with it; empty in process
 	Server    *mcp.Implementation // what it says of itself; nil if nothing
 	Tools     int
@@ -89,7 +91,15 @@ func (m *member) status() Status {
 		Tools: len(m.listings[toolKind.method].entries), Prompts: len(m.listings[promptKind.method].entries),
 		Resources: len(m.listings[resourceKind.method].entries), Templates: len(m.listings[templateKind.method].entries),
 	}
-	if m.state == Connected {
+	select {
+	case <-m.settled:
+		s.Tried = true
+	default:
+	}
+	if m.restarted { // what is connected still ends
+		s.State = Connecting
+	}
+	if s.State == Connected {
 		for _, k := range allKinds {
 			if err := m.unread[k.method]; err != nil {
 				s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w", k.method, err))
@@ -101,7 +111,7 @@ func (m *member) status() Status {
 		if err != nil {
 			s.Err = errors.Join(s.Err, err)
 		}
-		if open && m.state == Connected {
+		if open && s.State == Connected {
 			s.State = Unresponsive
 		}
 	}
@@ -115,7 +125,7 @@ func (m *member) status() Status {
 	if m.isolated() {
 		s.MaxInstances, s.Users = cmp.Or(m.around.Load().MaxInstances, defaultInstances), m.instances.whose()
 	}
-	if s.Instances = m.instances.count(); s.Instances > 0 && m.state == Idle {
+	if s.Instances = m.instances.count(); s.Instances > 0 && s.State == Idle {
 		s.State = Connected
 	}
 	switch {

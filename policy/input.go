@@ -40,7 +40,8 @@ type Input struct {
 	// Now is when the call is made; by default the time of the decision.
 	Now time.Time `json:"now,omitzero"`
 	// Unknown names what of the call is not known, such as where it comes from a log: server, tool, title,
-	// annotations, args, args.NAME for a member of the arguments, which is there all the same, resource, origin or trusted.
+	// annotations, args, args.NAME for a member of the arguments, which is there all the same, resource, origin,
+	// trusted or client.
 	// Where it matters, the decision says so.
 	Unknown []string `json:"-"`
 }

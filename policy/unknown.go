@@ -35,7 +35,7 @@ func (e *unknownError) Error() string { return strings.Join(e.names, ", ") + " i
 // unknownVariable is what stands for a variable that is not known; nil for one that is.
 func (f *facts) unknownVariable(name string) any {
 	switch name {
-	case variableServer, variableTool, variableArgs, variableTitle, variableAnnotations, variableResource, variableTrusted: // a member of an object cannot be taken of what is not known
+	case variableServer, variableTool, variableArgs, variableTitle, variableAnnotations, variableResource, variableTrusted, variableClient: // a member of an object cannot be taken of what is not known
 		if i := slices.Index(f.in.Unknown, name); i >= 0 {
 			return types.NewUnknown(int64(i), nil)
 		}

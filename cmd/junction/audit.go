@@ -151,24 +151,25 @@ func filterFlags(flags *pflag.FlagSet, f *audit.Filter) {
 	flags.StringVar(&f.Call, "call", "", "all lines about the call with this `ID`")
 }
 
-// checkFilter says which words there are where a flag has another one, which no line has.
-func checkFilter(f *audit.Filter) error {
-	for _, flag := range []struct {
+// checkFilter says which words there are where a filter has another one, which no line has. dashes stand before its name,
+// if it is a flag.
+func checkFilter(f *audit.Filter, dashes string) error {
+	for _, member := range []struct {
 		name, given string
 		words       []string
 	}{
-		{"--kind", f.Kind, []string{audit.KindCall, audit.KindDecision, audit.KindCheckpoint, audit.KindNote}},
-		{"--outcome", f.Outcome, []string{string(mcp.OutcomeOK), string(mcp.OutcomeToolError), string(mcp.OutcomeInputRequired), string(mcp.OutcomeCancelled), string(mcp.OutcomeError)}},
-		{"--decision", f.Decision, []string{string(policy.Allow), string(policy.Ask), string(policy.Deny)}},
+		{"kind", f.Kind, []string{audit.KindCall, audit.KindDecision, audit.KindCheckpoint, audit.KindNote}},
+		{"outcome", f.Outcome, []string{string(mcp.OutcomeOK), string(mcp.OutcomeToolError), string(mcp.OutcomeInputRequired), string(mcp.OutcomeCancelled), string(mcp.OutcomeError)}},
+		{"decision", f.Decision, []string{string(policy.Allow), string(policy.Ask), string(policy.Deny)}},
 	} {
-		if flag.given == "" || slices.Contains(flag.words, flag.given) {
+		if member.given == "" || slices.Contains(member.words, member.given) {
 			continue
 		}
 		hint := ""
-		if flag.name == "--outcome" && (flag.given == "denied" || flag.given == "refused") {
-			hint = "; what rules refused is found with --decision deny"
+		if member.name == "outcome" && (member.given == "denied" || member.given == "refused") {
+			hint = "; what rules refused is found with " + dashes + "decision deny"
 		}
-		return usagef("%s: expected one of %s, got %q%s", flag.name, strings.Join(flag.words, ", "), flag.given, hint)
+		return usagef("%s: expected one of %s, got %q%s", dashes+member.name, strings.Join(member.words, ", "), member.given, hint)
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (a *app) auditTailCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := checkFilter(&f); err != nil {
+			if err := checkFilter(&f, "--"); err != nil {
 				return err
 			}
 			if _, err := a.printLines(audit.Follow(cmd.Context(), folder, f), -1); err != nil {
@@ -216,7 +217,7 @@ func (a *app) auditQueryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := checkFilter(&f); err != nil {
+			if err := checkFilter(&f, "--"); err != nil {
 				return err
 			}
 			if f.Since, err = moment("--since", since); err != nil {

@@ -102,7 +102,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		}
 		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}
-	_, err = fmt.Fprint(a.out, terminal.Table(rows, 0, a.out.Width()))
+	_, err = fmt.Fprint(a.out, terminal.Table(rows, 0, lineWidth(a.out)))
 	return err
 }
 

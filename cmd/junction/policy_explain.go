@@ -256,7 +256,7 @@ func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) e
 			}
 			rows = append(rows, []string{string(s.Outcome), string(s.Rule.Effect), plaintext.Line(about, maxLog)})
 		}
-		b.WriteString(terminal.Table(rows, 2, a.out.Width()))
+		b.WriteString(terminal.Table(rows, 2, lineWidth(a.out)))
 	}
 	_, err := fmt.Fprint(a.out, b.String())
 	return err

@@ -40,14 +40,14 @@ type auditLine struct {
 
 // input is the call as rules see it, with the names of what the line does not tell.
 func (l *auditLine) input() policy.Input {
-	client := l.Client
-	if at := strings.LastIndexByte(client, '/'); at >= 0 {
-		client = client[:at] // without its version
-	}
+	client, _, _ := strings.Cut(l.Client, "/") // without its version
 	in := policy.Input{Method: l.Method, Server: l.Server, Client: client, Profile: l.Profile, Now: l.Time,
 		Principal: policy.Principal{Subject: l.Principal, Issuer: l.Issuer, Scopes: l.Scopes}}
 	if l.Server == "" {
 		in.Unknown = append(in.Unknown, "server")
+	}
+	if strings.Count(l.Client, "/") > 1 { // names such as @scope/name have one, versions may
+		in.Unknown = append(in.Unknown, "client")
 	}
 	switch l.Method {
 	case "tools/call":
@@ -207,6 +207,6 @@ func (a *app) showVerdicts(counts map[verdict]int) error {
 	if n := total[cannotTell]; n > 0 {
 		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
 	}
-	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", terminal.Table(rows, 2, a.out.Width()), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
+	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", terminal.Table(rows, 2, lineWidth(a.out)), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
 	return err
 }

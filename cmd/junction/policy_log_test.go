@@ -43,6 +43,8 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 	add("files", "secret", `{"password":"hunter2","n":1}`, nil)
 	add("files", "omitted", "", func(r *audit.Record) { r.Arguments = audit.Omitted([]byte(`{"a":1}`)) })
 	add("gone", "read", `{}`, nil)
+	add("files", "plain", `{}`, func(r *audit.Record) { r.Client = "c/1.0" })
+	add("files", "slashes", `{}`, func(r *audit.Record) { r.Client = "c/d/1/2" })
 	add("", "", "", func(r *audit.Record) { r.Name = "files__hidden" })
 	add("", "", "", func(r *audit.Record) { r.Method, r.Name = "resources/read", "file:///a?***" })
 	if err := log.Close(); err != nil {
@@ -73,6 +75,8 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 		{"arguments that are not kept", `{"rules": [{"effect": "deny", "when": "has(args.list)"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"omitted"`, ""},
 		{"a secret", `{"rules": [{"effect": "deny", "when": "has(args.password) && args.password == 'x'"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"secret","rule":"deny everything when has(args.password) && args.password == 'x' (rules.json:1)","reason":"the rule looks at args.password, which the log does not tell as it was"`, ""},
 		{"a tool that no server listed", `{"rules": [{"effect": "deny", "tool": "hidden"}], "default": "allow"}`, `{"effect":"cannot tell","tool":"files__hidden"`, ""},
+		{"a client", `{"rules": [{"effect": "deny", "tool": "plain", "when": "client == 'c'"}], "default": "allow"}`, `{"effect":"deny","server":"files","tool":"plain"`, ""},
+		{"one that may end in several places", `{"rules": [{"effect": "deny", "tool": "slashes", "when": "client == 'c/d/1'"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"slashes"`, ""},
 		{"a URI without its query", `{"rules": [{"effect": "deny", "when": "resource.contains('b')"}], "default": "allow"}`, `{"effect":"cannot tell","tool":"file:///a?***"`, ""},
 	} {
 		got := verdicts(test.rules)
@@ -82,6 +86,33 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 	}
 	if files, _ := filepath.Glob("log/*.jsonl"); len(files) != 1 {
 		t.Errorf("the log has %v", files)
+	}
+}
+
+// What a program reads, such as grep, has each row on a line of its own.
+func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
+	alone(t)
+	key, err := audit.ReadKey("key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Append(&audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "files__read", Server: "files", Tool: "read", Hash: "abc", Arguments: audit.Redacted([]byte("{}"))}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	when := "has(args.path) && args.path.endsWith('/a/long/name.txt')"
+	if err := os.WriteFile("rules.json", []byte(`{"rules": [{"effect": "deny", "tool": "read", "when": "`+when+`"}, {"effect": "allow", "tool": "read", "when": "!(`+when+`)"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"list": when, "test --audit=log": when, "explain files read": when} {
+		got := runs(t, "", append([]string{"policy"}, append(strings.Fields(args), "--policy", "rules.json")...)...)
+		got.expect(t, exitOK, want, "")
 	}
 }
 

@@ -56,7 +56,7 @@ func (a *app) listRules(book *rulebook) error {
 	for _, r := range book.Rules() {
 		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(aboutRule(r), maxLog)})
 	}
-	_, err := fmt.Fprint(a.out, terminal.Table(rows, 0, a.out.Width()))
+	_, err := fmt.Fprint(a.out, terminal.Table(rows, 0, lineWidth(a.out)))
 	return err
 }
 

@@ -151,7 +151,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
-	v.setGateway(g, y, stamped)
+	v.setGateway(g, y, board, stamped)
 	v.unmatched.configured(configured, from)
 	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }
 	v.entries = v.admitted(ctx, entries, len(o.names) > 0)
@@ -254,7 +254,7 @@ func (v *served) serve(ctx context.Context, board *board) error {
 func (o *upOptions) settled(s *settings.Settings, from string) (layering, error) {
 	y := o.layering
 	y.settle(s, from, o.given.Changed)
-	return y, cmp.Or(checkProfile(s, o.profile), y.check())
+	return y, cmp.Or(checkProfile(s, o.profile), y.check(o.given.Changed))
 }
 
 // reportNothing says that there is no server to serve, if so; it is an error only where

@@ -130,7 +130,7 @@ func (v *served) adminMux(ctx context.Context, reach reach, registry prometheus.
 		fmt.Fprintln(w, "ok")
 	})
 	if reach != bareNetwork {
-		v.serveControl(mux, withToken)
+		v.serveControl(mux, withToken, func(r *http.Request) string { return "through --admin, from " + r.RemoteAddr })
 	}
 	return mux
 }
@@ -171,10 +171,20 @@ func (v *served) notReady(ctx context.Context) string {
 	if refuses, err := v.layers.unwritable(); refuses {
 		return "calls are refused, as they cannot be written down: " + err.Error()
 	}
+	return v.untried()
+}
+
+// untried names a server that was not tried yet; empty once every server was. One that a reload adds later does not
+// count: what clients had goes on meanwhile.
+func (v *served) untried() string {
+	if v.tried.Load() {
+		return ""
+	}
 	all := v.gateway.Status()
-	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Known && s.State != gateway.Failed }); i >= 0 {
+	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Tried }); i >= 0 {
 		return fmt.Sprintf("server %s is %s", all[i].Name, all[i].State)
 	}
+	v.tried.Store(len(all) > 0) // on standard input and output servers come with the client
 	return ""
 }
 

@@ -1,17 +1,24 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -75,6 +82,59 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 			t.Errorf("%+v: got %d %s", test, w.Code, w.Body)
 		}
 	}
+}
+
+// Servers that fail are tried again and again. Where each was tried once, nothing of that takes the gateway from its clients.
+func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
+		defer g.Close()
+		v := &served{app: &app{}, gateway: g, layers: new(layers)}
+		add := func(name string) {
+			t.Helper()
+			dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+				select {
+				case <-time.After(6 * time.Second):
+					return nil, errors.New("no handshake")
+				case <-ctx.Done():
+					return nil, ctx.Err()
+				}
+			}
+			if err := g.Add(name, gateway.Upstream{Dial: dial, Program: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i := range 3 * runtime.GOMAXPROCS(0) { // more than may start at a time
+			add(fmt.Sprint("server", i))
+		}
+		if time.Sleep(time.Second); v.notReady(t.Context()) == "" {
+			t.Error("it is ready before any server was tried")
+		}
+		time.Sleep(10 * time.Minute)
+		states := map[gateway.State]int{}
+		watch := func() {
+			t.Helper()
+			for range 300 {
+				for _, s := range g.Status() {
+					states[s.State]++
+				}
+				if why := v.notReady(t.Context()); why != "" {
+					t.Fatalf("it is not ready: %s", why)
+				}
+				time.Sleep(time.Second)
+			}
+		}
+		watch()
+		if states[gateway.Connecting] == 0 || states[gateway.Failed] == 0 {
+			t.Errorf("the servers were seen as %v", states)
+		}
+		add("added")
+		watch()
+		ended, end := context.WithCancel(t.Context())
+		if end(); v.notReady(ended) == "" {
+			t.Error("it is ready while it ends")
+		}
+	})
 }
 
 // What nobody approved is listed, and approved by its hash; a changed configuration is read when that is asked for.

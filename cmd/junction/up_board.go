@@ -127,6 +127,24 @@ func (b *board) sayEnded(s gateway.Status) {
 	}
 }
 
+// restart has a server be restarted, and says who wanted that: the next that it is, such as connected, is shown in any case.
+func (b *board) restart(name, by string, restart func() error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := restart(); err != nil {
+		return err
+	}
+	b.shown[name] = ""
+	switch said := "restarted " + by; {
+	case b.quiet:
+	case b.log != nil:
+		b.log.Info("server", "server", name, "state", "restarted", "detail", said)
+	default:
+		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), name, said}}, 2, lineWidth(b.screen)))
+	}
+	return nil
+}
+
 // sumUp prints the summary once all servers were tried, where no line at the end of a terminal has it.
 func (b *board) sumUp(all []gateway.Status) {
 	if b.summed || b.quiet || b.log != nil || b.screen.Terminal() || slices.ContainsFunc(all, isUntried) {
@@ -148,7 +166,7 @@ func (b *board) sayMore() {
 
 // isUntried reports whether a server was neither connected nor found wanting yet.
 func isUntried(s gateway.Status) bool {
-	return s.State == gateway.Connecting && s.Err == nil || s.State == gateway.Waiting
+	return s.Err == nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
 }
 
 // record logs what a server is doing.
@@ -254,6 +272,9 @@ func standing(s gateway.Status, full bool) string {
 		}
 		return "remembered: " + offers(s)
 	case gateway.Connecting:
+		if s.Note != "" && why != "" {
+			return "still starting: " + s.Note + "; it failed before" + why
+		}
 		if s.Note != "" {
 			return "still starting: " + s.Note
 		}

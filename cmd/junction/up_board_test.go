@@ -131,3 +131,16 @@ func TestWhatCannotStartFailsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A server that failed and is tried again says why it failed, whatever it waits for now.
+func TestAServerThatIsTriedAgainSaysWhyItFailed(t *testing.T) {
+	for want, s := range map[string]gateway.Status{
+		"waiting to start: exited with 2":                                 {State: gateway.Waiting},
+		"starting: exited with 2":                                         {State: gateway.Connecting, Program: true},
+		"still starting: npx installs x; it failed before: exited with 2": {State: gateway.Connecting, Program: true, Note: "npx installs x"},
+	} {
+		if s.Err = errors.New("exited with 2"); standing(s, true) != want || isUntried(s) {
+			t.Errorf("it says %q, want %q; untried: %v", standing(s, true), want, isUntried(s))
+		}
+	}
+}

@@ -67,8 +67,8 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 }
 
 // serveControl adds what needs a token to the address for those who watch: the status, what nobody approved, and a
-// server's restart, its approval, and that all is read again.
-func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc) {
+// server's restart, its approval, and that all is read again. by says who asks, for the log.
+func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc, by func(*http.Request) string) {
 	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
 		reply.JSON(w, http.StatusOK, v.describe())
@@ -80,7 +80,7 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 				running = s.Running
 			}
 		}
-		if err := v.gateway.Restart(name); err != nil {
+		if err := v.board.restart(name, by(r), func() error { return v.gateway.Restart(name) }); err != nil {
 			reply.Error(w, http.StatusNotFound, err)
 			return
 		}

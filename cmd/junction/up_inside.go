@@ -256,13 +256,17 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 			err = errors.New("limit: expected 1 to " + strconv.Itoa(maxAuditLines))
 		}
 	}
+	err = errors.Join(err, checkFilter(&f, ""))
+	kinds := strings.Split(q.Get("kind"), ",")
+	for _, kind := range kinds {
+		err = errors.Join(err, checkFilter(&audit.Filter{Kind: kind}, ""))
+	}
 	if err != nil {
 		reply.Error(w, http.StatusBadRequest, err)
 		return
 	}
 	var last []json.RawMessage
 	all := 0
-	kinds := strings.Split(q.Get("kind"), ",")
 	for line, err := range audit.Read(v.layers.folder, f) {
 		if r.Context().Err() != nil {
 			return

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -151,7 +152,9 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 			t.Errorf("of the kinds %q the log has %s", kinds, text)
 		}
 	}
-	for query, want := range map[string]string{"limit=0": "expected 1 to 1000", "limit=x": "invalid syntax", "since=soon": `"since: expected a time`} {
+	for query, want := range map[string]string{"limit=0": "expected 1 to 1000", "limit=x": "invalid syntax", "since=soon": `"since: expected a time`,
+		"outcome=bogus": `outcome: expected one of ok, tool_error, input_required, cancelled, error, got \"bogus\"`, "outcome=denied": "is found with decision deny",
+		"decision=no": "decision: expected one of allow, ask, deny", "kind=call,calls": `kind: expected one of call, decision, checkpoint, note, got \"calls\"`} {
 		if status, text := ask("GET", "audit?"+query, ""); status != http.StatusBadRequest || !strings.Contains(text, want) {
 			t.Errorf("%s gets %d %s", query, status, text)
 		}
@@ -174,10 +177,11 @@ func TestAnOrderWithABodyThatNobodyReadsIsAnswered(t *testing.T) {
 }
 
 func TestTheConsoleControlsOnlyWhatRuns(t *testing.T) {
-	_, ask := insideUp(t)
+	r, ask := insideUp(t)
 	if status, text := ask("POST", "servers/one/restart", ""); status != http.StatusAccepted {
 		t.Errorf("a restart gets %d %s", status, text)
 	}
+	printedLast(t, r, "one", "restarted in the console", "connected, ")
 	for path, want := range map[string]string{
 		"servers/none/log":         `{"error":"there is no server of this name"}` + "\n",
 		"servers/none/definitions": `{"error":"there is no server of this name"}` + "\n",
@@ -258,6 +262,25 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 			if got := resp.Header.Get(name); got != "" {
 				t.Errorf("%s: %s reaches the browser", name, got)
 			}
+		}
+	}
+}
+
+// printedLast waits until the lines of a server that up printed last are these, as far as each says.
+func printedLast(t *testing.T, r *running, server string, want ...string) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var said []string
+		for line := range strings.Lines(r.stderr.String()) {
+			if words := strings.Fields(line); len(words) > 2 && words[1] == server && strings.Count(words[0], ":") == 2 {
+				said = append(said, strings.Join(words[2:], " "))
+			}
+		}
+		if last := said[max(0, len(said)-len(want)):]; slices.EqualFunc(last, want, strings.HasPrefix) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("of %s was printed %q, want %q at its end", server, said, want)
 		}
 	}
 }

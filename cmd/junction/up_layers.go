@@ -78,16 +78,17 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.goOn, "audit-optional", false, "with --audit: answer calls that cannot be written down, such as on a full disk, in place of refusing them")
 }
 
-// check says what is wrong with the flags.
-func (o *layering) check() error {
+// check says what is wrong with the flags. A setting that goes with another that there is not, such as pin where all
+// tools are listed, is without effect: a profile may use it, or a flag set it aside.
+func (o *layering) check(given func(flag string) bool) error {
 	switch {
 	case !slices.Contains([]string{string(search.All), string(search.Search), string(search.Auto)}, o.tools):
 		return usagef("--tools: expected all, search or auto, got %q", o.tools)
-	case len(o.pinned) > 0 && o.tools == string(search.All):
+	case given("pin") && given("tools") && o.tools == string(search.All):
 		return usagef("--pin goes with --tools search or --tools auto: all tools are listed")
 	case !slices.Contains([]string{reviewNone, string(review.Changes), string(review.All)}, o.review):
 		return usagef("--review: expected none, changes or all, got %q", o.review)
-	case o.shadow && o.policy == "":
+	case given("shadow") && o.shadow && o.policy == "":
 		return usagef("--shadow goes with --policy FILE, the rules that it tries")
 	case (o.keep != "" || o.keepFor != 0) && o.audit == "":
 		return usagef("--audit-keep and --audit-keep-for go with --audit")

@@ -230,6 +230,7 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		}
 	}
 	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "") // it waits for the new connection
+	printedLast(t, r, "everything", "restarted through --admin, from 127.0.0.1:", "connected, ")
 	rebound, err := http.NewRequestWithContext(t.Context(), "GET", at, nil)
 	if err != nil {
 		t.Fatal(err)

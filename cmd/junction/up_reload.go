@@ -32,6 +32,7 @@ type served struct {
 	options  upOptions // as the command line has them
 	gateway  *gateway.Gateway
 	layers   *layers
+	board    *board
 	store    *definitions.Store
 	listener net.Listener      // nil on standard input and output
 	access   *access           // who is let in there; nil: that is not looked at
@@ -44,6 +45,7 @@ type served struct {
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
+	tried     atomic.Bool               // every server was tried once; see untried
 
 	ruled  []string                               // files of rules that the settings named when they were last read; for the goroutine that watches
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
@@ -270,6 +272,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.unmatched.configured(r.configured, r.from)
 	v.app.reportProblems(r.set)
 	wanted := v.withFaulty(r.set, v.admitted(ctx, v.app.withoutSelf(ctx, r.entries, v.listener), false))
+	_ = v.untried() // notes whether all were, before more are added
 	v.gateway.SetNames(v.options.noPrefix || r.settings.Names == "none", conflicts(r.settings.Conflicts))
 	changed, left := v.change(ctx, wanted)
 	v.makeFronts()

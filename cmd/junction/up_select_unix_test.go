@@ -61,3 +61,20 @@ func TestSettingsSayWhichPromptsAndResourcesThereAre(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
 }
+
+// Only flags can contradict each other: a setting that has nothing to go with is without effect.
+func TestASettingThatAFlagSetsAsideIsWithoutEffect(t *testing.T) {
+	for name, test := range map[string]struct{ settings, args string }{
+		"pin, where a flag has all tools be listed":      {`"tools":"search","pin":["everything__*"]`, "--tools all"},
+		"pin, where a setting has all tools be listed":   {`"tools":"all","pin":["everything__*"]`, ""},
+		"--pin, where a setting has all tools be listed": {`"tools":"all"`, "--pin everything__*"},
+		"shadow, where there are no rules":               {`"tools":"all","shadow":true`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t)
+			configure(t, "mcp.json", written(t, "a", t.TempDir()), test.settings)
+			r := serving(t, append([]string{"up", "--config", "mcp.json"}, strings.Fields(test.args)...)...)
+			waitFor(t, "all tools are listed", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
+		})
+	}
+}

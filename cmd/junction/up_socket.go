@@ -55,7 +55,7 @@ func (v *served) takeOrders(ctx context.Context) (end func()) {
 		return func() {}
 	}
 	mux := http.NewServeMux()
-	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP })
+	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) string { return "in the console" })
 	ctx, cancel := context.WithCancel(ctx)
 	s := &http.Server{Handler: readWhole(mux), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog(),
 		BaseContext: func(net.Listener) context.Context { return ctx }}

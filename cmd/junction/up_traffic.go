@@ -14,8 +14,8 @@ import (
 
 // setGateway sets what is served, with what the files of the configuration were like before they were read. Of its messages nobody
 // sees what its settings hide.
-func (v *served) setGateway(g *gateway.Gateway, y *layers, stamped map[string]string) {
-	v.gateway, v.layers = g, y
+func (v *served) setGateway(g *gateway.Gateway, y *layers, b *board, stamped map[string]string) {
+	v.gateway, v.layers, v.board = g, y, b
 	v.stamped = v.stamp()
 	maps.Copy(v.stamped, stamped)
 	if v.app.traffic != nil {

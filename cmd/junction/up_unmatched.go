@@ -213,15 +213,15 @@ type unmatched struct {
 	said    map[string]bool
 }
 
-// configured says what there is now; what nothing matches is said once from then on.
+// configured says what there is now.
 func (u *unmatched) configured(servers []string, from string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.servers, u.from, u.said = servers, from, map[string]bool{}
+	u.servers, u.from = servers, from
 }
 
-// reportUnmatched says which rules and settings nothing matches, as far as that is known now: nothing else would
-// show a slip.
+// reportUnmatched says which rules and settings nothing matches, as far as that is known now and was not said: nothing else
+// would show a slip.
 func (v *served) reportUnmatched() {
 	now := v.layers.now.Load()
 	u := &v.unmatched
@@ -247,10 +247,15 @@ func (v *served) reportUnmatched() {
 	for _, line := range w.unmatchedSettings(now.settings) {
 		lines = append(lines, shortened(u.from)+": "+line)
 	}
+	said := map[string]bool{}
 	for _, line := range lines {
-		if !u.said[line] {
-			u.said[line] = true
+		if !u.said[line] && !said[line] {
 			v.app.screen.Printf("junction: %s\n", line)
 		}
+		said[line] = true
 	}
+	if len(w.known) < len(u.servers) { // what was said of others may hold still
+		maps.Copy(said, u.said)
+	}
+	u.said = said // without what was mended, which is said when it is there again
 }

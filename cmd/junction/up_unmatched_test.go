@@ -66,11 +66,13 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 	config(`"eccho"`)
 	await(`junction: mcp.json: junction.servers.everything.hide: "eccho" matches nothing that the server has; did you mean "echo"?`)
 	text := r.stderr.String()
-	for _, line := range said[:5] {
-		if n := strings.Count(text, line); n != 2 {
+	for _, line := range said {
+		if n := strings.Count(text, line); n != 1 {
 			t.Errorf("at the start and when the files are read again: %q is said %d times: %s", line, n, text)
 		}
 	}
+	config(`"ad_*"`)
+	waitForTimes(t, r.stderr, `hide: "ad_*" matches nothing`, 2) // it was mended meanwhile
 	for _, rule := range []string{"rules.json:7)", "rules.json:8)", "rules.json:9)", `"fail"`, `hide: "say"`} {
 		if strings.Contains(text, rule+":") || strings.Contains(text, rule+" matches") {
 			t.Errorf("%s is said to match nothing: %s", rule, text)
@@ -83,6 +85,16 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 	for _, want := range []string{`rule 1: no tool of server "everything" is called "everything__add"` + wanted + `"add"?`, `rule 4: no server "nosuch" is configured here`, `rule 5: no tool of server "everything" is called "say"` + wanted + `"echo"?`} {
 		if !strings.Contains(checked.stderr, want) {
 			t.Errorf("%q is not in %s", want, checked.stderr)
+		}
+	}
+}
+
+// waitForTimes waits until a text was printed so often.
+func waitForTimes(t *testing.T, b *safeBuffer, text string, times int) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); strings.Count(b.String(), text) < times; time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%q was not printed %d times: %s", text, times, b)
 		}
 	}
 }
