@@ -192,6 +192,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	defer w.dry.close()
 	w.noteMissing()
 	w.noteNothing()
+	w.noteForgetful()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
 		return false, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -146,4 +147,19 @@ func (w *addition) move(u unkept) {
 			}
 		}
 	}
+}
+
+// noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data.
+func (w *addition) noteForgetful() {
+	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
+		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !reads(t) }) {
+		return
+	}
+	note := "it keeps nothing that it writes, nor can it write into its own package; where it has data to keep, give it a folder, and say in its arguments or variables where: "
+	again := w.again("--write FOLDER", "")
+	if name := readAbout(w.locked, w.program.Dir).DataVariable; name != "" && w.written.Env[name] == "" {
+		note += "its README names " + name + ": "
+		again = w.again("--env "+name+"=FOLDER/… --write FOLDER", "")
+	}
+	w.notes = append(w.notes, note+again)
 }

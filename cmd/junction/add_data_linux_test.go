@@ -80,3 +80,27 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 		})
 	}
 }
+
+// A server that keeps its data in its own package, as some do unless a variable says otherwise, cannot there.
+func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
+	const note = "it keeps nothing that it writes, nor can it write into its own package"
+	for _, c := range []struct{ server, readme, flags, want string }{
+		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; where it has data to keep, give it a folder, and say in its arguments or variables where: its README names MEMORY_FILE_PATH: junction add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
+		{"memory", "", "", note + "; where it has data to keep, give it a folder, and say in its arguments or variables where: junction add npm:@x/graph@1.0.0 --write FOLDER"},
+		{"memory", "", "--write ~/graph-data", ""},
+		{"memory", "", "--host api.example.com", ""},
+		{"memory", "", "--no-sandbox", ""},
+		{"time", "", "", ""}, // whose tools only read
+	} {
+		alone(t)
+		s := newPackageSet(t)
+		s.versions["@x/graph@1.0.0"] = self(t, "serve", c.server)
+		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
+		writeBelow(t, s.dir, "node_modules/@x/graph/README.md", c.readme)
+		got := s.runs(t, "", append([]string{"add", "npm:@x/graph@1.0.0", "--yes"}, strings.Fields(c.flags)...)...)
+		said := strings.Join(strings.Fields(got.stdout), " ")
+		if got.code != exitOK || !strings.Contains(said, c.want) || strings.Contains(said, note) != (c.want != "") {
+			t.Errorf("%s %s: %+v", c.server, c.flags, got)
+		}
+	}
+}
