@@ -155,10 +155,10 @@ func (w *addition) noteForgetful() {
 		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !reads(t) }) {
 		return
 	}
-	note := "it keeps nothing that it writes, nor can it write into its own package; where it has data to keep, give it a folder, and say in its arguments or variables where: "
+	note := "it keeps nothing that it writes, nor can it write into its own package; where it has data to keep: "
 	again := w.again("--write FOLDER", "")
 	if name := readAbout(w.locked, w.program.Dir).DataVariable; name != "" && w.written.Env[name] == "" {
-		note += "its README names " + name + ": "
+		note += "its README names " + name + "; "
 		again = w.again("--env "+name+"=FOLDER/… --write FOLDER", "")
 	}
 	w.notes = append(w.notes, note+again)

@@ -85,8 +85,8 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 	const note = "it keeps nothing that it writes, nor can it write into its own package"
 	for _, c := range []struct{ server, readme, flags, want string }{
-		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; where it has data to keep, give it a folder, and say in its arguments or variables where: its README names MEMORY_FILE_PATH: junction add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
-		{"memory", "", "", note + "; where it has data to keep, give it a folder, and say in its arguments or variables where: junction add npm:@x/graph@1.0.0 --write FOLDER"},
+		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; where it has data to keep: its README names MEMORY_FILE_PATH; junction add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
+		{"memory", "", "", note + "; where it has data to keep: junction add npm:@x/graph@1.0.0 --write FOLDER"},
 		{"memory", "", "--write ~/graph-data", ""},
 		{"memory", "", "--host api.example.com", ""},
 		{"memory", "", "--no-sandbox", ""},
