@@ -86,16 +86,27 @@ func (e *entryReader) chooseAPI() (field string, err error) {
 		document = absolute(document, d.folder)
 	}
 	args := []string{"serve", d.api, apiMembers()[d.api], document}
+	d.argFields = []string{d.api, d.api, d.api, d.api}
 	if d.url != "" {
 		args = append(args, "--base", d.url)
+		d.argFields = append(d.argFields, d.urlField, d.urlField)
 	}
 	for i, h := range d.headers { // not as arguments, which everybody on the machine can read
 		variable := fmt.Sprintf("JUNCTION_HEADER_%d", i+1)
 		args = append(args, "--auth-env", "header:"+h.name+"="+variable)
-		d.env = append(d.env, pair{name: variable, value: h.value})
+		d.env = append(d.env, pair{name: variable, value: h.value, field: "headers." + plain(h.name)})
+		d.argFields = append(d.argFields, d.api, d.api)
 	}
 	d.Kind, d.command, d.url, d.headers, d.args = Stdio, "junction", "", nil, append(args, d.args...)
 	return "", nil
+}
+
+// argField is where the entry has an argument, of which the first may be made of other members.
+func (d *Definition) argField(i int) string {
+	if i < len(d.argFields) {
+		return d.argFields[i]
+	}
+	return fmt.Sprintf("args[%d]", i-len(d.argFields))
 }
 
 // self is the program that serves APIs.

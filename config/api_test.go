@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -49,5 +50,32 @@ func TestAnAPIIsServedByThisProgram(t *testing.T) {
 	}
 	if slices.Sort(faults); strings.Join(faults, " ") != "both empty none nowhere text twice two typed" {
 		t.Errorf("faults are of %q: %v", faults, file.Problems)
+	}
+}
+
+// What an entry for an API is made into is nothing that the person wrote.
+func TestAnUnsetVariableOfAnAPIIsNamedWhereTheEntryHasIt(t *testing.T) {
+	for entry, want := range map[string]string{
+		`{"openapi": "pets.yaml", "headers": {"X-Key": "${PETS_KEY}"}}`:                             "headers.X-Key",
+		`{"openapi": "${PETS_KEY}"}`:                                                                "openapi",
+		`{"openapi": "pets.yaml", "url": "${PETS_KEY}"}`:                                            "url",
+		`{"openapi": "pets.yaml", "url": "https://pets.example", "args": ["--tag", "${PETS_KEY}"]}`: "args[1]",
+		`{"openapi": "pets.yaml", "headers": {"A": "b"}, "args": ["${PETS_KEY}"]}`:                  "args[0]",
+		`{"openapi": "pets.yaml", "env": {"A": "${PETS_KEY}"}}`:                                     "env.A",
+	} {
+		file, err := Parse("/home/ada/mcp.json", []byte(`{"mcpServers":{"pets": `+entry+`}}`), Options{WorkDir: "/work", HomeDir: "/home/ada", Program: "/opt/junction",
+			Getenv: func(string) (string, bool) { return "", false }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, ok := file.Server("pets")
+		if !ok {
+			t.Fatal(file.Problems)
+		}
+		_, err = d.Resolve(t.Context())
+		var p *Problem
+		if !errors.As(err, &p) || p.Field != want || !errors.Is(err, ErrNotSet) {
+			t.Errorf("%s: %v, want %s", entry, err, want)
+		}
 	}
 }

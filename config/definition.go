@@ -1,8 +1,8 @@
 package config
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/secret"
@@ -53,6 +53,7 @@ type Definition struct {
 	urlField                   string // the member that gave url
 	api, document              string // the member that names an API, and what it says
 	args                       []string
+	argFields                  []string // where the entry has the first ones, which are made of other members
 	env, headers               []pair
 	oauth                      *OAuth // as the file writes it; nil if it says nothing
 	tls                        *TLS   // the same
@@ -66,6 +67,7 @@ type Definition struct {
 type pair struct {
 	name, value string
 	remove      bool // null in VS Code: the variable is taken out of the environment
+	field       string // as the entry has it, where that is not env.NAME
 }
 
 // String says what would be started or called, as the file writes it, without what may be secret.
@@ -148,7 +150,7 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 	for i, arg := range d.args {
 		value, err := x.expandLine(arg)
 		if err != nil {
-			return fmt.Sprintf("args[%d]", i), err
+			return d.argField(i), err
 		}
 		s.Args = append(s.Args, value)
 	}
@@ -166,7 +168,7 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 			continue
 		}
 		if s.Env[p.name], err = x.expandLine(p.value); err != nil {
-			return "env." + plain(p.name), err
+			return cmp.Or(p.field, "env."+plain(p.name)), err
 		}
 	}
 	return "", nil

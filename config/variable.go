@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -249,10 +250,10 @@ func (e *entryReader) warnForeignVariables(at int) {
 	d := e.def
 	e.warnForeign("command", d.command, at)
 	for i, arg := range d.args {
-		e.warnForeign(fmt.Sprintf("args[%d]", i), arg, at)
+		e.warnForeign(d.argField(i), arg, at)
 	}
 	for _, p := range d.env {
-		e.warnForeign("env."+plain(p.name), p.value, at)
+		e.warnForeign(cmp.Or(p.field, "env."+plain(p.name)), p.value, at)
 	}
 	for _, p := range d.headers {
 		e.warnForeign("headers."+plain(p.name), p.value, at)

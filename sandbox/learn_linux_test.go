@@ -13,7 +13,7 @@ import (
 )
 
 // refusalsOf runs a shell command confined, and returns each thing that it was refused with what would allow it.
-func refusalsOf(t *testing.T, p Profile, o Options, script string) (output string, refused []string) {
+func refusalsOf(t *testing.T, p Profile, o Options, script string, more ...string) (output string, refused []string) {
 	t.Helper()
 	var mu sync.Mutex
 	o.Refused = func(r Refusal) {
@@ -26,7 +26,7 @@ func refusalsOf(t *testing.T, p Profile, o Options, script string) (output strin
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	cmd := exec.Command("sh", "-c", script)
+	cmd := exec.Command("sh", append([]string{"-c", script}, more...)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = "/", &out, &out
 	ended, err := s.Start(cmd)
 	if err != nil {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"io"
 	"os/exec"
 	"reflect"
@@ -39,6 +40,33 @@ func TestOfAnUnwatchedProgramWhatItReadsIsNotNamed(t *testing.T) {
 				t.Errorf("refused are %q, want %q; it says %s", refused, c.want, out)
 			}
 		})
+	}
+}
+
+// A program that replaces a file by another, as many do, needs their folder: to allow the random name of the second one does nothing, and over
+// a file that is allowed alone none can be moved.
+func TestOfAFileThatReplacesAnotherIsSaidThatTheFolderIsNeeded(t *testing.T) {
+	root := machine(t)
+	const replace = `echo >"$1.4711.tmp"; mv "$1.4711.tmp" "$1"`
+	for _, c := range []struct {
+		name, file string // $ is the root
+		p          Profile
+		want       string
+	}{
+		{"that is not allowed", "$/home/memory.jsonl", Profile{}, "keep what it writes to $/home/memory.jsonl.4711.tmp; "},
+		{"that is allowed alone", "$/home/todo.txt", Profile{Write: []string{"~/todo.txt"}}, "keep what it writes to $/home/todo.txt.4711.tmp; "},
+		{"in a folder of its own", "$/home/notes/a.md", Profile{Read: []string{"~/notes/b.md"}}, "keep what it writes to $/home/notes/a.md.4711.tmp; --write $/home/notes"},
+		{"in a folder that is allowed", "$/home/notes/a.md", Profile{Write: []string{"~/notes"}}, ""},
+	} {
+		for _, unwatched := range []bool{false, true} {
+			t.Run(fmt.Sprint(c.name, unwatched), func(t *testing.T) {
+				out, refused := refusalsOf(t, c.p, Options{Unwatched: unwatched}, replace, "sh", strings.ReplaceAll(c.file, "$/", root+"/"))
+				refused = slices.DeleteFunc(refused, func(r string) bool { return strings.HasPrefix(r, "read ") }) // which its command line names
+				if got := strings.Join(refused, "\n"); got != strings.ReplaceAll(c.want, "$/", root+"/") {
+					t.Errorf("refused are %q, want %q; it says %s", got, c.want, out)
+				}
+			})
+		}
 	}
 }
 

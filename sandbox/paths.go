@@ -125,3 +125,24 @@ func (s *Sandbox) allowedFiles() (list []string) {
 	}
 	return list
 }
+
+// sharedInHome are folders of a home folder in which each program has a folder of its own.
+var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
+
+// isShared reports whether a folder has what belongs to other programs or people.
+func isShared(dir, home string) bool {
+	if holdsPerson(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
+		return true
+	}
+	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
+}
+
+// DataFolder is the folder that a program has to write in order to keep its data at a path: the path itself, where that is a folder or is made as
+// one, or the folder of a file, which programs often replace by another. It reports whether others use that folder, too, such as a person's home.
+func DataFolder(path string) (folder string, shared bool) {
+	folder = filepath.Clean(path)
+	if info, err := os.Stat(folder); err == nil && !info.IsDir() || err != nil && hasEnding.MatchString(filepath.Base(folder)) {
+		folder = filepath.Dir(folder)
+	}
+	return folder, isShared(folder, home()) || slices.Contains([]string{"/var/tmp", filepath.Clean(os.TempDir())}, folder)
+}

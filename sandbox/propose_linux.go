@@ -251,17 +251,6 @@ func (p *proposing) short(path string) string {
 	return path
 }
 
-// sharedInHome are folders of a home folder in which each program has a folder of its own.
-var sharedInHome = []string{".config", ".cache", ".local/share", ".local/state", ".local/lib", "Library/Application Support", "Library/Caches", "Library/Preferences", "AppData/Local", "AppData/Roaming"}
-
-// isShared reports whether a folder has what belongs to other programs or people.
-func isShared(dir, home string) bool {
-	if holdsPerson(dir) || slices.Contains([]string{"/etc", "/run", "/mnt", "/media", "/srv", "/Users", "/Volumes", "/var/lib", "/private", "/private/var"}, dir) {
-		return true
-	}
-	return home != "" && slices.ContainsFunc(sharedInHome, func(name string) bool { return within(filepath.Join(home, name), dir) })
-}
-
 // isShared reports whether a folder has what belongs to other programs or people, such as logins in ~/.config/git.
 func (p *proposing) isShared(dir string) bool {
 	holds := func(place string) bool { return place != dir && within(place, dir) && exists(place) }

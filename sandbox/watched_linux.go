@@ -133,6 +133,7 @@ type refusing struct {
 	refuse  func(Refusal)
 	folders map[string]int  // refusals by verb and folder
 	named   map[string]bool // refusals by verb and path
+	words   []string        // paths that the program's command line and its own variables name
 	remote  []string        // folders in which a name that is looked up is mounted
 
 	unreachable *unreachable // nil without namespaces
@@ -177,7 +178,8 @@ func (r *refusing) nameWords(o order) {
 			l.Words = append(l.Words, value)
 		}
 	}
-	for _, path := range (&proposing{home: r.home}).inWords(l) {
+	r.words = (&proposing{home: r.home}).inWords(l)
+	for _, path := range r.words {
 		real, err := filepath.EvalSymlinks(path)
 		if p := r.placeOf(real); err == nil && path != "/" && (p == nil || p.Kind == temporary && real != p.Path) {
 			r.say(false, "read", path, "its command line or environment names it")
@@ -210,7 +212,7 @@ func (r *refusing) see(a watch.Access) {
 	switch {
 	case p != nil && p.Kind == temporary && p.Path == r.home && !r.isBare:
 		if !isShared(path, r.home) {
-			r.say(true, "keep what it writes to", a.Path, homeEnds)
+			r.say(true, keeps, a.Path, homeEnds)
 		}
 	case p != nil && p.Kind != shown && (!r.isBare || p.Kind != temporary):
 	case exists(filepath.Dir(path)):
@@ -239,13 +241,16 @@ func (r *refusing) mentioned(path string, isReadOnly bool) {
 	}
 }
 
+// keeps is the verb of what a program loses.
+const keeps = "keep what it writes to"
+
 const homeEnds = "its home folder is a temporary one, which ends with it"
 
 // lose names what the program made in its home folder.
 func (r *refusing) lose(path string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.say(true, "keep what it writes to", path, homeEnds)
+	r.say(true, keeps, path, homeEnds)
 }
 
 // close is called when the program has ended.
@@ -330,7 +335,13 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
 		allow = dir // in which a file is to be made, often under a name for a moment
 	}
-	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}}
+	besides := ""
+	if writes {
+		if besides = r.fileOf(path); besides != "" {
+			r.named[verb+" "+besides] = true // to allow that file alone would help no more
+		}
+	}
+	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}, Lost: verb == keeps}
 	switch { // what a program tries or says is no reason to allow it these
 	case writes && isWithinAny(path, r.own):
 		refusal.Reason, refusal.Allow = ofPackage, nil
@@ -338,17 +349,29 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 		refusal.Reason, refusal.Allow = ofJunction, nil
 	case allow != path && inSecret(path):
 		refusal.Reason, refusal.Allow = ofSecrets, nil
-	case writes && r.isNextToFile(path):
-		refusal.Reason, refusal.Allow = "it comes and goes next to a file that may be written: give the two a folder of their own, which may be", nil
+	case besides != "" && allow == path:
+		refusal.Reason, refusal.Allow = "it comes and goes next to "+quoted(besides)+", for which the program must write into their folder, and others use that: give "+
+			quoted(filepath.Base(besides))+" a folder of its own, and allow that with --write", nil
 	}
 	r.refuse(refusal)
 }
 
-// isNextToFile reports whether a file belongs to one that the program writes, as notes.db-journal to notes.db: allowed for itself, it could not go again.
-func (r *refusing) isNextToFile(path string) bool {
-	return slices.ContainsFunc(r.places, func(p place) bool {
-		return p.Kind == writable && strings.HasPrefix(path, p.Path+"-") && !isFolder(p.Path)
-	})
+// fileOf is the file next to which another comes and goes, as notes.db-journal does, or notes.db.4711.tmp, which then replaces it: one that the
+// program may write, or that its command line or variables name. It is empty where there is none.
+func (r *refusing) fileOf(path string) string {
+	belongs := func(file string) bool {
+		name, found := strings.CutPrefix(path, file)
+		return found && name != "" && strings.ContainsRune("-.~", rune(name[0])) && !strings.ContainsRune(name, '/') && !isFolder(file)
+	}
+	for _, p := range r.places {
+		if p.Kind == writable && belongs(p.Path) {
+			return p.Path
+		}
+	}
+	if at := slices.IndexFunc(r.words, belongs); at >= 0 {
+		return r.words[at]
+	}
+	return ""
 }
 
 func isFolder(path string) bool {

@@ -58,8 +58,9 @@ then on exactly that is started, without a package manager and without a network
 It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
-package, reads the files and writes into the folders that you name as its arguments, and reaches
-the hosts of addresses among them and of --host. junction sandbox allow NAME gives it more later.
+package, reads the files and writes into the folders that you name as its arguments or with --env,
+and reaches the hosts of addresses among its arguments and of --host. Where you name a file that
+is not there, you are asked whether it may keep one. junction sandbox allow NAME gives it more later.
 
 Exit codes:
   0    it was added, or the answer was no
@@ -178,6 +179,9 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	if err := w.confine(); err != nil {
 		return false, err
 	}
+	if err := w.keepData(ctx); err != nil {
+		return false, err
+	}
 	err = w.rehearse(ctx)
 	if err != nil && w.wantsOlder(err) && w.holdOlder(ctx) == nil {
 		err = w.rehearse(ctx)
@@ -188,6 +192,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	defer w.dry.close()
 	w.noteMissing()
 	w.noteNothing()
+	w.noteForgetful()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
 		return false, err

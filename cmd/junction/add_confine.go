@@ -36,6 +36,7 @@ func (w *addition) confine() error {
 		}
 	}
 	allowNamed(&p, w.typedArgs())
+	w.allowVariables(&p)
 	if err := p.Check(); err != nil {
 		return usagef("what the program may do: %w", err)
 	}

@@ -80,15 +80,8 @@ func isFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// noteMissing notes what the server was started without, and what it will not keep.
+// noteMissing notes what the server was started without.
 func (w *addition) noteMissing() {
-	if w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 {
-		for _, file := range w.missingFiles() {
-			if !covers(w.sandbox.Write, file) {
-				w.notes = append(w.notes, fmt.Sprintf("there is no file %s yet, and what is written to it ends with the program, unless it may: %s", file, allowCommand(w.name, []string{"--write", file})))
-			}
-		}
-	}
 	for _, folder := range w.missingFolders() {
 		note := "there is no folder " + folder
 		if w.sandbox != nil {

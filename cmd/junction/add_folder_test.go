@@ -5,8 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/junction-mcp/junction/sandbox"
 )
 
 // A folder that stands behind -- and is not there is made where the person says so; else it is said how it is mended.
@@ -51,32 +49,6 @@ func TestAFolderThatAServerIsGivenAndIsNotThereIsMadeOrNamed(t *testing.T) {
 				t.Errorf("it may not write there: %s %s", configuration, lock)
 			}
 		})
-	}
-}
-
-// What a confined program writes to a file that is not there is lost, which nobody sees until then.
-func TestAFileThatAServerIsGivenAndIsNotThereIsNoted(t *testing.T) {
-	home := t.TempDir()
-	there := filepath.Join(home, "there.db")
-	write(t, map[string]string{there: ""})
-	missing := filepath.Join(home, "notes.db")
-	for _, c := range []struct {
-		args    []string
-		sandbox *sandbox.Profile
-		want    string
-	}{
-		{[]string{"--db", missing}, &sandbox.Profile{}, "there is no file " + missing + " yet, and what is written to it ends with the program, unless it may: junction sandbox allow notes --write " + missing},
-		{[]string{"--db", missing}, &sandbox.Profile{Write: []string{missing}}, ""},
-		{[]string{"--db", missing}, &sandbox.Profile{Write: []string{home}}, ""},
-		{[]string{"--db", missing}, nil, ""},
-		{[]string{"--db", there, filepath.Join(home, "no", "such.db"), "v1.2"}, &sandbox.Profile{}, ""},
-	} {
-		w := &addition{name: "notes", sandbox: c.sandbox, typed: c.args, dry: &dryRun{}}
-		w.written.Args = c.args
-		w.noteMissing()
-		if got := strings.Join(w.notes, "; "); got != c.want {
-			t.Errorf("%q: %s", c.args, got)
-		}
 	}
 }
 

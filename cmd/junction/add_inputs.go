@@ -128,6 +128,7 @@ func (w *addition) fillPackage(ctx context.Context, given map[string]string) err
 		return err
 	}
 	maps.Copy(w.written.Env, env)
+	w.typed = slices.AppendSeq(w.typed, maps.Values(env))
 	if len(w.flags.header) > 0 {
 		return usagef("--header is for servers with a URL, and %q is installed", w.name)
 	}

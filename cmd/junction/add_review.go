@@ -9,7 +9,9 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -183,7 +185,13 @@ func (w *addition) sourceURL(about aboutPackage) string {
 }
 
 // aboutPackage is what a package says of itself.
-type aboutPackage struct{ Licence, Source, Description string }
+type aboutPackage struct {
+	Licence, Source, Description string
+	DataVariable                 string // that its README names, and that by its name says where it keeps data; "": none is known
+}
+
+// dataVariable are names such as MEMORY_FILE_PATH and DATA_DIR.
+var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
 // readAbout reads it; what cannot be read is not known.
 func readAbout(l *install.Locked, dir string) (about aboutPackage) {
@@ -194,9 +202,9 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 	defer root.Close()
 	switch l.Type {
 	case install.NPM, install.Folder:
-		path := "package.json"
+		folder := "."
 		if l.Type == install.NPM {
-			path = "node_modules/" + l.Name + "/package.json"
+			folder = "node_modules/" + l.Name
 		}
 		var manifest struct {
 			License     any    `json:"license"`
@@ -204,10 +212,11 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 			Homepage    string `json:"homepage"`
 			Repository  any    `json:"repository"`
 		}
-		if json.Unmarshal(readIn(root, path), &manifest) != nil {
+		if json.Unmarshal(readIn(root, path.Join(folder, "package.json")), &manifest) != nil {
 			return about
 		}
 		about.Description = manifest.Description
+		about.DataVariable = string(dataVariable.Find(readIn(root, path.Join(folder, "README.md"))))
 		about.Licence, _ = manifest.License.(string)
 		switch repository := manifest.Repository.(type) {
 		case string:
@@ -237,7 +246,8 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 
 // metadataOf reads the headers of a Python package.
 func metadataOf(text string) (about aboutPackage) {
-	head, _, _ := strings.Cut(text, "\n\n")
+	head, readme, _ := strings.Cut(text, "\n\n")
+	about.DataVariable = dataVariable.FindString(readme)
 	for line := range strings.Lines(head) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch value = strings.TrimSpace(value); {

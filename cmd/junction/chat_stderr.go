@@ -20,9 +20,11 @@ type stderrTail struct {
 	kept  []string
 	bytes int
 	stray string // the first line of its standard output that was no message
-	// refused is the first thing that its sandbox refused to the program that runs, and how many there were.
+	// refused is the first thing that its sandbox refused to the program that runs, or that it loses, which it does not notice itself, and how
+	// many there were.
 	refused  string
 	refusals int
+	loses    bool
 }
 
 func (t *stderrTail) add(line string) {
@@ -54,12 +56,16 @@ func (t *stderrTail) addStray(line string) {
 	}
 }
 
-// addRefused keeps a line about what the sandbox refused, which is no line of the server's own.
-func (t *stderrTail) addRefused(line string) {
+// addRefused keeps a line about what the sandbox refused, which is no line of the server's own. What is lost is said before anything else.
+func (t *stderrTail) addRefused(line string, lost bool) {
 	t.add("junction: " + line)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.refusals++; t.refused == "" {
+	t.refusals++
+	switch {
+	case lost && !t.loses:
+		t.refused, t.loses = "what it writes is thrown away when it ends: "+line, true
+	case t.refused == "":
 		t.refused = line
 	}
 }
@@ -122,7 +128,7 @@ func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
 	heard, before := *c, c.Stderr
 	heard.Skipped = t.addStray
 	t.mu.Lock()
-	t.stray, t.refused, t.refusals = "", "", 0 // of the program before this one
+	t.stray, t.refused, t.refusals, t.loses = "", "", 0, false // of the program before this one
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
 		t.add(asServers(line))

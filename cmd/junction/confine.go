@@ -63,7 +63,7 @@ func (a *app) confineTo(c *command.Command, name string, p sandbox.Profile, o sa
 		o.Unwatched = t != nil && t.wasFit && !always
 		o.Refused = func(r sandbox.Refusal) {
 			line := refusalLine(name, r)
-			a.stderrOf(name).addRefused(line)
+			a.stderrOf(name).addRefused(line, r.Lost)
 			a.screen.Printf("junction: %s\n", line)
 		}
 	}

@@ -97,3 +97,23 @@ func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
 		}
 	}
 }
+
+// To a program that writes into a home folder that ends with it, all is well: who looks at the status has to learn of it.
+func TestStatusSaysThatWhatAServerWritesIsThrownAway(t *testing.T) {
+	alone(t)
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := `cat "$HOME/.apprc"; echo x >"$HOME/memory.jsonl"; exec '` + self(t)[0] + `' serve everything`
+	configure(t, "mcp.json", `"notes":{"command":"/bin/sh","args":["-c",`+quoteJSON(script)+`],"start":"eager"}`, `"servers":{"notes":{"sandbox":{}}}`)
+	writeBelow(t, home, ".apprc", "")
+	ask := consoleServed(t)
+	serving(t, "up", "--config", "mcp.json")
+	const want = "what it writes is thrown away when it ends: server notes: was refused to keep what it writes to "
+	waitFor(t, "both to say what is lost", func() bool {
+		status := strings.Join(strings.Fields(runs(t, "", "status").stdout), " ")
+		_, page := ask("GET", "instances", "")
+		return strings.Contains(status, "Careful, notes: "+want+home+"/memory.jsonl; to allow it: junction sandbox allow notes --write") && strings.Contains(page, `"careful":"`+want)
+	})
+}

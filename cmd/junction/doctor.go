@@ -240,9 +240,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	}
 	defer client.Close()
 	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), described(client.Server()))
-	if stray != "" { // it is skipped here
-		p.careful("output", "standard output has a line that is no message of JSON-RPC, with which other clients fail: %q; %s", stray, onlyMessages)
-	}
+	p.strays(stray)
 	if s != nil && s.Kind != config.Stdio {
 		p.ok("authorization", "%s", a.authorizedBy(ctx, s))
 	}

@@ -44,9 +44,11 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 // notStarted says of a server which link broke when it was started, and what mends it.
 func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
-	switch {
-	case errors.Is(err, errNoMessage):
+	if errors.Is(err, errNoMessage) {
 		return p.broken(link, fmt.Sprintf("standard output has a line that is no message of JSON-RPC, and none followed within %v: %q", messageTime, stray), onlyMessages)
+	}
+	p.strays(stray)
+	switch {
 	case isUnauthorized(err):
 		link = "authorization"
 	case isWebPage(err):
@@ -54,4 +56,11 @@ func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, lim
 	}
 	_, program := t.(*command.Command)
 	return p.broken(link, reason(err, name), startRemedy(program, err, name, limit))
+}
+
+// strays quotes a line that is no message, if there was one. Junction skips it.
+func (p *patient) strays(line string) {
+	if line != "" {
+		p.careful("output", "standard output has a line that is no message of JSON-RPC, with which other clients fail: %q; %s", line, onlyMessages)
+	}
 }

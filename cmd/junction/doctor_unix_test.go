@@ -45,6 +45,15 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 }
 
 // What junction up refuses to start, as it would start itself, is not ok for doctor either.
+// Where it is waited for less long than for the message that has to follow, the line is quoted all the same.
+func TestDoctorQuotesALineOfAServerThatDoesNotAnswerInTime(t *testing.T) {
+	alone(t)
+	configure(t, "d.json", `"hello":{"command":"/bin/sh","args":["-c","echo Hello; cat >/dev/null"],"startTimeout":"500ms"}`, "")
+	got := runs(t, "", "doctor", "--config", "d.json")
+	got.expect(t, exitToolFailed, `CAREFUL output: standard output has a line that is no message of JSON-RPC, with which other clients fail: "Hello"; the server must log to standard error`, "")
+	got.expect(t, exitToolFailed, "BROKEN  start: no response in time", "")
+}
+
 func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 	alone(t)
 	dir := t.TempDir()

@@ -226,7 +226,48 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 	for _, line := range changedLines(*k.profile, now) {
 		a.out.Printf("%s\n", line)
 	}
+	if allows {
+		for _, line := range c.remarks() {
+			a.out.Printf("%s\n", plaintext.Line(line, maxReason))
+		}
+	}
 	return nil
+}
+
+// remarks say of paths that are allowed what they may not do for the program.
+func (c profileChange) remarks() (lines []string) {
+	for _, path := range c.read {
+		if _, err := os.Stat(outside(path)); os.IsNotExist(err) {
+			lines = append(lines, fmt.Sprintf("There is no %s now: the program sees it from its first start on after it is there.", profilePath(path)))
+		}
+	}
+	return append(lines, aloneRemarks(c.write)...)
+}
+
+// aloneRemarks say of files that may be written that a program cannot replace them.
+func aloneRemarks(paths []string) (lines []string) {
+	for _, path := range paths {
+		path = absolute(outside(path))
+		folder, shared := sandbox.DataFolder(path)
+		if folder == path {
+			continue
+		}
+		how := "with --write " + shellWord(folder)
+		if shared {
+			how = "which others use, too: give the file a folder of its own"
+		}
+		lines = append(lines, fmt.Sprintf("%s can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, %s.", profilePath(path), how))
+	}
+	return lines
+}
+
+// outside is where a path of a profile leads.
+func outside(path string) string {
+	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
+		home, _ := os.UserHomeDir()
+		return filepath.Join(home, rest)
+	}
+	return path
 }
 
 // of is the profile with the change.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -240,4 +241,32 @@ func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
 	// Settings come first.
 	write(t, map[string]string{"junction.json": `{"junction": {"servers": {"echo": {"sandbox": {"write": ["~/out"]}}}}}`})
 	runs(t, "", "sandbox", "show", "echo", "--config", "mcp.json").expect(t, exitOK, "echo is confined, by junction.servers.echo.sandbox in junction.json:\n  write  ~/out\n", "")
+}
+
+// Who allows a path that is not there, or a file alone, should know what the server cannot do with it.
+func TestAllowSaysWhatAPathDoesNotAllow(t *testing.T) {
+	alone(t)
+	home, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeBelow(t, home, "data/notes.db", "")
+	configure(t, "mcp.json", `"notes":{"command":"notes-server"}`, `"servers":{"notes":{"sandbox":{}}}`)
+	const replaced = " can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, "
+	for _, c := range []struct{ flag, path, want string }{
+		{"--read", "~/typo", "There is no ~/typo now: the program sees it from its first start on after it is there."},
+		{"--read", "~/data", ""},
+		{"--read", "data/notes.db", ""},
+		{"--write", "~/data/notes.db", "~/data/notes.db" + replaced + "with --write " + home + "/data."},
+		{"--write", "~/new.jsonl", "~/new.jsonl" + replaced + "which others use, too: give the file a folder of its own."},
+		{"--write", "~/data", ""},
+		{"--write", "~/new", ""},
+	} {
+		got := runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", c.flag, c.path)
+		lines := strings.SplitAfter(strings.TrimSpace(got.stdout), "\n")
+		said := strings.Join(slices.DeleteFunc(lines[1:], func(l string) bool { return strings.HasPrefix(l, "+ ") || strings.HasPrefix(l, "  ") }), "")
+		if said != c.want || got.code != exitOK {
+			t.Errorf("%s %s: %q, want %q; %+v", c.flag, c.path, said, c.want, got)
+		}
+	}
 }

@@ -181,6 +181,9 @@ func (i *instance) remarks() (lines []string) {
 	}
 	lines = append(lines, i.Audit...)
 	for _, s := range i.Servers {
+		if s.Careful != "" {
+			lines = append(lines, fmt.Sprintf("Careful, %s: %s", s.Name, s.Careful))
+		}
 		if n := len(s.Withheld); n > 0 {
 			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", someNames(s.Withheld), s.Name, s.Approval))
 		}

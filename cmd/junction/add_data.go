@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// unkept is a path that a server is given and that is not there: what a confined program writes there is thrown away when it ends.
+type unkept struct {
+	variable string // that names it; "": an argument does
+	path     string
+	folder   string // that the program has to write in order to keep it
+	moved    string // where it would stand in a folder of its own, as others use the one that it would stand in; "": it need not move
+}
+
+// typedVariables are the variables of the entry whose values the person typed and that name a path of this machine, in order.
+func (w *addition) typedVariables() (names []string) {
+	for _, name := range slices.Sorted(maps.Keys(w.written.Env)) {
+		if value := w.written.Env[name]; slices.Contains(w.typed, value) && filepath.IsAbs(value) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// allowVariables lets a program write into the folders that variables name and read the files, as it may with those that arguments name. A
+// folder of the system, and one that others use, is not the server's own.
+func (w *addition) allowVariables(p *sandbox.Profile) {
+	var paths []string
+	for _, name := range w.typedVariables() {
+		path := w.written.Env[name]
+		if folder, shared := sandbox.DataFolder(path); folder == filepath.Clean(path) && (shared || ofSystem.MatchString(folder)) {
+			continue
+		}
+		paths = append(paths, path)
+	}
+	allowNamed(p, paths)
+}
+
+// ofSystem are folders that programs are given to read from, as in JAVA_HOME and PATH.
+var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|dev|proc|sys)(/|$)`)
+
+// unkept are those that nothing allows.
+func (w *addition) unkept() (all []unkept) {
+	add := func(variable, path string) {
+		if _, err := os.Stat(path); !os.IsNotExist(err) || covers(w.sandbox.Write, profilePath(path)) || covers(w.sandbox.Read, profilePath(path)) {
+			return
+		}
+		u := unkept{variable: variable, path: path}
+		var shared bool
+		if u.folder, shared = sandbox.DataFolder(path); shared && u.folder != path {
+			u.folder = filepath.Join(u.folder, w.name+"-data")
+			u.moved = filepath.Join(u.folder, filepath.Base(path))
+		}
+		all = append(all, u)
+	}
+	for _, file := range w.missingFiles() {
+		add("", absolute(outside(file)))
+	}
+	home, _ := os.UserHomeDir()
+	for _, name := range w.typedVariables() { // the path of a URL begins with a slash, too
+		path := filepath.Clean(w.written.Env[name])
+		dir := filepath.Dir(path)
+		if below, err := filepath.Rel(home, path); err == nil && home != "" && filepath.IsLocal(below) || dir != "/" && isFolder(dir) && !ofSystem.MatchString(path) {
+			add(name, path)
+		}
+	}
+	return all
+}
+
+// keepData lets the program write where it is given a path that is not there, if the person agrees. Who cannot be asked is told how to say it:
+// to the server all would be well until it ends.
+func (w *addition) keepData(ctx context.Context) error {
+	if w.sandbox == nil || w.bySettings != nil {
+		return nil
+	}
+	all := w.unkept()
+	if len(all) == 0 || !slices.Contains(sandbox.Available().Confined, "files") {
+		return nil
+	}
+	for _, u := range all {
+		if covers(w.sandbox.Write, profilePath(u.path)) { // by what was agreed to for the one before
+			continue
+		}
+		if !w.app.asks() || w.flags.yes {
+			return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), shellWord(u.path))
+		}
+		question := fmt.Sprintf("Let it write into %s, to keep it?", profilePath(u.folder))
+		if u.moved != "" {
+			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", profilePath(u.moved))
+		}
+		agreed, err := w.app.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s [y]es, [N]o > ", w.name, plaintext.Line(u.shown(), maxReason), question))
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.shown(), u.remedy()))
+			continue
+		}
+		w.sandbox.Write = append(w.sandbox.Write, profilePath(u.folder))
+		w.move(u)
+	}
+	return nil
+}
+
+// shown is the path, with what names it.
+func (u unkept) shown() string {
+	if u.variable != "" {
+		return u.variable + "=" + u.path
+	}
+	return u.path
+}
+
+// remedy is what keeps it.
+func (u unkept) remedy() string {
+	write := "--write " + shellWord(u.folder)
+	switch {
+	case u.moved == "":
+		return write + " lets it keep that"
+	case u.variable != "":
+		return fmt.Sprintf("others use that folder, so give it one of its own, with --env %s --write %s", shellWord(u.variable+"="+u.moved), shellWord(u.folder))
+	}
+	return fmt.Sprintf("others use that folder, so give it one of its own, with %s in its place, and %s", shellWord(u.moved), write)
+}
+
+// move has the entry name the place where the file may stand.
+func (w *addition) move(u unkept) {
+	switch {
+	case u.moved == "":
+	case u.variable != "":
+		w.written.Env[u.variable] = u.moved
+		w.typed = append(w.typed, u.moved)
+	default:
+		for i, arg := range w.written.Args {
+			if slices.Contains(w.typed, arg) && (filepath.IsAbs(arg) || isPath(arg)) && absolute(arg) == u.path {
+				w.written.Args[i] = u.moved
+				w.typed = append(w.typed, u.moved)
+			}
+		}
+	}
+}
+
+// noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data.
+func (w *addition) noteForgetful() {
+	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
+		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !reads(t) }) {
+		return
+	}
+	note := "it keeps nothing that it writes, nor can it write into its own package; where it has data to keep: "
+	again := w.again("--write FOLDER", "")
+	if name := readAbout(w.locked, w.program.Dir).DataVariable; name != "" && w.written.Env[name] == "" {
+		note += "its README names " + name + "; "
+		again = w.again("--env "+name+"=FOLDER/… --write FOLDER", "")
+	}
+	w.notes = append(w.notes, note+again)
+}
