@@ -66,7 +66,7 @@ type Definition struct {
 // pair is one member of env or headers, in file order.
 type pair struct {
 	name, value string
-	remove      bool // null in VS Code: the variable is taken out of the environment
+	remove      bool   // null in VS Code: the variable is taken out of the environment
 	field       string // as the entry has it, where that is not env.NAME
 }
 
