@@ -214,3 +214,23 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	}
 	runs(t, "", "doctor").expect(t, broken, "  BROKEN  configuration: ~/junction/mcp.json is not there\n", "")
 }
+
+// What connect took over is in two places then: who disconnects learns of the second one.
+func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
+	for _, file := range []string{"", "own.json"} {
+		alone(t)
+		home, _ := os.Getwd()
+		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server", "env": {"HUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}, "notes": {"command": "notes-server"}}}`)
+		own, flags := "~/junction/mcp.json", []string(nil)
+		remove := "junction remove hub notes"
+		if file != "" {
+			own, flags = "~/"+file, []string{"--config", file}
+			remove += " --config " + filepath.Join(home, file)
+		}
+		runs(t, "", append([]string{"connect", "cursor", "--yes"}, flags...)...).expect(t, exitOK, "Connected", "")
+		got := runs(t, "", "disconnect", "cursor", "--yes")
+		want := "~/.cursor/mcp.json is as it was.\nStill in " + own + ", for junction: hub, notes. To take them out: " + remove + "\nThe secret hub-HUB_TOKEN is still kept: junction secret remove hub-HUB_TOKEN\n"
+		got.expect(t, exitOK, want, "")
+		runs(t, "", append([]string{"remove", "hub", "notes"}, flags...)...).expect(t, exitOK, "Removed", "")
+	}
+}
