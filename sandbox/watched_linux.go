@@ -335,10 +335,10 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 	if dir := filepath.Dir(path); writes && !exists(path) && !isShared(dir, r.home) {
 		allow = dir // in which a file is to be made, often under a name for a moment
 	}
-	besides := ""
+	file := ""
 	if writes {
-		if besides = r.fileOf(path); besides != "" {
-			r.named[verb+" "+besides] = true // to allow that file alone would help no more
+		if file = r.fileOf(path); file != "" {
+			r.named[verb+" "+file] = true // to allow that file alone would help no more
 		}
 	}
 	refusal := Refusal{What: verb + " " + quoted(path), Reason: reason, Allow: []string{flag, allow}, Lost: verb == keeps}
@@ -349,9 +349,9 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 		refusal.Reason, refusal.Allow = ofJunction, nil
 	case allow != path && inSecret(path):
 		refusal.Reason, refusal.Allow = ofSecrets, nil
-	case besides != "" && allow == path:
-		refusal.Reason, refusal.Allow = "it comes and goes next to "+quoted(besides)+", for which the program must write into their folder, and others use that: give "+
-			quoted(filepath.Base(besides))+" a folder of its own, and allow that with --write", nil
+	case file != "" && allow == path:
+		refusal.Reason, refusal.Allow = "it comes and goes next to "+quoted(file)+", for which the program must write into their folder, and others use that: give "+
+			quoted(filepath.Base(file))+" a folder of its own, and allow that with --write", nil
 	}
 	r.refuse(refusal)
 }

@@ -58,9 +58,8 @@ then on exactly that is started, without a package manager and without a network
 It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
-package, reads the files and writes into the folders that you name as its arguments or with --env,
-and reaches the hosts of addresses among its arguments and of --host. Where you name a file that
-is not there, you are asked whether it may keep one. junction sandbox allow NAME gives it more later.
+package, reads the files and writes into the folders that you name, also with --env, and reaches
+the hosts of addresses among its arguments and of --host. junction sandbox allow NAME gives more.
 
 Exit codes:
   0    it was added, or the answer was no

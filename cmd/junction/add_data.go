@@ -77,8 +77,8 @@ func (w *addition) unkept() (all []unkept) {
 	return all
 }
 
-// keepData lets the program write where it is given a path that is not there, if the person agrees. Who cannot be asked is told how to say it:
-// to the server all would be well until it ends.
+// keepData lets the program write where it is given a path that is not there, if the person agrees. Who cannot be asked gets an error with the
+// flags that do: to the server all would be well until it ends.
 func (w *addition) keepData(ctx context.Context) error {
 	if w.sandbox == nil || w.bySettings != nil {
 		return nil
