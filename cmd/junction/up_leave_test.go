@@ -28,7 +28,7 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		defer y.close()
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true}
+		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{given: a.upCommand().Flags()}}
 		v.options.layering = y.now.Load().options
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")
