@@ -26,11 +26,25 @@ func request(message []byte) (id []byte, method string) {
 		case "id":
 			id = value
 		case "method":
-			method, _ = jsonrpc.Unquote(value)
+			method = methodOf(value)
 		}
 		return id == nil || method == ""
 	})
 	return id, method
+}
+
+// methodOf is the text of a method. It makes none of those that most messages have.
+func methodOf(quoted []byte) string {
+	switch string(quoted) {
+	case `"tools/call"`:
+		return "tools/call"
+	case `"tools/list"`:
+		return "tools/list"
+	case `"notifications/progress"`:
+		return "notifications/progress"
+	}
+	method, _ := jsonrpc.Unquote(quoted)
+	return method
 }
 
 // read reads a message that was parsed or made before, and is looked at for a second time: it is quick, and not strict. It reports
@@ -76,7 +90,7 @@ func (h *head) member(depth int, name, rest []byte) {
 		case "id":
 			h.id = first(rest)
 		case "method":
-			h.method, _ = jsonrpc.Unquote(first(rest))
+			h.method = methodOf(first(rest))
 		case "params":
 			h.within = "params"
 		case "result":

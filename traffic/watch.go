@@ -26,11 +26,10 @@ const (
 	maxShared = 16 // messages that many events have, of which it is known what is shown
 )
 
-// What waits is copied into buffers, which are used again unless they grew beyond these sizes.
+// What waits is copied into buffers, which are used again. Those for texts grow from the first of these sizes to the second.
 const (
-	manyEvents = 1_024
-	fewBytes   = 8 << 10 // of the first
-	manyBytes  = 256 << 10
+	fewBytes  = 8 << 10
+	manyBytes = 256 << 10
 )
 
 // Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
@@ -172,9 +171,7 @@ func (w *waiting) copied(text []byte) []byte {
 
 // clear makes room for others.
 func (w *waiting) clear() {
-	if clear(w.events); cap(w.events) > manyEvents {
-		w.events = nil
-	}
+	clear(w.events)
 	w.events, w.texts = w.events[:0], w.texts[:0]
 }
 

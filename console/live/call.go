@@ -18,13 +18,27 @@ type call struct {
 	messages []uint64 // their numbers, the oldest first
 }
 
+// A recentCall is the last one that was looked for: messages of one call come close to each other.
+type recentCall struct {
+	key callOf
+	*call
+}
+
+// find returns a call, or nil.
+func (r *Ring) find(key callOf, recent *recentCall) *call {
+	if recent.call == nil || recent.key != key {
+		*recent = recentCall{key, r.calls[key]}
+	}
+	return recent.call
+}
+
 // join adds a message to its call. It is the next one.
 func (r *Ring) join(e *entry) {
 	key := callOfProcess(e.pid, e.call)
-	c := r.calls[key]
+	c := r.find(key, &r.joined)
 	if c == nil {
 		c = &call{messages: make([]uint64, 0, usualMessages)}
-		r.calls[key] = c
+		r.calls[key], r.joined.call = c, c
 	}
 	switch {
 	case c.client == 0:
@@ -41,7 +55,7 @@ func (r *Ring) join(e *entry) {
 // leave takes the oldest message out of its call.
 func (r *Ring) leave(e *entry) {
 	key := callOfProcess(e.pid, e.call)
-	c := r.calls[key]
+	c := r.find(key, &r.left)
 	if c.messages = c.messages[1:]; len(c.messages) > 0 {
 		return
 	}
@@ -50,4 +64,7 @@ func (r *Ring) leave(e *entry) {
 		r.table.release(server)
 	}
 	delete(r.calls, key)
+	if r.left = (recentCall{}); r.joined.call == c {
+		r.joined = recentCall{}
+	}
 }

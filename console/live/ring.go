@@ -58,6 +58,8 @@ type Ring struct {
 	recent  [len(hops)][5]textID // of the newest message of each hop
 	like    [len(hops)]textID    // of its newest message that others have, too
 	calls   map[callOf]*call
+	joined  recentCall    // by the newest message
+	left    recentCall    // by the oldest one
 	changed chan struct{} // closed when there is more to see; nil while nobody waits
 	streams int
 	rows    uint64 // messages so far that are listed
