@@ -109,7 +109,7 @@ func TestPingsOfARemoteServerThatAnswersNothingDoNotPileUpAndItsSessionIsEnded(t
 				if test.patient < until {
 					until += test.patient
 				}
-				time.Sleep(began.Add(until + 5*time.Second).Sub(time.Now()))
+				time.Sleep(time.Until(began.Add(until + 5*time.Second)))
 				s.mu.Lock()
 				if s.begun != 2 || len(s.sessions) != 1 || !s.sessions["session-2"] {
 					t.Errorf("%d sessions began, and %v are open", s.begun, s.sessions)

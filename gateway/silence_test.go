@@ -79,7 +79,7 @@ func TestAServerThatAnswersNothingIsRestartedAMinuteAfterARequestGotNoResponse(t
 				if one := g.Status()[0]; test.tries == 0 && (one.Err == nil || !strings.Contains(one.Err.Error(), "has not answered a ping since ") || !strings.Contains(one.Err.Error(), "it is restarted if it answers none until "+failed.Add(test.after).Format(time.TimeOnly)+", as no request runs that it could be busy with")) {
 					t.Errorf("4s after it failed the status is %v: %v", one.State, one.Err)
 				}
-				time.Sleep(failed.Add(test.after - time.Millisecond).Sub(time.Now()))
+				time.Sleep(time.Until(failed.Add(test.after - time.Millisecond)))
 				if s.starts.Load() != starts || !s.deaf.Load() {
 					t.Errorf("before %v it was started %d times", test.after, s.starts.Load()-starts)
 				}

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/pflag"
 )
 
 // Servers that are removed end what they run together, and nothing else of the new configuration waits for that.
@@ -28,7 +29,7 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		defer y.close()
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{given: a.upCommand().Flags()}}
+		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{given: new(pflag.FlagSet)}}
 		v.options.layering = y.now.Load().options
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")
