@@ -66,6 +66,9 @@ func (v *served) shownOf(e *traffic.Event) json.RawMessage {
 func (v *served) placesOf(now *arrangement, e *traffic.Event, tool string) (p redact.Places) {
 	server := e.Server
 	if e.Hop == traffic.Client {
+		if e.Method != "tools/call" {
+			return now.hiddenOfAny() // a URI may begin as the name of a tool does
+		}
 		if server, tool = v.gateway.Destination(tool); server == "" {
 			return now.hiddenOfAny()
 		}
@@ -73,11 +76,11 @@ func (v *served) placesOf(now *arrangement, e *traffic.Event, tool string) (p re
 	o, some := now.redacted[server]
 	switch {
 	case !some:
-	case e.Method == "tools/call":
+	case e.Method == "tools/call" && tool != "":
 		p = o.Of(tool)
 	case e.Method == "resources/read":
 		p = o.All
-	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "": // they do not say of which tool
+	case strings.HasPrefix(e.Method, "tasks/"), e.Method == "", e.Method == "tools/call": // they do not say of which tool; nor does a call that was missed
 		p = o.Any()
 	}
 	return p

@@ -2,10 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/redact"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/traffic"
 )
 
 // What a server does not get, clients do not get or the audit log does not keep, who watches does not see either.
@@ -82,5 +88,61 @@ func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
 	<-ended
 	if all := seen.String(); strings.Contains(all, "Oslo") || !strings.Contains(all, `"Mcp-Param-City":"***"`) {
 		t.Errorf("shown:\n%s", all)
+	}
+}
+
+// A request passed before anybody who watches now joined, or was missed by all: then nobody knows which tool a result is of.
+func TestTrafficHidesTheResultOfACallWhoseRequestNobodyWhoWatchesRead(t *testing.T) {
+	places, err := redact.Parse("/sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gateway.New(gateway.Options{})
+	defer g.Close()
+	v := &served{gateway: g, layers: &layers{}}
+	v.layers.now.Store(&arrangement{redacted: map[string]redact.Options{"everything": {Tools: map[string]redact.Places{"add": {Results: places}}}}})
+	for hop, wire := range map[string]func(*traffic.Log) mcp.Wire{
+		traffic.Client: (*traffic.Log).Clients,
+		traffic.Server: func(l *traffic.Log) mcp.Wire { return l.Server("everything") },
+	} {
+		t.Run(hop, func(t *testing.T) {
+			var log traffic.Log
+			log.Hide(v.shownOf)
+			log.Join(false) // and does not look
+			w := wire(&log)
+			ctx := w.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"add"}}`)})
+			watch := log.Join(false)
+			w.Passes(ctx, mcp.WireMessage{Message: []byte(`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":{"sum":42}}}`)})
+			seen := errors.New("it was seen")
+			err := watch(t.Context(), func(events []*traffic.Event) error {
+				if got := string(events[0].Message); !strings.Contains(got, `"sum":"***"`) {
+					t.Errorf("%s of %q is shown as %s", events[0].Method, events[0].Name, got)
+				}
+				return seen
+			})
+			if !errors.Is(err, seen) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Servers choose the URIs of their resources: one that begins as the tools of another server do is not that server's.
+func TestTrafficHidesPlacesOfAResourceWhoseURIBeginsAsAnotherServersTools(t *testing.T) {
+	places, err := redact.Parse("/sum")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := gateway.New(gateway.Options{})
+	defer g.Close()
+	if err := g.Add("other", gateway.Upstream{Handler: mcp.NewServer("other", "1")}); err != nil {
+		t.Fatal(err)
+	}
+	v := &served{gateway: g, layers: &layers{}}
+	v.layers.now.Store(&arrangement{redacted: map[string]redact.Options{"everything": {All: redact.Places{Results: places}}}})
+	got := v.shownOf(&traffic.Event{Hop: traffic.Client, Kind: traffic.Response, Method: "resources/read", Name: "other__sums",
+		Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"result":{"contents":[{"uri":"other__sums","text":"{\"sum\":42}"}]}}`)})
+	if strings.Contains(string(got), "42") {
+		t.Errorf("shown: %s", got)
 	}
 }

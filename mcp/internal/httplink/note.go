@@ -98,11 +98,18 @@ func (x *Exchanges) commonOf(sum uint64) (c *common, seen bool) {
 }
 
 func newCommon(one *exchange) *common {
-	c := &common{note: one.appendJSON(nil)}
-	if len(c.note) > maxNote {
+	c := &common{note: one.appendJSON(nil), line: one.line()}
+	texts := [...]*string{&c.line.method, &c.line.scheme, &c.line.host, &c.line.path, &c.line.asked}
+	size := len(c.note) // in which an address is cut
+	for _, text := range texts {
+		size += len(*text)
+	}
+	if size > maxNote {
 		return new(common)
 	}
-	c.line = one.line()
+	for _, text := range texts {
+		*text = strings.Clone(*text) // what is kept holds no more of the request
+	}
 	for i, header := range one.headers() {
 		for name, values := range header {
 			for k, text := range values {

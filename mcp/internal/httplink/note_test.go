@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 )
 
 type noted []string
@@ -137,5 +138,29 @@ func TestALongNoteIsMadeForThoseWhoWatchOnly(t *testing.T) {
 	var got noted
 	if x.Note(&got, r, 200, nil); len(got) != 1 || len(got[0]) < 1<<20 {
 		t.Errorf("got %.100s", got)
+	}
+}
+
+// Peers choose how long an address is, and the note has the beginning of it only.
+func TestALongAddressIsNotKept(t *testing.T) {
+	var x Exchanges
+	for range 3 {
+		x.Note(new(noted), httptest.NewRequest(http.MethodPost, "/"+strings.Repeat("p", 1<<20), nil), 200, nil)
+	}
+	for _, c := range x.notes {
+		if c != nil && len(c.line.path) > maxNote {
+			t.Errorf("a path of %d bytes is kept", len(c.line.path))
+		}
+	}
+}
+
+func TestWhatIsKeptOfAnExchangeHoldsNoMoreOfItsRequest(t *testing.T) {
+	var x Exchanges
+	r := httptest.NewRequest(http.MethodPost, "/p?"+strings.Repeat("q", 1<<20), nil)
+	for range 2 {
+		x.Note(new(noted), r, 200, nil)
+	}
+	if c := x.last.Load(); c == nil || unsafe.StringData(c.line.path) == unsafe.StringData(r.URL.Path) {
+		t.Error("the path that is kept is a part of the request line")
 	}
 }
