@@ -82,6 +82,8 @@ func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	if b.state.Load() != calm {
 		came = b.arrives()
 	}
+	b.running.Add(1)
+	defer b.running.Add(-1) // after its response ended a silence: else a ping that is due in between finds one that nothing explains
 	result, err := b.pass(ctx, req, came)
 	if err != nil || b.state.Load() != calm {
 		b.note(ctx, came, err)
@@ -89,10 +91,8 @@ func (b *breaker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return result, err
 }
 
-// pass has a request count while the server has it.
+// pass passes a request on, and hears of its progress.
 func (b *breaker) pass(ctx context.Context, req *mcp.Request, came arrival) (mcp.Result, error) {
-	b.running.Add(1)
-	defer b.running.Add(-1)
 	if req.Meta.ProgressToken != nil && req.Peer != nil {
 		heard := *req
 		heard.Peer = &heardPeer{req.Peer, b}
