@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -92,9 +93,13 @@ func TestUpServesAConsole(t *testing.T) {
 	alone(t)
 	r := serving(t, "up", "everything", "--console")
 	link := regexp.MustCompile(`The console is at (http://127\.0\.0\.1:\d+/\S+)`)
-	printed := link.FindStringSubmatch(r.stderr.String())
-	if printed == nil {
-		t.Fatal(r.stderr)
+	var printed []string
+	for printed == nil {
+		if t.Context().Err() != nil {
+			t.Fatal(r.stderr)
+		}
+		printed = link.FindStringSubmatch(r.stderr.String())
+		runtime.Gosched()
 	}
 	response, err := http.Get(printed[1])
 	if err != nil {

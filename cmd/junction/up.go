@@ -217,9 +217,8 @@ func (a *app) introduceUp(v *served, set *config.Set) {
 		if v.layers.log == nil && len(o.ways()) == 0 {
 			args = a.stdioArgs(set, v.entries, o)
 		}
-		a.introduce(v.listener, o.front, args)
-		a.showSources(v.entries)
-		v.layers.introduce(a)
+		// In one piece: what servers say meanwhile does not come between.
+		a.screen.Printf("%s%s%s", introduction(v.listener, o.front, args), sourcesText(v.entries, lineWidth(a.screen)), v.layers.introduction())
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -13,17 +14,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// introduce says where the endpoint is and how a client gets to it; args start
+// introduction says where the endpoint is and how a client gets to it; args start
 // the same on standard input and output, if a program of its own can do that.
-func (a *app) introduce(l net.Listener, f front, args []string) {
+func introduction(l net.Listener, f front, args []string) string {
 	if l == nil {
-		a.screen.Printf("junction serves on standard input and output.\n")
-		return
+		return "junction serves on standard input and output.\n"
 	}
 	url := f.endpoint(l)
+	text := fmt.Sprintf("junction serves at %s\n\n", url)
 	if l.Addr().Network() == "unix" {
-		a.screen.Printf("junction serves at %s\n\n", url)
-		return
+		return text
 	}
 	type server struct {
 		Command string            `json:"command,omitempty"`
@@ -39,15 +39,15 @@ func (a *app) introduce(l net.Listener, f front, args []string) {
 	if slices.Contains(f.ways(), authKeys) {
 		byURL.Headers = map[string]string{"Authorization": "Bearer KEY"}
 	}
-	a.screen.Printf("junction serves at %s\n\n", url)
 	if args != nil {
-		a.screen.Printf("For a desktop client run junction connect, or paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
+		text += fmt.Sprintf("For a desktop client run junction connect, or paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
 	} else {
-		a.screen.Printf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
+		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
 	if _, is := everywhere(l); is && len(f.hosts) == 0 && url == f.origin(l)+endpointPath {
-		a.screen.Printf("From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n")
+		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
 	}
+	return text
 }
 
 // program is how a client can start this program. What go run made is gone when
@@ -147,17 +147,18 @@ func sourceTable(names []string, files map[string]string, width int) string {
 	return terminal.Table(rows, 2, width)
 }
 
-// showSources names the files that the servers came from.
-func (a *app) showSources(entries []entry) {
+// sourcesText names the files that the servers came from.
+func sourcesText(entries []entry, width int) string {
 	var names []string
 	for _, e := range entries {
 		if e.definition != nil && !e.definition.Disabled {
 			names = append(names, e.name)
 		}
 	}
-	if table := sourceTable(names, sources(entries), lineWidth(a.screen)); table != "" {
-		a.screen.Printf("Servers come from\n%s\n", table)
+	if table := sourceTable(names, sources(entries), width); table != "" {
+		return fmt.Sprintf("Servers come from\n%s\n", table)
 	}
+	return ""
 }
 
 // shortened is a path with the home folder as ~.

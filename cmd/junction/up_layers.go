@@ -379,15 +379,16 @@ func (now *arrangement) hides(g *gateway.Gateway, profile string) func(gateway.E
 	}
 }
 
-// introduce says which layers there are, for people.
-func (y *layers) introduce(a *app) {
-	now := y.now.Load()
+// introduction says which layers there are, for people.
+func (y *layers) introduction() string {
+	text, now := "", y.now.Load()
 	if o := now.options; o.policy != "" && o.shadow {
-		a.screen.Printf("Rules of %s are tried, and nothing is refused.\n", shortened(o.policy))
+		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", shortened(o.policy))
 	} else if o.policy != "" {
-		a.screen.Printf("Rules of %s decide which calls may run.\n", shortened(o.policy))
+		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", shortened(o.policy))
 	}
 	if y.log != nil {
-		a.screen.Printf("Calls are written down in %s.\n", shortened(y.folder))
+		text += fmt.Sprintf("Calls are written down in %s.\n", shortened(y.folder))
 	}
+	return text
 }
