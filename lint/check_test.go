@@ -147,6 +147,8 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"weight_kg":{"type":["number","null"]},"hoursBack":{"type":"integer"},"context_lines":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}}`)},
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"repo":{"type":"string"}}}}`), "nothing describes repo",
 			tools(`{"name":"t","description":"Does it in repositories.","inputSchema":{"type":"object","properties":{"repo":{"type":"string"},"expr":{"type":"string"}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it to items.","inputSchema":{"type":"object","properties":{"row":{"type":"integer"}}}}`), "nothing describes row",
+			tools(`{"name":"t","description":"Does it to items.","inputSchema":{"type":"object","properties":{"item_key":{"type":"string"},"rows":{"type":"integer"},"cols":{"type":"integer"}}}}`)},
 		{NoArgumentDescription, tools(`{"name":"t","description":"Searches.","inputSchema":{"type":"object","properties":{"k":{"type":"integer"},"query":{"type":"string"}}}}`), "nothing describes k",
 			tools(`{"name":"gcd","description":"Greatest common divisor.","inputSchema":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}}`)},
 		{NoArgumentDescription, tools(`{"name":"t","description":"Makes a set (comma-separated).","inputSchema":{"type":"object","properties":{"elements":{"type":"string"},"sort":{"type":"string"}}}}`), "nothing describes elements, sort",

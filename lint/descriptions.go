@@ -44,7 +44,7 @@ func (r *report) checkDescription(t *tool, instructed map[string]bool) {
 // Words of names of arguments.
 var (
 	// evident say what they mean, and in which form.
-	evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q expression expr lhs rhs timeout ms seconds within or")
+	evident = strings.Fields("id uuid pid ids key keys rows cols columns name names number title text message body content description url email limit offset page per size cursor skip count max min results query q expression expr lhs rhs timeout ms seconds within or")
 	// paging are so next to page and cursor only, as in start_cursor.
 	paging = strings.Fields("start starting end ending next previous first last before after token index")
 	// units say in the name of a number in what it is measured; the rest says what is measured.
