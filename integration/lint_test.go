@@ -15,7 +15,7 @@ import (
 // of the pinned versions. Servers that are not here have nothing.
 var lintFindings = map[string][]string{
 	"filesystem": silentArguments("read_file read_text_file read_media_file write_file edit_file directory_tree search_files get_file_info"),
-	"commander":  silentArguments("read_file write_pdf start_search get_more_search_results stop_search edit_block"),
+	"commander":  silentArguments("read_file write_pdf get_more_search_results stop_search edit_block"),
 	"git":        silentArguments("git_status git_diff_unstaged git_diff_staged git_diff git_commit git_add git_reset git_log git_create_branch git_checkout git_show"),
 	"noisy":      {"error protocol server"},
 }

@@ -20,34 +20,87 @@ func (r *report) checkDescription(t *tool, instructed map[string]bool) {
 	if !t.inputFits {
 		return
 	}
-	said := saidIn(t.Name + " " + t.Description)
+	w := words{root: t.InputSchema, said: saidIn(t.Name + " " + t.Description), instructed: instructed}
 	var silent []string
+	operands, n := true, 0
 	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
 		property, _ := jsonrpc.Unquote(name)
-		if !isEvident(property, said, instructed) && !describes(t.InputSchema, value, 0) {
+		operands = operands && len(property) == 1
+		n++
+		if !w.isEvident(property, value) && !w.describes(value, 0) {
 			silent = append(silent, property)
 		}
 		return true
 	})
+	if operands || n == 1 && w.said["separated"] {
+		return // the a and b of "adds two numbers" are what it computes with, and a lone argument is what is "comma-separated"
+	}
 	if len(silent) > 0 {
 		r.add(NoArgumentDescription, Note, "inputSchema.properties", fmt.Sprintf("nothing describes %s", strings.Join(silent, ", ")),
 			"give each a description: what it means, in which form or unit, and an example where that helps")
 	}
 }
 
-// evident are words of names of arguments that say what they mean, and in which form.
-var evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds within or")
+// Words of names of arguments.
+var (
+	// evident say what they mean, and in which form.
+	evident = strings.Fields("id uuid pid ids key keys rows cols columns name names number title text message body content description url email limit offset page per size cursor skip count max min results query q expression expr lhs rhs timeout ms seconds within or")
+	// paging are so next to page and cursor only, as in start_cursor.
+	paging = strings.Fields("start starting end ending next previous first last before after token index")
+	// units say in the name of a number in what it is measured; the rest says what is measured.
+	units = strings.Fields("lines words chars characters tokens ms seconds secs minutes mins hours days weeks months years mm cm meters metres km inches feet miles kg grams lbs pounds percent pct px pixels dpi bytes kb mb gb hz khz celsius degrees usd eur")
+	// abbreviations are pairs of what programmers write in names and what it stands for.
+	abbreviations = strings.Fields("repo repository dir directory org organization lang language env environment config configuration col column doc document img image msg message db database src source dest destination num number desc description")
+)
+
+// words are what is said around the arguments of a tool.
+type words struct {
+	root             json.RawMessage // the input schema
+	said, instructed map[string]bool // by the tool, and by the server's instructions
+}
 
 // isEvident reports whether the name of an argument says all: its words are evident, or among those
 // that the tool or the server's instructions said, be they one or many, as the branch of branchName is
 // in createBranch.
-func isEvident(property string, said, instructed map[string]bool) bool {
-	for word := range strings.FieldsSeq(inWords(property)) {
-		if !said[singular(word)] && !instructed[singular(word)] && !slices.Contains(evident, word) {
+func (w *words) isEvident(property string, schema json.RawMessage) bool {
+	name := strings.Fields(inWords(property))
+	if len(name) > 1 && isNumber(schema) && slices.ContainsFunc(name, func(word string) bool { return slices.Contains(units, word) }) {
+		return true
+	}
+	pages := slices.Contains(name, "cursor") || slices.Contains(name, "page")
+	for _, word := range name {
+		if !w.have(word) && !slices.Contains(evident, word) && !(pages && slices.Contains(paging, word)) {
 			return false
 		}
 	}
 	return true
+}
+
+// isNumber reports whether a schema is of numbers, be it among other things.
+func isNumber(schema json.RawMessage) bool {
+	is := func(t string) bool { return t == "number" || t == "integer" }
+	found := is(text(schema, "type"))
+	jsonrpc.EachElement(jsonrpc.Get(schema, "type"), func(t []byte) bool {
+		name, _ := jsonrpc.Unquote(t)
+		found = found || is(name)
+		return !found
+	})
+	jsonrpc.EachElement(jsonrpc.Get(schema, "anyOf"), func(one []byte) bool {
+		found = found || is(text(one, "type"))
+		return !found
+	})
+	return found
+}
+
+// have reports whether a word was said, or what it abbreviates.
+func (w *words) have(word string) bool {
+	word = singular(word)
+	for i := 0; i < len(abbreviations); i += 2 {
+		if long := singular(abbreviations[i+1]); word == abbreviations[i] && (w.said[long] || w.instructed[long]) {
+			return true
+		}
+	}
+	return w.said[word] || w.instructed[word]
 }
 
 // saidIn are the words of a text.
@@ -59,8 +112,14 @@ func saidIn(text string) map[string]bool {
 	return said
 }
 
-// singular is the same for branch and branches, file and files.
-func singular(word string) string { return strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e") }
+// singular is the same for branch and branches, file and files, entry and entries.
+func singular(word string) string {
+	word = strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e")
+	if stem, is := strings.CutSuffix(word, "i"); is {
+		return stem + "y"
+	}
+	return word
+}
 
 // inWords is a text or a name in lower case with one space between its words: issueNumber and
 // issue_number are both issue number.
@@ -87,9 +146,9 @@ func inWords(text string) string {
 
 // describes reports whether a schema says what its values mean: in words, by what they can be, by
 // their form, or by what they are made of. What is true or false is said by its name.
-func describes(root, raw json.RawMessage, depth int) bool {
+func (w *words) describes(raw json.RawMessage, depth int) bool {
 	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
-		text(raw, "format") != "" || text(raw, "type") == "boolean" || isEmpty(raw) {
+		text(raw, "format") != "" || text(raw, "pattern") != "" || text(raw, "type") == "boolean" || isEmpty(raw) {
 		return true
 	}
 	if depth > 4 {
@@ -97,23 +156,29 @@ func describes(root, raw json.RawMessage, depth int) bool {
 	}
 	if ref, ok := strings.CutPrefix(text(raw, "$ref"), "#/"); ok {
 		if place, name, found := strings.Cut(ref, "/"); found && !strings.Contains(name, "/") {
-			return describes(root, jsonrpc.Get(jsonrpc.Get(root, place), name), depth+1)
+			return w.describes(jsonrpc.Get(jsonrpc.Get(w.root, place), name), depth+1)
 		}
 		return true // elsewhere
 	}
 	found := false
-	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(_, value []byte) bool {
-		found = describes(root, value, depth+1)
+	parts, named := 0, 0
+	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(name, value []byte) bool {
+		found = w.describes(value, depth+1)
+		property, _ := jsonrpc.Unquote(name)
+		if parts++; w.isEvident(property, value) {
+			named++
+		}
 		return !found
 	})
+	found = found || parts > 0 && named == parts
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
 		jsonrpc.EachElement(jsonrpc.Get(raw, keyword), func(value []byte) bool {
-			found = found || describes(root, value, depth+1)
+			found = found || w.describes(value, depth+1)
 			return !found
 		})
 	}
 	if items := jsonrpc.Get(raw, "items"); !found && items != nil {
-		found = describes(root, items, depth+1)
+		found = w.describes(items, depth+1)
 	}
 	return found
 }

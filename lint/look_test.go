@@ -90,6 +90,7 @@ func TestWhatMayNeedArgumentsIsNotHarmless(t *testing.T) {
 // rude is a server of 2025-11-25 that announces more than it has, and breaks rules on the way.
 func rude(conn net.Conn) {
 	defer conn.Close()
+	fmt.Fprintln(conn, `{"level":30}`)
 	fmt.Fprintln(conn, "rude server is up")
 	fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)
 	results := map[string]string{
@@ -140,21 +141,20 @@ func TestBreachesOnTheWireAreFound(t *testing.T) {
 			got = append(got, f.String())
 			continue
 		}
-		what, _, _ := strings.Cut(f.What, ", ")
-		got = append(got, what)
+		got = append(got, f.What)
 	}
 	want := []string{
-		"the server wrote something that is not a message; it was skipped",
-		"a request came before the handshake was over",
-		"a response has another id than its request",
+		`the server wrote something that is not a message; it was skipped, line {"level":30}, why expected "jsonrpc":"2.0", found no member "jsonrpc"; 1 more like it`,
+		"a request came before the handshake was over, method roots/list",
+		`a response has another id than its request, id "2", expected 2; 3 more like it`,
 		"error: resource a://b, name: it is missing, and clients leave the whole entry out (protocol)",
 		`error: tool now, result.structuredContent: it does not fit the output schema: now: expected string, got 7 (output)`,
 		"warning: tool now, result.content: it is empty, though there is structured content, which many hosts do not show to models (output)",
 	}
-	for _, line := range want {
-		if !slices.Contains(got, line) {
-			t.Errorf("not found: %s; found %q", line, got)
-		}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("found\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	if len(seen.Unread) != 1 || !strings.Contains(seen.Unread[0].Error(), "prompts/list") && !strings.Contains(seen.Unread[0].Error(), "no") {
 		t.Errorf("unread: %v", seen.Unread)
@@ -191,8 +191,14 @@ func TestAWireKeepsEachBreachOnceAndNotTooMany(t *testing.T) {
 	if got := breaches.All(); len(got) != 1 || got[0] != (Breach{"it shouted, word hey", "whisper"}) {
 		t.Errorf("%+v", got)
 	}
+	for _, word := range []string{"ho", "he"} {
+		log.Debug("mcp: it shouted", "server", "s", "word", word, mcp.LogBreach, "whisper")
+	}
+	if got := breaches.All(); len(got) != 1 || got[0] != (Breach{"it shouted, word hey; 2 more like it", "whisper"}) {
+		t.Errorf("%+v", got)
+	}
 	for i := range 2 * maxBreaches {
-		log.Debug("mcp: it shouted", "time", i, mcp.LogBreach, "whisper")
+		log.Debug(fmt.Sprintf("mcp: it shouted %d times", i), mcp.LogBreach, "whisper")
 	}
 	if n := len(breaches.All()); n != maxBreaches {
 		t.Errorf("%d breaches", n)

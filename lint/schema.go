@@ -103,7 +103,7 @@ func (r *report) inside(raw json.RawMessage, field string) {
 	w.schema(raw, field, true)
 	if len(w.nulls) > 0 { // together, as generators of schemas make many of them
 		r.add(UnfitValue, Warning, field, fmt.Sprintf("the default null does not fit the type of %s", strings.Join(w.nulls, ", ")),
-			"models send null then, and calls with it are refused: allow null, or leave the default out (in Python: str | None = None, not str = None)")
+			"models send null then, which a host or server that checks calls refuses: allow null, or leave the default out (in Python: str | None = None, not str = None)")
 	}
 }
 

@@ -66,7 +66,7 @@ func (n *skipped) add(data []byte, fault *jsonrpc.Error) {
 		return
 	}
 	line := plaintext.Line(string(data[:min(len(data), 1024)]), 200)
-	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped", "server", n.name, "line", line, "expected", fault.Message,
+	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped", "server", n.name, "line", line, "why", fault.Message,
 		mcp.LogBreach, "a server must write nothing to its standard output that is not a valid message (basic/transports)")
 	if n.onSkip != nil {
 		n.onSkip(line)
