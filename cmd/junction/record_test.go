@@ -72,7 +72,7 @@ func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 	up := self(t, "up", "--stdio", "--tools", "all", "--config", "junction.json", "--profile", "work", "--record", "file.jsonl")
 	exits(t, exitOK, append([]string{"call", "everything__add", "a=2", "b=40", "--"}, up...)...)
 	_, stderr := exits(t, exitConnection, "replay", "--server", "junction", "file.jsonl")
-	if !strings.Contains(stderr, `the recording has no server "junction", but ["profile work"]`) {
+	if !strings.Contains(stderr, `the recording has no server "junction"; it has ["profile work"]`) {
 		t.Errorf("it says %s", stderr)
 	}
 }
