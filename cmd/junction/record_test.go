@@ -188,7 +188,7 @@ func TestAVariableIsASecretByItsNameOrItsLooks(t *testing.T) {
 		"PATH=/usr/bin": false, "X=ghp_0123456789": true, "AUTH=/not/there": true,
 	} {
 		name, value, _ := strings.Cut(pair, "=")
-		if got := namesSecret(name, value); got != want {
+		if got := isSecretVariable(name, value); got != want {
 			t.Errorf("%s is a secret: %v, want %v", pair, got, want)
 		}
 	}
