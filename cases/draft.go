@@ -20,12 +20,14 @@ const exactSize = 500
 func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 	servers := r.Servers()
 	switch {
+	case len(servers) == 0:
+		return nil, fmt.Errorf("the recording has no request")
 	case server == "" && len(servers) > 1:
 		return nil, fmt.Errorf("the recording has several servers: name one of %q by --server", servers)
-	case server == "" && len(servers) == 1:
+	case server == "":
 		server = servers[0]
 	case !slices.Contains(servers, server):
-		return nil, fmt.Errorf("the recording has no server %q, but %q", server, servers)
+		return nil, fmt.Errorf("the recording has no server %q; it has %q", server, servers)
 	}
 	d := &draft{names: map[string]int{}, list: &yaml.Node{Kind: yaml.SequenceNode}}
 	var declared []any // by any client: what a server lists can depend on it

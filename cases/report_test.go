@@ -260,7 +260,14 @@ func TestADraftOfARecordingPassesAgainstIt(t *testing.T) {
 	if got := failures(run(t, draft, replayed)); len(got) > 0 {
 		t.Errorf("the draft fails:\n%s", strings.Join(got, "\n"))
 	}
-	if _, err := Draft(r, "session.jsonl", "other"); err == nil || err.Error() != `the recording has no server "other", but ["sample"]` {
+	if _, err := Draft(r, "session.jsonl", "other"); err == nil || err.Error() != `the recording has no server "other"; it has ["sample"]` {
 		t.Errorf("another server: %v", err)
+	}
+	empty, err := recording.Read(strings.NewReader(`{"recording":1,"program":"p","began":"2026-11-25T12:00:00Z"}` + "\n" + `{"ms":1,"event":"end"}` + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Draft(empty, "empty.jsonl", ""); err == nil || err.Error() != "the recording has no request" {
+		t.Errorf("a recording of nothing: %v", err)
 	}
 }

@@ -146,7 +146,8 @@ func TestTheActionRunsCasesAndChecksTheServer(t *testing.T) {
 	}
 	home := t.TempDir()
 	const passes = "server: nobody\ncases:\n- {case: a, tool: add, arguments: {a: 1, b: 2}, expect: {structured: {equals: {sum: 3}}}}\n"
-	for name, text := range map[string]string{"a b/a.yaml": passes, "c.yaml": passes} {
+	const config = `{"mcpServers": {"weather": {"command": "junction", "args": ["serve", "everything"]}}}`
+	for name, text := range map[string]string{"a b/a.yaml": passes, "c.yaml": passes, "mcp.json": config} {
 		if err := os.MkdirAll(filepath.Join(home, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +155,7 @@ func TestTheActionRunsCasesAndChecksTheServer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	inputs := map[string]string{"path": "a b\nc.yaml\n", "server": "everything", "revisions": "2026-07-28,2025-06-18", "transports": "all", "lint": "everything"}
+	inputs := map[string]string{"path": "a b\nc.yaml\n", "config": "mcp.json", "server": "weather", "revisions": "2026-07-28,2025-06-18", "transports": "all", "lint": "weather"}
 	a := theAction(t)
 	var said strings.Builder
 	for _, s := range a.Runs.Steps {

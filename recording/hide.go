@@ -127,7 +127,7 @@ func (h *hider) tokens(data []byte, depth int) []byte {
 		}
 		end, _ := jsonrpc.SkipValue(data, i)
 		if c != '"' {
-			if namesSecret(name) {
+			if isSecretMember(name) {
 				replace(i, end, jsonrpc.AppendString(nil, h.learn(string(data[i:end]))))
 			}
 			name, i = "", end
@@ -179,16 +179,16 @@ func (h *hider) base64(encoded string, depth int) string {
 	return encoded
 }
 
-// secretNames end the names of members whose value is a secret whatever it looks like, letters only.
-var secretNames = []string{
+// secretMembers end the names of members whose value is a secret whatever it looks like, letters only.
+var secretMembers = []string{
 	"password", "passwd", "passphrase", "pwd", "secret", "apikey", "accesskey", "privatekey", "secretkey", "credential", "credentials",
 	"authorization", "cookie", "bearer", "accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken", "connectionstring",
 }
 
-// namesSecret reports whether what a member of that name holds is a secret.
-func namesSecret(name string) bool {
+// isSecretMember reports whether what a member of that name holds is a secret.
+func isSecretMember(name string) bool {
 	letters := lettersOf(name)
-	return letters != "" && !placeholders.MatchString(name) && slices.ContainsFunc(secretNames, func(end string) bool { return strings.HasSuffix(letters, end) })
+	return letters != "" && !placeholders.MatchString(name) && slices.ContainsFunc(secretMembers, func(end string) bool { return strings.HasSuffix(letters, end) })
 }
 
 func lettersOf(name string) string {
@@ -212,7 +212,7 @@ func holdsSecret(name, value string) bool {
 	switch {
 	case value == "":
 		return false
-	case namesSecret(name):
+	case isSecretMember(name):
 		return true
 	}
 	const shortest = 8

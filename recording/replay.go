@@ -78,7 +78,7 @@ func NewReplay(r *Recording, o ReplayOptions) (*Replay, error) {
 	case o.Server == "":
 		o.Server = servers[0]
 	case !slices.Contains(servers, o.Server):
-		return nil, fmt.Errorf("the recording has no server %q, but %q", o.Server, servers)
+		return nil, fmt.Errorf("the recording has no server %q; it has %q", o.Server, servers)
 	}
 	if math.IsNaN(o.Speed) || o.Speed < 0 {
 		return nil, fmt.Errorf("the speed %v is negative", o.Speed)

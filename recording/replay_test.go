@@ -208,7 +208,7 @@ func TestOfSeveralServersOneIsPlayed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for server, want := range map[string]string{"": `the recording has several servers: name one of ["a" "b"]`, "c": `the recording has no server "c", but ["a" "b"]`} {
+	for server, want := range map[string]string{"": `the recording has several servers: name one of ["a" "b"]`, "c": `the recording has no server "c"; it has ["a" "b"]`} {
 		if _, err := NewReplay(r, ReplayOptions{Server: server}); err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}

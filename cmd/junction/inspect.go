@@ -21,7 +21,10 @@ questions answered there.
   junction inspect https://example.com/mcp
   junction inspect -- npx -y some-server
 
-` + exitHelp,
+Exit codes:
+  0    ended by Ctrl-C
+  2    the command line is wrong
+  3    the page cannot be served at its address`,
 		ValidArgsFunction: a.suggestServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := a.wanted(cmd, args)

@@ -43,7 +43,8 @@ no arguments; others only with --call. docs/lint.md has each rule, with an examp
 	cmd.Flags().StringArrayVar(&f.calls, "call", nil, "call a tool, too: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
 	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
-	a.clientFlags(cmd.Flags())
+	a.connectionFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the findings as a JSON object")
 	return cmd
 }
 

@@ -52,7 +52,7 @@ func (a *app) startRecording(command, server string, through bool) error {
 	}
 	for _, pair := range os.Environ() { // what programs that are started have, too
 		name, value, _ := strings.Cut(pair, "=")
-		if namesSecret(name, value) {
+		if isSecretVariable(name, value) {
 			a.hide(value)
 		}
 	}
@@ -153,14 +153,14 @@ func (a *app) hide(secrets ...string) {
 // hideVariables hides the values of variables that look like secrets, or whose names do.
 func (a *app) hideVariables(pairs []string) {
 	for _, pair := range pairs {
-		if name, value, _ := strings.Cut(pair, "="); namesSecret(name, value) || len(guard.Secrets(value)) > 0 {
+		if name, value, _ := strings.Cut(pair, "="); isSecretVariable(name, value) || len(guard.Secrets(value)) > 0 {
 			a.hide(value)
 		}
 	}
 }
 
-// namesSecret reports whether a variable of the environment holds a secret, by its name. The path of a file is not one.
-func namesSecret(name, value string) bool {
+// isSecretVariable reports whether a variable of the environment holds a secret, by its name. The path of a file is not one.
+func isSecretVariable(name, value string) bool {
 	if secret.Looks(value) {
 		return true
 	}

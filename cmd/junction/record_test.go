@@ -72,7 +72,7 @@ func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 	up := self(t, "up", "--stdio", "--tools", "all", "--config", "junction.json", "--profile", "work", "--record", "file.jsonl")
 	exits(t, exitOK, append([]string{"call", "everything__add", "a=2", "b=40", "--"}, up...)...)
 	_, stderr := exits(t, exitConnection, "replay", "--server", "junction", "file.jsonl")
-	if !strings.Contains(stderr, `the recording has no server "junction", but ["profile work"]`) {
+	if !strings.Contains(stderr, `the recording has no server "junction"; it has ["profile work"]`) {
 		t.Errorf("it says %s", stderr)
 	}
 }
@@ -188,7 +188,7 @@ func TestAVariableIsASecretByItsNameOrItsLooks(t *testing.T) {
 		"PATH=/usr/bin": false, "X=ghp_0123456789": true, "AUTH=/not/there": true,
 	} {
 		name, value, _ := strings.Cut(pair, "=")
-		if got := namesSecret(name, value); got != want {
+		if got := isSecretVariable(name, value); got != want {
 			t.Errorf("%s is a secret: %v, want %v", pair, got, want)
 		}
 	}

@@ -112,7 +112,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 	}
 	if n.Passed+n.Failed == 0 && started {
 		if f.names != "" && unnamed(reports) {
-			return usagef("no case's name matches %s", f.names)
+			return usagef("no case's name matches %q", f.names)
 		}
 		return usagef("no case was run")
 	}

@@ -1,7 +1,7 @@
 // The stream of messages between clients, Junction and servers, while they go.
 import {clear, h} from './dom.js';
 import {del, get, stream} from './api.js';
-import {Controls} from './controls.js';
+import {Controls} from './traffic_controls.js';
 import {Waiting} from './diagram.js';
 import {isEmpty, isWhole, readAddress, streamQuery, withField, writeAddress} from './filter.js';
 import {List} from './list.js';
