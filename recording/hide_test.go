@@ -9,6 +9,7 @@ import (
 // The secrets are put together here, so that no scanner of repositories takes them for real.
 var (
 	aToken  = "ghp_" + strings.Repeat("a1B2", 9)
+	aKey    = "AKIA" + strings.Repeat("Z7Q4", 4)
 	another = "glpat-" + strings.Repeat("c3D4", 6)
 )
 
@@ -34,6 +35,12 @@ func TestSecretsBecomePlaceholdersAndAllElseStays(t *testing.T) {
 		{"a picture", `{"data":"` + b64("\x89PNG\xff"+aToken) + `"}`, ``},
 		{"escapes", `{"password":"a\u0062c-12\"3","echo":"<abc-12\"3>"}`, `{"password":"{{secret-1}}","echo":"<{{secret-1}}>"}`},
 		{"a name twice", `{"password":"hunter2-abc","o":{"hunter2-abc":1,"{{secret-1}}":2}}`, `{}`},
+		{"in a list by name", `{"Set-Cookie":["sid=hunter2","n=1"],"pwd":[[12345],"b2"],"a":["b2"]}`, `{"Set-Cookie":["{{secret-1}}","{{secret-2}}"],"pwd":[["{{secret-3}}"],"{{secret-4}}"],"a":["b2"]}`},
+		{"behind a list", `[{"password":["a1"]},"b2",{"c":["d4",{"e":"f5"},"g6"]}]`, `[{"password":["{{secret-1}}"]},"b2",{"c":["d4",{"e":"f5"},"g6"]}]`},
+		{"a name by its looks", `{"` + aToken + `":1}`, `{"{{secret-1}}":1}`},
+		{"what could be base64, and is a key", `{"data":"` + aKey + `","blob":["` + aKey + `"]}`, `{"data":"{{secret-1}}","blob":["{{secret-1}}"]}`},
+		{"what could be base64, and is known", `{"password":"0123456789abcdef","data":"0123456789abcdef"}`, `{"password":"{{secret-1}}","data":"{{secret-1}}"}`},
+		{"a part of another", `{"password":"a1B2a1B2","text":"use ` + aToken + `!"}`, `{"password":"{{secret-1}}","text":"use {{secret-2}}!"}`},
 		{"a placeholder", `{"password":"{{secret-7}}"}`, ``},
 	} {
 		got := string(new(hider).json([]byte(test.data)))
@@ -57,6 +64,18 @@ func TestSecretsThatAreKnownAreHiddenEverywhere(t *testing.T) {
 		h.learn(secret)
 	}
 	if got, want := h.text("longer-secret-1 and longer-secret-1-more"), "{{secret-2}} and {{secret-1}}"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A server that makes up secrets fills no places of those that are known.
+func TestSecretsThatAreToldAreHiddenWhateverWasFound(t *testing.T) {
+	h := new(hider)
+	for i := range maxSecrets + 5 {
+		h.learn("secret-number-" + strings.Repeat("x", i))
+	}
+	h.tell("told-secret-1")
+	if got, want := h.text("it is told-secret-1"), "it is {{secret-1001}}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -163,6 +164,28 @@ func TestALongMessageIsLeftOutAndTheReplaySaysSo(t *testing.T) {
 	}
 	if _, err := p.Handle(t.Context(), mcp.NewRequest("tools/list", nil)); err == nil || !strings.Contains(err.Error(), "too long to be recorded") {
 		t.Errorf("the replay says %v", err)
+	}
+}
+
+func TestARecordingEndsWhereSecretsHaveNoPlace(t *testing.T) {
+	f, failed := &sluggish{}, make(chan error, 1)
+	r := newRecorder(t, f, Options{Through: true, OnError: func(err error) { failed <- err }})
+	h := r.Middleware("s")(saying("the last is secret-10000"))
+	for i := range maxTold {
+		r.Hide("secret-" + strconv.Itoa(i))
+	}
+	select {
+	case err := <-failed:
+		t.Fatal(err)
+	default:
+	}
+	r.Hide("secret-10000")
+	request(t, h, "tools/list", `{}`)
+	if err := r.Close(); err == nil || (<-failed).Error() != err.Error() {
+		t.Errorf("nothing says that the recording ends: %v", err)
+	}
+	if text := f.text(); strings.Contains(text, "the last") || strings.Contains(text, eventEnd) {
+		t.Errorf("the recording is\n%s", text)
 	}
 }
 
