@@ -127,7 +127,7 @@ func (r *Recorder) add(ctx context.Context, l *line) {
 		written = make(chan struct{})
 		e.written = written
 	}
-	if !r.enqueue(e) {
+	if !r.enqueue(ctx, e) {
 		return
 	}
 	r.signal()
@@ -139,14 +139,14 @@ func (r *Recorder) add(ctx context.Context, l *line) {
 	}
 }
 
-func (r *Recorder) enqueue(e entry) bool {
+func (r *Recorder) enqueue(ctx context.Context, e entry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.line.MS = ms(time.Since(r.began))
 	switch {
 	case r.closed || r.failed != nil:
 		return false
-	case e.written == nil && r.queued+e.size > maxQueued:
+	case r.queued+e.size > maxQueued && (e.written == nil || ctx.Err() != nil): // of those who wait there are not too many
 		r.lost.Lines++
 		r.lost.Bytes += e.size
 		r.lost.MS = e.line.MS
