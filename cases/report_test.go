@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -262,5 +263,36 @@ func TestADraftOfARecordingPassesAgainstIt(t *testing.T) {
 	}
 	if _, err := Draft(r, "session.jsonl", "other"); err == nil || err.Error() != `the recording has no server "other", but ["sample"]` {
 		t.Errorf("another server: %v", err)
+	}
+}
+
+// Whatever was asked, the draft of it is a file of cases.
+func TestADraftCanBeRead(t *testing.T) {
+	long := "file:///" + strings.Repeat("folder/", 30)
+	lines := []string{`{"recording":1,"program":"test","began":"2026-11-25T10:00:00Z"}`}
+	for i, asked := range []string{
+		`"method":"resources/read","params":{"uri":"` + long + `a"}`,
+		`"method":"resources/read","params":{"uri":"` + long + `b"}`,
+		`"method":"resources/read","params":{"uri":"` + long + `b"}`,
+		`"method":"tools/call","params":{"name":"a"}`,
+		`"method":"tools/call","params":{"name":"a"}`,
+		`"method":"tools/call","params":{"name":"a-2"}`,
+		`"method":"tools/call","params":{"name":"<<","arguments":{"<<":"<<"}}`,
+		`"method":"tools/call","params":{}`,
+		`"method":"resources/read"`,
+	} {
+		lines = append(lines, fmt.Sprintf(`{"ms":%d,"event":"request","call":%d,"server":"s",%s}`, i, i+1, asked), fmt.Sprintf(`{"ms":%d,"event":"error","call":%d,"error":{"code":-32602,"message":"no"}}`, i, i+1))
+	}
+	r, err := recording.Read(strings.NewReader(strings.Join(lines, "\n") + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Draft(r, "session.jsonl", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parse("draft.yaml", text)
+	if err != nil || len(f.cases) != 9 {
+		t.Errorf("%v: %d cases, want 9, of\n%s", err, len(f.cases), text)
 	}
 }

@@ -195,7 +195,7 @@ func text(s string) *yaml.Node {
 		return r < ' ' && r != '\n' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 	}
 	switch {
-	case strings.ContainsFunc(s, unshown):
+	case s == "<<", strings.ContainsFunc(s, unshown): // plain, << would merge a mapping
 		n.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(s, "\n"):
 		n.Style = yaml.LiteralStyle
