@@ -26,6 +26,15 @@ func decode(raw []byte) (any, error) {
 	return v, err
 }
 
+// weight is about how many bytes of memory JSON takes once it is decoded: many times its length where it has many small values.
+func weight(raw []byte) int {
+	n := len(raw)
+	for _, before := range []string{"{", "[", ","} {
+		n += valueOverhead * bytes.Count(raw, []byte(before))
+	}
+	return n
+}
+
 // equal compares values: the order of members, and how a number is written, make no difference.
 func equal(a, b any) bool {
 	switch a := a.(type) {
