@@ -24,7 +24,7 @@ func (r *report) checkDescription(t *tool, instructed map[string]bool) {
 	var silent []string
 	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
 		property, _ := jsonrpc.Unquote(name)
-		if !isEvident(property, said, instructed) && !describes(t.InputSchema, value, 0) {
+		if !isEvident(property, said, instructed) && !r.describes(t.InputSchema, value, 0) {
 			silent = append(silent, property)
 		}
 		return true
@@ -85,9 +85,16 @@ func inWords(text string) string {
 	return strings.TrimSpace(words.String())
 }
 
+// maxDescribed is how many bytes of schemas are looked at to see whether they describe their values: what they
+// refer to can be looked at as often as they do.
+const maxDescribed = 256 << 20
+
 // describes reports whether a schema says what its values mean: in words, by what they can be, by
 // their form, or by what they are made of. What is true or false is said by its name.
-func describes(root, raw json.RawMessage, depth int) bool {
+func (r *report) describes(root, raw json.RawMessage, depth int) bool {
+	if r.described += len(raw); r.described > maxDescribed {
+		return true
+	}
 	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
 		text(raw, "format") != "" || text(raw, "type") == "boolean" || isEmpty(raw) {
 		return true
@@ -97,23 +104,24 @@ func describes(root, raw json.RawMessage, depth int) bool {
 	}
 	if ref, ok := strings.CutPrefix(text(raw, "$ref"), "#/"); ok {
 		if place, name, found := strings.Cut(ref, "/"); found && !strings.Contains(name, "/") {
-			return describes(root, jsonrpc.Get(jsonrpc.Get(root, place), name), depth+1)
+			r.described += len(root)
+			return r.describes(root, jsonrpc.Get(jsonrpc.Get(root, place), name), depth+1)
 		}
 		return true // elsewhere
 	}
 	found := false
 	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(_, value []byte) bool {
-		found = describes(root, value, depth+1)
+		found = r.describes(root, value, depth+1)
 		return !found
 	})
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
 		jsonrpc.EachElement(jsonrpc.Get(raw, keyword), func(value []byte) bool {
-			found = found || describes(root, value, depth+1)
+			found = found || r.describes(root, value, depth+1)
 			return !found
 		})
 	}
 	if items := jsonrpc.Get(raw, "items"); !found && items != nil {
-		found = describes(root, items, depth+1)
+		found = r.describes(root, items, depth+1)
 	}
 	return found
 }
