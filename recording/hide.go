@@ -17,8 +17,8 @@ import (
 const (
 	// maxSecrets is how many secrets of one recording that are found in it have placeholders of their own.
 	maxSecrets = 1_000
-	// maxTold is how many secrets a Recorder is told to hide. With one more it ends the recording: it would have it.
-	maxTold = 10_000
+	// maxHidden is how many secrets a Recorder is given to hide. With one more it ends the recording: it would have it.
+	maxHidden = 10_000
 	// maxDepth is how deep JSON within strings of JSON is looked into.
 	maxDepth = 4
 )
@@ -32,7 +32,7 @@ const manySecrets = "{{secret-0}}"
 // A hider puts placeholders into the place of secrets. One goroutine uses it.
 type hider struct {
 	placeholder map[string]string // by secret
-	told        int               // how many of them were not found, but told; they always have places
+	given       int               // how many of them were not found, but given; they always have places
 	everywhere  []string          // those of them that are replaced wherever they stand
 	replacer    *strings.Replacer // of everywhere; nil until it is needed
 	renamed     bool              // the name of a member held a secret
@@ -47,17 +47,17 @@ func (h *hider) learn(secret string) string {
 	if known := h.placeholder[secret]; known != "" {
 		return known
 	}
-	if len(h.placeholder)-h.told >= maxSecrets {
+	if len(h.placeholder)-h.given >= maxSecrets {
 		return manySecrets
 	}
 	return h.give(secret)
 }
 
-// tell is learn for a secret that is known from elsewhere, whatever was found in what is recorded: a server could fill
+// hide is learn for a secret that is known from elsewhere, whatever was found in what is recorded: a server could fill
 // up the places with what it makes up.
-func (h *hider) tell(secret string) {
+func (h *hider) hide(secret string) {
 	if h.placeholder[secret] == "" && !placeholders.MatchString(secret) {
-		h.told++
+		h.given++
 		h.give(secret)
 	}
 }
@@ -150,21 +150,12 @@ func (h *hider) tokens(data []byte, depth int) []byte {
 		out = append(append(out, data[done:start]...), by...)
 		done = end
 	}
-	name := ""          // of the member whose value comes next, or of the array whose element does
-	var around []string // the names of the arrays that this is in; of an object an empty one
+	name := "" // of the member whose value comes next, or of the array whose element does
+	var around names
 	for i := 0; i < len(data); {
 		c := data[i]
 		if c != '"' && c != '-' && (c < '0' || c > '9') {
-			switch c {
-			case '[':
-				around = append(around, name)
-			case '{':
-				around, name = append(around, ""), ""
-			case ']', '}':
-				around, name = around[:len(around)-1], ""
-			case ',':
-				name = around[len(around)-1]
-			}
+			name = around.pass(c, name)
 			i++
 			continue
 		}
@@ -203,6 +194,27 @@ func (h *hider) tokens(data []byte, depth int) []byte {
 		return data
 	}
 	return append(out, data[done:]...)
+}
+
+// names are those of the arrays that a place in JSON is in; of an object an empty one.
+type names []string
+
+// pass passes a byte between values, and returns the name of what comes next.
+func (n *names) pass(c byte, name string) string {
+	last := len(*n) - 1
+	switch c {
+	case '[':
+		*n = append(*n, name)
+	case '{':
+		*n = append(*n, "")
+		return ""
+	case ']', '}':
+		*n = (*n)[:last]
+		return ""
+	case ',':
+		return (*n)[last]
+	}
+	return name
 }
 
 // base64 is text in base64 without secrets. What is no text is a picture and the like; or it is not encoded at all, as a

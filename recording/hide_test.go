@@ -69,13 +69,13 @@ func TestSecretsThatAreKnownAreHiddenEverywhere(t *testing.T) {
 }
 
 // A server that makes up secrets fills no places of those that are known.
-func TestSecretsThatAreToldAreHiddenWhateverWasFound(t *testing.T) {
+func TestSecretsThatAreGivenAreHiddenWhateverWasFound(t *testing.T) {
 	h := new(hider)
 	for i := range maxSecrets + 5 {
 		h.learn("secret-number-" + strings.Repeat("x", i))
 	}
-	h.tell("told-secret-1")
-	if got, want := h.text("it is told-secret-1"), "it is {{secret-1001}}"; got != want {
+	h.hide("given-secret-1")
+	if got, want := h.text("it is given-secret-1"), "it is {{secret-1001}}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

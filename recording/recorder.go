@@ -72,20 +72,20 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 // whatever it looks like. Values of less than 6 bytes, and short plain words, are replaced only where the name of
 // a member says that there is a secret.
 func (r *Recorder) Hide(secrets ...string) {
-	if !r.tell(secrets) {
-		r.failedWith(fmt.Errorf("there are more than %d secrets to be hidden", maxTold))
+	if !r.hide(secrets) {
+		r.failedWith(fmt.Errorf("there are more than %d secrets to be hidden", maxHidden))
 	}
 }
 
-// tell reports whether there is a place for all of the secrets.
-func (r *Recorder) tell(secrets []string) bool {
+// hide reports whether there is a place for all of the secrets.
+func (r *Recorder) hide(secrets []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, secret := range secrets {
 		if secret == "" || r.hidden[secret] {
 			continue
 		}
-		if len(r.hidden) >= maxTold {
+		if len(r.hidden) >= maxHidden {
 			return false
 		}
 		r.hidden[secret] = true
@@ -189,7 +189,7 @@ func (r *Recorder) write(f *file) {
 		var secrets []string
 		lines, secrets, more = r.take()
 		for _, secret := range secrets {
-			f.hider.tell(secret)
+			f.hider.hide(secret)
 		}
 		for _, e := range lines {
 			r.failedWith(f.add(e.line))

@@ -193,7 +193,7 @@ func TestARecordingEndsWhereSecretsHaveNoPlace(t *testing.T) {
 	f, failed := &sluggish{}, make(chan error, 1)
 	r := newRecorder(t, f, Options{Through: true, OnError: func(err error) { failed <- err }})
 	h := r.Middleware("s")(saying("the last is secret-10000"))
-	for i := range maxTold {
+	for i := range maxHidden {
 		r.Hide("secret-" + strconv.Itoa(i))
 	}
 	select {
