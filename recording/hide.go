@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -33,7 +34,7 @@ const manySecrets = "{{secret-0}}"
 type hider struct {
 	placeholder map[string]string // by secret
 	given       int               // how many of them were not found, but given; they always have places
-	everywhere  []string          // those of them that are replaced wherever they stand
+	everywhere  []spelling        // those of them that are replaced wherever they stand
 	replacer    *strings.Replacer // of everywhere; nil until it is needed
 	renamed     bool              // the name of a member held a secret
 }
@@ -58,8 +59,37 @@ func (h *hider) learn(secret string) string {
 func (h *hider) hide(secret string) {
 	if h.placeholder[secret] == "" && !placeholders.MatchString(secret) {
 		h.given++
-		h.give(secret)
+		name := h.give(secret)
+		if isTelling(secret) {
+			h.everywhere, h.replacer = appendSpellings(h.everywhere, secret, name), nil
+		}
 	}
+}
+
+// A spelling is a text that gives a secret away, and the placeholder of that.
+type spelling struct{ text, placeholder string }
+
+// appendSpellings appends how a secret stands in a string of JSON that is within a text, in a URL, and in base64, wherever in
+// what is encoded it is.
+func appendSpellings(all []spelling, secret, placeholder string) []spelling {
+	add := func(text string) {
+		if text != secret {
+			all = append(all, spelling{text, placeholder})
+		}
+	}
+	quoted := string(jsonrpc.AppendString(nil, secret))
+	add(quoted[1 : len(quoted)-1])
+	add(url.QueryEscape(secret))
+	add(url.PathEscape(secret))
+	const enough = 9 // bytes; the base64 of fewer stands in a picture by chance
+	for before := 0; before < 3 && len(secret) >= enough; before++ {
+		const bits, ofByte = 6, 8
+		first, last := (before*ofByte+bits-1)/bits, (before+len(secret))*ofByte/bits // of the letters that only the secret decides
+		within := append(make([]byte, before), secret...)
+		add(base64.StdEncoding.EncodeToString(within)[first:last])
+		add(base64.URLEncoding.EncodeToString(within)[first:last])
+	}
+	return all
 }
 
 // give gives a secret a placeholder.
@@ -72,7 +102,7 @@ func (h *hider) give(secret string) string {
 	if !isTelling(secret) {
 		return name
 	}
-	h.everywhere, h.replacer = append(h.everywhere, secret), nil
+	h.everywhere, h.replacer = append(h.everywhere, spelling{secret, name}), nil
 	return name
 }
 
@@ -82,10 +112,12 @@ func (h *hider) replace(text string) string {
 		return text
 	}
 	if h.replacer == nil {
-		slices.SortFunc(h.everywhere, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+		slices.SortStableFunc(h.everywhere, func(a, b spelling) int {
+			return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
+		})
 		var pairs []string
 		for _, s := range h.everywhere {
-			pairs = append(pairs, s, h.placeholder[s])
+			pairs = append(pairs, s.text, s.placeholder)
 		}
 		h.replacer = strings.NewReplacer(pairs...)
 	}

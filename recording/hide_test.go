@@ -2,6 +2,8 @@ package recording
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -77,6 +79,33 @@ func TestSecretsThatAreGivenAreHiddenWhateverWasFound(t *testing.T) {
 	h.hide("given-secret-1")
 	if got, want := h.text("it is given-secret-1"), "it is {{secret-1001}}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestSecretsThatAreGivenAreHiddenHoweverTheyAreSpelled(t *testing.T) {
+	const secret = "s3cret \"<value>?\""
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, text string }{
+		{"as it is", secret},
+		{"in JSON within a text", `it answered {"a": "s3cret \"<value>?\""} and`},
+		{"in a query", "https://h/?q=" + url.QueryEscape(secret)},
+		{"in a path", "https://h/" + url.PathEscape(secret)},
+		{"in base64", "it is " + b64(secret)},
+		{"in base64, behind one byte", "it is " + b64(":"+secret+"!")},
+		{"in base64, behind two bytes", "it is " + b64("a:"+secret)},
+		{"in base64 of URLs", "it is " + base64.RawURLEncoding.EncodeToString([]byte("user:"+secret))},
+	} {
+		h := new(hider)
+		h.hide(secret)
+		if got := h.text(test.text); !strings.Contains(got, "{{secret-1}}") || strings.Contains(got, "czNj") {
+			t.Errorf("%s: %s becomes %s", test.name, test.text, got)
+		}
+		if raw := string(h.json([]byte(`{"text":` + string(quoted) + `}`))); raw != `{"text":"{{secret-1}}"}` {
+			t.Errorf("got %s", raw)
+		}
 	}
 }
 
