@@ -203,6 +203,25 @@ func TestUpdateRemovesTheSnapshotsOfCasesThatAreGone(t *testing.T) {
 	}
 }
 
+// What a link leads to may be the snapshots of another file, or the folder of all files of cases.
+func TestUpdateRemovesNothingBehindALink(t *testing.T) {
+	f := write(t, "x.yaml", "server: x\ncases:\n- {case: list, list: tools}\n")
+	dir := filepath.Dir(f.Path)
+	other := filepath.Join(dir, "y.yaml")
+	if err := os.WriteFile(other, []byte("server: y\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".", filepath.Join(dir, "x.snapshots")); err != nil {
+		t.Skip(err) // as on Windows
+	}
+	if r := run(t, f, Options{Update: true}); len(r.Removed) > 0 || r.Err != nil {
+		t.Errorf("removed %q, %v", r.Removed, r.Err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASnapshotThatOneRunContradictsIsNotWrittenTwice(t *testing.T) {
 	f := write(t, "x.yaml", "server: x\nmask: []\ncases:\n- {case: a, tool: create, arguments: {name: a}, expect: snapshot}\n")
 	s := sample() // which goes on counting
