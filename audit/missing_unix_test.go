@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,7 +39,7 @@ func TestALogWhoseFolderIsGoneRefusesUntilItIsBack(t *testing.T) {
 			t.Run(name+" "+pause.String(), func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "audit")
 				synctest.Test(t, func(t *testing.T) {
-					var said bytes.Buffer
+					var said logged
 					l := opened(t, dir, Options{Logger: slog.New(slog.NewTextHandler(&said, nil))})
 					defer l.Close()
 					appendCall(t, l, "before")
@@ -89,7 +90,7 @@ func TestTheProgramsLogSaysWhyRequestsAreRefusedAndUntilWhen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "audit")
 			synctest.Test(t, func(t *testing.T) {
-				var said bytes.Buffer
+				var said logged
 				l := opened(t, dir, Options{Logger: slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))})
 				defer l.Close()
 				counts := func(what string, failed, again int) {
@@ -165,7 +166,7 @@ func TestALogGoesOnInTheNextFileWhereOneIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "audit")
 			synctest.Test(t, func(t *testing.T) {
-				var said bytes.Buffer
+				var said logged
 				l := opened(t, dir, Options{Logger: slog.New(slog.NewTextHandler(&said, nil))})
 				defer l.Close()
 				appendCall(t, l, "before")
@@ -194,4 +195,23 @@ func TestALogGoesOnInTheNextFileWhereOneIsGone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// logged is what a program's log says, also to who reads while it is written: that a timer of a bubble runs after
+// what slept before it is nothing the race detector knows.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }

@@ -17,7 +17,7 @@ import (
 const (
 	// eventTime is how long a notification may come after the result.
 	eventTime = 5 * time.Second
-	// maxListBytes is how much a list has, on all its pages.
+	// maxListBytes is how much memory a list takes, with all its pages, about.
 	maxListBytes = 64 << 20
 )
 
@@ -61,8 +61,8 @@ func (c *connection) ask(ctx context.Context, s *step) outcome {
 			if err != nil {
 				return outcome{err: err}
 			}
-			if size += len(raw); size > maxListBytes {
-				return outcome{err: fmt.Errorf("the list has more than %d MiB", maxListBytes>>20)}
+			if size += weight(raw) + valueOverhead; size > maxListBytes {
+				return outcome{err: fmt.Errorf("the list takes more than %d MiB", maxListBytes>>20)}
 			}
 			entry, err := decode(raw)
 			if err != nil {

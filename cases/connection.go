@@ -42,6 +42,7 @@ type event struct {
 const (
 	maxEventBytes = 64 << 20
 	eventOverhead = 200 // bytes of an event, next to its parameters
+	valueOverhead = 64  // bytes of a value within another, next to what it is in JSON
 	maxUnanswered = 100 // requests without an answer that are reported
 )
 
@@ -180,7 +181,7 @@ func (c *connection) add(kind, subject string, params any) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held += len(raw) + eventOverhead; c.held <= maxEventBytes {
+	if c.held += weight(raw) + eventOverhead; c.held <= maxEventBytes {
 		c.events = append(c.events, event{kind, subject, value})
 	}
 	close(c.changed)

@@ -29,7 +29,7 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 	case !slices.Contains(servers, server):
 		return nil, fmt.Errorf("the recording has no server %q; it has %q", server, servers)
 	}
-	d := &draft{names: map[string]int{}, list: &yaml.Node{Kind: yaml.SequenceNode}}
+	d := &draft{taken: map[string]int{}, list: &yaml.Node{Kind: yaml.SequenceNode}}
 	var declared []any // by any client: what a server lists can depend on it
 	for _, e := range r.Exchanges() {
 		if e.Server != server {
@@ -71,7 +71,7 @@ func Draft(r *recording.Recording, source, server string) ([]byte, error) {
 
 // A draft is the work on one file.
 type draft struct {
-	names   map[string]int
+	taken   map[string]int // how many cases have a name, by that of a file
 	list    *yaml.Node
 	omitted []string
 }
@@ -98,7 +98,8 @@ func (d *draft) add(e *recording.Exchange) {
 		title, request = "prompt "+name, []any{"prompt", name}
 	case "resources/read":
 		title, request = "read "+uri, []any{"read", uri}
-	default:
+	}
+	if request == nil || request[1] == "" {
 		title, request = e.Method, []any{"request", e.Method, "params", orEmpty(object)}
 		for list, method := range lists() {
 			if method == e.Method {
@@ -116,17 +117,24 @@ func (d *draft) add(e *recording.Exchange) {
 		d.omitted = append(d.omitted, plaintext.Line(title, 200))
 		return
 	}
-	title = plaintext.Line(title, 200)
-	key := slug(title)
-	if d.names[key]++; d.names[key] > 1 {
-		title = fmt.Sprintf("%s (%d)", title, d.names[key])
-	}
-	one := mapping(append([]any{"case", title}, request...)...)
+	one := mapping(append([]any{"case", d.name(title)}, request...)...)
 	if a := replied(e); a != nil {
 		one.Content = append(one.Content, text("answers"), a)
 	}
 	one.Content = append(one.Content, text("expect"), expected(e))
 	d.list.Content = append(d.list.Content, one)
+}
+
+// name is the name of a case, which is not taken, nor is that of its file, of which only the beginning counts.
+func (d *draft) name(title string) string {
+	name := plaintext.Line(title, 200)
+	first, begin := slug(name), cut(name, maxSlug-len(" (1000000)"))
+	for d.taken[slug(name)] > 0 {
+		d.taken[first]++
+		name = fmt.Sprintf("%s (%d)", begin, d.taken[first])
+	}
+	d.taken[slug(name)]++
+	return name
 }
 
 func orEmpty(object map[string]any) map[string]any {

@@ -12,7 +12,7 @@ import (
 )
 
 // removeOrphans removes the snapshots of cases and steps that the file has no more, after a run with Update that left out no
-// case. Other files of the folder stay, and all do where a second file of cases has the same folder.
+// case. Other files of the folder stay, and all do where a second file of cases has the same folder, or where it is a link.
 func (r *fileRun) removeOrphans() error {
 	dir, base := filepath.Split(r.file.Path)
 	base = strings.TrimSuffix(base, filepath.Ext(base))
@@ -30,10 +30,14 @@ func (r *fileRun) removeOrphans() error {
 	if same != 1 {
 		return nil
 	}
-	entries, err := fs.ReadDir(root.FS(), base+snapshotFolder)
-	if errors.Is(err, fs.ErrNotExist) {
+	folder, err := root.Lstat(base + snapshotFolder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !folder.IsDir() { // what a link leads to others may have, too
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	entries, err := fs.ReadDir(root.FS(), base+snapshotFolder)
 	if err != nil {
 		return err
 	}

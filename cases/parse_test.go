@@ -246,7 +246,7 @@ func FuzzParse(f *testing.F) {
 
 // FuzzSnapshot writes values as snapshots, and reads them again.
 func FuzzSnapshot(f *testing.F) {
-	for _, seed := range []string{`{"a": [1, 2.50, -0, 1e3, true, null, "x", "1", "null", "a\nb", " a\nb\n\n", "\u0000\u2028", "~", "2020-01-01", "- a", "#"], "": {}, "[]": []}`, `"a: b"`, `"\ta\n\tb"`, `"a\r\nb"`} {
+	for _, seed := range []string{`{"a": [1, 2.50, -0, 1e3, true, null, "x", "1", "null", "a\nb", " a\nb\n\n", "\u0000\u2028", "~", "2020-01-01", "- a", "#", "<<"], "<<": 1, "": {}, "[]": []}`, `"a: b"`, `"\ta\n\tb"`, `"a\r\nb"`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -202,6 +203,25 @@ func TestUpdateRemovesTheSnapshotsOfCasesThatAreGone(t *testing.T) {
 	}
 }
 
+// What a link leads to may be the snapshots of another file, or the folder of all files of cases.
+func TestUpdateRemovesNothingBehindALink(t *testing.T) {
+	f := write(t, "x.yaml", "server: x\ncases:\n- {case: list, list: tools}\n")
+	dir := filepath.Dir(f.Path)
+	other := filepath.Join(dir, "y.yaml")
+	if err := os.WriteFile(other, []byte("server: y\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(".", filepath.Join(dir, "x.snapshots")); err != nil {
+		t.Skip(err) // as on Windows
+	}
+	if r := run(t, f, Options{Update: true}); len(r.Removed) > 0 || r.Err != nil {
+		t.Errorf("removed %q, %v", r.Removed, r.Err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestASnapshotThatOneRunContradictsIsNotWrittenTwice(t *testing.T) {
 	f := write(t, "x.yaml", "server: x\nmask: []\ncases:\n- {case: a, tool: create, arguments: {name: a}, expect: snapshot}\n")
 	s := sample() // which goes on counting
@@ -269,5 +289,36 @@ func TestADraftOfARecordingPassesAgainstIt(t *testing.T) {
 	}
 	if _, err := Draft(empty, "empty.jsonl", ""); err == nil || err.Error() != "the recording has no request" {
 		t.Errorf("a recording of nothing: %v", err)
+	}
+}
+
+// Whatever was asked, the draft of it is a file of cases.
+func TestADraftCanBeRead(t *testing.T) {
+	long := "file:///" + strings.Repeat("folder/", 30)
+	lines := []string{`{"recording":1,"program":"test","began":"2026-11-25T10:00:00Z"}`}
+	for i, asked := range []string{
+		`"method":"resources/read","params":{"uri":"` + long + `a"}`,
+		`"method":"resources/read","params":{"uri":"` + long + `b"}`,
+		`"method":"resources/read","params":{"uri":"` + long + `b"}`,
+		`"method":"tools/call","params":{"name":"a"}`,
+		`"method":"tools/call","params":{"name":"a"}`,
+		`"method":"tools/call","params":{"name":"a-2"}`,
+		`"method":"tools/call","params":{"name":"<<","arguments":{"<<":"<<"}}`,
+		`"method":"tools/call","params":{}`,
+		`"method":"resources/read"`,
+	} {
+		lines = append(lines, fmt.Sprintf(`{"ms":%d,"event":"request","call":%d,"server":"s",%s}`, i, i+1, asked), fmt.Sprintf(`{"ms":%d,"event":"error","call":%d,"error":{"code":-32602,"message":"no"}}`, i, i+1))
+	}
+	r, err := recording.Read(strings.NewReader(strings.Join(lines, "\n") + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Draft(r, "session.jsonl", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := parse("draft.yaml", text)
+	if err != nil || len(f.cases) != 9 {
+		t.Errorf("%v: %d cases, want 9, of\n%s", err, len(f.cases), text)
 	}
 }

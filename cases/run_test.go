@@ -270,6 +270,26 @@ func TestARequestThatNobodyAnswersFailsTheCase(t *testing.T) {
 	}
 }
 
+// Small values take many times the memory that they have on the wire.
+func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
+	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		switch req.Method {
+		case "server/discover":
+			return mcp.Result{JSON: []byte(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)}, nil
+		case "tools/list":
+			return mcp.Result{JSON: []byte(`{"tools":[` + strings.Repeat("{},", 600_000) + `{}]}`)}, nil
+		}
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "there is no %s", req.Method)
+	})
+	f := write(t, "x.yaml", "server: x\ncases:\n- {case: a, list: tools, expect: {result: {at: {/tools/0: {equals: {}}}}}}\n")
+	got := failures(run(t, f, Options{Connect: func(context.Context, Server, string) (*Target, error) {
+		return &Target{Transport: stream.Pipe(h), Kind: Stdio}, nil
+	}}))
+	if want := []string{"a [2026-07-28, stdio]: list tools: no response: the list takes more than 64 MiB"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestAFreshServerForEachFileOrCase(t *testing.T) {
 	const text = "server: x\ncases:\n- {case: a, tool: create, arguments: {name: a}, expect: {structured: {at: {/id: 1}}}}\n- {case: b, tool: create, arguments: {name: a}, expect: {structured: {at: {/id: ID}}}}\n"
 	for each, want := range map[string]int64{"file": 2, "case": 3} { // once to see how it is reached

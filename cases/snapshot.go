@@ -19,11 +19,13 @@ const maxSnapshot = 32 << 20
 
 var unsafeRunes = regexp.MustCompile(`[^\p{L}\p{N}]+`)
 
+// maxSlug is how many characters of a name are in that of a file.
+const maxSlug = 80
+
 // slug is a name as part of a file's name.
 func slug(name string) string {
-	const longest = 80
 	runes := []rune(strings.ToLower(unsafeRunes.ReplaceAllString(name, "-")))
-	return strings.Trim(string(runes[:min(len(runes), longest)]), "-")
+	return strings.Trim(string(runes[:min(len(runes), maxSlug)]), "-")
 }
 
 // snapshotName is the path of a snapshot, within the folder of the file.

@@ -26,6 +26,15 @@ func decode(raw []byte) (any, error) {
 	return v, err
 }
 
+// weight is about how many bytes of memory JSON takes once it is decoded: many times its length where it has many small values.
+func weight(raw []byte) int {
+	n := len(raw)
+	for _, before := range []string{"{", "[", ","} {
+		n += valueOverhead * bytes.Count(raw, []byte(before))
+	}
+	return n
+}
+
 // equal compares values: the order of members, and how a number is written, make no difference.
 func equal(a, b any) bool {
 	switch a := a.(type) {
@@ -195,7 +204,7 @@ func text(s string) *yaml.Node {
 		return r < ' ' && r != '\n' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
 	}
 	switch {
-	case strings.ContainsFunc(s, unshown):
+	case s == "<<", strings.ContainsFunc(s, unshown): // plain, << would merge a mapping
 		n.Style = yaml.DoubleQuotedStyle
 	case strings.Contains(s, "\n"):
 		n.Style = yaml.LiteralStyle

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/console/reply"
+	"golang.org/x/net/netutil"
 )
 
 const (
+	maxConnections    = 256              // at a time; more wait
 	maxBody           = 32 << 20         // bytes of a request
 	readHeaderTimeout = 10 * time.Second // for the headers of a request
 	idleTimeout       = 2 * time.Minute  // of a connection between two requests
@@ -112,7 +114,7 @@ func (c *Console) Serve(ctx context.Context, l net.Listener, logger *log.Logger)
 	s := &http.Server{Handler: c, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: logger,
 		BaseContext: func(net.Listener) context.Context { return base }}
 	defer context.AfterFunc(ctx, func() { s.Close() })()
-	if err := s.Serve(l); ctx.Err() == nil {
+	if err := s.Serve(netutil.LimitListener(l, maxConnections)); ctx.Err() == nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -127,6 +129,10 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	if !c.authenticated(r) { // a body that never comes keeps no connection, nor does one that has more to ask
+		h.Set("Connection", "close")
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout)) // where there is none, whoever serves has one
+	}
 	if why := crossOrigin(r); why != "" {
 		reply.Error(w, http.StatusForbidden, errors.New(why))
 		return

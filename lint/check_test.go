@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A definition that nothing is wrong with.
@@ -286,6 +287,33 @@ func TestValuesOfAHostileSchemaAreNotCheckedForLong(t *testing.T) {
 	}
 	if want := maxCompiled/(200<<10) + 1; n == 0 || n > want {
 		t.Errorf("%d values were checked, want at most %d", n, want)
+	}
+}
+
+// What refers to others can be looked at as often as there are ways to it, and names that are required be looked for in all that
+// are described.
+func TestAHostileSchemaIsNotLookedAtForLong(t *testing.T) {
+	many := func(n int, format string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(parts, ",")
+	}
+	began := time.Now()
+	properties := many(12_000, `"p%d":{"type":"string","description":"x"}`)
+	Check(input(`{"type":"object","properties":{` + properties + `},"required":[` + many(40_000, `"q%d"`) + `]}`))
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("the names that are required took %v", took)
+	}
+	r := &report{described: maxDescribed - 8<<20} // the rest would take seconds
+	root := json.RawMessage(`{"$defs":{"a":{"anyOf":[` + many(3_000, `{"$ref":"#/$defs/b","$comment":"%d"}`) + `]},"b":{"anyOf":[` + many(3_000, `{"type":"string","$comment":"%d"}`) + `]}}}`)
+	if w := (&words{report: r, root: root}); !w.describes(json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) || r.described < maxDescribed {
+		t.Errorf("%d bytes were looked at, which is less than %d", r.described, maxDescribed)
+	}
+	r.described = 0
+	if w := (&words{report: r, root: json.RawMessage(`{"$defs":{"a":{"type":"string"}}}`)}); w.describes(json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) {
+		t.Error("a type alone describes")
 	}
 }
 

@@ -20,7 +20,7 @@ func (r *report) checkDescription(t *tool, instructed map[string]bool) {
 	if !t.inputFits {
 		return
 	}
-	w := words{root: t.InputSchema, said: saidIn(t.Name + " " + t.Description), instructed: instructed}
+	w := words{report: r, root: t.InputSchema, said: saidIn(t.Name + " " + t.Description), instructed: instructed}
 	var silent []string
 	operands, n := true, 0
 	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
@@ -55,6 +55,7 @@ var (
 
 // words are what is said around the arguments of a tool.
 type words struct {
+	*report
 	root             json.RawMessage // the input schema
 	said, instructed map[string]bool // by the tool, and by the server's instructions
 }
@@ -144,9 +145,16 @@ func inWords(text string) string {
 	return strings.TrimSpace(words.String())
 }
 
+// maxDescribed is how many bytes of schemas are looked at to see whether they describe their values: what they
+// refer to can be looked at as often as they do.
+const maxDescribed = 256 << 20
+
 // describes reports whether a schema says what its values mean: in words, by what they can be, by
 // their form, or by what they are made of. What is true or false is said by its name.
 func (w *words) describes(raw json.RawMessage, depth int) bool {
+	if w.described += len(raw); w.described > maxDescribed {
+		return true
+	}
 	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
 		text(raw, "format") != "" || text(raw, "pattern") != "" || text(raw, "type") == "boolean" || isEmpty(raw) {
 		return true
@@ -156,6 +164,7 @@ func (w *words) describes(raw json.RawMessage, depth int) bool {
 	}
 	if ref, ok := strings.CutPrefix(text(raw, "$ref"), "#/"); ok {
 		if place, name, found := strings.Cut(ref, "/"); found && !strings.Contains(name, "/") {
+			w.described += len(w.root)
 			return w.describes(jsonrpc.Get(jsonrpc.Get(w.root, place), name), depth+1)
 		}
 		return true // elsewhere

@@ -94,9 +94,10 @@ const (
 
 // A report gathers findings.
 type report struct {
-	found    []Finding
-	at       Finding // what is looked at
-	compiled int     // bytes of schemas, for values
+	found     []Finding
+	at        Finding // what is looked at
+	compiled  int     // bytes of schemas, for values
+	described int     // bytes of schemas, for descriptions
 }
 
 // add adds a finding about a field of what is looked at.

@@ -150,8 +150,14 @@ func (w *walk) required(raw json.RawMessage, field string) {
 		}
 	}
 	var missing []string
+	described := map[string]bool{}
+	jsonrpc.EachMember(properties, func(quoted, _ []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		described[name] = true
+		return true
+	})
 	jsonrpc.EachElement(jsonrpc.Get(raw, "required"), func(value []byte) bool {
-		if name, ok := jsonrpc.Unquote(value); ok && jsonrpc.Get(properties, name) == nil {
+		if name, ok := jsonrpc.Unquote(value); ok && !described[name] {
 			missing = append(missing, name)
 		}
 		return true

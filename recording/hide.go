@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,8 +16,10 @@ import (
 )
 
 const (
-	// maxSecrets is how many secrets of one recording have placeholders of their own.
+	// maxSecrets is how many secrets of one recording that are found in it have placeholders of their own.
 	maxSecrets = 1_000
+	// maxHidden is how many secrets a Recorder is given to hide. With one more it ends the recording: it would have it.
+	maxHidden = 10_000
 	// maxDepth is how deep JSON within strings of JSON is looked into.
 	maxDepth = 4
 )
@@ -30,8 +33,9 @@ const manySecrets = "{{secret-0}}"
 // A hider puts placeholders into the place of secrets. One goroutine uses it.
 type hider struct {
 	placeholder map[string]string // by secret
-	everywhere  []string          // those of them that are replaced wherever they stand
-	replacer    *strings.Replacer // of everywhere; nil until there are any
+	given       int               // how many of them were not found, but given; they always have places
+	everywhere  []spelling        // those of them that are replaced wherever they stand
+	replacer    *strings.Replacer // of everywhere; nil until it is needed
 	renamed     bool              // the name of a member held a secret
 }
 
@@ -44,9 +48,52 @@ func (h *hider) learn(secret string) string {
 	if known := h.placeholder[secret]; known != "" {
 		return known
 	}
-	if len(h.placeholder) >= maxSecrets {
+	if len(h.placeholder)-h.given >= maxSecrets {
 		return manySecrets
 	}
+	return h.give(secret)
+}
+
+// hide is learn for a secret that is known from elsewhere, whatever was found in what is recorded: a server could fill
+// up the places with what it makes up.
+func (h *hider) hide(secret string) {
+	if h.placeholder[secret] == "" && !placeholders.MatchString(secret) {
+		h.given++
+		name := h.give(secret)
+		if isTelling(secret) {
+			h.everywhere, h.replacer = appendSpellings(h.everywhere, secret, name), nil
+		}
+	}
+}
+
+// A spelling is a text that gives a secret away, and the placeholder of that.
+type spelling struct{ text, placeholder string }
+
+// appendSpellings appends how a secret stands in a string of JSON that is within a text, in a URL, and in base64, wherever in
+// what is encoded it is.
+func appendSpellings(all []spelling, secret, placeholder string) []spelling {
+	add := func(text string) {
+		if text != secret {
+			all = append(all, spelling{text, placeholder})
+		}
+	}
+	quoted := string(jsonrpc.AppendString(nil, secret))
+	add(quoted[1 : len(quoted)-1])
+	add(url.QueryEscape(secret))
+	add(url.PathEscape(secret))
+	const enough = 9 // bytes; the base64 of fewer stands in a picture by chance
+	for before := 0; before < 3 && len(secret) >= enough; before++ {
+		const bits, ofByte = 6, 8
+		first, last := (before*ofByte+bits-1)/bits, (before+len(secret))*ofByte/bits // of the letters that only the secret decides
+		within := append(make([]byte, before), secret...)
+		add(base64.StdEncoding.EncodeToString(within)[first:last])
+		add(base64.URLEncoding.EncodeToString(within)[first:last])
+	}
+	return all
+}
+
+// give gives a secret a placeholder.
+func (h *hider) give(secret string) string {
 	if h.placeholder == nil {
 		h.placeholder = map[string]string{}
 	}
@@ -55,14 +102,26 @@ func (h *hider) learn(secret string) string {
 	if !isTelling(secret) {
 		return name
 	}
-	h.everywhere = append(h.everywhere, secret)
-	slices.SortFunc(h.everywhere, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	var pairs []string
-	for _, s := range h.everywhere {
-		pairs = append(pairs, s, h.placeholder[s])
-	}
-	h.replacer = strings.NewReplacer(pairs...)
+	h.everywhere, h.replacer = append(h.everywhere, spelling{secret, name}), nil
 	return name
+}
+
+// replace is a text without the secrets of everywhere; of several that begin at one place the longest goes.
+func (h *hider) replace(text string) string {
+	if len(h.everywhere) == 0 {
+		return text
+	}
+	if h.replacer == nil {
+		slices.SortStableFunc(h.everywhere, func(a, b spelling) int {
+			return cmp.Or(cmp.Compare(len(b.text), len(a.text)), cmp.Compare(a.text, b.text))
+		})
+		var pairs []string
+		for _, s := range h.everywhere {
+			pairs = append(pairs, s.text, s.placeholder)
+		}
+		h.replacer = strings.NewReplacer(pairs...)
+	}
+	return h.replacer.Replace(text)
 }
 
 // isTelling reports whether a secret is nothing that would stand in a text by chance.
@@ -87,10 +146,18 @@ func (h *hider) within(text string, depth int) string {
 			text = string(h.tokens(data, depth+1))
 		}
 	}
-	if h.replacer != nil {
-		text = h.replacer.Replace(text)
+	return guard.ReplaceSecrets(h.known(text), func(secret, _ string) string { return h.learn(secret) })
+}
+
+// known is a text without the secrets that are known. Where one of them is a part of another that is not, that is not
+// torn apart, as what is left of it would no longer look like one.
+func (h *hider) known(text string) string {
+	is := h.replace(text)
+	if is != text {
+		guard.ReplaceSecrets(text, func(secret, _ string) string { return h.learn(secret) })
+		is = h.replace(text)
 	}
-	return guard.ReplaceSecrets(text, func(secret, _ string) string { return h.learn(secret) })
+	return is
 }
 
 // json is valid JSON without secrets. All else of it stays as it is, byte by byte. Where an object would get
@@ -115,13 +182,12 @@ func (h *hider) tokens(data []byte, depth int) []byte {
 		out = append(append(out, data[done:start]...), by...)
 		done = end
 	}
-	name := "" // of the member whose value comes next
+	name := "" // of the member whose value comes next, or of the array whose element does
+	var around names
 	for i := 0; i < len(data); {
 		c := data[i]
 		if c != '"' && c != '-' && (c < '0' || c > '9') {
-			if c != ' ' && c != '\n' && c != '\t' && c != '\r' && c != ':' {
-				name = ""
-			}
+			name = around.pass(c, name)
 			i++
 			continue
 		}
@@ -139,10 +205,8 @@ func (h *hider) tokens(data []byte, depth int) []byte {
 		isName := after < len(data) && data[after] == ':'
 		switch {
 		case isName:
-			if h.replacer != nil {
-				is = h.replacer.Replace(was)
-				h.renamed = h.renamed || is != was
-			}
+			is = h.within(was, maxDepth) // a name is no JSON
+			h.renamed = h.renamed || is != was
 		case holdsSecret(name, was):
 			is = h.learn(was)
 		case name == "blob" || name == "data":
@@ -164,14 +228,37 @@ func (h *hider) tokens(data []byte, depth int) []byte {
 	return append(out, data[done:]...)
 }
 
-// base64 is text in base64 without secrets; what is no text, such as a picture, stays as it is.
-func (h *hider) base64(encoded string, depth int) string {
-	decoded, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return h.within(encoded, depth) // then it is not encoded at all
+// names are those of the arrays that a place in JSON is in; of an object an empty one.
+type names []string
+
+// pass passes a byte between values, and returns the name of what comes next.
+func (n *names) pass(c byte, name string) string {
+	last := len(*n) - 1
+	switch c {
+	case '[':
+		*n = append(*n, name)
+	case '{':
+		*n = append(*n, "")
+		return ""
+	case ']', '}':
+		*n = (*n)[:last]
+		return ""
+	case ',':
+		return (*n)[last]
 	}
-	if !utf8.Valid(decoded) {
-		return encoded
+	return name
+}
+
+// base64 is text in base64 without secrets. What is no text is a picture and the like; or it is not encoded at all, as a
+// key of letters and digits can be read as base64.
+func (h *hider) base64(encoded string, depth int) string {
+	const longestKey = 4 << 10
+	decoded, err := base64.StdEncoding.DecodeString(encoded)
+	switch isText := utf8.Valid(decoded); {
+	case err != nil || !isText && len(encoded) <= longestKey:
+		return h.within(encoded, depth)
+	case !isText:
+		return h.replace(encoded)
 	}
 	if is := h.within(string(decoded), depth); is != string(decoded) {
 		return base64.StdEncoding.EncodeToString([]byte(is))

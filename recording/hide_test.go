@@ -2,6 +2,8 @@ package recording
 
 import (
 	"encoding/base64"
+	"encoding/json"
+	"net/url"
 	"strings"
 	"testing"
 )
@@ -9,6 +11,7 @@ import (
 // The secrets are put together here, so that no scanner of repositories takes them for real.
 var (
 	aToken  = "ghp_" + strings.Repeat("a1B2", 9)
+	aKey    = "AKIA" + strings.Repeat("Z7Q4", 4)
 	another = "glpat-" + strings.Repeat("c3D4", 6)
 )
 
@@ -34,6 +37,12 @@ func TestSecretsBecomePlaceholdersAndAllElseStays(t *testing.T) {
 		{"a picture", `{"data":"` + b64("\x89PNG\xff"+aToken) + `"}`, ``},
 		{"escapes", `{"password":"a\u0062c-12\"3","echo":"<abc-12\"3>"}`, `{"password":"{{secret-1}}","echo":"<{{secret-1}}>"}`},
 		{"a name twice", `{"password":"hunter2-abc","o":{"hunter2-abc":1,"{{secret-1}}":2}}`, `{}`},
+		{"in a list by name", `{"Set-Cookie":["sid=hunter2","n=1"],"pwd":[[12345],"b2"],"a":["b2"]}`, `{"Set-Cookie":["{{secret-1}}","{{secret-2}}"],"pwd":[["{{secret-3}}"],"{{secret-4}}"],"a":["b2"]}`},
+		{"behind a list", `[{"password":["a1"]},"b2",{"c":["d4",{"e":"f5"},"g6"]}]`, `[{"password":["{{secret-1}}"]},"b2",{"c":["d4",{"e":"f5"},"g6"]}]`},
+		{"a name by its looks", `{"` + aToken + `":1}`, `{"{{secret-1}}":1}`},
+		{"what could be base64, and is a key", `{"data":"` + aKey + `","blob":["` + aKey + `"]}`, `{"data":"{{secret-1}}","blob":["{{secret-1}}"]}`},
+		{"what could be base64, and is known", `{"password":"0123456789abcdef","data":"0123456789abcdef"}`, `{"password":"{{secret-1}}","data":"{{secret-1}}"}`},
+		{"a part of another", `{"password":"a1B2a1B2","text":"use ` + aToken + `!"}`, `{"password":"{{secret-1}}","text":"use {{secret-2}}!"}`},
 		{"a placeholder", `{"password":"{{secret-7}}"}`, ``},
 	} {
 		got := string(new(hider).json([]byte(test.data)))
@@ -58,6 +67,45 @@ func TestSecretsThatAreKnownAreHiddenEverywhere(t *testing.T) {
 	}
 	if got, want := h.text("longer-secret-1 and longer-secret-1-more"), "{{secret-2}} and {{secret-1}}"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A server that makes up secrets fills no places of those that are known.
+func TestSecretsThatAreGivenAreHiddenWhateverWasFound(t *testing.T) {
+	h := new(hider)
+	for i := range maxSecrets + 5 {
+		h.learn("secret-number-" + strings.Repeat("x", i))
+	}
+	h.hide("given-secret-1")
+	if got, want := h.text("it is given-secret-1"), "it is {{secret-1001}}"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestSecretsThatAreGivenAreHiddenHoweverTheyAreSpelled(t *testing.T) {
+	const secret = "s3cret \"<value>?\""
+	quoted, err := json.Marshal(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ name, text string }{
+		{"as it is", secret},
+		{"in JSON within a text", `it answered {"a": "s3cret \"<value>?\""} and`},
+		{"in a query", "https://h/?q=" + url.QueryEscape(secret)},
+		{"in a path", "https://h/" + url.PathEscape(secret)},
+		{"in base64", "it is " + b64(secret)},
+		{"in base64, behind one byte", "it is " + b64(":"+secret+"!")},
+		{"in base64, behind two bytes", "it is " + b64("a:"+secret)},
+		{"in base64 of URLs", "it is " + base64.RawURLEncoding.EncodeToString([]byte("user:"+secret))},
+	} {
+		h := new(hider)
+		h.hide(secret)
+		if got := h.text(test.text); !strings.Contains(got, "{{secret-1}}") || strings.Contains(got, "czNj") {
+			t.Errorf("%s: %s becomes %s", test.name, test.text, got)
+		}
+		if raw := string(h.json([]byte(`{"text":` + string(quoted) + `}`))); raw != `{"text":"{{secret-1}}"}` {
+			t.Errorf("got %s", raw)
+		}
 	}
 }
 

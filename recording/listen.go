@@ -75,29 +75,40 @@ func outsideOf(listens, calls []*call) []*outside {
 	return all
 }
 
-// sent is what was sent to anybody.
-func (p *Replay) sent() map[*outside]bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	had := map[*outside]bool{}
-	for _, n := range p.outside {
-		if n.sent {
-			had[n] = true
-		}
-	}
-	return had
+// A hearer is a client that listens.
+type hearer struct {
+	filter mcp.SubscriptionFilter
+	had    map[*outside]bool // what it does not get any more
+	first  int               // of those before this one it gets none: a server may have sent very many
 }
 
-// due returns the first that may be sent to a client that listens with this filter, and has not had it yet. changed is
-// closed when there may be more. What the server asked is asked once.
-func (p *Replay) due(filter *mcp.SubscriptionFilter, had map[*outside]bool) (n *outside, changed <-chan struct{}) {
+// hearer is one that begins to listen. What was sent to anybody is over.
+func (p *Replay) hearer(filter mcp.SubscriptionFilter) *hearer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	l := &hearer{filter: filter, had: map[*outside]bool{}}
 	for _, n := range p.outside {
+		if n.sent {
+			l.had[n] = true
+		}
+	}
+	return l
+}
+
+// due returns the first that may be sent to one that listens and has not had it yet. changed is closed when there may be
+// more. What the server asked is asked once.
+func (p *Replay) due(l *hearer) (n *outside, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i := l.first; i < len(p.outside); i++ {
+		n := p.outside[i]
 		switch {
-		case had[n] || !n.isFor(filter) || n.sent && n.kind == eventServerRequest:
+		case l.had[n] || !n.isFor(&l.filter) || n.sent && n.kind == eventServerRequest:
+			if i == l.first {
+				l.first++
+			}
 		case n.after == nil || n.ended && p.ended[n.after] || !n.ended && p.begun[n.after]:
-			n.sent, had[n] = true, true
+			n.sent, l.had[n] = true, true
 			return n, nil
 		}
 	}
@@ -137,8 +148,8 @@ func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	if err := req.Peer.Notify(ctx, notificationAcknowledged, w.Bytes()); err != nil {
 		return mcp.Result{}, err
 	}
-	for had := p.sent(); ; {
-		n, changed := p.due(&filter, had)
+	for l := p.hearer(filter); ; {
+		n, changed := p.due(l)
 		if n == nil {
 			select {
 			case <-changed:

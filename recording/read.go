@@ -174,7 +174,7 @@ func (in *reader) line(text []byte) error {
 	in.out.Whole = l.Event == eventEnd
 	switch l.Event {
 	case eventLost:
-		in.out.Lost += l.Lines
+		in.out.Lost += max(0, min(l.Lines, maxEvents))
 		return nil
 	case eventFull, eventEnd:
 		return nil

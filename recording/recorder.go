@@ -72,14 +72,26 @@ func New(w io.Writer, o Options) (*Recorder, error) {
 // whatever it looks like. Values of less than 6 bytes, and short plain words, are replaced only where the name of
 // a member says that there is a secret.
 func (r *Recorder) Hide(secrets ...string) {
+	if !r.hide(secrets) {
+		r.failedWith(fmt.Errorf("there are more than %d secrets to be hidden", maxHidden))
+	}
+}
+
+// hide reports whether there is a place for all of the secrets.
+func (r *Recorder) hide(secrets []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, secret := range secrets {
-		if secret != "" && !r.hidden[secret] && len(r.hidden) < maxSecrets {
-			r.hidden[secret] = true
-			r.secrets = append(r.secrets, secret)
+		if secret == "" || r.hidden[secret] {
+			continue
 		}
+		if len(r.hidden) >= maxHidden {
+			return false
+		}
+		r.hidden[secret] = true
+		r.secrets = append(r.secrets, secret)
 	}
+	return true
 }
 
 // Close writes what is still to be written. The error says what could not be.
@@ -115,7 +127,7 @@ func (r *Recorder) add(ctx context.Context, l *line) {
 		written = make(chan struct{})
 		e.written = written
 	}
-	if !r.enqueue(e) {
+	if !r.enqueue(ctx, e) {
 		return
 	}
 	r.signal()
@@ -127,14 +139,14 @@ func (r *Recorder) add(ctx context.Context, l *line) {
 	}
 }
 
-func (r *Recorder) enqueue(e entry) bool {
+func (r *Recorder) enqueue(ctx context.Context, e entry) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	e.line.MS = ms(time.Since(r.began))
 	switch {
 	case r.closed || r.failed != nil:
 		return false
-	case e.written == nil && r.queued+e.size > maxQueued:
+	case r.queued+e.size > maxQueued && (e.written == nil || ctx.Err() != nil): // of those who wait there are not too many
 		r.lost.Lines++
 		r.lost.Bytes += e.size
 		r.lost.MS = e.line.MS
@@ -177,14 +189,22 @@ func (r *Recorder) write(f *file) {
 		var secrets []string
 		lines, secrets, more = r.take()
 		for _, secret := range secrets {
-			f.hider.learn(secret)
+			f.hider.hide(secret)
 		}
 		for _, e := range lines {
 			r.failedWith(f.add(e.line))
 			r.wrote(e)
 		}
 	}
-	r.failedWith(f.end(ms(time.Since(r.began))))
+	if !r.hasFailed() { // else the file ends in the middle
+		r.failedWith(f.end(ms(time.Since(r.began))))
+	}
+}
+
+func (r *Recorder) hasFailed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed != nil
 }
 
 // failedWith remembers why nothing is written any more.

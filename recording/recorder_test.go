@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -163,6 +164,50 @@ func TestALongMessageIsLeftOutAndTheReplaySaysSo(t *testing.T) {
 	}
 	if _, err := p.Handle(t.Context(), mcp.NewRequest("tools/list", nil)); err == nil || !strings.Contains(err.Error(), "too long to be recorded") {
 		t.Errorf("the replay says %v", err)
+	}
+}
+
+// Who gave up does not wait for the file, and can go on saying things.
+func TestWhatIsWrittenThroughForNobodyWaitsInNumber(t *testing.T) {
+	f := &sluggish{may: make(chan struct{})}
+	r := newRecorder(t, f, Options{Through: true})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	params := []byte(`{"text":"` + strings.Repeat("x", 1<<20) + `"}`)
+	for range 50 { // 50 MiB, of which 32 can wait
+		r.add(ctx, &line{Event: eventNotification, Call: 1, Method: "m", Params: params})
+	}
+	r.mu.Lock()
+	queued := r.queued
+	r.mu.Unlock()
+	if queued > maxQueued {
+		t.Errorf("%d bytes wait, want at most %d", queued, maxQueued)
+	}
+	close(f.may)
+	if err := r.Close(); err != nil || !strings.Contains(f.text(), `"event":"lost"`) {
+		t.Errorf("%v, and the file does not say what was lost", err)
+	}
+}
+
+func TestARecordingEndsWhereSecretsHaveNoPlace(t *testing.T) {
+	f, failed := &sluggish{}, make(chan error, 1)
+	r := newRecorder(t, f, Options{Through: true, OnError: func(err error) { failed <- err }})
+	h := r.Middleware("s")(saying("the last is secret-10000"))
+	for i := range maxHidden {
+		r.Hide("secret-" + strconv.Itoa(i))
+	}
+	select {
+	case err := <-failed:
+		t.Fatal(err)
+	default:
+	}
+	r.Hide("secret-10000")
+	request(t, h, "tools/list", `{}`)
+	if err := r.Close(); err == nil || (<-failed).Error() != err.Error() {
+		t.Errorf("nothing says that the recording ends: %v", err)
+	}
+	if text := f.text(); strings.Contains(text, "the last") || strings.Contains(text, eventEnd) {
+		t.Errorf("the recording is\n%s", text)
 	}
 }
 

@@ -289,6 +289,52 @@ func (l *listener) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage,
 	return json.RawMessage(`{"roots":[]}`), nil
 }
 
+// A server that logs all day has said very much outside of calls.
+func TestVeryManyNotificationsOutsideOfCallsArePlayedInTime(t *testing.T) {
+	const many = 40_000
+	lines := []string{`{"ms":1,"event":"request","call":1,"method":"subscriptions/listen","params":{"notifications":{}}}`}
+	for range many {
+		lines = append(lines, `{"ms":2,"event":"notification","call":1,"method":"notifications/message","params":{"level":"info","data":1}}`)
+	}
+	p := playing(t, ReplayOptions{}, lines...)
+	req := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{}}`))
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	heard := 0
+	req.Peer = notified(func() {
+		if heard++; heard == many+1 { // the acknowledgement, too
+			cancel()
+		}
+	})
+	if _, err := p.Handle(ctx, req); !errors.Is(err, context.Canceled) {
+		t.Errorf("%d are played of %d: %v", heard, many, err)
+	}
+}
+
+// A notified is a Peer that is called for each notification.
+type notified func()
+
+func (n notified) Notify(context.Context, string, json.RawMessage) error {
+	n()
+	return nil
+}
+
+func (notified) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) { return nil, nil }
+
+func TestNumbersOfAHostileRecordingStayWithinBounds(t *testing.T) {
+	r, err := Read(strings.NewReader(head + `{"ms":1,"event":"request","call":1,"method":"tools/list"}
+{"ms":2,"event":"result","call":1,"result":{"tools":[]},"ttlMs":9223372036855}
+{"ms":3,"event":"lost","lines":-5}
+{"ms":4,"event":"lost","lines":9223372036854775807}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ttl := r.Exchanges()[0].Result.TTL; ttl <= 0 || r.Lost <= 0 {
+		t.Errorf("the result lives for %v, and %d messages are missing", ttl, r.Lost)
+	}
+}
+
 func TestWhatIsNoRecordingIsRefused(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
 		{"", "this is no recording: its first line does not say so"},

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"math"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -37,7 +38,7 @@ func (c *call) event(l *line, at int) (over bool) {
 		if !isObject(l.Result) || !isObject(l.Meta) {
 			return false
 		}
-		s.result = mcp.Result{Type: l.Type, JSON: l.Result, Meta: l.Meta, TTL: time.Duration(max(0, l.TTL)) * time.Millisecond, Scope: mcp.CacheScope(l.Scope)}
+		s.result = mcp.Result{Type: l.Type, JSON: l.Result, Meta: l.Meta, TTL: time.Duration(min(max(0, l.TTL), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond, Scope: mcp.CacheScope(l.Scope)}
 		if s.result.JSON == nil {
 			s.result.JSON = []byte(`{}`)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -143,7 +144,7 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{ctx: ctx, wants: wantsMessages, events: make(chan shownEvent), ended: make(chan string), seen: map[string]bool{}}
+	w := &watched{ctx: ctx, wants: wantsMessages, asked: make(chan reached), events: make(chan shownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
 	if f.notes {
 		w.wants = wantsNotes
 	}
@@ -156,7 +157,14 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+trafficEnd)] = true
 	}
 	sockets := socketFolder{path: dir}
-	w.join(sockets.unwatched(pids, w.seen))
+	w.ask(sockets.unwatched(pids, w.seen))
+	for len(w.asking) > 0 && ctx.Err() == nil {
+		select {
+		case a := <-w.asked:
+			w.join(a)
+		case <-ctx.Done():
+		}
+	}
 	if f.began != nil {
 		f.began(len(w.seen))
 	}
@@ -171,6 +179,8 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 			case f.busy != nil:
 				f.busy(e.PID)
 			}
+		case a := <-w.asked:
+			w.join(a)
 		case path := <-w.ended:
 			delete(w.seen, path)
 			sockets.listed = time.Time{} // it may be there still, or again
@@ -178,7 +188,7 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 				f.ended(processOf(path))
 			}
 		case <-look.C:
-			w.join(sockets.unwatched(pids, w.seen))
+			w.ask(sockets.unwatched(pids, w.seen))
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -189,29 +199,39 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 type watched struct {
 	ctx     context.Context
 	wants   byte // what each is asked for
+	asked   chan reached
 	events  chan shownEvent
 	ended   chan string     // sockets of those that ended
-	seen    map[string]bool // sockets; for whoever shows the messages
+	asking  map[string]bool // sockets that have not answered yet; for whoever shows the messages, as is seen
+	seen    map[string]bool // sockets
 	readers sync.WaitGroup
 }
 
-// join begins to read what more processes show.
-func (w *watched) join(paths []string) {
+// A reached is a socket that was asked for messages, and whether it shows them from now on.
+type reached struct {
+	path  string
+	shows bool
+}
+
+// ask asks more processes for what they show, and waits for none of them: one that is stopped would keep back the messages
+// of all others.
+func (w *watched) ask(paths []string) {
 	for _, path := range paths {
-		conn, err := dialMine(w.ctx, path)
-		if err != nil {
+		if w.asking[path] {
 			continue
 		}
-		w.seen[path] = true
-		_ = conn.SetDeadline(time.Now().Add(statusTime))
-		_, _ = conn.Write([]byte{w.wants})                                           // whoever cannot be asked does not answer either
-		if _, err := io.ReadFull(conn, make([]byte, len(watchBegins))); err != nil { // it ends, or is no junction of this version
-			conn.Close()
-			continue
-		}
-		_ = conn.SetDeadline(time.Time{})
+		w.asking[path] = true
 		w.readers.Go(func() {
-			if readTraffic(w.ctx, conn, path, w.events) {
+			conn, err := w.dial(path)
+			if err == nil {
+				defer conn.Close()
+			}
+			select {
+			case w.asked <- reached{path, err == nil}:
+			case <-w.ctx.Done():
+				return
+			}
+			if err != nil || readTraffic(w.ctx, conn, path, w.events) {
 				return // and is not tried again
 			}
 			select {
@@ -220,6 +240,30 @@ func (w *watched) join(paths []string) {
 			}
 		})
 	}
+}
+
+// join takes up what a process answered.
+func (w *watched) join(a reached) {
+	delete(w.asking, a.path)
+	if a.shows {
+		w.seen[a.path] = true
+	}
+}
+
+// dial connects to a process that shows its messages from then on.
+func (w *watched) dial(path string) (net.Conn, error) {
+	conn, err := dialMine(w.ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer context.AfterFunc(w.ctx, func() { conn.Close() })()
+	_ = conn.SetDeadline(time.Now().Add(statusTime))
+	_, _ = conn.Write([]byte{w.wants})                                           // whoever cannot be asked does not answer either
+	if _, err := io.ReadFull(conn, make([]byte, len(watchBegins))); err != nil { // it ends, or is no junction of this version
+		conn.Close()
+		return nil, err
+	}
+	return conn, conn.SetDeadline(time.Time{})
 }
 
 func of(pids []string) string {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -306,4 +307,59 @@ func TestAProcessThatIsNotThereIsNotWaitedFor(t *testing.T) {
 	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", "no process 2147483646 runs, so nothing of it can be watched. No junction up, proxy or chat runs that could be.")
 	serving(t, "proxy", "everything")
 	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", fmt.Sprintf("These can be: %d.", os.Getpid()))
+}
+
+// A process that is stopped, as by Ctrl-Z, takes connections and says nothing.
+func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
+	alone(t)
+	dir, err := statusFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	listen := func(pid int) net.Listener {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, fmt.Sprint(pid, trafficEnd)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		return l
+	}
+	shows := listen(2)
+	ctx, cancel := context.WithCancel(t.Context())
+	began, came, over := make(chan struct{}), make(chan shownEvent, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = followTraffic(ctx, nil, trafficFollower{began: func(int) { close(began) }, event: func(e shownEvent, _ bool) error {
+			came <- e
+			return nil
+		}})
+	}()
+	defer func() {
+		cancel()
+		<-over
+	}()
+	conn, err := shows.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, watchBegins); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	stopped, err := listen(1).Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopped.Close()
+	if _, err := io.ReadFull(stopped, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, `{"kind":"request","method":"ping"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-came
+	if _, err := io.WriteString(stopped, watchBegins); err != nil {
+		t.Errorf("the message was kept back until the process that is stopped was given up: %v", err)
+	}
 }

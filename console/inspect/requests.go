@@ -250,6 +250,7 @@ func (c *connection) make(ctx context.Context, q *asked, client *mcp.Client) (js
 
 // whole reads all pages of a list.
 func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, array string) (json.RawMessage, []finding, error) {
+	const entrySize = 64 // bytes that an entry takes, about, next to its own: most of a list of numbers
 	w := jsonrpc.NewObject(nil)
 	w.Array(array)
 	var entries []json.RawMessage
@@ -257,8 +258,8 @@ func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, ar
 		if err != nil {
 			return nil, nil, err
 		}
-		if w.Len() > maxListBytes {
-			return nil, nil, fmt.Errorf("the list has more than %d MiB: ask for a page by its cursor", maxListBytes>>20)
+		if w.Len()+len(entries)*entrySize > maxListBytes {
+			return nil, nil, fmt.Errorf("the list takes more than %d MiB: ask for a page by its cursor", maxListBytes>>20)
 		}
 		q.clock.restart()
 		w.Element(entry)

@@ -49,6 +49,32 @@ func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
 	}
 }
 
+// Entries of one digit take many times the memory that they have on the wire.
+func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
+	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "server/discover" {
+			return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)}, nil
+		}
+		return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Repeat("0,", 500_000) + `0]}`)}, nil
+	})
+	client, err := mcp.DialWith(t.Context(), stream.PipeWith(h, mcp.ServeOptions{}), mcp.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	inspector := New(Options{})
+	defer inspector.Close()
+	c := newConnection(inspector, "x", Server{Command: "x"})
+	q := &asked{Method: "tools/list", State: running, Began: time.Now()}
+	if err := c.enter(q, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	c.perform(q, client, &attempt{wire: newWire(c)})
+	if q.Error == nil || !strings.HasPrefix(q.Error.Cause, "the list takes more than 16 MiB") {
+		t.Errorf("the request has the error %v, and a result of %d bytes", q.Error, len(q.Result))
+	}
+}
+
 // Whoever describes a connection reads what they were given without its lock, while the server agrees to what is listened for.
 func TestADescriptionDoesNotChange(t *testing.T) {
 	inspector := New(Options{})

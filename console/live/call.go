@@ -68,3 +68,12 @@ func (r *Ring) leave(e *entry) {
 		r.joined = recentCall{}
 	}
 }
+
+// after are the messages of the call behind one, as many as an answer may be away.
+func (c *call) after(n uint64) []uint64 {
+	i, found := slices.BinarySearch(c.messages, n)
+	if found {
+		i++
+	}
+	return c.messages[i:min(i+maxAnswerAway, len(c.messages))]
+}

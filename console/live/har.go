@@ -172,14 +172,7 @@ func (r *Ring) headersAfter(s *summary) (notes []found) {
 	if s.Call == 0 || c == nil {
 		return nil
 	}
-	away := 0
-	for _, n := range c.messages {
-		if n <= s.Seq {
-			continue
-		}
-		if away++; away > maxAnswerAway {
-			break
-		}
+	for _, n := range c.after(s.Seq) {
 		if e := r.of(n); e.headers && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server {
 			notes = append(notes, found{summary: summary{Seq: n}, entry: *e})
 		}
@@ -203,19 +196,11 @@ func (r *Ring) answerTo(s *summary) (d detail, known bool) {
 
 // answerIn finds the number of what answers a request in its call; 0 for none. r.mu is held.
 func (r *Ring) answerIn(c *call, s *summary) uint64 {
-	away := 0
-	for _, n := range c.messages {
-		if n <= s.Seq {
-			continue
-		}
-		switch e := r.of(n); {
-		case away == maxAnswerAway:
-			return 0
-		case e.took > 0 && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server && r.table.text(e.method) == s.Method &&
-			time.Duration(e.time-e.took-s.Time.UnixNano()).Abs() <= clockSlack && kinds[e.kind] != traffic.Note:
+	for _, n := range c.after(s.Seq) {
+		if e := r.of(n); e.took > 0 && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server && r.table.text(e.method) == s.Method &&
+			time.Duration(e.time-e.took-s.Time.UnixNano()).Abs() <= clockSlack && kinds[e.kind] != traffic.Note {
 			return n
 		}
-		away++
 	}
 	return 0
 }

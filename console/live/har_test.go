@@ -89,3 +89,21 @@ func TestAnArchiveHasTheHeaders(t *testing.T) {
 		}
 	}
 }
+
+// A call that lasts all day has very many messages, and an archive asks for each what follows it.
+func TestWhatFollowsAMessageIsFoundHoweverManyItsCallHas(t *testing.T) {
+	const many = 100_000
+	r := opened(t, Options{})
+	for range many {
+		r.Add(1, &traffic.Event{Time: time.Now(), Kind: traffic.Notification, Hop: traffic.Client, Call: 7})
+	}
+	began := time.Now()
+	for range many {
+		if notes := r.headersAfter(&summary{Seq: many, PID: 1, Call: 7, Hop: traffic.Client}); len(notes) > 0 {
+			t.Fatalf("behind the last message are %v", notes)
+		}
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
