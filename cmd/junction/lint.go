@@ -35,7 +35,7 @@ orders to a model, results that break their output schema, and breaches of the s
 What is called are the tools of which the server says that they only read, and which need
 no arguments; others only with --call. docs/lint.md has each rule, with an example.
 
-` + exitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server could not be looked at; the others were"),
+` + exitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server, or the result of a --call, could not be looked at; the others were"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.lint(cmd, args, f) },
 	}
@@ -52,8 +52,9 @@ no arguments; others only with --call. docs/lint.md has each rule, with an examp
 type linted struct {
 	Server   string          `json:"server"`
 	Findings []lint.Finding  `json:"findings"`
-	Called   []string        `json:"called"`         // tools
-	Error    json.RawMessage `json:"error,omitzero"` // why it could not be looked at
+	Called   []string        `json:"called"`             // tools
+	NoResult []string        `json:"noResult,omitempty"` // those of --call that gave none
+	Error    json.RawMessage `json:"error,omitzero"`     // why it could not be looked at
 }
 
 // lint looks at one server after the other.
@@ -85,7 +86,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 			return context.Cause(cmd.Context())
 		}
 		l.Findings = slices.DeleteFunc(l.Findings, f.ignores)
-		worst, failed = max(worst, lint.Worst(l.Findings)), failed || l.Error != nil
+		worst, failed = max(worst, lint.Worst(l.Findings)), failed || l.Error != nil || len(l.NoResult) > 0
 		if all = append(all, l); !a.flags.json {
 			a.showLinted(l, len(targets) > 1)
 		}
@@ -176,10 +177,15 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 	for _, err := range seen.Unread {
 		a.screen.Printf("junction: not looked at: %s\n", once(plainText(err)))
 	}
-	for _, call := range seen.Calls {
-		l.Called = append(l.Called, plaintext.Line(call.Tool, 200))
-		if call.Err != nil && !a.flags.json {
-			a.screen.Printf("junction: %s\n", unresolved(&call))
+	for i, call := range seen.Calls {
+		tool := plaintext.Line(call.Tool, 200)
+		l.Called = append(l.Called, tool)
+		if call.Err == nil {
+			continue
+		}
+		a.screen.Printf("junction: %s\n", unresolved(&call))
+		if i < len(o.Calls) {
+			l.NoResult = append(l.NoResult, tool)
 		}
 	}
 	if found := lint.Check(seen); len(found) > 0 {

@@ -50,6 +50,8 @@ func TestLintExitsByTheGravestFinding(t *testing.T) {
 	runs(t, "", "lint", url, "--fail-on", "warning", "--ignore", "no-description:other").expect(t, exitToolFailed, "tool mute", "")
 	called.Store(0)
 	runs(t, "", "lint", url, "--no-call", "--call", `mute={"a":1}`).expect(t, exitOK, "; 1 tool called.", "")
+	runs(t, "", "lint", url, "--no-call", "--call", "nosuch").expect(t, exitConnection, "; 1 tool called.", "nosuch was called and gave no result")
+	runs(t, "", "lint", url, "--no-call", "--call", "nosuch", "--json").expect(t, exitConnection, `"noResult": [`, "nosuch was called and gave no result")
 	if n := called.Load(); n != 100 {
 		t.Errorf("called %d, want the tool that was named only", n)
 	}
