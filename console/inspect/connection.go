@@ -210,6 +210,9 @@ func (c *connection) settle(ctx context.Context, a *attempt, state string, err e
 		err = errors.New("the connection ended")
 	}
 	fault := c.explain(ctx, a, err)
+	if state == ended && fault.Link == "start" { // which it had done
+		fault.Link, fault.Remedy = "", "read in its output why it ended, and connect again; that it ended while it was in use is a fault of the server"
+	}
 	c.become(state, &fault)
 }
 
@@ -350,7 +353,7 @@ func (c *connection) connectedTo() (*mcp.Client, *attempt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.attempt == nil || c.attempt.client == nil {
-		return nil, nil, refuse(http.StatusConflict, "it is %s: a request needs a connection", c.state)
+		return nil, nil, refuse(http.StatusConflict, "there is no connection now (%s): connect again first", c.state)
 	}
 	return c.attempt.client, c.attempt, nil
 }
