@@ -33,7 +33,7 @@ export function failure(error) {
 /** findings are what is wrong with what a server gave. */
 export function findings(all) {
   if (!all?.length) return null;
-  return h('ul', {class: 'ins-findings'}, all.map((one) => h('li', null, h('strong', null, [one.subject, one.where].filter(Boolean).join(' · '), ': '), one.problem, h('span', {class: 'dim'}, ' ', one.remedy))));
+  return h('ul', {class: 'ins-findings'}, all.map((one) => h('li', null, h('strong', null, [one.subject, one.where].filter(Boolean).join(' · '), ': '), one.problem, one.remedy ? h('p', null, h('strong', null, t('inspector.remedy'), ' '), one.remedy) : null)));
 }
 
 /** run shows a request; again is called with it to fill in the same once more, read with the URI of a resource. */

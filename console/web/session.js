@@ -224,6 +224,11 @@ export class Session {
     return put(`${this.path}/subscriptions`, filter);
   }
 
+  /** changed is when the server said last that a resource changed, as far as notifications are kept. */
+  changed(uri) {
+    return this.events.notes.findLast((note) => note.method === 'notifications/resources/updated' && note.params?.uri === uri)?.time;
+  }
+
   /** filter is what is listened for now. */
   filter() {
     return this.view.subscriptions?.filter ?? {};

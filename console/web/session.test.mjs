@@ -80,6 +80,15 @@ test('questions stay until they are answered, and progress belongs to its reques
   assert.deepEqual(heard, ['question', 'request', 'notification', 'answered']);
 });
 
+test('a resource has the time of its last change', () => {
+  const session = new Session(view('connected'));
+  const updated = (uri, time) => session.take('notification', {method: 'notifications/resources/updated', params: {uri}, time});
+  updated('a://1', '2026-01-01T00:00:01Z');
+  updated('a://1', '2026-01-01T00:00:02Z');
+  updated('a://2', '2026-01-01T00:00:03Z');
+  assert.deepEqual(['a://1', 'a://2', 'a://3'].map((uri) => session.changed(uri)), ['2026-01-01T00:00:02Z', '2026-01-01T00:00:03Z', undefined]);
+});
+
 test('what is kept has an end', () => {
   const session = new Session(view('connected'));
   for (let n = 0; n < 2 * MAX_KEPT; n++) {

@@ -171,6 +171,9 @@ const scenarios = {
     await to('activity');
     await has(page.locator('.ins-events'), 'notifications/resources/updated');
     await shot('activity');
+    await to('resources', 'everything://counter');
+    await has(page.locator('.ins-item'), 'that it changed');
+    await to('activity');
     for (const name of ['Messages', 'Output', 'HTTP']) await page.locator('.ins-ways').getByRole('button', {name}).click();
     saw('a subscription');
 

@@ -485,6 +485,7 @@ export default {
   'inspector.listen.nothing': 'nothing',
   'inspector.subscribe': 'Listen for changes',
   'inspector.unsubscribe': 'Stop listening',
+  'inspector.changed': 'The server said at {time} that it changed.',
   'inspector.sub.agreed': 'the server agreed to tell of changes',
   'inspector.sub.ended': 'listening ended: {why}',
   'inspector.tasks': 'Tasks',

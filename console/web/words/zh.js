@@ -485,6 +485,7 @@ export default {
   'inspector.listen.nothing': '无',
   'inspector.subscribe': '监听变化',
   'inspector.unsubscribe': '停止监听',
+  'inspector.changed': '服务器于 {time} 通知它已变化。',
   'inspector.sub.agreed': '服务器同意通知变化',
   'inspector.sub.ended': '监听已结束：{why}',
   'inspector.tasks': '任务',
