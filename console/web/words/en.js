@@ -136,6 +136,8 @@ export default {
   'servers.none': 'No junction up runs for this user. Start one, and it appears here:',
   'servers.noservers': 'It has no servers.',
   'servers.ended': 'Process {pid} has ended. What is below is what it said last.',
+  'servers.unknown': 'Process {pid} does not run.',
+  'servers.again': 'Go to process {pid}, which runs now.',
   'servers.process': 'process {pid}',
   'servers.gateway': 'Rules, calls, profiles',
   'servers.key.back': 'Up to the gateway, or the list',

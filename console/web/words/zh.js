@@ -136,6 +136,8 @@ export default {
   'servers.none': '当前用户没有正在运行的 junction up。启动后会显示在这里：',
   'servers.noservers': '它没有服务器。',
   'servers.ended': '进程 {pid} 已结束。下面是它最后的信息。',
+  'servers.unknown': '进程 {pid} 没有运行。',
+  'servers.again': '转到正在运行的进程 {pid}。',
   'servers.process': '进程 {pid}',
   'servers.gateway': '规则、调用、配置集',
   'servers.key.back': '返回网关或列表',
