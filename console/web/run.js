@@ -67,7 +67,7 @@ export function run(session, n, {again, read, more}) {
       h('button', {type: 'button', 'aria-expanded': String(!copies.hidden), onclick: copy}, t('inspector.copy')),
       h('button', {type: 'button', 'aria-pressed': String(raw), onclick: () => { raw = !raw; draw(); }}, t('inspector.raw')));
     drawn = request.state;
-    clear(body, raw ? wire(session, n) : [progress(request), logs(session, request), request.error ? failure(request.error) : null, findings(request.findings),
+    clear(body, raw ? wire(session, n) : [progress(request, session.asks(n)), logs(session, request), request.error ? failure(request.error) : null, findings(request.findings),
       request.result === undefined ? (going || request.error ? null : fetched(request)) : result(request.method, request.result, read)]);
   }
 
@@ -102,9 +102,10 @@ export function run(session, n, {again, read, more}) {
   return {
     node,
     update(topic, value) {
-      if (value?.request !== n && value !== undefined) return;
       const now = session.requests.get(n)?.state;
-      if (topic === 'result' || topic === 'request' || raw && (topic === 'message' || topic === 'http') || now === 'running' && topic === 'notification' || now !== drawn) draw();
+      if (topic === 'answered' && now === 'running') draw(); // to which request it belonged is not said
+      if (value?.request !== n && value !== undefined) return;
+      if (topic === 'result' || topic === 'request' || raw && (topic === 'message' || topic === 'http') || now === 'running' && (topic === 'notification' || topic === 'question') || now !== drawn) draw();
     },
   };
 }
@@ -123,12 +124,12 @@ export function copied(title, text) {
   return h('div', {class: 'ins-copied'}, h('div', {class: 'toolbar'}, h('h4', {class: 'grow'}, title), button), body);
 }
 
-function progress({state: now, progress: at}) {
+function progress({state: now, progress: at}, asked) {
   if (now !== 'running') return null;
   const known = Number.isFinite(at?.total) && at.total > 0;
   return h('div', {class: 'ins-progress'},
     h('progress', known ? {max: at.total, value: at.progress, 'aria-label': t('inspector.progress')} : {'aria-label': t('inspector.progress')}),
-    h('span', {class: 'dim'}, [at ? (known ? `${number(at.progress)} / ${number(at.total)}` : number(at.progress)) : t('inspector.waiting'), at?.message].filter(Boolean).join(' · ')));
+    h('span', {class: 'dim'}, [asked ? t('inspector.waiting.you') : at ? (known ? `${number(at.progress)} / ${number(at.total)}` : number(at.progress)) : t('inspector.waiting'), at?.message].filter(Boolean).join(' · ')));
 }
 
 // logs are the log messages of a request: those that say so, and those of its time where they do not.

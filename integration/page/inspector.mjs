@@ -127,6 +127,7 @@ const scenarios = {
     const question = page.locator('.ins-question');
     await call('ask', null, null);
     await has(question, 'Everything asks');
+    await has(outcome.locator('.ins-progress'), 'the server waits for your answer');
     await question.locator('.form-body :is(input, textarea):visible').first().fill('Ada');
     await shot('question');
     await question.getByRole('button', {name: 'Send', exact: true}).click();

@@ -456,6 +456,7 @@ export default {
   'inspector.filter.none': 'Nothing fits the filter.',
   'inspector.loading': 'Loading …',
   'inspector.waiting': 'waiting for the server',
+  'inspector.waiting.you': 'the server waits for your answer to what it asks',
   'inspector.connecting': 'connecting …',
   'inspector.steps': 'How it was connected',
   'inspector.steps.none': 'It ended before anything was sent.',

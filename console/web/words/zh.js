@@ -456,6 +456,7 @@ export default {
   'inspector.filter.none': '没有符合筛选条件的内容。',
   'inspector.loading': '正在加载……',
   'inspector.waiting': '正在等待服务器',
+  'inspector.waiting.you': '服务器在等待你的回答',
   'inspector.connecting': '正在连接……',
   'inspector.steps': '连接过程',
   'inspector.steps.none': '在发送任何内容之前就已结束。',
