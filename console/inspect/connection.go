@@ -278,6 +278,7 @@ type view struct {
 	Name         string              `json:"name"`
 	Origin       string              `json:"origin,omitempty"`
 	Server       Server              `json:"server"` // without secrets
+	Reached      *Server             `json:"reached,omitempty"` // what a configuration says of Server, without secrets
 	State        string              `json:"state"`
 	Fault        *Fault              `json:"fault,omitempty"`
 	Transport    string              `json:"transport,omitempty"`
@@ -314,6 +315,9 @@ func (c *connection) view() view {
 		if o := a.opened; o != nil {
 			v.Name, v.Origin, v.CanLogin = o.Name, o.Origin, o.Login != nil
 			v.Transport = a.wire.kind(o.Entry)
+			if e := o.Entry; v.Server.Name != "" && e.Command+e.URL != "" {
+				v.Reached = &Server{URL: e.URL, Command: e.Command, Args: e.Args, Dir: e.Dir}
+			}
 		}
 	}
 	c.mu.Unlock()

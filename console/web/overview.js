@@ -48,7 +48,7 @@ export function overview(session) {
       h('dl', {class: 'pairs'},
         pair('name', info ? [info.title ?? info.name, ' ', h('span', {class: 'dim'}, info.version ?? '')] : null),
         pair('description', info?.description), pair('website', info?.websiteUrl ? link(info.websiteUrl, info.websiteUrl) : null),
-        pair('origin', view.origin), pair('reached', h('code', null, address(view.server))),
+        pair('origin', view.origin), pair('reached', h('code', null, address(view.reached ?? view.server))),
         pair('transport', view.transport), pair('era', view.era ? t(`inspector.era.${view.era}`) : null), pair('revision', view.revision)),
       view.instructions ? h('div', null, h('h4', null, t('inspector.instructions')), h('div', {class: 'ins-instructions', tabindex: '0', role: 'region', 'aria-label': t('inspector.instructions')}, text(view.instructions))) : null,
       view.capabilities ? h('div', null, h('h4', null, t('inspector.capabilities')), tree(view.capabilities, t('inspector.capabilities'))) : null);
