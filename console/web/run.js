@@ -22,10 +22,11 @@ export function state(request) {
   return h('span', {class: `badge badge-${kind}`}, t(`inspector.run.${word}`));
 }
 
-/** failure is why there is no result, and what to do. */
-export function failure(error) {
+/** failure is why there is no result, and what to do; sent is the error's code as it was sent, if that is known. */
+export function failure(error, sent) {
   return h('div', {class: 'notice notice-bad stack', role: 'alert'},
     h('p', null, error.code === undefined ? null : h('strong', null, t('inspector.run.code', {code: error.code}), ' '), error.cause),
+    error.code !== undefined && sent !== undefined && sent !== error.code ? h('p', null, t('inspector.run.sent', {code: String(sent)})) : null,
     error.remedy ? h('p', null, h('strong', null, t('inspector.remedy'), ' '), error.remedy) : null,
     error.data === undefined || error.data === null ? null : h('div', null, h('strong', null, t('inspector.run.data')), tree(error.data, t('inspector.run.data'))));
 }
@@ -67,7 +68,7 @@ export function run(session, n, {again, read, more}) {
       h('button', {type: 'button', 'aria-expanded': String(!copies.hidden), onclick: copy}, t('inspector.copy')),
       h('button', {type: 'button', 'aria-pressed': String(raw), onclick: () => { raw = !raw; draw(); }}, t('inspector.raw')));
     drawn = request.state;
-    clear(body, raw ? wire(session, n) : [progress(request, session.asks(n)), logs(session, request), request.error ? failure(request.error) : null, findings(request.findings),
+    clear(body, raw ? wire(session, n) : [progress(request, session.asks(n)), logs(session, request), request.error ? failure(request.error, session.sentCode(n)) : null, findings(request.findings),
       request.result === undefined ? (going || request.error ? null : fetched(request)) : result(request.method, request.result, read)]);
   }
 

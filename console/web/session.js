@@ -242,6 +242,11 @@ export class Session {
     return [...this.questions.values()].some((question) => question.request === request);
   }
 
+  /** sentCode is the code of the error as the server sent it: a legacy one may have another number in modern revisions. */
+  sentCode(request) {
+    return this.events.messages.findLast((one) => one.request === request && !one.toServer && one.message?.error)?.message.error.code;
+  }
+
   /** changed is when the server said last that a resource changed, as far as notifications are kept. */
   changed(uri) {
     return this.events.notes.findLast((note) => note.method === 'notifications/resources/updated' && note.params?.uri === uri)?.time;

@@ -88,6 +88,14 @@ test('the last run of each entry is known after the page was loaded again', () =
   assert.deepEqual([...session.latest], [['tools/a', 2], ['prompts/a', 3], ['resources/a://1', 4]]);
 });
 
+test('an error has the code that the server sent', () => {
+  const session = new Session(view('connected'));
+  session.take('message', {toServer: true, request: 3, kind: 'request', message: {id: 1}});
+  session.take('message', {toServer: false, request: 3, kind: 'response', message: {id: 1, error: {code: -32002}}});
+  session.take('message', {toServer: false, request: 4, kind: 'response', message: {id: 2, result: {}}});
+  assert.deepEqual([session.sentCode(3), session.sentCode(4), session.sentCode(5)], [-32002, undefined, undefined]);
+});
+
 test('a resource has the time of its last change', () => {
   const session = new Session(view('connected'));
   const updated = (uri, time) => session.take('notification', {method: 'notifications/resources/updated', params: {uri}, time});

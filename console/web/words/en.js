@@ -531,6 +531,7 @@ export default {
   'inspector.run.cancelled': 'cancelled',
   'inspector.run.task': 'became a task',
   'inspector.run.code': 'Error {code}:',
+  'inspector.run.sent': 'The server sent {code}, of which this is the code in modern revisions.',
   'inspector.run.data': 'Data of the error',
   'inspector.run.forgotten': 'This request is forgotten: the last ones only are kept.',
   'inspector.cancel': 'Cancel',

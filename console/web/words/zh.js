@@ -531,6 +531,7 @@ export default {
   'inspector.run.cancelled': '已取消',
   'inspector.run.task': '已成为任务',
   'inspector.run.code': '错误 {code}：',
+  'inspector.run.sent': '服务器发送的是 {code}，新版修订中对应的是上面的代码。',
   'inspector.run.data': '错误数据',
   'inspector.run.forgotten': '此请求已不再保留：只保留最近的请求。',
   'inspector.cancel': '取消',
