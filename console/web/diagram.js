@@ -50,8 +50,10 @@ export class Lanes {
 /** laneOf is how wide each lane is: its middle is at a whole pixel, as a line between two pixels may not be drawn. */
 export const laneOf = (width, lanes) => 2 * Math.floor(width / 2 / Math.max(1, lanes));
 
-/** arrow is where an arrow of a row is drawn, in pixels, on which side of the row its text begins, and the room there: that
- * of the arrow, so that the text is beside no lane that has nothing to do with it; what has no arrow has its own lane and the next. */
+/**
+ * arrow is where an arrow of a row is drawn, in pixels, on which side of the row its text begins, and the room for that: the
+ * length of the arrow. What has no arrow has half of the lanes next to its own, too.
+ */
 export function arrow([from, to], width, lanes) {
   const lane = laneOf(width, lanes);
   const x = (n) => (n + 0.5) * lane;
