@@ -277,7 +277,7 @@ type view struct {
 	ID           string              `json:"id"`
 	Name         string              `json:"name"`
 	Origin       string              `json:"origin,omitempty"`
-	Server       Server              `json:"server"` // without secrets
+	Server       Server              `json:"server"`            // without secrets
 	Reached      *Server             `json:"reached,omitempty"` // what a configuration says of Server, without secrets
 	State        string              `json:"state"`
 	Fault        *Fault              `json:"fault,omitempty"`
