@@ -41,7 +41,7 @@ func rootType(raw json.RawMessage) string { return text(raw, "type") }
 func (r *report) valid(raw json.RawMessage, field string) bool {
 	_, err := schema.Compile(raw)
 	if err != nil {
-		r.add(InvalidSchema, Error, field, strings.TrimPrefix(err.Error(), "schema "), "mend it: hosts leave the tool out, or cannot check what is sent and what comes back")
+		r.add(InvalidSchema, Error, field, strings.TrimPrefix(err.Error(), "schema "), "correct it, as hosts leave the tool out, or cannot check what is sent and what comes back")
 	}
 	return err == nil
 }

@@ -131,6 +131,9 @@ func TestTheInspectorSaysTheCauseAndTheRemedyOfTenFaults(t *testing.T) {
 		if got := member(over, "fault.cause"); !strings.Contains(got, "status 3: Error: cannot divide by zero") {
 			t.Errorf("the state: got %s", over)
 		}
+		if got := member(over, "fault.remedy"); !strings.Contains(got, "read in its output why it ended") {
+			t.Errorf("the state's remedy is not about a server that ran: got %q", got)
+		}
 		again := p.post(path+"/connect", nil)
 		p.until(path+"/events?after="+member(again, "events"), "state", "state", "connected")
 	})

@@ -210,6 +210,9 @@ func (c *connection) settle(ctx context.Context, a *attempt, state string, err e
 		err = errors.New("the connection ended")
 	}
 	fault := c.explain(ctx, a, err)
+	if state == ended && fault.Link == "start" { // which it had done
+		fault.Link, fault.Remedy = "", "read in its output why it ended, and connect again; that it ended while it was in use is a fault of the server"
+	}
 	c.become(state, &fault)
 }
 
@@ -274,7 +277,8 @@ type view struct {
 	ID           string              `json:"id"`
 	Name         string              `json:"name"`
 	Origin       string              `json:"origin,omitempty"`
-	Server       Server              `json:"server"` // without secrets
+	Server       Server              `json:"server"`            // without secrets
+	Reached      *Server             `json:"reached,omitempty"` // what a configuration says of Server, without secrets
 	State        string              `json:"state"`
 	Fault        *Fault              `json:"fault,omitempty"`
 	Transport    string              `json:"transport,omitempty"`
@@ -311,6 +315,9 @@ func (c *connection) view() view {
 		if o := a.opened; o != nil {
 			v.Name, v.Origin, v.CanLogin = o.Name, o.Origin, o.Login != nil
 			v.Transport = a.wire.kind(o.Entry)
+			if e := o.Entry; v.Server.Name != "" && e.Command+e.URL != "" {
+				v.Reached = &Server{URL: e.URL, Command: e.Command, Args: e.Args, Dir: e.Dir}
+			}
 		}
 	}
 	c.mu.Unlock()
@@ -350,7 +357,7 @@ func (c *connection) connectedTo() (*mcp.Client, *attempt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.attempt == nil || c.attempt.client == nil {
-		return nil, nil, refuse(http.StatusConflict, "it is %s: a request needs a connection", c.state)
+		return nil, nil, refuse(http.StatusConflict, "there is no connection now (%s): connect again first", c.state)
 	}
 	return c.attempt.client, c.attempt, nil
 }

@@ -277,6 +277,9 @@ func TestAConnectionListsAndCalls(t *testing.T) {
 		if got, want := text(v, "transport"), map[string]string{"in process": "stream", "a program": "stdio", "HTTP": "streamable-http"}[way]; got != want {
 			t.Errorf("transport: got %s, want %s", got, want)
 		}
+		if got, want := text(v, "reached.command"), map[string]string{"a program": os.Args[0]}[way]; got != want {
+			t.Errorf("the program that is run for the name: got %q, want %q", got, want)
+		}
 		if text(v, "capabilities.tools") == "" || text(v, "info.name") != "everything" || text(v, "instructions") == "" {
 			t.Errorf("the server does not introduce itself: %s", v)
 		}

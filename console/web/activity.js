@@ -63,7 +63,8 @@ function folded(one) {
   return node;
 }
 
-function line(one) {
+/** line is one of the output of a server's program; on standard output only messages belong. */
+export function line(one) {
   return h('div', {class: `ins-line ins-line-${one.from}`}, h('span', {class: 'dim'}, clock(one.time)), ' ', one.from === 'stdout' ? h('span', {class: 'badge badge-bad'}, 'stdout') : null, ' ', h('code', null, one.line), one.remedy ? h('p', {class: 'ins-why'}, one.remedy) : null);
 }
 

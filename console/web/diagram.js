@@ -47,12 +47,19 @@ export class Lanes {
   }
 }
 
-/** arrow is where an arrow of a row is drawn, in pixels, and on which side of the row there is more room for its text. */
+/** laneOf is how wide each lane is: its middle is at a whole pixel, as a line between two pixels may not be drawn. */
+export const laneOf = (width, lanes) => 2 * Math.floor(width / 2 / Math.max(1, lanes));
+
+/**
+ * arrow is where an arrow of a row is drawn, in pixels, on which side of the row its text begins, and the room for that: the
+ * length of the arrow. What has no arrow has half of the lanes next to its own, too.
+ */
 export function arrow([from, to], width, lanes) {
-  const lane = width / Math.max(1, lanes);
+  const lane = laneOf(width, lanes);
   const x = (n) => (n + 0.5) * lane;
   const [left, right] = [Math.min(x(from), x(to)), Math.max(x(from), x(to))];
-  return {left, width: right - left, toRight: to > from, remark: from === to, textLeft: left + right <= width, lane};
+  const room = from === to ? 2 * Math.min(lane, left, width - left) : right - left;
+  return {left, width: right - left, toRight: to > from, remark: from === to, textLeft: left + right <= width, room};
 }
 
 /** callKey names a call: that of one process. */

@@ -32,9 +32,11 @@ test('clients stand left, servers right, and those beyond the limit share the la
 });
 
 test('an arrow is between its lanes, and its text where there is room', () => {
-  assert.deepEqual(arrow([0, 1], 300, 3), {left: 50, width: 100, toRight: true, remark: false, textLeft: true, lane: 100});
-  assert.deepEqual(arrow([2, 1], 300, 3), {left: 150, width: 100, toRight: false, remark: false, textLeft: false, lane: 100});
-  assert.equal(arrow([1, 1], 300, 3).remark, true);
+  assert.deepEqual(arrow([0, 1], 300, 3), {left: 50, width: 100, toRight: true, remark: false, textLeft: true, room: 100});
+  assert.deepEqual(arrow([2, 1], 300, 3), {left: 150, width: 100, toRight: false, remark: false, textLeft: false, room: 100});
+  assert.deepEqual([arrow([1, 1], 300, 3).remark, arrow([1, 1], 300, 3).room], [true, 200]);
+  assert.equal(arrow([0, 6], 700, 7).room, 600); // the words of a long arrow have all of it
+  assert.deepEqual([arrow([1, 8], 1086, 9).left, arrow([1, 8], 1086, 9).width], [180, 840]); // whole pixels, as the lines of lanes
 });
 
 test('calls that go on at the same time have lines next to each other', () => {

@@ -1,6 +1,7 @@
 // One gateway: what it is made of, what its rules would decide, and what was called.
 import {clear, h} from './dom.js';
 import {get, post} from './api.js';
+import {parse} from './json.js';
 import {duration, locale, number, plural, t} from './words.js';
 import {offers, remarks} from './servers.js';
 import {badge} from './server.js';
@@ -99,7 +100,7 @@ export function gateway(pid, {say}) {
         event.preventDefault();
         let given;
         try {
-          given = JSON.parse(args.value || '{}');
+          given = parse(args.value || '{}');
         } catch (error) {
           clear(answer, h('p', {class: 'notice notice-bad'}, t('gateway.rules.notjson', {why: error.message})));
           return;

@@ -2,11 +2,11 @@
 import {clear, h} from './dom.js';
 import {expand, variables} from './command.js';
 import {form} from './form.js';
-import {run} from './run.js';
+import {findings, run} from './run.js';
 import {appOf, app} from './apps.js';
 import {tokens} from './results.js';
 import {tree} from './tree.js';
-import {number, t} from './words.js';
+import {clock, number, t} from './words.js';
 
 /** annotations are what a tool says of its effects, as badges; what it does not say is what the specification assumes. */
 export function annotations(tool) {
@@ -40,6 +40,7 @@ export function item(session, kind, key, {go, say}) {
   let drawn = null; // the entry as it is shown
   const timeout = h('input', {type: 'number', min: 1, max: 1800, class: 'ins-seconds', placeholder: '60', 'aria-label': t('inspector.timeout')});
   const task = h('input', {type: 'checkbox'});
+  const changed = h('span', {class: 'dim', role: 'status'});
 
   const read = (uri) => {
     const known = session.entry('resources', uri);
@@ -138,12 +139,14 @@ export function item(session, kind, key, {go, say}) {
         h('div', {class: 'toolbar ins-actions'},
           h('button', {type: 'button', class: 'button-primary', onclick: start, title: 'Ctrl+Enter'}, t(`inspector.do.${kind}`)),
           kind === 'resources' ? subscription() : null,
+          kind === 'resources' ? changed : null,
           h('label', {class: 'toolbar dim'}, t('inspector.timeout'), timeout),
           tasks ? h('label', {class: 'toolbar dim'}, task, t('inspector.astask')) : null),
         fault,
         findingsOf(entry),
         h('details', {class: 'ins-definition'}, h('summary', null, t('inspector.definition')), tree(entry, t('inspector.definition')))),
       outcome);
+    drawChanged();
     if (session.latest.has(at)) show(session.latest.get(at));
     else clear(outcome, appOf(entry) ? null : h('div', {class: 'empty ins-nothing'}, h('p', null, t('inspector.run.none')), h('p', null, h('kbd', null, 'Ctrl'), ' ', h('kbd', null, 'Enter'))));
   }
@@ -151,7 +154,7 @@ export function item(session, kind, key, {go, say}) {
   function findingsOf() {
     const all = session.events.findings.filter((one) => one.subject === key && one.where !== 'structuredContent' && one.where !== 'content');
     const last = new Map(all.map((one) => [one.where + one.problem, one]));
-    return last.size === 0 ? null : h('ul', {class: 'ins-findings'}, [...last.values()].map((one) => h('li', null, h('strong', null, one.where, ': '), one.problem, ' ', h('span', {class: 'dim'}, one.remedy))));
+    return findings([...last.values()].map((one) => ({...one, subject: undefined})));
   }
 
   // subscription is a button that begins or ends to listen for changes of a resource.
@@ -177,6 +180,12 @@ export function item(session, kind, key, {go, say}) {
     return button;
   }
 
+  function drawChanged() {
+    const time = session.changed(key);
+    const words = time ? t('inspector.changed', {time: clock(time)}) : '';
+    if (changed.textContent !== words) changed.textContent = words;
+  }
+
   draw();
   return {
     node,
@@ -190,6 +199,7 @@ export function item(session, kind, key, {go, say}) {
     update(topic, value) {
       if (topic === 'list' && value === kind) draw();
       if (topic === 'subscription') subscription.label?.();
+      if (topic === 'notification') drawChanged();
       shown?.update(topic, value);
     },
   };

@@ -45,6 +45,16 @@ export function parse(text) {
     (typeof value === 'number' && context?.source !== undefined ? number(context.source) : value));
 }
 
+/** parseText reads a text that is an object or a list in JSON; undefined is any other text. */
+export function parseText(text) {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** put sets a member, whatever its name is: an assignment to __proto__ would set no member. */
 export function put(object, name, value) {
   Object.defineProperty(object, name, {value, enumerable: true, configurable: true, writable: true});

@@ -1,7 +1,7 @@
 // The stream of messages as rows, of which only those that one sees are in the document: as a list, or as a diagram, in
 // which each row has its arrow.
 import {clear, h} from './dom.js';
-import {arrow, callKey, Lanes, tracks, Waiting} from './diagram.js';
+import {arrow, callKey, laneOf, Lanes, tracks, Waiting} from './diagram.js';
 import {visible} from './rows.js';
 import {bytes, clock, duration, plural, t} from './words.js';
 
@@ -136,7 +136,7 @@ export class List {
     this.width = Math.max(this.node.clientWidth - gutter, list.length * narrowest);
     this.head.removeAttribute('role');
     this.head.setAttribute('aria-hidden', 'true'); // each row says from whom to whom it goes
-    const lane = this.width / Math.max(1, list.length);
+    const lane = laneOf(this.width, list.length);
     const alone = this.lanes.names('junction').length === 1;
     for (const one of [this.head, this.body]) {
       one.style.minWidth = `${gutter + this.width}px`;
@@ -235,10 +235,8 @@ export class List {
     const text = h('span', {class: place.textLeft ? 'traffic-text' : 'traffic-text is-right'}, what(item), took(item, at.waits));
     const gutter = this.gutter;
     text.title = [...text.children].map((part) => part.textContent).join(' ');
-    // It is over no other lane, but for what has no arrow.
-    const room = place.remark ? 2 * Math.min(place.lane, place.left, this.width - place.left) : place.lane;
-    text.style.maxWidth = `${room - 16}px`;
-    text.classList.toggle('is-narrow', room < roomForAll);
+    text.style.maxWidth = `${place.room - 16}px`;
+    text.classList.toggle('is-narrow', place.room < roomForAll);
     if (place.remark) {
       text.classList.add('is-remark');
       text.classList.remove('is-right');

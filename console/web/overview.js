@@ -1,4 +1,5 @@
 // A connection as a whole: how it came about, what the server is and can do, what is listened for, tasks.
+import {line} from './activity.js';
 import {put} from './api.js';
 import {clear, h, link} from './dom.js';
 import {result, text} from './results.js';
@@ -36,7 +37,7 @@ export function overview(session) {
         h('span', {class: 'ins-mark', role: 'img', 'aria-label': t(one.ok ? 'inspector.step.ok' : 'inspector.step.not')}, one.ok ? '✓' : '✗'),
         h('span', null, h('strong', null, one.step), ' ', one.detail), h('span', {class: 'dim ins-number'}, took(one.ms)))),
       view.state === 'connecting' ? h('li', {class: 'dim'}, h('span', {class: 'ins-mark'}, '…'), h('span', null, t('inspector.connecting')), h('span')) : null),
-      events.lines.length === 0 ? null : h('details', {open: view.state !== 'connected'}, h('summary', null, t('inspector.events.output')), h('pre', {class: 'code ins-short', tabindex: '0'}, events.lines.slice(-30).map((one) => one.line).join('\n'))));
+      events.lines.length === 0 ? null : h('details', {open: view.state !== 'connected' || events.lines.some((one) => one.from === 'stdout')}, h('summary', null, t('inspector.events.output')), h('div', {class: 'code ins-short', tabindex: '0'}, events.lines.slice(-30).map(line))));
   }
 
   function drawServer() {
@@ -47,7 +48,7 @@ export function overview(session) {
       h('dl', {class: 'pairs'},
         pair('name', info ? [info.title ?? info.name, ' ', h('span', {class: 'dim'}, info.version ?? '')] : null),
         pair('description', info?.description), pair('website', info?.websiteUrl ? link(info.websiteUrl, info.websiteUrl) : null),
-        pair('origin', view.origin), pair('reached', h('code', null, address(view.server))),
+        pair('origin', view.origin), pair('reached', h('code', null, address(view.reached ?? view.server))),
         pair('transport', view.transport), pair('era', view.era ? t(`inspector.era.${view.era}`) : null), pair('revision', view.revision)),
       view.instructions ? h('div', null, h('h4', null, t('inspector.instructions')), h('div', {class: 'ins-instructions', tabindex: '0', role: 'region', 'aria-label': t('inspector.instructions')}, text(view.instructions))) : null,
       view.capabilities ? h('div', null, h('h4', null, t('inspector.capabilities')), tree(view.capabilities, t('inspector.capabilities'))) : null);

@@ -1,7 +1,7 @@
 // What a server answered, as elements: texts, pictures, sounds, links, documents and structured content. All of it was
 // written by somebody else, so it becomes text, and pictures as the browser shows them without running anything.
 import {clear, h, link} from './dom.js';
-import {isObject} from './json.js';
+import {isObject, parseText} from './json.js';
 import {looksLike, parse} from './markdown.js';
 import {tree} from './tree.js';
 import {bytes, number, t} from './words.js';
@@ -87,7 +87,7 @@ function notes(annotations) {
 
 /** text shows a text, with a switch: as it is, as Markdown, and as a tree where it is JSON. */
 export function text(value) {
-  const json = structured(value);
+  const json = parseText(value);
   const ways = {plain: () => plain(value), ...(looksLike(value) && json === undefined && {rendered: () => rendered(value)}), ...(json !== undefined && {tree: () => tree(json, t('inspector.way.tree'))})};
   const names = Object.keys(ways);
   const body = h('div', null, ways[names.at(-1)]());
@@ -97,15 +97,6 @@ export function text(value) {
     buttons.forEach((button, n) => button.setAttribute('aria-pressed', String(names[n] === name)));
   }}, t(`inspector.way.${name}`)));
   return h('div', null, h('div', {class: 'ins-ways', role: 'group', 'aria-label': t('inspector.ways')}, buttons), body);
-}
-
-function structured(value) {
-  if (!/^\s*[[{]/.test(value)) return undefined;
-  try {
-    return JSON.parse(value);
-  } catch {
-    return undefined;
-  }
 }
 
 /** plain is a text as it is; of a long one the beginning, until somebody wants all of it. */

@@ -22,10 +22,11 @@ export function state(request) {
   return h('span', {class: `badge badge-${kind}`}, t(`inspector.run.${word}`));
 }
 
-/** failure is why there is no result, and what to do. */
-export function failure(error) {
+/** failure is why there is no result, and what to do; sent is the error's code as it was sent, if that is known. */
+export function failure(error, sent) {
   return h('div', {class: 'notice notice-bad stack', role: 'alert'},
     h('p', null, error.code === undefined ? null : h('strong', null, t('inspector.run.code', {code: error.code}), ' '), error.cause),
+    error.code !== undefined && sent !== undefined && sent !== error.code ? h('p', null, t('inspector.run.sent', {code: String(sent)})) : null,
     error.remedy ? h('p', null, h('strong', null, t('inspector.remedy'), ' '), error.remedy) : null,
     error.data === undefined || error.data === null ? null : h('div', null, h('strong', null, t('inspector.run.data')), tree(error.data, t('inspector.run.data'))));
 }
@@ -33,7 +34,7 @@ export function failure(error) {
 /** findings are what is wrong with what a server gave. */
 export function findings(all) {
   if (!all?.length) return null;
-  return h('ul', {class: 'ins-findings'}, all.map((one) => h('li', null, h('strong', null, [one.subject, one.where].filter(Boolean).join(' · '), ': '), one.problem, h('span', {class: 'dim'}, ' ', one.remedy))));
+  return h('ul', {class: 'ins-findings'}, all.map((one) => h('li', null, h('strong', null, [one.subject, one.where].filter(Boolean).join(' · '), ': '), one.problem, one.remedy ? h('p', null, h('strong', null, t('inspector.remedy'), ' '), one.remedy) : null)));
 }
 
 /** run shows a request; again is called with it to fill in the same once more, read with the URI of a resource. */
@@ -67,7 +68,7 @@ export function run(session, n, {again, read, more}) {
       h('button', {type: 'button', 'aria-expanded': String(!copies.hidden), onclick: copy}, t('inspector.copy')),
       h('button', {type: 'button', 'aria-pressed': String(raw), onclick: () => { raw = !raw; draw(); }}, t('inspector.raw')));
     drawn = request.state;
-    clear(body, raw ? wire(session, n) : [progress(request), logs(session, request), request.error ? failure(request.error) : null, findings(request.findings),
+    clear(body, raw ? wire(session, n) : [progress(request, session.asks(n)), logs(session, request), request.error ? failure(request.error, session.sentCode(n)) : null, findings(request.findings),
       request.result === undefined ? (going || request.error ? null : fetched(request)) : result(request.method, request.result, read)]);
   }
 
@@ -102,9 +103,10 @@ export function run(session, n, {again, read, more}) {
   return {
     node,
     update(topic, value) {
-      if (value?.request !== n && value !== undefined) return;
       const now = session.requests.get(n)?.state;
-      if (topic === 'result' || topic === 'request' || raw && (topic === 'message' || topic === 'http') || now === 'running' && topic === 'notification' || now !== drawn) draw();
+      if (topic === 'answered' && now === 'running') draw(); // to which request it belonged is not said
+      if (value?.request !== n && value !== undefined) return;
+      if (topic === 'result' || topic === 'request' || raw && (topic === 'message' || topic === 'http') || now === 'running' && (topic === 'notification' || topic === 'question') || now !== drawn) draw();
     },
   };
 }
@@ -123,12 +125,12 @@ export function copied(title, text) {
   return h('div', {class: 'ins-copied'}, h('div', {class: 'toolbar'}, h('h4', {class: 'grow'}, title), button), body);
 }
 
-function progress({state: now, progress: at}) {
+function progress({state: now, progress: at}, asked) {
   if (now !== 'running') return null;
   const known = Number.isFinite(at?.total) && at.total > 0;
   return h('div', {class: 'ins-progress'},
     h('progress', known ? {max: at.total, value: at.progress, 'aria-label': t('inspector.progress')} : {'aria-label': t('inspector.progress')}),
-    h('span', {class: 'dim'}, [at ? (known ? `${number(at.progress)} / ${number(at.total)}` : number(at.progress)) : t('inspector.waiting'), at?.message].filter(Boolean).join(' · ')));
+    h('span', {class: 'dim'}, [asked ? t('inspector.waiting.you') : at ? (known ? `${number(at.progress)} / ${number(at.total)}` : number(at.progress)) : t('inspector.waiting'), at?.message].filter(Boolean).join(' · ')));
 }
 
 // logs are the log messages of a request: those that say so, and those of its time where they do not.

@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {check, deref, fits, matches} from './check.js';
-import {isObject, kind, number, parse, put, same} from './json.js';
+import {isObject, kind, number, parse, parseText, put, same} from './json.js';
 import {filled, flatten, member, ofPrompt, open, pick, start, variants} from './schema.js';
 import {sample} from './sample.js';
 
@@ -150,6 +150,11 @@ test('numbers keep their digits', {skip: JSON.rawJSON ? false : 'this node has n
   assert.equal(kind(parse('9007199254740993')), 'number');
   assert.ok(same(parse('9007199254740993'), parse('9007199254740993.0')) && !same(parse('9007199254740993'), parse('9007199254740992')));
   assert.deepEqual(rules({type: 'integer', minimum: 5}, parse('12345678901234567890')), []);
+  assert.equal(JSON.stringify(parseText('{"id":9223372036854775807}')), '{"id":9223372036854775807}'); // what a tool wrote as text
+});
+
+test('a text is shown as JSON if it is an object or a list', () => {
+  for (const [text, want] of [[' {"a":1}', {a: 1}], ['[]', []], ['[link](x)', undefined], ['{"a":', undefined], ['12', undefined], ['', undefined]]) assert.deepEqual(parseText(text), want, text);
 });
 
 test('a text is a number only as JSON writes it', () => {

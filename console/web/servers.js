@@ -4,6 +4,7 @@ import {clear, h} from './dom.js';
 import {get} from './api.js';
 import {duration, plural, t} from './words.js';
 import {gateway} from './gateway.js';
+import {successor} from './instances.js';
 import {server, badge} from './server.js';
 
 const pause = 1000; // milliseconds between two looks
@@ -44,8 +45,8 @@ export function view({go, say}) {
     const [pid, ...rest] = path.split('/').map(decodeURIComponent);
     const name = rest.join('/');
     if (pid === '') shown = list();
-    else if (name === '') shown = of(pid, gateway(pid, {say}));
-    else shown = of(pid, server(pid, name, {say}));
+    else if (name === '') shown = of(pid, '', gateway(pid, {say}));
+    else shown = of(pid, name, server(pid, name, {say}));
     shown.path = path;
     clear(node, shown.node);
     if (instances) shown.show(instances, null);
@@ -53,16 +54,26 @@ export function view({go, say}) {
   }
 
   // of shows one gateway, or something of it, as long as it runs.
-  function of(pid, part) {
+  function of(pid, name, part) {
     const problem = h('p', {class: 'notice notice-bad', role: 'alert', hidden: true});
+    let was = null; // the process as it was seen last
+    let said = '';
+    part.node.hidden = true; // it has nothing to show yet
     return {
       node: h('div', {class: 'stack'}, problem, part.node),
       close: part.close,
       show(all, trouble) {
         const one = all.find((instance) => String(instance.pid) === pid);
-        const text = trouble ?? (one ? '' : t('servers.ended', {pid}));
-        problem.hidden = text === '';
-        problem.textContent = text;
+        if (one) was = one;
+        part.node.hidden = !was;
+        const text = trouble ?? (one ? '' : t(was ? 'servers.ended' : 'servers.unknown', {pid}));
+        const next = one || trouble ? undefined : successor(all, was, name);
+        if (text + next?.pid !== said) {
+          said = text + next?.pid;
+          problem.hidden = text === '';
+          clear(problem, text, next ? [' ', h('a', {href: `#/servers/${[next.pid, ...name ? [encodeURIComponent(name)] : []].join('/')}`}, t('servers.again', {pid: next.pid}))] :
+            text && !was ? [' ', h('a', {href: '#/servers'}, t('gateway.back'))] : '');
+        }
         if (one) part.show(one);
       },
     };

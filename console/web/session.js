@@ -25,6 +25,16 @@ export function changes(before, after, key) {
   };
 }
 
+// ran is the kind and the key of what a request is about, as far as it is of a list.
+function ran({method, params}) {
+  switch (method) {
+    case 'tools/call': return `tools/${params?.name}`;
+    case 'prompts/get': return `prompts/${params?.name}`;
+    case 'resources/read': return `resources/${params?.uri}`;
+  }
+  return '';
+}
+
 /** A Session is a connection that a page follows. */
 export class Session {
   constructor(view) {
@@ -99,7 +109,10 @@ export class Session {
         keep(this.events.notes, value);
         this.heard(value);
         break;
-      case 'request': this.requests.set(value.request, value); break;
+      case 'request':
+        this.requests.set(value.request, value);
+        if (ran(value)) this.latest.set(ran(value), value.request); // also of before the page was loaded
+        break;
       case 'result': this.finished(value); break;
       case 'question': this.questions.set(value.question, value); break;
       case 'answered': this.questions.delete(value.question); break;
@@ -222,6 +235,21 @@ export class Session {
   /** subscribe sets what is listened for. */
   subscribe(filter) {
     return put(`${this.path}/subscriptions`, filter);
+  }
+
+  /** asks says whether the server waits for what it asked at a request. */
+  asks(request) {
+    return [...this.questions.values()].some((question) => question.request === request);
+  }
+
+  /** sentCode is the code of the error as the server sent it: a legacy one may have another number in modern revisions. */
+  sentCode(request) {
+    return this.events.messages.findLast((one) => one.request === request && !one.toServer && one.message?.error)?.message.error.code;
+  }
+
+  /** changed is when the server said last that a resource changed, as far as notifications are kept. */
+  changed(uri) {
+    return this.events.notes.findLast((note) => note.method === 'notifications/resources/updated' && note.params?.uri === uri)?.time;
   }
 
   /** filter is what is listened for now. */

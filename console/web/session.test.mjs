@@ -71,13 +71,38 @@ test('questions stay until they are answered, and progress belongs to its reques
   const session = new Session(view('connected'));
   const heard = [];
   session.watch((topic) => heard.push(topic));
-  session.take('question', {question: 4, kind: 'roots'});
+  session.take('question', {question: 4, kind: 'roots', request: 5});
   session.take('request', {request: 5, method: 'tools/call', state: 'running'});
   session.take('notification', {method: 'notifications/progress', request: 5, params: {progress: 1, total: 2}});
   assert.deepEqual([session.questions.size, session.requests.get(5).progress], [1, {progress: 1, total: 2}]);
+  assert.deepEqual([session.asks(5), session.asks(6)], [true, false]);
   session.take('answered', {question: 4, action: 'decline'});
-  assert.equal(session.questions.size, 0);
+  assert.deepEqual([session.questions.size, session.asks(5)], [0, false]);
   assert.deepEqual(heard, ['question', 'request', 'notification', 'answered']);
+});
+
+test('the last run of each entry is known after the page was loaded again', () => {
+  const session = new Session(view('connected'));
+  const asked = [['tools/call', {name: 'a'}], ['tools/call', {name: 'a'}], ['prompts/get', {name: 'a'}], ['resources/read', {uri: 'a://1'}], ['tools/list', {}], ['ping', undefined]];
+  asked.forEach(([method, params], n) => session.take('request', {request: n + 1, method, params, state: 'running'}));
+  assert.deepEqual([...session.latest], [['tools/a', 2], ['prompts/a', 3], ['resources/a://1', 4]]);
+});
+
+test('an error has the code that the server sent', () => {
+  const session = new Session(view('connected'));
+  session.take('message', {toServer: true, request: 3, kind: 'request', message: {id: 1}});
+  session.take('message', {toServer: false, request: 3, kind: 'response', message: {id: 1, error: {code: -32002}}});
+  session.take('message', {toServer: false, request: 4, kind: 'response', message: {id: 2, result: {}}});
+  assert.deepEqual([session.sentCode(3), session.sentCode(4), session.sentCode(5)], [-32002, undefined, undefined]);
+});
+
+test('a resource has the time of its last change', () => {
+  const session = new Session(view('connected'));
+  const updated = (uri, time) => session.take('notification', {method: 'notifications/resources/updated', params: {uri}, time});
+  updated('a://1', '2026-01-01T00:00:01Z');
+  updated('a://1', '2026-01-01T00:00:02Z');
+  updated('a://2', '2026-01-01T00:00:03Z');
+  assert.deepEqual(['a://1', 'a://2', 'a://3'].map((uri) => session.changed(uri)), ['2026-01-01T00:00:02Z', '2026-01-01T00:00:03Z', undefined]);
 });
 
 test('what is kept has an end', () => {

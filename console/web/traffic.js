@@ -20,6 +20,7 @@ export function view({say}) {
 }
 
 class Traffic {
+  #stepped = false; // the step before this one in the history has no panel
   #state = {seq: 0, list: false, filter: {}, paused: false};
   #rows = null;
   #methods = new Set();
@@ -77,6 +78,11 @@ class Traffic {
   /** open shows what stands in the page's address. */
   open(rest) {
     const {seq, list, filter} = readAddress(rest);
+    if (this.#round > 0 && writeAddress({seq: 0, list, filter}) === writeAddress({...this.#state, seq: 0})) { // Back, or Forward
+      this.#stepped = seq !== 0;
+      this.#show(seq);
+      return;
+    }
     Object.assign(this.#state, {seq, list, filter});
     this.#begin();
     if (seq) this.panel.show(seq);
@@ -88,9 +94,11 @@ class Traffic {
     this.#timers.add(timer);
   }
 
-  // What is shown stands in the address, so that it can be kept. That is no step in the history: each letter would be one.
-  #address() {
-    history.replaceState(null, '', `#/traffic/${writeAddress(this.#state)}`.replace(/\/$/, ''));
+  // What is shown stands in the address, so that it can be kept. Only a panel that opens is a step in the history, so that
+  // Back closes it; each letter of a filter would be one.
+  #address(isStep = false) {
+    history[isStep ? 'pushState' : 'replaceState'](null, '', `#/traffic/${writeAddress(this.#state)}`.replace(/\/$/, ''));
+    this.#stepped ||= isStep;
   }
 
   // begin asks for the newest messages, and for those that come.
@@ -285,8 +293,13 @@ class Traffic {
 
   // open shows a message in the panel; 0 closes it. One that another message led to is scrolled to.
   #open(seq, reveal = false) {
+    this.#state.seq = seq;
+    this.#address(seq !== 0 && !this.#stepped && this.panel.node.hidden);
+    this.#show(seq, reveal);
+  }
+
+  #show(seq, reveal = false) {
     this.#state.seq = this.list.selected = seq;
-    this.#address();
     const row = this.#rows.rowOf(seq);
     if (reveal && row >= 0) this.list.reveal(row);
     this.list.changed();

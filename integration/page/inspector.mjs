@@ -127,6 +127,7 @@ const scenarios = {
     const question = page.locator('.ins-question');
     await call('ask', null, null);
     await has(question, 'Everything asks');
+    await has(outcome.locator('.ins-progress'), 'the server waits for your answer');
     await question.locator('.form-body :is(input, textarea):visible').first().fill('Ada');
     await shot('question');
     await question.getByRole('button', {name: 'Send', exact: true}).click();
@@ -171,6 +172,9 @@ const scenarios = {
     await to('activity');
     await has(page.locator('.ins-events'), 'notifications/resources/updated');
     await shot('activity');
+    await to('resources', 'everything://counter');
+    await has(page.locator('.ins-item'), 'that it changed');
+    await to('activity');
     for (const name of ['Messages', 'Output', 'HTTP']) await page.locator('.ins-ways').getByRole('button', {name}).click();
     saw('a subscription');
 

@@ -123,6 +123,13 @@ if (plan.part === 'nothing') {
     await page.getByText('<img src=x onerror=alert(1)>').last().click();
     await panel.getByText('<img src=x onerror=alert(1)>').first().waitFor();
     assert.equal(await page.locator('main img, main script, main iframe').count(), 0);
+    const there = page.url();
+    await page.goBack();
+    await panel.waitFor({state: 'hidden'});
+    assert.ok(await rows.count() > 0, 'Back closes the message, and does not leave the stream');
+    await page.goForward();
+    await panel.waitFor();
+    assert.equal(page.url(), there);
     await page.keyboard.press('Escape');
     await panel.waitFor({state: 'hidden'});
   });
