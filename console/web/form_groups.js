@@ -80,15 +80,18 @@ export function entries(ctx, info) {
   }});
   const flat = arrange();
   node.append(filter, holder, more);
-  if (open(flat)) node.append(adder(info, (name) => {
+  const others = open(flat) ? adder(info, (name) => {
     if (get(value, name) !== undefined || extras.has(name)) return t('form.there');
     extras.add(name);
     change(name, start(member(flatten(schema, ctx.root, value), name), ctx.root));
     arrange();
     if (rows.has(name)) enter(rows.get(name).field.node);
     return '';
-  }));
-  else if (rows.size === 0) node.append(h('p', {class: 'dim'}, t('form.noarguments')));
+  }) : null;
+  const nothing = rows.size === 0 ? h('p', {class: 'dim'}, t('form.noarguments')) : null;
+  // A tool whose schema says nothing of arguments has none, as a rule, though it then takes any.
+  if (others && nothing && info.depth === 0 && flat.patterns.length === 0 && flat.additionalProperties === undefined) node.append(nothing, h('details', null, h('summary', {class: 'dim'}, t('form.others')), others));
+  else if (others ?? nothing) node.append(others ?? nothing);
   return {kind: 'object', node, at: (name) => rows.get(name)?.field, all: () => [...rows.values()].map((one) => one.field)};
 }
 

@@ -185,6 +185,15 @@ await it('finds an option among thousands by typing', async () => {
   await page.locator('[data-key=zone] select').selectOption({label: 'zone 4321'});
   assert.equal(await sent(), '{"zone":"zone 4321"}');
 });
+await it('asks for no name where a tool has no arguments, but takes any', async () => {
+  await show({type: 'object'});
+  const name = page.getByLabel('Name of a new entry');
+  assert.equal(await name.isVisible(), false);
+  await page.getByText('Other arguments').click();
+  await name.fill('a');
+  await name.press('Enter');
+  await page.locator('[data-key=a] select').first().waitFor();
+});
 await it('adds an entry of any name', async () => {
   await show({type: 'object', additionalProperties: {type: 'integer'}});
   for (const name of ['__proto__', 'constructor']) {

@@ -120,7 +120,7 @@ function put(f, row, control, kindOf, value, path, holder) {
         });
       }
       for (const name of names) {
-        const adder = control.querySelector(':scope > .form-adder');
+        const adder = control.querySelector(':scope > .form-adder, :scope > details > .form-adder');
         if (!adder) throw new Error(`no field ${name}`);
         type(adder.querySelector('input'), name);
         adder.querySelector('button').click();

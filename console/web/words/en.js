@@ -357,6 +357,7 @@ export default {
   'form.name.of': 'Name of a new entry of {name}',
   'form.there': 'There is an entry of this name already.',
   'form.noarguments': 'Nothing to fill in.',
+  'form.others': 'Other arguments',
   'form.members': 'Find a field',
   'form.show': 'Show more ({n} left)',
   'form.up': 'Move up',

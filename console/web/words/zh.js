@@ -357,6 +357,7 @@ export default {
   'form.name.of': '{name} 的新条目名称',
   'form.there': '已有同名条目。',
   'form.noarguments': '无需填写。',
+  'form.others': '其他参数',
   'form.members': '查找字段',
   'form.show': '显示更多（还有 {n} 项）',
   'form.up': '上移',
