@@ -44,6 +44,7 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"what the model was given", "Modes are named in the initial prompt. They are provided with your system prompt."},
 		{"a kind of message", "Makes a watch. When a page changes it can send mail or webhook notifications, as they were set up."},
 		{"work that the model can do", "Checks code. Run it yourself on each change. Do not ask the user to run it, do not leave it out."},
+		{"notes that are shared", "Keeps persistent notes shared between the user and their assistant."},
 		{"a warning sign", "⚠️ Takes a while. The name of a folder, if known from the context of the project, must be passed as `dir`."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -149,8 +149,9 @@ func lookUp(words map[string]ideas, w []byte) ideas {
 	case ends(w, "ies"):
 		return words[string(w[:len(w)-3])+"y"]
 	case ends(w, "es"):
-		if found = words[string(w[:len(w)-1])]; found == 0 {
-			found = words[string(w[:len(w)-2])]
+		found = words[string(w[:len(w)-1])]
+		if stem := w[:len(w)-2]; found == 0 && bytes.ContainsRune([]byte("shxzo"), rune(stem[len(stem)-1])) {
+			found = words[string(stem)] // passes are pass, but notes are not not
 		}
 	case ends(w, "s"):
 		found = words[string(w[:len(w)-1])]

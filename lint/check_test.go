@@ -141,13 +141,9 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"}}}}`), "nothing describes sheet",
 			&Seen{Instructions: "List the sheets first.", Tools: raws(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"}}}}`)}},
-		// Words that say enough: pages, units of numbers, abbreviations, letters that are all there is, patterns, parts with such names.
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"start_date":{"type":"string"}}}}`), "nothing describes start_date",
-			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"start_cursor":{"type":"string"},"nextPageToken":{"type":"string"}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"open_hours":{"type":"string"},"weight":{"type":"number"}}}}`), "nothing describes open_hours, weight",
-			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"weight_kg":{"type":["number","null"]},"hoursBack":{"type":"integer"},"context_lines":{"anyOf":[{"type":"integer"},{"type":"null"}]}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"repo":{"type":"string"}}}}`), "nothing describes repo",
-			tools(`{"name":"t","description":"Does it in repositories.","inputSchema":{"type":"object","properties":{"repo":{"type":"string"},"expr":{"type":"string"}}}}`)},
+		// Names that say enough: handles, letters that are all there is, patterns, parts with such names.
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"request":{"type":"object","properties":{"projectKey":{"type":"string"},"sort":{"type":"string"}}}}}}`), "nothing describes request",
+			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"request":{"type":"object","properties":{"projectKey":{"type":"string"},"variation_id":{"type":"string"},"startCursor":{"type":"string"}}}}}}`)},
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it to items.","inputSchema":{"type":"object","properties":{"row":{"type":"integer"}}}}`), "nothing describes row",
 			tools(`{"name":"t","description":"Does it to items.","inputSchema":{"type":"object","properties":{"item_key":{"type":"string"},"rows":{"type":"integer"},"cols":{"type":"integer"}}}}`)},
 		{NoArgumentDescription, tools(`{"name":"t","description":"Searches.","inputSchema":{"type":"object","properties":{"k":{"type":"integer"},"query":{"type":"string"}}}}`), "nothing describes k",

@@ -27,7 +27,7 @@ func (r *report) checkDescription(t *tool, instructed map[string]bool) {
 		property, _ := jsonrpc.Unquote(name)
 		operands = operands && len(property) == 1
 		n++
-		if !w.isEvident(property, value) && !w.describes(value, 0) {
+		if !w.isEvident(property) && !w.describes(value, 0) {
 			silent = append(silent, property)
 		}
 		return true
@@ -43,14 +43,10 @@ func (r *report) checkDescription(t *tool, instructed map[string]bool) {
 
 // Words of names of arguments.
 var (
+	// handles end the name of what stands for a thing; the rest of the name says which.
+	handles = strings.Fields("id ids uuid pid key keys cursor")
 	// evident say what they mean, and in which form.
-	evident = strings.Fields("id uuid pid ids key keys rows cols columns name names number title text message body content description url email limit offset page per size cursor skip count max min results query q expression expr lhs rhs timeout ms seconds within or")
-	// paging are so next to page and cursor only, as in start_cursor.
-	paging = strings.Fields("start starting end ending next previous first last before after token index")
-	// units say in the name of a number in what it is measured; the rest says what is measured.
-	units = strings.Fields("lines words chars characters tokens ms seconds secs minutes mins hours days weeks months years mm cm meters metres km inches feet miles kg grams lbs pounds percent pct px pixels dpi bytes kb mb gb hz khz celsius degrees usd eur")
-	// abbreviations are pairs of what programmers write in names and what it stands for.
-	abbreviations = strings.Fields("repo repository dir directory org organization lang language env environment config configuration col column doc document img image msg message db database src source dest destination num number desc description")
+	evident = strings.Fields("rows cols name names number title text message body content url limit offset page per size skip count max results query q expr lhs rhs timeout ms seconds")
 )
 
 // words are what is said around the arguments of a tool.
@@ -60,48 +56,20 @@ type words struct {
 	said, instructed map[string]bool // by the tool, and by the server's instructions
 }
 
-// isEvident reports whether the name of an argument says all: its words are evident, or among those
-// that the tool or the server's instructions said, be they one or many, as the branch of branchName is
-// in createBranch.
-func (w *words) isEvident(property string, schema json.RawMessage) bool {
+// isEvident reports whether the name of an argument says all: it is that of a handle, or its words are
+// evident, or among those that the tool or the server's instructions said, be they one or many, as the
+// branch of branchName is in createBranch.
+func (w *words) isEvident(property string) bool {
 	name := strings.Fields(inWords(property))
-	if len(name) > 1 && isNumber(schema) && slices.ContainsFunc(name, func(word string) bool { return slices.Contains(units, word) }) {
+	if len(name) > 0 && slices.Contains(handles, name[len(name)-1]) {
 		return true
 	}
-	pages := slices.Contains(name, "cursor") || slices.Contains(name, "page")
 	for _, word := range name {
-		if !w.have(word) && !slices.Contains(evident, word) && !(pages && slices.Contains(paging, word)) {
+		if s := singular(word); !w.said[s] && !w.instructed[s] && !slices.Contains(evident, word) {
 			return false
 		}
 	}
 	return true
-}
-
-// isNumber reports whether a schema is of numbers, be it among other things.
-func isNumber(schema json.RawMessage) bool {
-	is := func(t string) bool { return t == "number" || t == "integer" }
-	found := is(text(schema, "type"))
-	jsonrpc.EachElement(jsonrpc.Get(schema, "type"), func(t []byte) bool {
-		name, _ := jsonrpc.Unquote(t)
-		found = found || is(name)
-		return !found
-	})
-	jsonrpc.EachElement(jsonrpc.Get(schema, "anyOf"), func(one []byte) bool {
-		found = found || is(text(one, "type"))
-		return !found
-	})
-	return found
-}
-
-// have reports whether a word was said, or what it abbreviates.
-func (w *words) have(word string) bool {
-	word = singular(word)
-	for i := 0; i < len(abbreviations); i += 2 {
-		if long := singular(abbreviations[i+1]); word == abbreviations[i] && (w.said[long] || w.instructed[long]) {
-			return true
-		}
-	}
-	return w.said[word] || w.instructed[word]
 }
 
 // saidIn are the words of a text.
@@ -174,7 +142,7 @@ func (w *words) describes(raw json.RawMessage, depth int) bool {
 	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(name, value []byte) bool {
 		found = w.describes(value, depth+1)
 		property, _ := jsonrpc.Unquote(name)
-		if parts++; w.isEvident(property, value) {
+		if parts++; w.isEvident(property) {
 			named++
 		}
 		return !found
