@@ -32,6 +32,8 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"a public key", "Makes a machine. Read the public key of the user (~/.ssh/id_rsa.pub) and pass what it says."},
 		{"the placeholders of a command line", "Keeps a value. Usage: vault set --name <name> --secret <secret>."},
 		{"a part of a text in parts", "Migrates. <steps>Plan, then run.</steps> <important_notes>It takes a minute.</important_notes>"},
+		{"a placeholder", "raw <table>_<sys_id> names, for a record that has no other"},
+		{"instances in Lean", "variables of types and instance [inst] binders are not probed"},
 		{"headers as an example", `Extra headers as a value, e.g. {"x-team": "value", "authorization": "bearer token"}. All are sent with it.`},
 		{"the name of a header", "Gets a request with its headers, including values such as those of 'Set-Cookie' and 'Password'."},
 		{"a window in front", "Opens a page without bringing it to the front."},

@@ -7,14 +7,14 @@ import (
 
 var (
 	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)(?:[^a-z<>][^<>]{0,40})?>|</?\s*(?:tool_result|tool_response|tool_output|function_results?|human)\s*>|<\|\s*(?:im_start|im_end|system|assistant|user|end)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
-	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
+	authorityTab = regexp.MustCompile(`^\[/?INST\]|(?i)^\[\s*/?\s*(?:system|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
 	heading      = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
 	// aboutMarkup follows markup that is only spoken of.
 	aboutMarkup = regexp.MustCompile(`(?i)^[` + "`'\"`" + `]?\s+(?:and\s+\S+\s+)?(?:tag|element|block|section|marker|token)s?\b`)
 	// option is what stands before the placeholder of a command line: --secret <secret>.
 	option = regexp.MustCompile(`--[\w-]+[ =]$`)
-	// longerName is of a part of a text that is in parts: <important_notes>.
-	longerName = regexp.MustCompile(`(?i)^</?(?:important|critical|priority|instructions?)[_-]\w`)
+	// longerName is of a part of a text that is in parts, or of a placeholder: <important_notes>, <sys_id>.
+	longerName = regexp.MustCompile(`(?i)^</?(?:important|critical|priority|instructions?|sys)[_-]\w`)
 	// elementName is of markup, in small letters, that honest documents have too: sitemaps, projects.
 	elementName = regexp.MustCompile(`^</?(?:secret|hidden|admin|critical|developer|sys|priority|override)\b`)
 )

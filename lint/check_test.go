@@ -133,29 +133,22 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 		{NoDescription, tools(`{"name":"t","description":" ","inputSchema":{"type":"object"}}`), "warning: tool t, description: the model learns nothing of what the tool does but its name (no-description)", tools(goodTool)},
 		{NoDescription, &Seen{Prompts: raws(`{"name":"p"}`)}, "warning: prompt p, description: nobody who chooses the prompt learns what it does (no-description)", &Seen{Prompts: raws(`{"name":"p","title":"Ask for it"}`)}},
 
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"how":{"enum":["a"]}}}}`),
-			"note: tool t, inputSchema.properties: nothing describes when (no-argument-description)",
-			tools(`{"name":"t","description":"Does it.\n\nArgs:\n  when: the day","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"how":{"enum":["a"]}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"$ref":"#/$defs/W"}},"$defs":{"W":{"type":"string"}}}}`), "nothing describes when",
-			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"anyOf":[{"$ref":"#/$defs/W"},{"type":"null"}]}},"$defs":{"W":{"type":"string","description":"the day"}}}}`)},
-
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"}}}}`), "nothing describes sheet",
-			&Seen{Instructions: "List the sheets first.", Tools: raws(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"}}}}`)}},
-		// Names that say enough: handles, letters that are all there is, patterns, parts with such names.
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"request":{"type":"object","properties":{"projectKey":{"type":"string"},"sort":{"type":"string"}}}}}}`), "nothing describes request",
-			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"request":{"type":"object","properties":{"projectKey":{"type":"string"},"variation_id":{"type":"string"},"startCursor":{"type":"string"}}}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it to items.","inputSchema":{"type":"object","properties":{"row":{"type":"integer"}}}}`), "nothing describes row",
-			tools(`{"name":"t","description":"Does it to items.","inputSchema":{"type":"object","properties":{"item_key":{"type":"string"},"rows":{"type":"integer"},"cols":{"type":"integer"}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Searches.","inputSchema":{"type":"object","properties":{"k":{"type":"integer"},"query":{"type":"string"}}}}`), "nothing describes k",
-			tools(`{"name":"gcd","description":"Greatest common divisor.","inputSchema":{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Makes a set (comma-separated).","inputSchema":{"type":"object","properties":{"elements":{"type":"string"},"sort":{"type":"string"}}}}`), "nothing describes elements, sort",
-			tools(`{"name":"t","description":"Makes a set (comma-separated).","inputSchema":{"type":"object","properties":{"elements":{"type":"string"}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"day":{"type":"string"}}}}`), "nothing describes day",
-			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"day":{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Finds listings.","inputSchema":{"type":"object","properties":{"body":{"type":"string"},"request":{"type":"object","properties":{"id":{"type":"string"},"kind":{"type":"string"}}}}}}`), "nothing describes request",
-			tools(`{"name":"t","description":"Finds listings.","inputSchema":{"type":"object","properties":{"request":{"type":"object","properties":{"listingIds":{"type":"array","items":{"type":"string"}}}}}}}`)},
-		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"params":{"type":"object","properties":{"a":{"type":"string"}}}}}}`), "nothing describes params",
-			tools(`{"name":"t","description":"Closes issues of branches.","inputSchema":{"type":"object","properties":{"branch_name":{"type":"string"},"isOpen":{"type":"boolean"},"nothing":{"type":"object","properties":{},"additionalProperties":false},"issueNumber":{"type":"string"},"params":{"type":"object","properties":{"a":{"type":"string","description":"A"}}}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"where":{"type":"string"},"how":{"enum":["a"]}}}}`), "note: server, tools: nothing describes 2 of 3 arguments: when of t, where of t (no-argument-description)",
+			tools(`{"name":"t","description":"Does it.\n\nArgs:\n  when: the day\n  where: the place","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"where":{"type":"string"},"how":{"enum":["a"]}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"type":"string"}}}}`, `{"name":"u","description":"Does more.","inputSchema":{"type":"object","properties":{"when":{"type":"string"}}}}`), "nothing describes 2 of 2 arguments: when (2 tools) (no",
+			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"type":"string"}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"where":{"type":"string"},"a0":{"type":"string","description":"x"},"a1":{"type":"string","description":"x"},"a2":{"type":"string","description":"x"},"a3":{"type":"string","description":"x"},"a4":{"type":"string","description":"x"},"a5":{"type":"string","description":"x"},"a6":{"type":"string","description":"x"},"a7":{"type":"string","description":"x"},"a8":{"type":"string","description":"x"},"a9":{"type":"string","description":"x"},"a10":{"type":"string","description":"x"},"a11":{"type":"string","description":"x"},"a12":{"type":"string","description":"x"},"a13":{"type":"string","description":"x"},"a14":{"type":"string","description":"x"},"a15":{"type":"string","description":"x"},"a16":{"type":"string","description":"x"},"a17":{"type":"string","description":"x"}}}}`), "nothing describes 2 of 20 arguments",
+			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"type":"string"},"where":{"type":"string"},"a0":{"type":"string","description":"x"},"a1":{"type":"string","description":"x"},"a2":{"type":"string","description":"x"},"a3":{"type":"string","description":"x"},"a4":{"type":"string","description":"x"},"a5":{"type":"string","description":"x"},"a6":{"type":"string","description":"x"},"a7":{"type":"string","description":"x"},"a8":{"type":"string","description":"x"},"a9":{"type":"string","description":"x"},"a10":{"type":"string","description":"x"},"a11":{"type":"string","description":"x"},"a12":{"type":"string","description":"x"},"a13":{"type":"string","description":"x"},"a14":{"type":"string","description":"x"},"a15":{"type":"string","description":"x"},"a16":{"type":"string","description":"x"},"a17":{"type":"string","description":"x"},"a18":{"type":"string","description":"x"}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"$ref":"#/$defs/W"},"until":{"anyOf":[{"$ref":"#/$defs/W"},{"type":"null"}]}},"$defs":{"W":{"type":"string"}}}}`), "nothing describes 2 of 2",
+			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"$ref":"#/$defs/W"},"until":{"anyOf":[{"$ref":"#/$defs/W"},{"type":"null"}]}},"$defs":{"W":{"type":"string","description":"the day"}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"},"sheetName":{"type":"string"}}}}`), "nothing describes 2 of 2 arguments: sheet of t, sheetName of t",
+			&Seen{Instructions: "List the names of sheets first.", Tools: raws(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"},"sheetName":{"type":"string"}}}}`)}},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"day":{"type":"string"},"last":{"type":"string"}}}}`), "nothing describes 2 of 2",
+			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"day":{"type":"string","pattern":"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},"last":{"type":"string","format":"date"}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"params":{"type":"object","properties":{"a":{"type":"string"}}},"list":{"type":"array","items":{"type":"string"}}}}}`), "nothing describes 2 of 2",
+			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"params":{"type":"object","properties":{"a":{"type":"string","description":"A"}}},"list":{"type":"array","items":{"type":"string","examples":["a"]}}}}}`)},
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"issueNumber":{"type":"string"},"branch_name":{"type":"string"}}}}`), "nothing describes 2 of 2",
+			tools(`{"name":"t","description":"Closes issues by their number, and branches by name.","inputSchema":{"type":"object","properties":{"issueNumber":{"type":"string"},"branch_name":{"type":"string"},"isOpen":{"type":"boolean"},"nothing":{"type":"object","properties":{},"additionalProperties":false}}}}`)},
 
 		{SameDescription, tools(goodTool, strings.Replace(goodTool, "forecast", "report", 1)), "warning: tool report, description: it is word for word that of forecast, so that a model cannot choose between them (same-description)",
 			tools(goodTool, strings.Replace(strings.Replace(goodTool, "forecast", "report", 1), "next", "past", 1))},
@@ -304,11 +297,11 @@ func TestAHostileSchemaIsNotLookedAtForLong(t *testing.T) {
 	}
 	r := &report{described: maxDescribed - 8<<20} // the rest would take seconds
 	root := json.RawMessage(`{"$defs":{"a":{"anyOf":[` + many(3_000, `{"$ref":"#/$defs/b","$comment":"%d"}`) + `]},"b":{"anyOf":[` + many(3_000, `{"type":"string","$comment":"%d"}`) + `]}}}`)
-	if w := (&words{report: r, root: root}); !w.describes(json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) || r.described < maxDescribed {
+	if !r.describes(root, json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) || r.described < maxDescribed {
 		t.Errorf("%d bytes were looked at, which is less than %d", r.described, maxDescribed)
 	}
 	r.described = 0
-	if w := (&words{report: r, root: json.RawMessage(`{"$defs":{"a":{"type":"string"}}}`)}); w.describes(json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) {
+	if r.describes(json.RawMessage(`{"$defs":{"a":{"type":"string"}}}`), json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) {
 		t.Error("a type alone describes")
 	}
 }

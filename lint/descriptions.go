@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,62 +11,75 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// checkDescription looks at what a tool says of itself and its arguments; instructed are the words of
-// the instructions, which may describe what all tools have.
-func (r *report) checkDescription(t *tool, instructed map[string]bool) {
+// checkDescription looks at what a tool says of itself.
+func (r *report) checkDescription(t *tool) {
 	if strings.TrimSpace(t.Description) == "" {
 		r.add(NoDescription, Warning, "description", "the model learns nothing of what the tool does but its name", "say in one to three sentences what it does, and when to use it")
-		return
-	}
-	if !t.inputFits {
-		return
-	}
-	w := words{report: r, root: t.InputSchema, said: saidIn(t.Name + " " + t.Description), instructed: instructed}
-	var silent []string
-	operands, n := true, 0
-	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
-		property, _ := jsonrpc.Unquote(name)
-		operands = operands && len(property) == 1
-		n++
-		if !w.isEvident(property) && !w.describes(value, 0) {
-			silent = append(silent, property)
-		}
-		return true
-	})
-	if operands || n == 1 && w.said["separated"] {
-		return // the a and b of "adds two numbers" are what it computes with, and a lone argument is what is "comma-separated"
-	}
-	if len(silent) > 0 {
-		r.add(NoArgumentDescription, Note, "inputSchema.properties", fmt.Sprintf("nothing describes %s", strings.Join(silent, ", ")),
-			"give each a description: what it means, in which form or unit, and an example where that helps")
 	}
 }
 
-// Words of names of arguments.
-var (
-	// handles end the name of what stands for a thing; the rest of the name says which.
-	handles = strings.Fields("id ids uuid pid key keys cursor")
-	// evident say what they mean, and in which form.
-	evident = strings.Fields("rows cols name names number title text message body content url limit offset page per size skip count max results query q expr lhs rhs timeout ms seconds")
+const (
+	// minSilent is how many arguments of a server must have nothing that describes them to be reported, and
+	// silentShare which part of all: of fewer it is a matter of taste which name says enough.
+	minSilent   = 2
+	silentShare = 10
+	// maxSilentShown is how many of their names are shown.
+	maxSilentShown = 12
 )
 
-// words are what is said around the arguments of a tool.
-type words struct {
-	*report
-	root             json.RawMessage // the input schema
-	said, instructed map[string]bool // by the tool, and by the server's instructions
+// checkArguments looks for arguments of which a model must guess what they mean, as neither their schemas, nor the tool
+// or the instructions, say a word of it.
+func (r *report) checkArguments(tools []tool, instructions string) {
+	instructed := saidIn(instructions)
+	all, silent := 0, 0
+	var names []string // the silent ones, in their order
+	of := map[string][]string{}
+	for i := range tools {
+		t := &tools[i]
+		if !t.inputFits || strings.TrimSpace(t.Description) == "" {
+			continue
+		}
+		said := saidIn(t.Name + " " + t.Description)
+		jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, schema []byte) bool {
+			all++
+			property, _ := jsonrpc.Unquote(name)
+			if areSaid(property, said, instructed) || r.describes(t.InputSchema, schema, 0) {
+				return true
+			}
+			silent++
+			if of[property] == nil {
+				names = append(names, property)
+			}
+			of[property] = append(of[property], t.Name)
+			return true
+		})
+	}
+	if silent < minSilent || silent*silentShare < all {
+		return
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(len(of[b]), len(of[a])) })
+	shown := names[:min(len(names), maxSilentShown)]
+	var list []string
+	for _, name := range shown {
+		if n := len(of[name]); n > 1 {
+			list = append(list, fmt.Sprintf("%s (%d tools)", name, n))
+		} else {
+			list = append(list, fmt.Sprintf("%s of %s", name, of[name][0]))
+		}
+	}
+	if more := len(names) - len(shown); more > 0 {
+		list = append(list, fmt.Sprintf("and %d other names", more))
+	}
+	r.about(OfServer, "")
+	r.add(NoArgumentDescription, Note, "tools", fmt.Sprintf("nothing describes %d of %d arguments: %s", silent, all, strings.Join(list, ", ")),
+		"give each a description: what it means, in which form or unit, and an example where that helps")
 }
 
-// isEvident reports whether the name of an argument says all: it is that of a handle, or its words are
-// evident, or among those that the tool or the server's instructions said, be they one or many, as the
-// branch of branchName is in createBranch.
-func (w *words) isEvident(property string) bool {
-	name := strings.Fields(inWords(property))
-	if len(name) > 0 && slices.Contains(handles, name[len(name)-1]) {
-		return true
-	}
-	for _, word := range name {
-		if s := singular(word); !w.said[s] && !w.instructed[s] && !slices.Contains(evident, word) {
+// areSaid reports whether the words of a name are among those that the tool or the server's instructions said, be they
+// one or many, as the branch of branchName is in createBranch.
+func areSaid(name string, said, instructed map[string]bool) bool {
+	for word := range strings.FieldsSeq(inWords(name)) {
+		if word = singular(word); !said[word] && !instructed[word] {
 			return false
 		}
 	}
@@ -119,8 +133,8 @@ const maxDescribed = 256 << 20
 
 // describes reports whether a schema says what its values mean: in words, by what they can be, by
 // their form, or by what they are made of. What is true or false is said by its name.
-func (w *words) describes(raw json.RawMessage, depth int) bool {
-	if w.described += len(raw); w.described > maxDescribed {
+func (r *report) describes(root, raw json.RawMessage, depth int) bool {
+	if r.described += len(raw); r.described > maxDescribed {
 		return true
 	}
 	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
@@ -132,30 +146,24 @@ func (w *words) describes(raw json.RawMessage, depth int) bool {
 	}
 	if ref, ok := strings.CutPrefix(text(raw, "$ref"), "#/"); ok {
 		if place, name, found := strings.Cut(ref, "/"); found && !strings.Contains(name, "/") {
-			w.described += len(w.root)
-			return w.describes(jsonrpc.Get(jsonrpc.Get(w.root, place), name), depth+1)
+			r.described += len(root)
+			return r.describes(root, jsonrpc.Get(jsonrpc.Get(root, place), name), depth+1)
 		}
 		return true // elsewhere
 	}
 	found := false
-	parts, named := 0, 0
-	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(name, value []byte) bool {
-		found = w.describes(value, depth+1)
-		property, _ := jsonrpc.Unquote(name)
-		if parts++; w.isEvident(property) {
-			named++
-		}
+	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(_, value []byte) bool {
+		found = r.describes(root, value, depth+1)
 		return !found
 	})
-	found = found || parts > 0 && named == parts
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
 		jsonrpc.EachElement(jsonrpc.Get(raw, keyword), func(value []byte) bool {
-			found = found || w.describes(value, depth+1)
+			found = found || r.describes(root, value, depth+1)
 			return !found
 		})
 	}
 	if items := jsonrpc.Get(raw, "items"); !found && items != nil {
-		found = w.describes(items, depth+1)
+		found = r.describes(root, items, depth+1)
 	}
 	return found
 }

@@ -28,7 +28,7 @@ const (
 	UnfitValue Rule = "unfit-value"
 	// NoDescription: a tool or prompt says nothing of what it does.
 	NoDescription Rule = "no-description"
-	// NoArgumentDescription: arguments of a tool are described nowhere.
+	// NoArgumentDescription: of a tenth of a server's arguments or more, nothing says what they mean.
 	NoArgumentDescription Rule = "no-argument-description"
 	// SameDescription: tools have the same description.
 	SameDescription Rule = "same-description"
@@ -59,14 +59,14 @@ func Check(seen *Seen) []Finding {
 	r.checkWire(seen)
 	tools := r.readTools(seen.Tools)
 	r.checkNames(seen, tools)
-	instructed := saidIn(seen.Instructions)
 	for i := range tools {
 		t := &tools[i]
 		r.about(OfTool, t.Name)
 		r.checkSchemas(t)
-		r.checkDescription(t, instructed)
+		r.checkDescription(t)
 		r.checkAnnotations(t)
 	}
+	r.checkArguments(tools, seen.Instructions)
 	r.checkSameDescriptions(tools)
 	r.checkPrompts(seen.Prompts)
 	r.checkResources(seen)
