@@ -11,20 +11,29 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A server that refuses everything at length fills no memory: errors count towards what is remembered.
-func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
-	long := strings.Repeat("x", 1<<20-100)
+// clientOf is a client of a server that answers whatever it is asked in one way, until the test ends.
+func clientOf(t *testing.T, answer func() (mcp.Result, error)) *mcp.Client {
+	t.Helper()
 	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "server/discover" {
 			return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)}, nil
 		}
-		return mcp.Result{}, &mcp.Error{Code: -1, Message: long, Data: json.RawMessage(`"` + long + `"`)}
+		return answer()
 	})
 	client, err := mcp.DialWith(t.Context(), stream.PipeWith(h, mcp.ServeOptions{}), mcp.ClientOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
+	t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// A server that refuses everything at length fills no memory: errors count towards what is remembered.
+func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
+	long := strings.Repeat("x", 1<<20-100)
+	client := clientOf(t, func() (mcp.Result, error) {
+		return mcp.Result{}, &mcp.Error{Code: -1, Message: long, Data: json.RawMessage(`"` + long + `"`)}
+	})
 	inspector := New(Options{})
 	defer inspector.Close()
 	c := newConnection(inspector, "x", Server{Command: "x"})
@@ -51,17 +60,9 @@ func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
 
 // Entries of one digit take many times the memory that they have on the wire.
 func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
-	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
-		if req.Method == "server/discover" {
-			return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`)}, nil
-		}
+	client := clientOf(t, func() (mcp.Result, error) {
 		return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Repeat("0,", 500_000) + `0]}`)}, nil
 	})
-	client, err := mcp.DialWith(t.Context(), stream.PipeWith(h, mcp.ServeOptions{}), mcp.ClientOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer client.Close()
 	inspector := New(Options{})
 	defer inspector.Close()
 	c := newConnection(inspector, "x", Server{Command: "x"})
