@@ -99,16 +99,27 @@ var mayBeSkipped = map[string]string{
 	"sep-2243-client-includes-standard-headers: Client sends correct Mcp-Method header on notifications/initialized request": noHandshake,
 }
 
-// judgeServer runs every server scenario of a revision alone. One at a time: some change
-// what the server offers, which others would hear of.
+// judgeServer runs every server scenario of a revision, one at a time: those of the suite in one process, and alone
+// those that no suite has, as extensions.
 func judgeServer(t *testing.T, url, revision string, not map[string]string) {
 	t.Helper()
+	dir := t.TempDir()
+	stdout, stderr, err := tryRun(t, nodeEnv(t), suite(t, "server", "--url", url, "--suite", "all", "--spec-version", revision, "-o", dir)...)
+	verdicts := readVerdicts(t, dir)
 	for _, scenario := range listed(t, revision, "Server") {
-		if reason := not[scenario]; reason != "" {
-			t.Logf("%s: %s", scenario, reason)
-			continue
+		verdict, judged := verdicts[scenario]
+		switch {
+		case not[scenario] != "":
+			t.Logf("%s: %s", scenario, not[scenario])
+		case judged:
+			t.Run(scenario, func(t *testing.T) {
+				if !report(t, scenario, verdict) {
+					t.Logf("the suite ended with %v; stderr: %.2000s\nend of stdout: %s", err, stderr, stdout[max(0, len(stdout)-3000):])
+				}
+			})
+		default:
+			judgeOne(t, scenario, "server", "--url", url, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "30000")
 		}
-		judgeOne(t, scenario, "server", "--url", url, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "30000")
 	}
 }
 
