@@ -317,7 +317,7 @@ func TestFilesThatAreNotConfigurationsAreRefused(t *testing.T) {
 
 // A file at the limit of keys takes a second, most of it in go-toml.
 func TestAFileOfManyTablesIsReadInTime(t *testing.T) {
-	const tables = maxKeys - 2
+	const tables = (maxKeys - 2) / threadtime.Slowdown // the library looks through all keys for each
 	var b strings.Builder
 	for i := range tables {
 		fmt.Fprintf(&b, "k%d.a=1\n", i)

@@ -30,7 +30,7 @@ func archiveOf(t testing.TB, members ...member) []byte {
 		if m.mode != 0 {
 			h.SetMode(m.mode)
 		}
-		if strings.HasSuffix(m.name, "/") {
+		if m.text == "" { // each compressor clears 600 kB, which 100,000 files feel
 			h.Method = zip.Store
 		}
 		w, err := z.CreateHeader(h)
