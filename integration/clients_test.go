@@ -20,16 +20,14 @@ func TestClients(t *testing.T) {
 		{name: "modern", argv: serverNamed(t, "ts-v2").argv},
 	})
 	t.Run("serve everything", func(t *testing.T) {
-		eachClient(t, []string{binary, "serve", "everything"}, useEverything)
+		eachClient(t, isolated(t), []string{binary, "serve", "everything"}, useEverything)
 	})
 	t.Run("up", func(t *testing.T) {
 		t.Run("learns what its servers offer", func(t *testing.T) { learn(t, binary, config) })
-		eachClient(t, []string{binary, "up", "--config", config}, useGateway)
+		eachClient(t, os.Environ(), []string{binary, "up", "--config", config}, useGateway)
 	})
 }
 
-// eachClient runs use for each client, revision and transport. One process serves all
-// HTTP clients, and so every revision at one endpoint.
 // learn lets junction up remember what its servers offer, as a second start finds it:
 // the clients list once, and do not wait for servers that were never seen.
 func learn(t *testing.T, binary, config string) {
@@ -47,9 +45,11 @@ func learn(t *testing.T, binary, config string) {
 	}
 }
 
-func eachClient(t *testing.T, argv []string, use func(t *testing.T, c probeClient, target []string, revision string)) {
+// eachClient runs use for each client, revision and transport. One process, in the environment env, serves all
+// HTTP clients, and so every revision at one endpoint.
+func eachClient(t *testing.T, env, argv []string, use func(t *testing.T, c probeClient, target []string, revision string)) {
 	address := freeAddress(t)
-	serving(t, isolated(t), address, append(slices.Clone(argv), "--http", address)...)
+	serving(t, env, address, append(slices.Clone(argv), "--http", address)...)
 	targets := map[string][]string{
 		"http":  {"--http", "http://" + address + "/mcp"},
 		"stdio": append(append([]string{"--stdio"}, argv...), "--stdio"),
