@@ -17,7 +17,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	}
 	switch r.name {
 	case "secrecy":
-		return s.isCase(first, last) || s.isAdvice(first, last) || s.isWork(first, last)
+		return s.isCase(first, last) || s.isAdvice(first, last) || s.isWork(first, last) || s.isPromise(first, last)
 	case "override":
 		return s.isCase(first, last) || s.isForce(first, last) || s.isForbidden(first)
 	}
@@ -152,6 +152,22 @@ func (s *scan) isAdvice(first, last int) bool {
 		}
 	}
 	return s.means(first+1, last-1, names["cred"])
+}
+
+// isPromise reports whether a form says of what the user fills in that nobody else gets it: "never
+// shared with anyone else". An order to keep quiet names the user, or who keeps quiet.
+func (s *scan) isPromise(first, last int) bool {
+	who := strings.ToLower(s.text(last))
+	if s.at.Part != InElicitation || who != "anyone" && who != "anybody" {
+		return false
+	}
+	for i := first + 1; i < last; i++ {
+		switch strings.ToLower(s.text(i)) {
+		case "shared", "disclosed", "revealed":
+			return true
+		}
+	}
+	return false
 }
 
 // isWork reports whether what the user is not to be asked for is work that the model can do, and no consent: "do not ask the

@@ -144,14 +144,17 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	if s.byLine {
 		return c.lineByLine(s, width)
 	}
-	body, at := c.body(width)
-	c.scroll.all, c.scroll.rows = len(body), height-2
-	if at < c.scroll.at || at >= c.scroll.at+c.scroll.rows-2 {
-		c.scroll.at = max(0, at-c.scroll.rows/2)
-	}
 	foot := s.foot(width, "", "Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel")
 	if c.leaving {
 		foot = ink.Lines(ink.Warn, "Esc once more discards what you typed; any other key goes on.", width)
+	}
+	body, from, to := c.body(width)
+	rows := max(1, height-1-len(foot))
+	if to-from > rows { // its end is where it is typed
+		from = to - rows
+	}
+	if from < c.scroll.at || to > c.scroll.at+rows {
+		c.scroll.at = max(0, from-rows/2, to-rows)
 	}
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
@@ -192,21 +195,20 @@ func (c *formCard) lineByLine(s *screen, width int) []ink.Line {
 	return lines
 }
 
-// body is the form; at is the line of the field that has the keys.
-func (c *formCard) body(width int) (lines []ink.Line, at int) {
+// body is the form; its lines from and up to to are what has the keys.
+func (c *formCard) body(width int) (lines []ink.Line, from, to int) {
 	lines = append(c.message(width), warnings(c.form.Warnings, width)...)
 	for i, e := range c.fields {
-		lines = append(lines, nil)
-		if i == c.at {
-			at = len(lines)
+		field := e.lines(i == c.at, width)
+		if lines = append(lines, nil); i == c.at {
+			from, to = len(lines), len(lines)+len(field)
 		}
-		lines = append(lines, e.lines(i == c.at, width)...)
+		lines = append(lines, field...)
 	}
-	lines = append(lines, nil)
-	if c.at >= len(c.fields) {
-		at = len(lines)
+	if lines = append(lines, nil); c.at >= len(c.fields) {
+		from, to = len(lines), len(lines)+1
 	}
-	return append(lines, ink.Line{button("Send", c.at == len(c.fields)), ink.Of("  ")[0], button("Decline", c.at > len(c.fields))}), at
+	return append(lines, ink.Line{button("Send", c.at == len(c.fields)), ink.Of("  ")[0], button("Decline", c.at > len(c.fields))}), from, to
 }
 
 func button(name string, selected bool) ink.Span {

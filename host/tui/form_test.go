@@ -87,6 +87,28 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 	})
 }
 
+// Whoever types sees what: in a form that is longer than the screen, all of the field that has the
+// keys is in sight.
+func TestTheFieldThatHasTheKeysIsInSight(t *testing.T) {
+	const schema = `{"type":"object","properties":{
+		"born":{"type":"string","description":"Your date of birth"},"mail":{"type":"string","description":"Your address (it will be verified, and never shared; who may have it is in the terms of this shop, which its page links)"},
+		"pet":{"enum":["cat","dog"],"description":"Your favourite"},"age":{"type":"integer","description":"In years"}}}`
+	for height := 12; height < 24; height++ {
+		play(t, &scripted{}, 80, height, func(st *stage) {
+			_, _, cancel := asks(st, func(ctx context.Context) (*mcp.ElicitResult, error) {
+				return st.ui.Elicit(ctx, host.Form{Server: "web", Request: mcp.ElicitRequest{Message: "Who are you?", RequestedSchema: json.RawMessage(schema)}})
+			})
+			for _, field := range []struct{ head, end string }{{"▸ born", "\n  >"}, {"▸ mail", "\n  >"}, {"▸ pet", "( ) cat"}, {"▸ age", "\n  >"}, {"", "[ Send ]"}, {"", "[ Decline ]"}} {
+				if _, rest, found := strings.Cut(st.frame(), field.head); !found || !strings.Contains(rest, field.end) {
+					t.Errorf("%d rows: from %q to %q not all is in sight:\n%s", height, field.head, field.end, st.frame())
+				}
+				st.keys("<tab>")
+			}
+			cancel()
+		})
+	}
+}
+
 func TestEnterAloneSendsNoForm(t *testing.T) {
 	const secrets = `{"properties":{"password":{"type":"string","default":"hunter2"},"note":{"type":"string"},"lines":{"type":"string","default":"1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n14\n15\n16"}}}`
 	play(t, &scripted{}, 80, 20, func(st *stage) {

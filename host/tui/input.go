@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 )
 
-// leaveTime is how soon Ctrl+C must be pressed again to leave.
+// leaveTime is how soon Ctrl+C, or Ctrl+D where something would be lost, must be pressed again to leave.
 const leaveTime = 2 * time.Second
 
 // A keypress is a key: its name, and what it types, if anything.
@@ -23,7 +23,9 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 		s.interrupt()
 		return
 	}
-	s.leaving = time.Time{}
+	if k.name != "ctrl+d" {
+		s.leaving = time.Time{}
+	}
 	twice := s.forCard != "" && s.now().Sub(s.pressed) < quietTime // the key was for a card that is gone
 	if len(s.cards) > 0 {
 		s.decide(k)
@@ -101,6 +103,12 @@ func (s *screen) shortcut(k keypress) bool {
 	case "ctrl+d":
 		if !s.input.Empty() {
 			return false
+		}
+		// It deletes, too: one press too many must not end an answer, nor what is queued.
+		now, busy := s.now(), s.run != nil || len(s.waiting.texts) > 0
+		if busy && now.Sub(s.leaving) >= leaveTime {
+			s.leaving, s.hint = now, "Press Ctrl+D again to quit"
+			return true
 		}
 		s.leave()
 	default:

@@ -85,6 +85,28 @@ func TestLeaving(t *testing.T) {
 	}
 }
 
+// Ctrl+D deletes, too: the press after the last character does not end what goes on.
+func TestCtrlDLeavesAnAnswerOnlyWhenPressedTwice(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = slow(st)
+		st.keys("one<enter>two<enter>a<home><ctrl+d><ctrl+d>")
+		st.holds("Press Ctrl+D again to quit")
+		if st.left || st.screen.run.cancelled {
+			t.Fatal("it left")
+		}
+		st.wait(leaveTime)
+		st.keys("<ctrl+d>")
+		if st.left {
+			t.Fatal("it left, though the first press was long ago")
+		}
+		st.keys("<ctrl+d>")
+		if !st.left {
+			t.Error("it did not leave")
+		}
+	})
+}
+
 func TestCtrlCCancelsTheRunAndThenLeaves(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {

@@ -137,7 +137,7 @@ func keys() [][2]string {
 		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "the picture in the clipboard goes along"}, {"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
 		{"Ctrl+O", "calls and thoughts in full"}, {"Ctrl+T", "show or hide the steps of a run"},
 		{"Esc", "interrupt the answer, what came stays; close; twice: earlier questions to go on from"}, {"Enter ↑ Ctrl+X", "while an answer comes: queue a question, edit the last one, remove it"},
-		{"Ctrl+C", "cancel the run, hold what is queued; twice: quit"}, {"Ctrl+D", "quit"},
+		{"Ctrl+C", "cancel the run, hold what is queued; twice: quit"}, {"Ctrl+D", "quit; twice while an answer comes"},
 		{"F1 F2 F3 F4", "help, servers, context, log"},
 		{"Ctrl+A Ctrl+E", "start and end of the line"}, {"Alt+B Alt+F", "a word back or on"},
 		{"Ctrl+W Ctrl+U Ctrl+K", "delete a word, to the start, to the end; Ctrl+Y brings it back"},

@@ -186,3 +186,18 @@ func TestAResumedQuestionNamesWhatWasAttached(t *testing.T) {
 		}
 	})
 }
+
+// What was pasted stood on the screen as a label, and does not push the conversation out of sight
+// when it goes on.
+func TestAResumedQuestionShowsTheBeginningOfALongPaste(t *testing.T) {
+	session := offering()
+	said := "what is wrong here?\n" + strings.Repeat("panic: x\n", 3000)
+	session.entries = []host.Entry{{Message: &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: said}}}}}
+	play(t, session, 80, 24, func(st *stage) {
+		st.printedText("❯ what is wrong here?\n  panic: x\n  panic: x")
+		st.printedText("  … 3.0k more lines (/export has all)")
+		if n := strings.Count(st.scrollback(), "panic"); n != 19 {
+			t.Errorf("%d lines of the paste are shown", n)
+		}
+	})
+}

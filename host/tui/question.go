@@ -112,7 +112,9 @@ func splitWords(text string) ([]string, error) {
 }
 
 // typed prints what the person said.
-func (s *screen) typed(text string) {
+func (s *screen) typed(text string) { s.print(s.saidLines(text)...) }
+
+func (s *screen) saidLines(text string) []ink.Line {
 	mark := ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold)}
-	s.print(ink.Indent(ink.Lines(ink.Plain, text, s.width-2, ink.Bold), mark, ink.Of("  "))...)
+	return ink.Indent(ink.Lines(ink.Plain, text, s.width-2, ink.Bold), mark, ink.Of("  "))
 }

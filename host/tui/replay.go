@@ -11,8 +11,11 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxReplay is how many entries of a conversation that goes on are shown again.
-const maxReplay = 200
+// What of a conversation that goes on is shown again.
+const (
+	maxReplay      = 200 // entries
+	maxReplayLines = 20  // of each question: one can hold a large paste
+)
 
 // replay prints an entry of a conversation that goes on.
 func (s *screen) replay(e *host.Entry) {
@@ -99,7 +102,12 @@ func (s *screen) replayQuestion(parts []model.Part) {
 		said.WriteString(p.Text)
 	}
 	if text := strings.TrimSpace(said.String()); text != "" {
-		s.typed(text)
+		lines := s.saidLines(text)
+		more := len(lines) - maxReplayLines
+		if more > 0 {
+			lines = append(lines[:maxReplayLines:maxReplayLines], ink.Lines(ink.Muted, fmt.Sprintf("  … %s (/export has all)", plural(more, "more line", "more lines")), s.width)...)
+		}
+		s.print(lines...)
 	}
 	s.attachedLine(names)
 }

@@ -309,8 +309,12 @@ func (c *reviewCard) openLines(s *screen, width, height int) []ink.Line {
 
 // answers are the keys that decide about the selected server.
 func (c *reviewCard) answers() []string {
+	r := &c.servers[c.selected]
 	keys := []string{"y approve", "n refuse", "t approve and trust…"}
-	if n := len(c.servers[c.selected].overview.Silent); n > 0 {
+	if !r.First && !r.seen { // a change is a text to be read
+		keys[0] = "y details, then approve"
+	}
+	if n := len(r.overview.Silent); n > 0 {
 		keys = append(keys, fmt.Sprintf("r approve, %d only read…", n))
 	}
 	return keys

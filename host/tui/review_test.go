@@ -191,6 +191,24 @@ func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
 	}
 }
 
+// The first y shows what changed, and the list says so: who presses it for a yes is not surprised.
+func TestTheListSaysThatAChangeIsReadFirst(t *testing.T) {
+	a, b := brings("a", "npx a", 2), brings("b", "npx b", 2)
+	a.First = false
+	play(t, &scripted{}, 80, 24, func(st *stage) {
+		_, _, cancel := asks(st, func(ctx context.Context) ([]host.ReviewAnswer, error) {
+			return st.ui.Review(ctx, []host.Review{a, b})
+		})
+		for _, foot := range []string{"y details, then approve · n refuse", "y approve · n refuse", "y approve · n refuse"} { // a, its details, b
+			if !strings.Contains(st.frame(), "\n"+foot) {
+				t.Errorf("want %s\n%s", foot, st.frame())
+			}
+			st.keys("y")
+		}
+		cancel()
+	})
+}
+
 // Where a server does not say what tools do, the person can; which they are is named before.
 func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 	quiet := brings("db", "npx db", 3)

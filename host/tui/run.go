@@ -317,7 +317,7 @@ func (s *screen) activity() ink.Line {
 	case r.wrote:
 		what = "the model is writing"
 	case !r.listed && slices.ContainsFunc(s.servers, isConnecting):
-		what = "waiting until there is " + s.connecting()
+		what = "connecting to " + s.connecting()
 	}
 	frames := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	frame := frames[int(s.now().Sub(r.began)/tickTime)%len(frames)]

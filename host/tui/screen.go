@@ -66,7 +66,7 @@ type screen struct {
 	listening bool // somebody waits for what comes next
 	quitting  bool
 	escaped   time.Time // when Esc was pressed with nothing to close
-	leaving   time.Time // when Ctrl+C was pressed with nothing to cancel
+	leaving   time.Time // when Ctrl+C was pressed with nothing to cancel, or Ctrl+D with something to lose
 }
 
 // An overlay takes the place of the input: a panel or a card.

@@ -202,7 +202,7 @@ func TestWhatIsWaitedForHasAName(t *testing.T) {
 			return nil
 		}
 		st.keys("x<enter>")
-		for _, what := range []string{"waiting until there is ", "waiting for the model", "the model is writing", "waiting for the model"} {
+		for _, what := range []string{"connecting to web", "waiting for the model", "the model is writing", "waiting for the model"} {
 			st.wait(tickTime)
 			st.holds(what)
 			proceed <- struct{}{}
