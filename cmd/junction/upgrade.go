@@ -270,7 +270,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 		out.Printf("  install scripts that did not run: %s\n", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason))
 	}
 	if w.locked != nil {
-		out.Printf("  its program may %s\n", whole(w.confinement()))
+		out.Printf("  its program %s\n", whole(w.confinement()))
 	}
 	for _, note := range w.notes {
 		out.Printf("  %s\n", note)
