@@ -11,7 +11,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -187,11 +186,7 @@ func (w *addition) sourceURL(about aboutPackage) string {
 // aboutPackage is what a package says of itself.
 type aboutPackage struct {
 	Licence, Source, Description string
-	DataVariable                 string // that its README names, and that by its name says where it keeps data; "": none is known
 }
-
-// dataVariable are names such as MEMORY_FILE_PATH and DATA_DIR.
-var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
 // readAbout reads it; what cannot be read is not known.
 func readAbout(l *install.Locked, dir string) (about aboutPackage) {
@@ -216,7 +211,6 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 			return about
 		}
 		about.Description = manifest.Description
-		about.DataVariable = string(dataVariable.Find(readIn(root, path.Join(folder, "README.md"))))
 		about.Licence, _ = manifest.License.(string)
 		switch repository := manifest.Repository.(type) {
 		case string:
@@ -246,8 +240,7 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 
 // metadataOf reads the headers of a Python package.
 func metadataOf(text string) (about aboutPackage) {
-	head, readme, _ := strings.Cut(text, "\n\n")
-	about.DataVariable = dataVariable.FindString(readme)
+	head, _, _ := strings.Cut(text, "\n\n")
 	for line := range strings.Lines(head) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch value = strings.TrimSpace(value); {
