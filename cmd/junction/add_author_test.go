@@ -74,7 +74,7 @@ func TestAnAuthorCannotNameThePersonsVariables(t *testing.T) {
 func TestWhatAnAuthorSetsIsShown(t *testing.T) {
 	w, err := filled(t, &registry.Server{Packages: []registry.Package{{EnvironmentVariables: []registry.Variable{
 		{Name: "NODE_OPTIONS", Input: registry.Input{Value: "--require=./x.js"}},
-		{Name: "LEVEL", Input: registry.Input{IsRequired: true, Default: "low"}},
+		{Name: "LEVEL", Input: registry.Input{IsRequired: true, Default: "low", Description: "as in ${HOME}", Placeholder: "${HOME}"}},
 		{Name: "MINE", Input: registry.Input{IsRequired: true, Default: "theirs"}},
 	}}}}, "MINE=7")
 	if err != nil {
