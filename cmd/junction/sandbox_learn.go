@@ -30,7 +30,7 @@ const (
 // learnFlags say how a server is used while it is learned from.
 type learnFlags struct {
 	calls  []string
-	http   string   // where clients can use it meanwhile
+	http   string // where clients can use it meanwhile
 	forget bool
 	yes    bool
 }
