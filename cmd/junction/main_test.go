@@ -142,7 +142,7 @@ func TestCommands(t *testing.T) {
 		{"a variable of a template is completed", "complete everything everything://planets/{name} name=ma", exitOK, "mars\n", ""},
 		{"a server is pinged", "ping everything", exitOK, "everything: reachable, answered in ", ""},
 		{"a revision can be chosen", "ping everything --revision 2025-03-26", exitOK, "revision 2025-03-26", ""},
-		{"all servers are listed", "tools", exitOK, "━━ filesystem: ", ""},
+		{"all servers are listed", "tools", exitOK, "━━ filesystem  (", ""},
 		{"an unknown server is reported with those there are", "tools everthing", exitConnection, "", `did you mean "everything"?`},
 		{"a server that is not there is reported", "ping http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
 		{"a URL may follow the dashes", "ping -- http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
@@ -154,7 +154,7 @@ func TestCommands(t *testing.T) {
 		{"a command for configurations says where they are", "config", exitUsage, "", `junction list shows which files are read`},
 		{"a server in place of a command suggests tools", "everything", exitUsage, "", `did you mean "tools everything"?`},
 		{"a command that is like no other leads to the help", "xyzzy", exitUsage, "", `unknown command "xyzzy"; junction --help lists them`},
-		{"servers are listed with a line for each tool", "list", exitOK, "everything  (ships with junction, 25 tools)\n", ""},
+		{"servers are listed with a line for each tool", "list", exitOK, "━━ everything  (ships with junction, 25 tools)\n", ""},
 		{"a line has the first sentence", "ls everything", exitOK, "  echo               Return the message unchanged.\n", ""},
 		{"an unknown server is not listed", "list everthing", exitConnection, "", `did you mean "everything"?`},
 		{"the list is of configured servers", "list -- x", exitUsage, "", "junction tools -- COMMAND"},
@@ -268,7 +268,7 @@ func TestConfigurationsAreFoundAndNamed(t *testing.T) {
 	if got := runs(t, "", "ping", "broken", "--config", config); got.code != exitConnection || !strings.Contains(got.stderr, `server "broken": env.TOKEN: variable JUNCTION_TEST_UNSET is not set`) {
 		t.Errorf("got %+v", got)
 	}
-	if got := runs(t, "", "prompts", "--config", config); got.code != exitConnection || !strings.Contains(got.stdout, "━━ every: 4 prompts") ||
+	if got := runs(t, "", "prompts", "--config", config); got.code != exitConnection || !strings.Contains(got.stdout, ", 4 prompts)") ||
 		!strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") || strings.Contains(got.stdout+got.stderr, "off") {
 		t.Errorf("got %+v", got)
 	}
