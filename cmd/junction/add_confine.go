@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -117,26 +116,6 @@ func (w *addition) keepConfined(e entry, before *install.LockedServer, words int
 	w.sandbox = &sandbox.Profile{}
 	all := e.definition.Words()
 	allowNamed(w.sandbox, all[min(words, len(all)):])
-	return nil
-}
-
-// confineRehearsal confines a program that is looked at as [app.confine] does one that is used: by the settings first.
-func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun) error {
-	o := sandbox.Options{Weaker: true, Refused: d.refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
-	if r.program != nil {
-		o.Package = []string{r.program.Dir}
-	}
-	switch {
-	case r.bySettings != nil:
-		o.Weaker = r.bySettings.Weaker
-		if err := a.confineTo(c, r.name, sandboxProfile(r.bySettings), o, true); err != nil {
-			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", r.name, r.name, err)
-		}
-	case r.sandbox != nil:
-		if err := a.confineTo(c, r.name, *r.sandbox, o, true); err != nil {
-			return fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)
-		}
-	}
 	return nil
 }
 

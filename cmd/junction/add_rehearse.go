@@ -156,7 +156,11 @@ func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) 
 		return d, err
 	}
 	if c, is := transport.(*command.Command); is {
-		if err := a.confineRehearsal(c, r, d); err != nil {
+		o := sandbox.Options{Refused: d.refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
+		if r.program != nil {
+			o.Package = []string{r.program.Dir}
+		}
+		if err := a.confineBy(c, r.name, r.bySettings, r.sandbox, o); err != nil {
 			return d, err
 		}
 	}

@@ -224,20 +224,9 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	if before != nil {
 		locked.Name, locked.Registry = before.Name, before.Registry
 	}
-	if err := noteLock(w.configuration); err != nil {
+	if err := w.keep(ctx, d.Words(), locked, edit); err != nil {
 		return err
 	}
-	was, err := approvedOf(w.name)
-	if err != nil {
-		return err
-	}
-	if err := approveAll(w.name, w.dry.definitions); err != nil {
-		return err
-	}
-	if err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: d.Words(), Locked: locked, Edit: edit}); err != nil {
-		return errors.Join(err, approveAll(w.name, was))
-	}
-	w.app.consentTo(w.configuration, w.name)
 	if w.locked != nil {
 		w.app.out.Printf("%s is %s now.\n", w.name, plaintext.Line(w.locked.Version, 60))
 	} else {
