@@ -166,6 +166,7 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	if err := w.checkData(); err != nil {
 		return err
 	}
+	defer func() { w.dry.close() }()
 	err = w.rehearse(ctx)
 	if err != nil && w.wantsOlder(err) && w.holdOlder(ctx) == nil {
 		err = w.rehearse(ctx)
@@ -173,7 +174,6 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	if err != nil {
 		return err
 	}
-	defer w.dry.close()
 	w.noteMissing()
 	w.noteNothing()
 	w.show()

@@ -210,10 +210,10 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.configuration, err)
 	}
+	defer func() { w.dry.close() }()
 	if err := w.rehearseWith(ctx, data); err != nil {
 		return err
 	}
-	defer w.dry.close()
 	if err := w.showChange(before); err != nil {
 		return err
 	}
