@@ -180,7 +180,7 @@ func TestCommands(t *testing.T) {
 		{"sql takes one of them", "serve sql --dsn-env A --dsn-file b", exitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
 		{"sql names the variable that is missing", "serve sql --dsn-env JUNCTION_TEST_UNSET", exitUsage, "", "the variable JUNCTION_TEST_UNSET"},
 		{"sql names the file that is missing", "serve sql --dsn-file missing.dsn", exitUsage, "", "missing.dsn"},
-		{"flags of sql are for sql", "serve memory --dsn-env A", exitUsage, "", "--dsn-env and --dsn-file are for sql"},
+		{"flags of sql are for sql", "serve memory --dsn-env A", exitUsage, "", "--dsn-env is for sql"},
 		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, fetch, filesystem, graphql, http, memory, openapi, sql, time"},
 		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
 		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},
