@@ -122,11 +122,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	started := s
-	if w.program != nil {
-		started = replaced(s, len(w.words()), w.program)
-	}
-	transport, err := w.app.transport(started, d.definition, w.app.authorizedAs)
+	transport, err := w.transport(s)
 	if err != nil {
 		return err
 	}
@@ -135,13 +131,6 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	defer cancel()
 	answered := func() {}
 	if c, is := transport.(*command.Command); is {
-		o := sandbox.Options{Refused: d.refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
-		if w.program != nil {
-			o.Package = []string{w.program.Dir}
-		}
-		if err := w.app.confineBy(c, w.name, w.bySettings, w.sandbox, o); err != nil {
-			return err
-		}
 		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
 	o := w.app.options(target{name: w.name, transport: transport, server: s})
@@ -171,6 +160,19 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 		return &connectError{err}
 	}
 	return nil
+}
+
+// transport is how the server is reached: its program as it is installed, and confined.
+func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
+	o := sandbox.Options{Refused: w.dry.refused.add, Unconfined: func(missing []string) { w.dry.unconfined = missing }}
+	if w.program != nil {
+		s, o.Package = replaced(s, len(w.words()), w.program), []string{w.program.Dir}
+	}
+	t, err := w.app.transport(s, w.dry.definition, w.app.authorizedAs)
+	if c, is := t.(*command.Command); is && err == nil {
+		err = w.app.confineBy(c, w.name, w.bySettings, w.sandbox, o)
+	}
+	return t, err
 }
 
 // notUsable is why a server is not added, with what to try.

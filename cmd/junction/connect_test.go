@@ -221,6 +221,6 @@ func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 	home, _ := os.Getwd()
 	writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server", "env": {"HUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}}}`)
 	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Connected", "")
-	runs(t, "", "disconnect", "cursor", "--yes").expect(t, exitOK, "~/.cursor/mcp.json is as it was.\nWhat was taken stays in junction's own file; junction remove NAME takes a server out", "")
-	runs(t, "", "remove", "hub").expect(t, exitOK, "Its secret hub-HUB_TOKEN is still kept: junction secret remove hub-HUB_TOKEN\n", "")
+	runs(t, "", "disconnect", "cursor", "--yes").expect(t, exitOK, "~/.cursor/mcp.json is as it was.\nWhat was taken stays in junction's own file; junction remove NAME --config "+filepath.Join(home, "junction", "mcp.json")+" takes a server out", "")
+	runs(t, "", "remove", "hub", "--config", filepath.Join(home, "junction", "mcp.json")).expect(t, exitOK, "Its secret hub-HUB_TOKEN is still kept: junction secret remove hub-HUB_TOKEN\n", "")
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -27,10 +28,12 @@ remove takes a server out. Nothing is asked.
 			if !all && len(args) == 0 && len(files) == 0 {
 				return usagef("HOST is missing: %s; --all puts all back", hostIDs())
 			}
-			for _, name := range args {
-				if _, _, ok := hostconfig.LookupHost(name); !ok {
-					return unknownHost(name)
+			for k, name := range args {
+				h, err := hostNamed(name)
+				if err != nil {
+					return err
 				}
+				args[k] = h.ID
 			}
 			return a.disconnect(args, files, all)
 		},
@@ -45,10 +48,6 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	journal, err := taps()
 	if err != nil {
 		return err
-	}
-	for k, name := range hosts {
-		h, _, _ := hostconfig.LookupHost(name)
-		hosts[k] = h.ID
 	}
 	for k, path := range files {
 		files[k] = realPath(path)
@@ -69,7 +68,7 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 		a.screen.Printf("Nothing is connected.\n")
 		return nil
 	}
-	a.out.Printf("What was taken stays in junction's own file; junction remove NAME takes a server out of it, and says which secrets are still kept.\n")
+	a.out.Printf("What was taken stays in junction's own file; junction remove NAME --config %s takes a server out, and says which secrets are still kept.\n", shellWord(config.Own(config.Options{})))
 	return nil
 }
 
