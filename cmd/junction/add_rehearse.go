@@ -290,7 +290,7 @@ func reads(t *mcp.Tool) bool {
 	return t.Annotations != nil && t.Annotations.ReadOnlyHint != nil && *t.Annotations.ReadOnlyHint
 }
 
-// approveAll approves what was shown, as chat and junction approve do.
+// approveAll approves what was shown in place of all that was approved of a server, as chat and junction approve do.
 func approveAll(name string, definitions []guard.Definition) error {
 	if len(definitions) == 0 {
 		return nil
@@ -300,10 +300,16 @@ func approveAll(name string, definitions []guard.Definition) error {
 		return err
 	}
 	p.Forget(name)
-	if err := p.Approve(definitions...); err != nil {
-		return fmt.Errorf("server %q: %w", name, err)
+	return approveIn(p, name, definitions)
+}
+
+// approveIn approves definitions of a server, and keeps that.
+func approveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
+	err := p.Approve(definitions...)
+	if err == nil {
+		err = p.Save()
 	}
-	if err := p.Save(); err != nil {
+	if err != nil {
 		return fmt.Errorf("server %q: %w", name, err)
 	}
 	return nil
