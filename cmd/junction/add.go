@@ -35,6 +35,7 @@ type addFlags struct {
 	set       []string
 	env       []string
 	header    []string
+	typed     string // all of them as they were typed, but for what may be secret
 }
 
 func (a *app) addCommand() *cobra.Command {
@@ -74,6 +75,7 @@ Exit codes:
 			if len(args) != 1 {
 				return usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
 			}
+			f.typed = typedFlags(cmd.Flags())
 			return a.add(cmd.Context(), args[0], more, f)
 		},
 	}
@@ -160,11 +162,24 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	if err := w.fill(ctx); err != nil {
 		return err
 	}
-	if err := w.confine(); err != nil {
-		return err
+	undo, err := w.makeFolders(ctx)
+	added := false
+	if err == nil {
+		added, err = w.addFilled(ctx)
 	}
-	if err := w.checkData(); err != nil {
-		return err
+	if !added {
+		undo()
+	}
+	return err
+}
+
+// addFilled adds a server whose entry is known; added is false where nothing was written.
+func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
+	if err := w.confine(); err != nil {
+		return false, err
+	}
+	if err := w.keepData(ctx); err != nil {
+		return false, err
 	}
 	defer func() { w.dry.close() }()
 	err = w.rehearse(ctx)
@@ -172,15 +187,17 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 		err = w.rehearse(ctx)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	w.noteMissing()
 	w.noteNothing()
+	w.noteForgetful()
 	w.show()
 	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
-		return err
+		return false, err
 	}
-	return w.write(ctx)
+	err = w.write(ctx)
+	return err == nil, err
 }
 
 // addFile is the file that is written into.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -8,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -74,13 +77,37 @@ func (w *addition) unkept() (all []unkept) {
 	return all
 }
 
-// checkData refuses a path that is not there, and that the program may not write: to the server all would be well until it ends.
-func (w *addition) checkData() error {
-	if w.sandbox == nil || w.bySettings != nil || !slices.Contains(sandbox.Available().Confined, "files") {
+// keepData lets the program write where it is given a path that is not there, if the person agrees. Who cannot be asked gets an error with the
+// flags that do: to the server all would be well until it ends.
+func (w *addition) keepData(ctx context.Context) error {
+	if w.sandbox == nil || w.bySettings != nil {
 		return nil
 	}
-	for _, u := range w.unkept() {
-		return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), shellWord(u.path))
+	all := w.unkept()
+	if len(all) == 0 || !slices.Contains(sandbox.Available().Confined, "files") {
+		return nil
+	}
+	for _, u := range all {
+		if covers(w.sandbox.Write, profilePath(u.path)) { // by what was agreed to for the one before
+			continue
+		}
+		if !w.app.asks() || w.flags.yes {
+			return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), shellWord(u.path))
+		}
+		question := fmt.Sprintf("Let it write into %s, to keep it?", profilePath(u.folder))
+		if u.moved != "" {
+			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", profilePath(u.moved))
+		}
+		agreed, err := w.app.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s [y]es, [N]o > ", w.name, plaintext.Line(u.shown(), maxReason), question))
+		if err != nil {
+			return err
+		}
+		if !agreed {
+			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.shown(), u.remedy()))
+			continue
+		}
+		w.sandbox.Write = append(w.sandbox.Write, profilePath(u.folder))
+		w.move(u)
 	}
 	return nil
 }
@@ -103,4 +130,36 @@ func (u unkept) remedy() string {
 		return fmt.Sprintf("others use that folder, so give it one of its own, with --env %s --write %s", shellWord(u.variable+"="+u.moved), shellWord(u.folder))
 	}
 	return fmt.Sprintf("others use that folder, so give it one of its own, with %s in its place, and %s", shellWord(u.moved), write)
+}
+
+// move has the entry name the place where the file may stand.
+func (w *addition) move(u unkept) {
+	switch {
+	case u.moved == "":
+	case u.variable != "":
+		w.written.Env[u.variable] = u.moved
+		w.typed = append(w.typed, u.moved)
+	default:
+		for i, arg := range w.written.Args {
+			if slices.Contains(w.typed, arg) && (filepath.IsAbs(arg) || isPath(arg)) && absolute(arg) == u.path {
+				w.written.Args[i] = u.moved
+				w.typed = append(w.typed, u.moved)
+			}
+		}
+	}
+}
+
+// noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data.
+func (w *addition) noteForgetful() {
+	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
+		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !reads(t) }) {
+		return
+	}
+	note := "it keeps nothing that it writes, nor can it write into its own package; where it has data to keep: "
+	again := w.again("--write FOLDER", "")
+	if name := readAbout(w.locked, w.program.Dir).DataVariable; name != "" && w.written.Env[name] == "" {
+		note += "its README names " + name + "; "
+		again = w.again("--env "+name+"=FOLDER/… --write FOLDER", "")
+	}
+	w.notes = append(w.notes, note+again)
 }

@@ -12,24 +12,30 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 	const given, lost = "graph is given ", ", which is not there, and what it writes there is thrown away when it ends: "
 	for _, c := range []struct {
 		name  string
+		typed string // "": with --yes
 		flags string // HOME is the home folder
 		args  string
 		code  int
 		write string // that the profile has then
 		says  string // on standard error
 	}{
-		{"a variable, with a file in a folder that all use", "--env DATA_FILE=HOME/memory.jsonl", "", exitUsage, "",
+		{"a variable, with a file in a folder that all use", "", "--env DATA_FILE=HOME/memory.jsonl", "", exitUsage, "",
 			given + "DATA_FILE=HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with --env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data; --read HOME/memory.jsonl adds it all the same"},
-		{"as that says", "--env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data", "", exitOK, "~/graph-data", ""},
-		{"in a folder of its own", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitUsage, "", given + "DATA_FILE=HOME/own/memory.jsonl" + lost + "--write HOME/own lets it keep that; "},
-		{"in one that is not there", "--env DATA_FILE=HOME/no/such/memory.jsonl", "", exitUsage, "", "--write HOME/no/such lets it keep that; "},
-		{"a folder that is not there", "--env DATA_DIR=HOME/data", "", exitUsage, "", given + "DATA_DIR=HOME/data" + lost + "--write HOME/data lets it keep that; "},
-		{"a folder that is there", "--env DATA_DIR=HOME/own", "", exitOK, "~/own", ""},
-		{"an argument", "", "--file HOME/memory.jsonl", exitUsage, "", given + "HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with HOME/graph-data/memory.jsonl in its place, and --write HOME/graph-data; "},
-		{"a file that it may write", "--env DATA_FILE=HOME/memory.jsonl --write HOME/memory.jsonl", "", exitOK, "~/memory.jsonl", ""},
-		{"a file that it only reads", "--env DATA_FILE=HOME/memory.jsonl --read HOME/memory.jsonl", "", exitOK, "", ""},
-		{"without a sandbox", "--env DATA_FILE=HOME/memory.jsonl --no-sandbox", "", exitOK, "", ""},
-		{"the home folder, the system's and a path of a URL", "--env A=HOME --env B=/usr/lib --env C=/graphql --env D=/api/v1/x --env E=word", "", exitOK, "", ""},
+		{"as that says", "", "--env DATA_FILE=HOME/graph-data/memory.jsonl --write HOME/graph-data", "", exitOK, "~/graph-data", ""},
+		{"in a folder of its own", "", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitUsage, "", given + "DATA_FILE=HOME/own/memory.jsonl" + lost + "--write HOME/own lets it keep that; "},
+		{"in one that is not there", "", "--env DATA_FILE=HOME/no/such/memory.jsonl", "", exitUsage, "", "--write HOME/no/such lets it keep that; "},
+		{"a folder that is not there", "", "--env DATA_DIR=HOME/data", "", exitUsage, "", given + "DATA_DIR=HOME/data" + lost + "--write HOME/data lets it keep that; "},
+		{"a folder that is there", "", "--env DATA_DIR=HOME/own", "", exitOK, "~/own", ""},
+		{"an argument", "", "", "--file HOME/memory.jsonl", exitUsage, "", given + "HOME/memory.jsonl" + lost + "others use that folder, so give it one of its own, with HOME/graph-data/memory.jsonl in its place, and --write HOME/graph-data; "},
+		{"a file that it may write", "", "--env DATA_FILE=HOME/memory.jsonl --write HOME/memory.jsonl", "", exitOK, "~/memory.jsonl", ""},
+		{"a file that it only reads", "", "--env DATA_FILE=HOME/memory.jsonl --read HOME/memory.jsonl", "", exitOK, "", ""},
+		{"without a sandbox", "", "--env DATA_FILE=HOME/memory.jsonl --no-sandbox", "", exitOK, "", ""},
+		{"the home folder, the system's and a path of a URL", "", "--env A=HOME --env B=/usr/lib --env C=/graphql --env D=/api/v1/x --env E=word", "", exitOK, "", ""},
+		{"and yes is said, of a file that moves", "y\ny\n", "--env DATA_FILE=HOME/memory.jsonl", "", exitOK, "~/graph-data",
+			given + "DATA_FILE=HOME/memory.jsonl, which is not there. Others use that folder. Give it ~/graph-data/memory.jsonl instead, which it may write? [y]es, [N]o >"},
+		{"and yes is said, of an argument that moves", "y\ny\n", "", "--file HOME/memory.jsonl", exitOK, "~/graph-data", "Give it ~/graph-data/memory.jsonl instead"},
+		{"and yes is said, of a folder", "y\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitOK, "~/own", "Let it write into ~/own, to keep it? [y]es, [N]o >"},
+		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitOK, "", "Let it write into ~/own, to keep it?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			alone(t)
@@ -44,8 +50,11 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 			}
 			in := strings.NewReplacer("HOME", home)
 			args := append([]string{"add", "npm:@x/graph@1.0.0"}, strings.Fields(in.Replace(c.flags))...)
-			args = append(append(args, "--yes", "--"), strings.Fields(in.Replace(c.args))...)
-			got := s.runs(t, "", args...)
+			if c.typed == "" {
+				args = append(args, "--yes")
+			}
+			args = append(append(args, "--"), strings.Fields(in.Replace(c.args))...)
+			got := s.runs(t, c.typed, args...)
 			got.stderr = strings.Join(strings.Fields(got.stderr), " ")
 			out := ""
 			if c.code == exitOK {
@@ -58,10 +67,40 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 				}
 				return
 			}
-			_, lock := pair(t)
+			configuration, lock := pair(t)
 			if c.write == "" && strings.Contains(lock, `"write"`) || c.write != "" && !strings.Contains(strings.Join(strings.Fields(lock), ""), `"write":["`+c.write+`"]`) {
 				t.Errorf("it may write something else than %q: %s", c.write, lock)
 			}
+			if moved := home + "/graph-data/memory.jsonl"; strings.Contains(c.name, "moves") && (!strings.Contains(configuration, moved) || strings.Contains(configuration, home+"/memory.jsonl")) {
+				t.Errorf("the entry names another file: %s", configuration)
+			}
+			if noted := strings.Contains(strings.Join(strings.Fields(got.stdout), " "), "is thrown away when it ends: --write "+home+"/own lets it keep that"); noted != strings.HasPrefix(c.typed, "n") {
+				t.Errorf("noted is %v: %s", noted, got.stdout)
+			}
 		})
+	}
+}
+
+// A server that keeps its data in its own package, as some do unless a variable says otherwise, cannot there.
+func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
+	const note = "it keeps nothing that it writes, nor can it write into its own package"
+	for _, c := range []struct{ server, readme, flags, want string }{
+		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; where it has data to keep: its README names MEMORY_FILE_PATH; junction add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
+		{"memory", "", "", note + "; where it has data to keep: junction add npm:@x/graph@1.0.0 --write FOLDER"},
+		{"memory", "", "--write ~/graph-data", ""},
+		{"memory", "", "--host api.example.com", ""},
+		{"memory", "", "--no-sandbox", ""},
+		{"time", "", "", ""}, // whose tools only read
+	} {
+		alone(t)
+		s := newPackageSet(t)
+		s.versions["@x/graph@1.0.0"] = self(t, "serve", c.server)
+		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
+		writeBelow(t, s.dir, "node_modules/@x/graph/README.md", c.readme)
+		got := s.runs(t, "", append([]string{"add", "npm:@x/graph@1.0.0", "--yes"}, strings.Fields(c.flags)...)...)
+		said := strings.Join(strings.Fields(got.stdout), " ")
+		if got.code != exitOK || !strings.Contains(said, c.want) || strings.Contains(said, note) != (c.want != "") {
+			t.Errorf("%s %s: %+v", c.server, c.flags, got)
+		}
 	}
 }

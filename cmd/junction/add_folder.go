@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // missingFolders are what looks like folders among the arguments that the person typed, and is not there: a path whose last name has no dot.
@@ -24,6 +26,39 @@ func (w *addition) missingFolders() (all []string) {
 		}
 	}
 	return all
+}
+
+// makeFolders makes those that the person wants made, so that the server can be started and may write into them. What undo
+// takes back are those that are still empty.
+func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
+	var made []string
+	undo = func() {
+		for _, folder := range slices.Backward(made) {
+			_ = os.Remove(folder) // what the server put there stays
+		}
+	}
+	if !w.app.asks() || w.flags.yes { // its start, or a note, says what is missing
+		return undo, nil
+	}
+	for _, folder := range w.missingFolders() {
+		agreed, err := w.app.confirm(ctx, fmt.Sprintf("There is no folder %s, which %s is to be given. Make it? [y]es, [N]o > ", plaintext.Line(folder, maxReason), w.name))
+		if err != nil {
+			return undo, err
+		}
+		if !agreed {
+			continue
+		}
+		for parent, end := folder, len(made); ; parent = filepath.Dir(parent) {
+			if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
+				break
+			}
+			made = slices.Insert(made, end, parent)
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return undo, err
+		}
+	}
+	return undo, nil
 }
 
 // missingFiles are what looks like files among the arguments that the person typed, and is not there, in a folder that is: a path whose last

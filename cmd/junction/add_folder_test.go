@@ -7,17 +7,22 @@ import (
 	"testing"
 )
 
-// Of a folder that stands behind -- and is not there it is said how it is mended.
-func TestAFolderThatAServerIsGivenAndIsNotThereIsNamed(t *testing.T) {
+// A folder that stands behind -- and is not there is made where the person says so; else it is said how it is mended.
+func TestAFolderThatAServerIsGivenAndIsNotThereIsMadeOrNamed(t *testing.T) {
 	for _, test := range []struct {
 		name   string
+		typed  string // "": nobody is there to be asked
 		server []string
 		code   int
 		out    string
 		err    string
+		folder bool // it is there afterwards
 	}{
-		{"it is needed", []string{"serve", "filesystem"}, exitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER"},
-		{"the server starts without", []string{"serve", "memory"}, exitOK, "there is no folder FOLDER; once there is, it may write into it with junction sandbox allow files --write", ""},
+		{"it is made", "y\ny\n", []string{"serve", "filesystem"}, exitOK, `Added "files" to`, "There is no folder FOLDER, which files is to be given. Make it?", true},
+		{"it is made, and the server is not added", "y\nn\n", []string{"serve", "filesystem"}, exitOK, "Nothing was changed.", "Make it?", false},
+		{"it is not made, and needed", "n\n", []string{"serve", "filesystem"}, exitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
+		{"nobody is asked, and it is needed", "", []string{"serve", "filesystem"}, exitConnection, "", "there is no folder FOLDER, which it was given: make it first, with mkdir -p FOLDER", false},
+		{"nobody is asked, and the server starts", "", []string{"serve", "memory"}, exitOK, "there is no folder FOLDER; once there is, it may write into it with junction sandbox allow files --write", "", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			alone(t)
@@ -29,11 +34,19 @@ func TestAFolderThatAServerIsGivenAndIsNotThereIsNamed(t *testing.T) {
 			if test.server[1] == "memory" {
 				flag = "--file"
 			}
-			got := s.runs(t, "", "add", "npm:@x/files@1.0.0", "--yes", "--", flag, folder)
+			args := []string{"add", "npm:@x/files@1.0.0", "--", flag, folder}
+			if test.typed == "" {
+				args = append(args[:2:2], append([]string{"--yes"}, args[2:]...)...)
+			}
+			got := s.runs(t, test.typed, args...)
 			got.stdout, got.stderr = strings.Join(strings.Fields(got.stdout), " "), strings.Join(strings.Fields(got.stderr), " ")
 			got.expect(t, test.code, strings.ReplaceAll(test.out, "FOLDER", folder), strings.ReplaceAll(test.err, "FOLDER", folder))
-			if left, err := os.ReadDir(home); err != nil || len(left) > 0 {
+			left, err := os.ReadDir(home)
+			if err != nil || len(left) > 0 != test.folder {
 				t.Errorf("afterwards there is %v (%v)", left, err)
+			}
+			if configuration, lock := pair(t); test.folder && !strings.Contains(lock, `"write": [`) {
+				t.Errorf("it may not write there: %s %s", configuration, lock)
 			}
 		})
 	}

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/spf13/pflag"
 )
 
 // olderMCP holds a package of PyPI to the mcp that most of them were made for, and of which many say no bound.
@@ -34,13 +37,13 @@ func (w *addition) startRemedy(err error) string {
 	}
 	said := reason(err, w.name)
 	if variable := wantedVariable(err, said); variable != "" {
-		return fmt.Sprintf("it wants the variable %[1]s: add it again with --env %[1]s=…, or for a secret that junction secret set keeps '%[1]s=${secret:NAME}'", variable)
+		return fmt.Sprintf("it wants the variable %[1]s: %[2]s; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
 		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), shellWord(missing[0]))
 	}
 	if answersElsewhere(err) {
-		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often -- --stdio"
+		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + w.again("", "--stdio")
 	}
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && w.locked.Type == install.PyPI && strings.EqualFold(extra[1], w.locked.Name) {
 		return "it wants an optional part of its package: junction add " + shellWord("pypi:"+extra[1]+"["+extra[2]+"]")
@@ -49,9 +52,9 @@ func (w *addition) startRemedy(err error) string {
 		return "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as " + shellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
 	}
 	if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
-		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: --scripts runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason))
+		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), w.again("--scripts", ""))
 	}
-	text := withMore + "; --verbose shows all that it writes"
+	text := w.withMore() + "; --verbose shows all that it writes"
 	if w.locked.Type == install.PyPI && w.flags.with == "" {
 		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
 	}
@@ -59,14 +62,63 @@ func (w *addition) startRemedy(err error) string {
 }
 
 // withMore is what to try where nothing says what is missing.
-const withMore = "where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end"
+func (w *addition) withMore() string {
+	return "where its author says that it needs arguments or variables: " + w.again("--env NAME=VALUE", "ARGUMENT…")
+}
+
+// again is the command line that was typed, with one more flag and argument of the server.
+func (w *addition) again(flag, argument string) string {
+	var words []string
+	for _, part := range []string{"junction add " + shellWord(w.word), w.flags.typed, flag} {
+		if part != "" {
+			words = append(words, part)
+		}
+	}
+	if len(w.more) > 0 || argument != "" {
+		words = append(words, "--")
+	}
+	for _, shown := range secret.Arguments(w.more) {
+		words = append(words, shellWord(shown))
+	}
+	if argument != "" {
+		words = append(words, argument)
+	}
+	return strings.Join(words, " ")
+}
+
+// typedFlags are flags as they can be typed again. The values of variables, headers and inputs are left out, as they may be secret.
+func typedFlags(f *pflag.FlagSet) string {
+	var words []string
+	f.Visit(func(one *pflag.Flag) {
+		values := []string{one.Value.String()}
+		if list, is := one.Value.(pflag.SliceValue); is {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			switch one.Name {
+			case "yes": // which says nothing of what is added
+			case "env", "set":
+				value, _, _ = strings.Cut(value, "=")
+				words = append(words, "--"+one.Name, shellWord(value)+"=…")
+			case "header":
+				value, _, _ = strings.Cut(value, ":")
+				words = append(words, "--"+one.Name, strconv.Quote(value+": …"))
+			default:
+				if words = append(words, "--"+one.Name); one.Value.Type() != "bool" {
+					words = append(words, shellWord(value))
+				}
+			}
+		}
+	})
+	return strings.Join(words, " ")
+}
 
 // noteNothing notes of a server that it offers nothing, and what may be missing.
 func (w *addition) noteNothing() {
 	if w.dry.login || w.word == "" || w.program == nil || len(w.dry.tools)+w.dry.prompts+w.dry.resources > 0 {
 		return
 	}
-	note := "it offers nothing as it was started; " + withMore
+	note := "it offers nothing as it was started; " + w.withMore()
 	if refused := w.dry.refused.remedy(""); refused != "" {
 		note += "; " + refused
 	}

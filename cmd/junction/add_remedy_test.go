@@ -47,7 +47,7 @@ func TestAServerThatDoesNotListItsToolsIsNotAdded(t *testing.T) {
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = noToolsServer(t)
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes").expect(t, exitConnection, "",
-		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); to mend it: where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end`)
+		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); to mend it: where its author says that it needs arguments or variables: junction add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was added: %s %s", configuration, lock)
 	}
@@ -60,7 +60,7 @@ func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
 	s.versions["mcp-timer@1.0"] = endsSaying(t, "ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, where FastMCP was renamed to MCPServer (from mcp.server.mcpserver import MCPServer) and other APIs changed; see the migration guide or pin 'mcp<2' to keep running v1 code.")
 	s.runs(t, "", "add", "pypi:mcp-timer", "--yes").expect(t, exitConnection, "", "No module named 'mcp.server.fastmcp'; to mend it: ")
 	s.versions["mcp-timer@1.0 with mcp<2"] = self(t, "serve", "time")
-	s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--with", "mcp>1").expect(t, exitConnection, "", "add it again with --env")
+	s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--with", "mcp>1").expect(t, exitConnection, "", "junction add pypi:mcp-timer --with \"mcp>1\" --env")
 	out := s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--env", "A=b")
 	out.expect(t, exitOK, `Added "timer"`, "")
 	for _, want := range []string{"it is held to mcp<2", `written  uvx --with "mcp<2" mcp-timer==1.0`} {
@@ -85,23 +85,31 @@ func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
 		err    error
 		want   string
 	}{
-		{"install scripts", scripts, ended("Error: Could not locate the bindings file. Tried:\n → a"), "install scripts did not run, of sqlite3@5.1.7, without which it may lack something: --scripts runs them"},
-		{"scripts that ran", allowed, ended("bye"), "where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end; --verbose shows all that it writes"},
-		{"the first of several variables", scripts, ended("Error: No configuration found. Set X_ACCESS_TOKEN or X_ACCOUNT_TOKEN, or set X_CONFIG_FILE."), "it wants the variable X_ACCESS_TOKEN: add it again with --env X_ACCESS_TOKEN=…, or for a secret that junction secret set keeps 'X_ACCESS_TOKEN=${secret:NAME}'"},
-		{"a variable in the line behind", scripts, ended("Error: No access token was provided.\nRun `x auth login` first, or pass `--access-token` / `X_ACCESS_TOKEN`.\nUsage: x"), "it wants the variable X_ACCESS_TOKEN: add it again with --env X_ACCESS_TOKEN=…, or for a secret that junction secret set keeps 'X_ACCESS_TOKEN=${secret:NAME}'"},
-		{"a variable farther off", allowed, ended("Error: no\nbye\nset X_COLOR for colours"), "where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end; --verbose shows all that it writes"},
+		{"install scripts", scripts, ended("Error: Could not locate the bindings file. Tried:\n → a"), "install scripts did not run, of sqlite3@5.1.7, without which it may lack something: junction add word --scripts runs them"},
+		{"scripts that ran", allowed, ended("bye"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+		{"the first of several variables", scripts, ended("Error: No configuration found. Set X_ACCESS_TOKEN or X_ACCOUNT_TOKEN, or set X_CONFIG_FILE."), "it wants the variable X_ACCESS_TOKEN: junction add word --env X_ACCESS_TOKEN=…; a secret that junction secret set keeps is given as 'X_ACCESS_TOKEN=${secret:NAME}'"},
+		{"a variable in the line behind", scripts, ended("Error: No access token was provided.\nRun `x auth login` first, or pass `--access-token` / `X_ACCESS_TOKEN`.\nUsage: x"), "it wants the variable X_ACCESS_TOKEN: junction add word --env X_ACCESS_TOKEN=…; a secret that junction secret set keeps is given as 'X_ACCESS_TOKEN=${secret:NAME}'"},
+		{"a variable farther off", allowed, ended("Error: no\nbye\nset X_COLOR for colours"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 		{"an extra", python, ended("it needs its extra:\npip install \"x-mcp[mcp]\""), "it wants an optional part of its package: junction add \"pypi:x-mcp[mcp]\""},
-		{"an extra of another", python, ended(`pip install "other[mcp]"`), "where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end; --verbose shows all that it writes; where it does not know a dependency that is newer than it: --with 'mcp<2'"},
+		{"an extra of another", python, ended(`pip install "other[mcp]"`), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes; where it does not know a dependency that is newer than it: --with 'mcp<2'"},
 		{"a file that was left out", scripts, ended("Error [ERR_MODULE_NOT_FOUND]: Cannot find module '/c/node_modules/x/dist/a.js' imported from /c/node_modules/x/dist/b.js"), "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as npm:x@VERSION"},
-		{"another way to be reached", scripts, fmt.Errorf("no answer: %w; its standard error ends with:\nhello\n[INFO] HTTP server listening on port 3333", context.DeadlineExceeded), "it serves HTTP as it is started so: see which argument has it use standard input and output, often -- --stdio"},
-		{"a server of HTTP that failed", allowed, ended("running at http://localhost:80\nbye"), "where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end; --verbose shows all that it writes"},
-		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end; --verbose shows all that it writes"},
+		{"another way to be reached", scripts, fmt.Errorf("no answer: %w; its standard error ends with:\nhello\n[INFO] HTTP server listening on port 3333", context.DeadlineExceeded), "it serves HTTP as it is started so: see which argument has it use standard input and output, often junction add word -- --stdio"},
+		{"a server of HTTP that failed", allowed, ended("running at http://localhost:80\nbye"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
+		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 	} {
 		w := &addition{name: "x", word: "word", locked: &test.locked, program: &install.Program{}}
 		if got := w.startRemedy(test.err); got != test.want {
 			t.Errorf("%s: %s, want %s", test.why, got, test.want)
 		}
 	}
+}
+
+func TestWhatToTryHasAllThatWasTypedAndNoSecret(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.versions["@x/echo@4.0.0"] = endsSaying(t, "Error: ECHO_KEY is required")
+	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes", "--name", "my echo", "--env", "A=hidden", "--env", "B=hidden", "--host", "a.example", "--", "--token", "hidden", "--stdio").
+		expect(t, exitConnection, "", `it wants the variable ECHO_KEY: junction add npm:@x/echo@4.0.0 --env A=… --env B=… --host a.example --name "my echo" --env ECHO_KEY=… -- --token "***" --stdio; a secret`)
 }
 
 // One that wants a configuration may start without, and have no tools.
@@ -112,7 +120,7 @@ func TestAServerThatOffersNothingIsNoted(t *testing.T) {
 	w.noteNothing()
 	w.dry.prompts = 1
 	w.noteNothing()
-	const want = "it offers nothing as it was started; where its author says that it needs arguments or variables, add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end"
+	const want = "it offers nothing as it was started; where its author says that it needs arguments or variables: junction add npm:x --env NAME=VALUE -- ARGUMENT…"
 	if got := strings.Join(w.notes, "\n"); got != want+"\n"+want+"; it was refused to look up a.example, which --host a.example allows" {
 		t.Errorf("got %s", got)
 	}
@@ -193,11 +201,11 @@ func TestARefusalIsNamedOnce(t *testing.T) {
 
 func TestWhatIsAddedSaysWhatItMayNotDo(t *testing.T) {
 	w := &addition{name: "x", sandbox: &sandbox.Profile{}}
-	for _, want := range []string{"It sees no files of yours, keeps none that it writes, and reaches no host. ", "It sees no files of yours, keeps none that it writes, and reaches no other host. ", "It sees no other files of yours, keeps none that it writes, and reaches no other host. ", "It sees no other files of yours, and reaches no other host. "} {
+	for _, want := range []string{"It sees no files of yours, and reaches no host. ", "It sees no files of yours, and reaches no other host. ", "It sees no other files of yours, and reaches no other host. "} {
 		if got := w.howToAllow(); !strings.HasPrefix(got, want+"To let it: junction sandbox allow x --read FOLDER, --write FOLDER or --host HOST") {
 			t.Errorf("got %s", got)
 		}
-		w.sandbox = &sandbox.Profile{Hosts: []string{"a.example"}, Read: w.sandbox.Hosts, Write: w.sandbox.Read}
+		w.sandbox = &sandbox.Profile{Hosts: []string{"a.example"}, Read: w.sandbox.Hosts}
 	}
 }
 

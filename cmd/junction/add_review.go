@@ -11,6 +11,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -186,7 +187,11 @@ func (w *addition) sourceURL(about aboutPackage) string {
 // aboutPackage is what a package says of itself.
 type aboutPackage struct {
 	Licence, Source, Description string
+	DataVariable                 string // that its README names, and that by its name says where it keeps data; "": none is known
 }
+
+// dataVariable are names such as MEMORY_FILE_PATH and DATA_DIR.
+var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
 // readAbout reads it; what cannot be read is not known.
 func readAbout(l *install.Locked, dir string) (about aboutPackage) {
@@ -211,6 +216,7 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 			return about
 		}
 		about.Description = manifest.Description
+		about.DataVariable = string(dataVariable.Find(readIn(root, path.Join(folder, "README.md"))))
 		about.Licence, _ = manifest.License.(string)
 		switch repository := manifest.Repository.(type) {
 		case string:
@@ -240,7 +246,8 @@ func readAbout(l *install.Locked, dir string) (about aboutPackage) {
 
 // metadataOf reads the headers of a Python package.
 func metadataOf(text string) (about aboutPackage) {
-	head, _, _ := strings.Cut(text, "\n\n")
+	head, readme, _ := strings.Cut(text, "\n\n")
+	about.DataVariable = dataVariable.FindString(readme)
 	for line := range strings.Lines(head) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		switch value = strings.TrimSpace(value); {

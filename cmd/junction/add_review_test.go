@@ -71,9 +71,9 @@ func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 func TestWhatDoesNotStartIsAddedByAnotherCommandLine(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, exitConnection, "", "add it again with --env NAME=VALUE, or with -- ARGUMENT… at the end")
+	s.runs(t, "", "add", "npm:@x/echo@3.0.0", "--yes").expect(t, exitConnection, "", "junction add npm:@x/echo@3.0.0 --env NAME=VALUE -- ARGUMENT…")
 	s.versions["@x/keyed@1.0.0"] = []string{"sh", "-c", "echo 'TRACKER_API_KEY is required' >&2; exit 1"}
-	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, exitConnection, "", "it wants the variable TRACKER_API_KEY: add it again with --env TRACKER_API_KEY=…")
+	s.runs(t, "", "add", "npm:@x/keyed@1.0.0", "--yes", "--no-sandbox").expect(t, exitConnection, "", "it wants the variable TRACKER_API_KEY: junction add npm:@x/keyed@1.0.0 --no-sandbox --env TRACKER_API_KEY=…")
 }
 
 // An author could else choose which folder of the person's their program writes into before anybody agreed.

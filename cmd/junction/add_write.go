@@ -74,18 +74,15 @@ func (w *addition) write(ctx context.Context) error {
 
 // howToAllow says what a program that is confined cannot do, and how to let it.
 func (w *addition) howToAllow() string {
-	files, host := "no files of yours, keeps none that it writes", "no host"
-	switch {
-	case len(w.sandbox.Write) > 0:
-		files = "no other files of yours"
-	case len(w.sandbox.Read) > 0:
-		files = "no other files of yours, keeps none that it writes"
+	files, host := "no files", "no host"
+	if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
+		files = "no other files"
 	}
 	if len(w.sandbox.Hosts) > 0 {
 		host = "no other host"
 	}
 	name := shellWord(w.name)
-	text := fmt.Sprintf("It sees %s, and reaches %s. To let it: junction sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
+	text := fmt.Sprintf("It sees %s of yours, and reaches %s. To let it: junction sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
 	if runtime.GOOS == "linux" {
 		text += "; junction sandbox learn " + name + " finds out what it needs"
 	}
