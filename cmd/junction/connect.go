@@ -109,7 +109,7 @@ func (c *connecting) run(ctx context.Context) error {
 	for _, l := range c.links {
 		r := hostconfig.Record{Host: c.host.ID, Kept: true, Connected: true, Changes: []hostconfig.Change{l.change}}
 		if _, _, err := c.journal.Apply(l.doc, l.after, r); err != nil {
-			return c.inUse(c.journal, l.doc.Path, err)
+			return c.inUse(l.doc.Path, err)
 		}
 		c.out.Printf("Connected: %s\n", shortened(l.doc.Path))
 	}
@@ -142,6 +142,26 @@ func (c *connecting) wayBack() string {
 	return "junction disconnect --file " + strings.Join(c.files, " --file ")
 }
 
+// inUse says how a file that is changed already is put back.
+func (c *connecting) inUse(path string, err error) error {
+	if !errors.Is(err, hostconfig.ErrInUse) {
+		return err
+	}
+	records, _ := c.journal.Records()
+	for _, r := range records {
+		switch {
+		case r.Path != realPath(path):
+		case r.Connected:
+			return fmt.Errorf("%s is connected already; %s puts it back", shortened(path), r.Remedy())
+		case r.Kept:
+			return fmt.Errorf("%s is tapped; junction tap --undo %s puts it back", shortened(path), r.Host)
+		case r.Alive:
+			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", shortened(path), r.Process)
+		}
+	}
+	return err
+}
+
 // readFiles reads the files of the host, and finds out what becomes of their entries.
 func (c *connecting) readFiles() error {
 	paths := distinctFiles(c.files)
@@ -161,7 +181,7 @@ func (c *connecting) readFiles() error {
 	}
 	for _, path := range paths {
 		if slices.ContainsFunc(c.records, func(r *hostconfig.Record) bool { return r.Path == realPath(path) }) {
-			return c.inUse(c.journal, path, fmt.Errorf("%s %w", shortened(path), hostconfig.ErrInUse))
+			return c.inUse(path, hostconfig.ErrInUse)
 		}
 		d, err := hostconfig.Read(c.host, path)
 		if errors.Is(err, fs.ErrNotExist) {

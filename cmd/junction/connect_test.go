@@ -57,15 +57,15 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	}
 	client.Close()
 
-	runs(t, "", "connect", "cursor", "--yes").expect(t, exitConnection, "", "~/.cursor/mcp.json is changed by junction already: it is connected; junction disconnect cursor puts it back")
-	runs(t, "", "tap", "cursor", "--keep").expect(t, exitConnection, "", "it is connected; junction disconnect cursor puts it back; junction traffic shows what goes through")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitConnection, "", "~/.cursor/mcp.json is connected already; junction disconnect cursor puts it back")
+	runs(t, "", "tap", "cursor", "--keep").expect(t, exitConnection, "", "its servers are behind junction, and junction traffic shows what goes through already; junction disconnect cursor puts them back")
 	runs(t, "", "tap", "--list").expect(t, exitOK, "connected: junction stands there until junction disconnect cursor", "")
 	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "Nothing is tapped.")
 	if readTap(t, path) != want {
 		t.Fatal("junction tap took the connection back")
 	}
 	runs(t, "", "import", "cursor", "--yes").expect(t, exitOK, "junction: is not taken: it is junction itself\nNothing is new", "")
-	if got := runs(t, "", "list"); got.code != exitOK || !strings.HasPrefix(got.stdout, "━━ calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\n━━ junction  (defined") { // it would start itself
+	if got := runs(t, "", "list"); got.code != exitOK || !strings.HasPrefix(got.stdout, "calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\njunction  (defined") { // it would start itself
 		t.Errorf("it lists %s", got.stdout)
 	}
 
@@ -77,7 +77,7 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	runs(t, "", "disconnect", "--all").expect(t, exitOK, "", "Nothing is connected.")
 
 	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "Tapped")
-	runs(t, "", "connect", "cursor", "--yes").expect(t, exitConnection, "", "~/.cursor/mcp.json is changed by junction already: it is tapped; junction tap --undo cursor puts it back")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitConnection, "", "~/.cursor/mcp.json is tapped; junction tap --undo cursor puts it back")
 	runs(t, "", "disconnect", "--all").expect(t, exitOK, "", "Nothing is connected.")
 	runs(t, "", "tap", "--undo", "cursor").expect(t, exitOK, "", "is as it was")
 	if now := readTap(t, path); now != before {
@@ -217,10 +217,20 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 
 // What connect took over is in two places then: who disconnects learns of the second one.
 func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
-	alone(t)
-	home, _ := os.Getwd()
-	writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server", "env": {"HUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}}}`)
-	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Connected", "")
-	runs(t, "", "disconnect", "cursor", "--yes").expect(t, exitOK, "~/.cursor/mcp.json is as it was.\nWhat was taken stays in junction's own file; junction remove NAME --config "+filepath.Join(home, "junction", "mcp.json")+" takes a server out", "")
-	runs(t, "", "remove", "hub", "--config", filepath.Join(home, "junction", "mcp.json")).expect(t, exitOK, "Its secret hub-HUB_TOKEN is still kept: junction secret remove hub-HUB_TOKEN\n", "")
+	for _, file := range []string{"", "own.json"} {
+		alone(t)
+		home, _ := os.Getwd()
+		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server", "env": {"HUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}, "notes": {"command": "notes-server"}}}`)
+		own, flags := "~/junction/mcp.json", []string(nil)
+		remove := "junction remove hub notes"
+		if file != "" {
+			own, flags = "~/"+file, []string{"--config", file}
+			remove += " --config " + filepath.Join(home, file)
+		}
+		runs(t, "", append([]string{"connect", "cursor", "--yes"}, flags...)...).expect(t, exitOK, "Connected", "")
+		got := runs(t, "", "disconnect", "cursor", "--yes")
+		want := "~/.cursor/mcp.json is as it was.\nStill in " + own + ", for junction: hub, notes. To take them out: " + remove + "\nThe secret hub-HUB_TOKEN is still kept: junction secret remove hub-HUB_TOKEN\n"
+		got.expect(t, exitOK, want, "")
+		runs(t, "", append([]string{"remove", "hub", "notes"}, flags...)...).expect(t, exitOK, "Removed", "")
+	}
 }

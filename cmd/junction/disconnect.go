@@ -20,20 +20,18 @@ func (a *app) disconnectCommand() *cobra.Command {
 		Short: "Put the servers of a host back that junction connect took out",
 		Long: `Put a host's file back as it was before junction connect, byte for byte. Where somebody changed
 it meanwhile, only the entry of junction goes, and the servers come back that it stood for. What
-connect wrote into junction's own file stays there, and so do the secrets that it keeps: junction
-remove takes a server out. Nothing is asked.
+connect wrote into junction's own file stays there, and so do the secrets that it keeps: which they
+are is said, with what takes them out. Nothing is asked.
 
 ` + exitCodes("done", "", "", "a file cannot be put back, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !all && len(args) == 0 && len(files) == 0 {
 				return usagef("HOST is missing: %s; --all puts all back", hostIDs())
 			}
-			for k, name := range args {
-				h, err := hostNamed(name)
-				if err != nil {
-					return err
+			for _, name := range args {
+				if _, _, ok := hostconfig.LookupHost(name); !ok {
+					return unknownHost(name)
 				}
-				args[k] = h.ID
 			}
 			return a.disconnect(args, files, all)
 		},
@@ -49,6 +47,10 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	if err != nil {
 		return err
 	}
+	for k, name := range hosts {
+		h, _, _ := hostconfig.LookupHost(name)
+		hosts[k] = h.ID
+	}
 	for k, path := range files {
 		files[k] = realPath(path)
 	}
@@ -57,6 +59,10 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	records = slices.DeleteFunc(records, func(r *hostconfig.Record) bool {
 		return !r.Connected || !all && !slices.Contains(hosts, r.Host) && !slices.Contains(files, r.Path) && !slices.Contains(files, r.Named)
 	})
+	var own []*staying
+	for _, r := range records {
+		own = append(own, staysOf(r))
+	}
 	faults = append(faults, a.putBack(journal, records...)...)
 	if err := errors.Join(faults...); err != nil {
 		return err
@@ -66,10 +72,62 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	}
 	if len(records) == 0 {
 		a.screen.Printf("Nothing is connected.\n")
-		return nil
 	}
-	a.out.Printf("What was taken stays in junction's own file; junction remove NAME --config %s takes a server out, and says which secrets are still kept.\n", shellWord(config.Own(config.Options{})))
+	for _, s := range own {
+		a.sayStays(s)
+	}
 	return nil
+}
+
+// staying is what connect made of a host's servers, which stays when they are put back.
+type staying struct {
+	file             string // Junction's own
+	servers, secrets []string
+}
+
+// staysOf finds that out, while the host's entry still says which file it is.
+func staysOf(r *hostconfig.Record) *staying {
+	s := &staying{file: config.Own(config.Options{})}
+	if _, ours, _, err := r.Look(); err == nil && ours != nil {
+		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
+			s.file = ours.Args[at]
+		}
+	}
+	file, err := config.Load(s.file, config.Options{})
+	if err != nil {
+		return s // which whoever uses it says
+	}
+	for _, change := range r.Changes {
+		for _, took := range change.Took {
+			for _, name := range []string{took.Name, took.Name + "-" + r.Host} { // which connect gives it where another one has that name
+				d, found := file.Server(name)
+				if !found || slices.Contains(s.servers, name) {
+					continue
+				}
+				s.servers = append(s.servers, name)
+				for _, variable := range d.Variables() {
+					if secret, is := strings.CutPrefix(variable, "secret:"); is && !slices.Contains(s.secrets, secret) {
+						s.secrets = append(s.secrets, secret)
+					}
+				}
+			}
+		}
+	}
+	return s
+}
+
+func (a *app) sayStays(s *staying) {
+	if len(s.servers) == 0 {
+		return
+	}
+	remove := "junction remove " + shellWords(s.servers)
+	if s.file != config.Own(config.Options{}) {
+		remove += " --config " + shellWord(s.file)
+	}
+	a.out.Printf("Still in %s, for junction: %s. To take them out: %s\n", shortened(s.file), plaintext.Line(strings.Join(s.servers, ", "), maxReason), remove)
+	for _, name := range s.secrets {
+		a.out.Printf("The secret %s is still kept: junction secret remove %s\n", name, shellWord(name))
+	}
 }
 
 // taps is where changes of hosts' files are noted.

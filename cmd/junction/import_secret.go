@@ -85,7 +85,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		i.plain = nil
 		return nil
 	}
-	i.out.Printf("These stand in the hosts' files in plain, and are kept encrypted by these names (--keep-secrets leaves them as they are):\n")
+	i.out.Printf("These stand in the hosts' files in plain:\n")
 	used := map[string]string{}
 	for _, p := range i.plain {
 		words := strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p.field, "env."), "headers."), "oauth."))
@@ -112,6 +112,14 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		}
 		used[p.secret] = p.value
 		i.out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
+	}
+	if !i.yes && !i.dry {
+		if move, err := i.askYes(ctx, "Move them to the keyring, so that they do not stand in a file? [Y/n] "); err != nil {
+			return err
+		} else if !move {
+			i.plain = nil
+			return nil
+		}
 	}
 	for _, p := range i.plain {
 		*p.text = p.before + "${secret:" + p.secret + "}" + p.after

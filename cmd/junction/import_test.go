@@ -195,17 +195,17 @@ func asked(t *testing.T, typed string, all ...string) (code error, said string) 
 func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	home := hostFiles(t)
 	own := filepath.Join(home, "junction", "mcp.json")
-	if err, said := asked(t, "no\n", "cursor"); err == nil || err.Error() != "nothing is changed" || !strings.Contains(said, "Write this to ~/junction/mcp.json?") {
+	if err, said := asked(t, "y\nno\n", "cursor"); err == nil || err.Error() != "nothing is changed" || !strings.Contains(said, "Write this to ~/junction/mcp.json?") {
 		t.Errorf("got %v, %s", err, said)
 	}
 	runs(t, "", "secret", "list").expect(t, exitOK, "", "no secret is kept")
-	if err, said := asked(t, "y\n", "cursor", "--keep-secrets"); err != nil {
+	if err, said := asked(t, "n\ny\n", "cursor"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
 	if now := readTap(t, own); !strings.Contains(now, "ghp_aaaaaaaaaaaa") {
 		t.Errorf("it is\n%s", now)
 	}
-	if err, said := asked(t, "y\nthe-key\n", "vscode"); err != nil {
+	if err, said := asked(t, "\nthe-key\n", "vscode"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
 	a := &app{}

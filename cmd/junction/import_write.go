@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
@@ -109,14 +110,25 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	if i.yes {
 		return nil
 	}
-	if !i.asks() {
-		return errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")
-	}
-	is, err := i.confirm(ctx, question+" [y]es, [N]o > ")
+	is, err := i.askYes(ctx, question+" [Y/n] ")
 	if err == nil && !is {
 		err = errors.New("nothing is changed")
 	}
 	return err
+}
+
+// askYes asks a question that Enter agrees to.
+func (a *app) askYes(ctx context.Context, prompt string) (bool, error) {
+	if !a.asks() {
+		return false, errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")
+	}
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	word, err := answer.Choose(ctx, a.person, prompt, "", "y|yes|", "n|no")
+	return word == "y", err
 }
 
 // write keeps the secrets, and then writes junction's file.

@@ -272,24 +272,21 @@ func (p *tap) says(path string, e *hostconfig.Entry, what string) {
 	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), shortened(path), plaintext.Line(what, 500))
 }
 
-// inUse adds to the error of a file that is changed already how it is put back.
-func (a *app) inUse(journal hostconfig.Journal, path string, err error) error {
-	if !errors.Is(err, hostconfig.ErrInUse) {
-		return err
-	}
-	records, _ := journal.Records() // the list says why there are none
+// wayBack says how a file that is tapped already is put back.
+func (p *tap) wayBack(path string) string {
+	records, _ := p.journal.Records() // the list says why there are none
 	for _, r := range records {
 		switch {
 		case r.Path != realPath(path):
 		case r.Connected:
-			return fmt.Errorf("%w: it is connected; %s puts it back; junction traffic shows what goes through", err, r.Remedy())
+			return fmt.Sprintf("its servers are behind junction, and junction traffic shows what goes through already; %s puts them back", r.Remedy())
 		case r.Kept:
-			return fmt.Errorf("%w: it is tapped; junction tap --undo %s puts it back; junction traffic shows what goes through", err, r.Host)
+			return fmt.Sprintf("junction tap --undo %s puts it back; junction traffic shows what goes through", r.Host)
 		case r.Alive:
-			return fmt.Errorf("%w: it is tapped; Ctrl-C in process %d puts it back; junction traffic shows what goes through", err, r.Process)
+			return fmt.Sprintf("Ctrl-C in process %d puts it back; junction traffic shows what goes through", r.Process)
 		}
 	}
-	return fmt.Errorf("%w; see junction tap --list", err)
+	return "see junction tap --list"
 }
 
 // applyTo changes a file, but for entries that cannot be changed.
@@ -311,8 +308,11 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 	}
 	r := hostconfig.Record{Host: p.host.ID, Kept: p.keep, Changes: changes}
 	path, release, err := p.journal.Apply(d, after, r)
+	if errors.Is(err, hostconfig.ErrInUse) {
+		return nil, fmt.Errorf("%w; %s", err, p.wayBack(d.Path))
+	}
 	if err != nil {
-		return nil, p.inUse(p.journal, d.Path, err)
+		return nil, err
 	}
 	p.applied = append(p.applied, &appliedTap{path, d.Data, release})
 	p.screen.Printf("Tapped in %s: %s\n", shortened(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))

@@ -136,7 +136,7 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is now %v, %v", info.Mode(), err)
 	}
-	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", fmt.Sprintf("mcp.json is changed by junction already: it is tapped; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
+	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", fmt.Sprintf("mcp.json is changed by junction already; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
 	runs(t, "", "tap", "--list").expect(t, exitOK, fmt.Sprintf("(1 server; tapped by process %d: calc)", os.Getpid()), "No file here of: claude-desktop, claude-code, vscode")
 	runs(t, "", "tap", "--undo").expect(t, exitConnection, "", "end that with Ctrl-C")
 	host := filepath.Join(t.TempDir(), "host.json") // what a host makes of it
@@ -240,7 +240,7 @@ func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
 	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "Tapped in")
-	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", "already: it is tapped; junction tap --undo cursor puts it back; junction traffic shows what goes through")
+	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", "already; junction tap --undo cursor puts it back; junction traffic shows what goes through")
 	var file struct {
 		McpServers map[string]struct {
 			Args []string
