@@ -54,7 +54,7 @@ func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error)
 
 // folderWords says how what lies in a folder is started.
 func folderWords(dir, bin string) (words []string, version string, err error) {
-	for _, kind := range []func(dir, bin string) (words []string, version string, err error){bundleFolder, nodeFolder, pythonFolder, goFolder, serverFolder} {
+	for _, kind := range []func(dir, bin string) (words []string, version string, err error){bundleFolder, nodeFolder, pythonFolder, goFolder} {
 		words, version, err := kind(dir, bin)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return words, version, err
@@ -204,29 +204,6 @@ func goFolder(dir, bin string) ([]string, string, error) {
 		}
 	}
 	return nil, "", fmt.Errorf("is a Go module without its program: build it first: go build -C %s -o %s", dir, name)
-}
-
-// serverFolder has only a server.json, which says what is installed and not what lies here.
-func serverFolder(dir, _ string) ([]string, string, error) {
-	text, err := readLimited(filepath.Join(dir, "server.json"), maxManifest)
-	if err != nil {
-		return nil, "", err
-	}
-	var read struct {
-		Name     string `json:"name"`
-		Packages []struct {
-			Type       string `json:"registryType"`
-			Identifier string `json:"identifier"`
-		} `json:"packages"`
-	}
-	if err := json.Unmarshal(text, &read); err != nil {
-		return nil, "", fmt.Errorf("server.json: %w", err)
-	}
-	var packages []string
-	for _, p := range read.Packages {
-		packages = append(packages, oneLine(p.Type+":"+p.Identifier))
-	}
-	return nil, "", fmt.Errorf("has a server.json and nothing that could be started here; the server that it describes is %s", cmp.Or(strings.Join(packages, ", "), "remote"))
 }
 
 func (folder) install(context.Context, *Locked, string) error {

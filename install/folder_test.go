@@ -79,7 +79,7 @@ func TestAFolderThatCannotBeStartedSaysWhy(t *testing.T) {
 		{map[string]string{"pyproject.toml": "[project"}, "pyproject.toml: toml: expected ']' to close table name"},
 		{map[string]string{"pyproject.toml": "[project]\nname = \"x\""}, `pyproject.toml has no script "x" under project.scripts, but []: say which starts the server`},
 		{map[string]string{"go.mod": "module example.com/x"}, "is a Go module without its program: build it first: go build -C DIR -o x"},
-		{map[string]string{"server.json": `{"packages":[{"registryType":"npm","identifier":"@a/b"}]}`}, "has a server.json and nothing that could be started here; the server that it describes is npm:@a/b"},
+		{map[string]string{"server.json": `{"packages":[{"registryType":"npm","identifier":"@a/b"}]}`}, "has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program"},
 		{map[string]string{"manifest.json": "{}"}, "manifest.json has no manifest_version: is it one of an mcpb bundle?"},
 	} {
 		dir := folderOf(t, test.files)

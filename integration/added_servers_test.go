@@ -206,7 +206,7 @@ func (w *addedWorld) chats(t *testing.T, s addedServer) {
 // learns learns a profile, and uses the server in it, without a network where it does not ask for one. As the package manager starts it, the
 // call ended with the exit code; -1 is unknown.
 func (w *addedWorld) learns(t *testing.T, s addedServer, unlocked int) {
-	said := run(t, w.env, w.junction, "sandbox", "learn", s.name, "--config", w.configuration, "--yes", "--call", s.tool+" "+s.arguments)
+	said := run(t, w.env, w.junction, "sandbox", "learn", s.name, "--config", w.configuration, "--yes", "--call", s.tool+"="+s.arguments)
 	for line := range strings.Lines(said) { // of what is temporary it has its own, where what others left there is not
 		if refused, is := strings.CutPrefix(line, "With this profile: "); is && !strings.Contains(refused, " /tmp/") || strings.HasPrefix(line, "With this profile it does not start") {
 			t.Errorf("learned:\n%s", said)

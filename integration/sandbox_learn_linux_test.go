@@ -33,7 +33,7 @@ func TestRealServersWorkInTheirLearnedProfiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			env := append(os.Environ(), "JUNCTION_STATE="+filepath.Join(dir, "state"))
-			said := run(t, env, junction(t), "sandbox", "learn", s.name, "--config", file, "--yes", "--call", s.tool+" "+string(arguments))
+			said := run(t, env, junction(t), "sandbox", "learn", s.name, "--config", file, "--yes", "--call", s.tool+"="+string(arguments))
 			if !strings.Contains(said, "With this profile it starts, does the same, and is refused nothing.") {
 				t.Errorf("it says\n%s", said)
 			}

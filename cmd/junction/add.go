@@ -181,6 +181,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	if err := w.keepData(ctx); err != nil {
 		return false, err
 	}
+	defer func() { w.dry.close() }()
 	err = w.rehearse(ctx)
 	if err != nil && w.wantsOlder(err) && w.holdOlder(ctx) == nil {
 		err = w.rehearse(ctx)
@@ -188,7 +189,6 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer w.dry.close()
 	w.noteMissing()
 	w.noteNothing()
 	w.noteForgetful()

@@ -2,8 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,75 +16,24 @@ import (
 // checkAuthor refuses a variable in what the author of a server says of it. The configuration would fill it with what is the person's, and the
 // rehearsal would send that to the author before anybody agreed.
 func (w *addition) checkAuthor() error {
-	if w.entry != nil && w.pkg != nil { // else the person typed these
-		for _, text := range []string{w.pkg.Identifier, w.pkg.Version} {
-			if err := w.noVariable("the name of its package", text); err != nil {
-				return err
-			}
+	says := any(w.remote)
+	if w.pkg != nil {
+		p := *w.pkg
+		p.RuntimeArguments, p.Transport = nil, registry.Remote{} // of which nothing is used
+		if w.entry == nil {                                      // the person typed these
+			p.Identifier, p.Version = "", ""
 		}
+		says = p
 	}
-	if w.remote != nil {
-		if err := w.noVariable("its URL", w.remote.URL); err != nil {
-			return err
+	text, err := json.Marshal(says)
+	walkTexts("", text, func(at, text string) bool {
+		isUsed := !strings.HasSuffix(at, ".description") && !strings.HasSuffix(at, ".placeholder")
+		if isUsed && strings.Contains(at+text, "${") {
+			err = w.namesVariable(at, text)
 		}
-		if err := w.checkInputs(w.remote.Variables); err != nil {
-			return err
-		}
-		return w.checkVariables("header", w.remote.Headers)
-	}
-	if w.pkg == nil {
-		return nil
-	}
-	for _, a := range w.pkg.PackageArguments {
-		name := argumentName(a)
-		if err := w.noVariable("the name of an argument", a.Name, a.ValueHint); err != nil {
-			return err
-		}
-		if err := w.checkInput("the argument "+name, a.Input); err != nil {
-			return err
-		}
-	}
-	return w.checkVariables("variable", w.pkg.EnvironmentVariables)
-}
-
-func (w *addition) checkVariables(what string, all []registry.Variable) error {
-	for _, v := range all {
-		if err := w.noVariable("the name of a "+what, v.Name); err != nil {
-			return err
-		}
-		if err := w.checkInput("the "+what+" "+v.Name, v.Input); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *addition) checkInputs(inputs map[string]registry.Input) error {
-	for _, name := range slices.Sorted(maps.Keys(inputs)) {
-		if err := w.noVariable("the name of a value", name); err != nil {
-			return err
-		}
-		if err := w.checkInput("the value "+name, inputs[name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *addition) checkInput(what string, in registry.Input) error {
-	if err := w.noVariable(what, append([]string{in.Value, in.Default}, in.Choices...)...); err != nil {
-		return err
-	}
-	return w.checkInputs(in.Variables)
-}
-
-func (w *addition) noVariable(what string, texts ...string) error {
-	for _, text := range texts {
-		if strings.Contains(text, "${") {
-			return w.namesVariable(what, text)
-		}
-	}
-	return nil
+		return err == nil
+	})
+	return err
 }
 
 func (w *addition) namesVariable(what, text string) error {

@@ -74,7 +74,7 @@ func TestAnAuthorCannotNameThePersonsVariables(t *testing.T) {
 func TestWhatAnAuthorSetsIsShown(t *testing.T) {
 	w, err := filled(t, &registry.Server{Packages: []registry.Package{{EnvironmentVariables: []registry.Variable{
 		{Name: "NODE_OPTIONS", Input: registry.Input{Value: "--require=./x.js"}},
-		{Name: "LEVEL", Input: registry.Input{IsRequired: true, Default: "low"}},
+		{Name: "LEVEL", Input: registry.Input{IsRequired: true, Default: "low", Description: "as in ${HOME}", Placeholder: "${HOME}"}},
 		{Name: "MINE", Input: registry.Input{IsRequired: true, Default: "theirs"}},
 	}}}}, "MINE=7")
 	if err != nil {
@@ -110,7 +110,7 @@ func TestWhatStartsIsShownWhole(t *testing.T) {
 	w.show()
 	for _, want := range []string{
 		"  runs         node ./index.js " + padding + ` --allow "all of\n it"` + "\n", "  written      npx -y @x/echo@1.0.0 " + padding + ` --allow "all of\n it"` + "\n",
-		"  author sets  the variable NODE_OPTIONS = " + padding + " --require=./evil.js\n", ", /srv/all; reach no host\n",
+		"  author sets  the variable NODE_OPTIONS = " + padding + " --require=./evil.js\n", ", write /srv/all\n",
 	} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("%q is missing of\n%s", want, stdout.String())

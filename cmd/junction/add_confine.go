@@ -5,12 +5,10 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -94,22 +92,6 @@ func addressedHost(word string) string {
 	return host
 }
 
-// withTargets are paths of a profile, each with where it leads by links: that is what is allowed.
-func withTargets(paths []string) (shown []string) {
-	home, _ := os.UserHomeDir()
-	for _, path := range paths {
-		named := path
-		if rest, found := strings.CutPrefix(path, "~"); found {
-			named = filepath.Join(home, rest)
-		}
-		if real, err := filepath.EvalSymlinks(named); err == nil && real != filepath.Clean(named) {
-			path += " (which is " + profilePath(real) + ")"
-		}
-		shown = append(shown, path)
-	}
-	return shown
-}
-
 // keepConfined chooses what the program of an entry may do that is about to be locked: what the lock says of that server, although a hand may
 // have edited the entry since. What was never locked is confined, as what is added is.
 func (w *addition) keepConfined(e entry, before *install.LockedServer, words int) (err error) {
@@ -137,64 +119,15 @@ func (w *addition) keepConfined(e entry, before *install.LockedServer, words int
 	return nil
 }
 
-// confineRehearsal confines a program that is looked at as [app.confine] does one that is used: by the settings first.
-func (a *app) confineRehearsal(c *command.Command, r rehearsal, d *dryRun) error {
-	o := sandbox.Options{Weaker: true, Refused: d.refused.add, Unconfined: func(missing []string) { d.unconfined = missing }}
-	if r.program != nil {
-		o.Package = []string{r.program.Dir}
-	}
-	switch {
-	case r.bySettings != nil:
-		o.Weaker = r.bySettings.Weaker
-		if err := a.confineTo(c, r.name, sandboxProfile(r.bySettings), o, true); err != nil {
-			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", r.name, r.name, err)
-		}
-	case r.sandbox != nil:
-		if err := a.confineTo(c, r.name, *r.sandbox, o, true); err != nil {
-			return fmt.Errorf("server %q cannot be confined: %w; --no-sandbox adds it all the same", r.name, err)
-		}
-	}
-	return nil
-}
-
 // confinement is what its program may do.
 func (w *addition) confinement() string {
-	p := w.sandbox
+	p, more := w.sandbox, ""
 	if w.bySettings != nil {
 		first := sandboxProfile(w.bySettings)
-		p = &first
-	}
-	switch {
-	case p == nil && w.locked.Type == install.OCI:
-		return "do what its container may"
-	case p == nil:
-		return "do what you may: it is not confined"
-	}
-	words := []string{"read the system and its own package"}
-	for _, list := range []struct {
-		what   string
-		values []string
-	}{{"read", p.Read}, {"write", p.Write}} {
-		if len(list.values) > 0 {
-			words = append(words, list.what+" "+strings.Join(withTargets(list.values), ", "))
-		}
-	}
-	if len(p.Env) > 0 {
-		words = append(words, "get your variables "+strings.Join(p.Env, ", "))
-	}
-	if len(p.Hosts) > 0 {
-		words = append(words, "reach "+strings.Join(p.Hosts, ", "))
-	} else {
-		words = append(words, "reach no host")
-	}
-	if p.By != "" {
-		words = append(words, "run in a container of "+p.By+" "+p.Image)
-	}
-	if w.bySettings != nil {
-		words = append(words, "as your settings say")
+		p, more = &first, ", as your settings say"
 	}
 	if missing := w.dry.unconfined; len(missing) > 0 {
-		words = append(words, "but this system cannot confine all of that: "+strings.Join(missing, ", "))
+		more += "; but this system cannot confine all of that: " + strings.Join(missing, ", ")
 	}
-	return strings.Join(words, "; ")
+	return confinement(p, w.locked) + more
 }

@@ -274,48 +274,56 @@ func (w *addition) secretName(name string) string { return hostconfig.SecretName
 
 // question asks for a value.
 func (w *addition) question(ctx context.Context, n need) (string, error) {
-	p := w.app.person
+	name := plaintext.Line(n.name, 100)
 	if !w.app.asks() || w.flags.yes {
-		return "", usagef("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, plaintext.Line(n.name, 100), plaintext.Line(n.name, 100))
+		return "", usagef("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
 	}
-	end, err := p.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer end()
-	p.Printf("%s needs %s", w.name, plaintext.Line(n.name, 100))
+	intro, prompt := w.name+" needs "+name, "> "
 	if n.input.Description != "" {
-		p.Printf(": %s", plaintext.Line(n.input.Description, 500))
+		intro += ": " + plaintext.Line(n.input.Description, 500)
 	}
-	p.Printf("\n")
-	for i, choice := range n.input.Choices {
-		p.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
+	switch {
+	case n.input.IsSecret:
+		prompt = "(not shown, and kept outside of the configuration) > "
+	case n.input.Placeholder != "":
+		prompt = "(such as " + plaintext.Line(n.input.Placeholder, 100) + ") > "
 	}
 	for {
-		prompt := "> "
-		if n.input.Placeholder != "" && !n.input.IsSecret {
-			prompt = "(such as " + plaintext.Line(n.input.Placeholder, 100) + ") > "
-		}
-		ask := p.Line
-		if n.input.IsSecret {
-			ask, prompt = p.Secret, "(not shown, and kept outside of the configuration) > "
-		}
-		typed, err := ask(ctx, prompt)
+		typed, err := w.app.typed(ctx, intro, n.input.Choices, prompt, n.input.IsSecret)
 		if err != nil {
 			return "", err
 		}
-		if number, err := strconv.Atoi(typed); err == nil && number >= 1 && number <= len(n.input.Choices) {
-			typed = n.input.Choices[number-1]
-		}
 		if typed == "" {
-			return "", usagef("nothing was typed for %s, so %s is not added", plaintext.Line(n.name, 100), w.name)
+			return "", usagef("nothing was typed for %s, so %s is not added", name, w.name)
 		}
 		if err := n.check(typed); err != nil {
-			p.Printf("%v\n", err)
+			w.app.person.Printf("%v\n", err)
 			continue
 		}
 		return typed, nil
 	}
+}
+
+// typed is what a person types for a value; of choices, the number of one stands for it.
+func (a *app) typed(ctx context.Context, intro string, choices []string, prompt string, hidden bool) (string, error) {
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	a.person.Printf("%s\n", intro)
+	for i, choice := range choices {
+		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
+	}
+	ask := a.person.Line
+	if hidden {
+		ask = a.person.Secret
+	}
+	word, err := ask(ctx, prompt)
+	if n, wrong := strconv.Atoi(word); wrong == nil && n >= 1 && n <= len(choices) {
+		word = choices[n-1]
+	}
+	return word, err
 }
 
 // keepSecrets keeps the values that the configuration refers to.

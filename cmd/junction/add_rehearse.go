@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -79,17 +78,10 @@ func (w *addition) rehearse(ctx context.Context) error {
 	}
 	for name := range w.secrets {
 		if !slices.Contains(w.dry.definition.Variables(), "secret:"+name) {
-			w.dry.close()
 			return fmt.Errorf("%s is a file of %s, which cannot name secrets, and %s needs one: choose another file with --config, or junction's own", w.configuration, w.dry.definition.Format, w.name)
 		}
 	}
 	return nil
-}
-
-// rehearseWith starts it as this configuration would have it.
-func (w *addition) rehearseWith(ctx context.Context, data []byte) (err error) {
-	w.dry, err = w.app.rehearse(ctx, rehearsal{w.configuration, w.name, data, w.program, len(w.words()), w.sandbox, w.bySettings, w.secretOf, w.startRemedy})
-	return err
 }
 
 // words are those of the entry that the installed program stands for, or its URL.
@@ -98,19 +90,6 @@ func (w *addition) words() []string {
 		return []string{w.written.URL}
 	}
 	return install.CommandLine(w.name, w.locked)
-}
-
-// A rehearsal says what is to be started once.
-type rehearsal struct {
-	configuration string
-	name          string
-	data          []byte            // the configuration that is not written yet
-	program       *install.Program  // nil: it is reached at a URL
-	words         int               // that the program stands for
-	sandbox       *sandbox.Profile  // nil: it is not confined
-	bySettings    *settings.Sandbox // what the person's settings say, which comes before sandbox; nil: nothing
-	secret        func(context.Context, string) (string, error)
-	remedy        func(error) string // what to try where it does not start
 }
 
 // definitionIn is the entry of a server in a file, or why it is none.
@@ -127,65 +106,78 @@ func definitionIn(file *config.File, name string) (*config.Definition, error) {
 	return nil, fmt.Errorf("server %q cannot be written into %s", name, file.Path)
 }
 
-// rehearse starts a server once. Its dryRun is to be closed.
-func (a *app) rehearse(ctx context.Context, r rehearsal) (d *dryRun, err error) {
-	file, err := config.Parse(r.configuration, r.data, config.Options{Secret: r.secret})
+// rehearseWith starts the server once, as this configuration would have it. Whoever does closes w.dry.
+func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
+	w.dry.close()
+	d := &dryRun{}
+	w.dry = d
+	file, err := config.Parse(w.configuration, data, config.Options{Secret: w.secretOf})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	d = &dryRun{}
-	defer func() {
-		if err != nil {
-			d.close()
-			d = nil
-		}
-	}()
-	if d.definition, err = definitionIn(file, r.name); err != nil {
-		return d, err
+	if d.definition, err = definitionIn(file, w.name); err != nil {
+		return err
 	}
 	s, err := d.definition.Resolve(ctx)
 	if err != nil {
-		return d, err
+		return err
 	}
-	started := s
-	if r.program != nil {
-		started = replaced(s, r.words, r.program)
-	}
-	transport, err := a.transport(started, d.definition, a.authorizedAs)
+	transport, err := w.transport(s)
 	if err != nil {
-		return d, err
+		return err
 	}
-	if c, is := transport.(*command.Command); is {
-		if err := a.confineRehearsal(c, r, d); err != nil {
-			return d, err
-		}
-	}
-	defer a.busy("starting " + r.name)()
+	defer w.app.busy("starting " + w.name)()
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
 	answered := func() {}
 	if c, is := transport.(*command.Command); is {
 		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
-	o := a.options(target{name: r.name, transport: transport, server: s})
+	o := w.app.options(target{name: w.name, transport: transport, server: s})
 	offersNothing(&o)
 	o.Bridge = true // with all that a client can declare: some servers offer more then
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
-		if r.program == nil && isUnauthorized(err) {
+		if w.program == nil && isUnauthorized(err) {
 			d.login = true
-			return d, nil
+			return nil
 		}
-		return d, &connectError{fmt.Errorf("server %q does not start as its entry would be, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), d.refused.remedy(r.remedy(err)))}
+		return w.notUsable("does not start as its entry would be", err, w.startRemedy(err))
 	}
 	answered()
-	if err := r.listsTools(ctx, d); err != nil {
-		return d, &connectError{err}
+	if d.client.Capabilities().Tools != nil { // some cannot list them that ask a host for them
+		for _, err := range d.client.Tools(ctx) {
+			if err != nil && !errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+				remedy := "ask whoever runs it"
+				if w.program != nil {
+					remedy = w.startRemedy(err)
+				}
+				return w.notUsable("starts, and does not list its tools", err, remedy)
+			}
+		}
 	}
-	a.remember(ctx, d, s)
-	if err := a.readDefinitions(ctx, d, entry{name: r.name, definition: d.definition}); err != nil {
-		return d, &connectError{err}
+	w.app.remember(ctx, d, s)
+	if err := d.readDefinitions(ctx, entry{name: w.name, definition: d.definition}); err != nil {
+		return &connectError{err}
 	}
-	return d, nil
+	return nil
+}
+
+// transport is how the server is reached: its program as it is installed, and confined.
+func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
+	o := sandbox.Options{Refused: w.dry.refused.add, Unconfined: func(missing []string) { w.dry.unconfined = missing }}
+	if w.program != nil {
+		s, o.Package = replaced(s, len(w.words()), w.program), []string{w.program.Dir}
+	}
+	t, err := w.app.transport(s, w.dry.definition, w.app.authorizedAs)
+	if c, is := t.(*command.Command); is && err == nil {
+		err = w.app.confineBy(c, w.name, w.bySettings, w.sandbox, o)
+	}
+	return t, err
+}
+
+// notUsable is why a server is not added, with what to try.
+func (w *addition) notUsable(what string, err error, remedy string) error {
+	return &connectError{fmt.Errorf("server %q %s, so nothing was changed: %s; to mend it: %s", w.name, what, firstSentence(reason(err, w.name)), w.dry.refused.remedy(remedy))}
 }
 
 // endSoon ends the context where a program will hardly answer: a while after it said that it serves HTTP, as it does not look at its
@@ -214,24 +206,6 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	return ctx, func() { has.Store(true) }
 }
 
-// listsTools reports why a server that has tools cannot list them, as some cannot that ask a host for them.
-func (r rehearsal) listsTools(ctx context.Context, d *dryRun) error {
-	if d.client.Capabilities().Tools == nil {
-		return nil
-	}
-	for _, err := range d.client.Tools(ctx) {
-		if err == nil || errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
-			continue
-		}
-		remedy := "ask whoever runs it"
-		if r.program != nil {
-			remedy = d.refused.remedy(r.remedy(err))
-		}
-		return fmt.Errorf("server %q starts, and does not list its tools, so nothing was changed: %s; to mend it: %s", r.name, firstSentence(reason(err, r.name)), remedy)
-	}
-	return nil
-}
-
 // remember has other commands know what the server offers, and counts its resources.
 func (a *app) remember(ctx context.Context, d *dryRun, s *config.Server) {
 	if store := a.store(); store != nil {
@@ -253,7 +227,7 @@ func (a *app) remember(ctx context.Context, d *dryRun, s *config.Server) {
 }
 
 // readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway of its own.
-func (a *app) readDefinitions(ctx context.Context, d *dryRun, e entry) error {
+func (d *dryRun) readDefinitions(ctx context.Context, e entry) error {
 	d.gateway = gateway.New(gateway.Options{Name: e.name, NoPrefix: true, Transparent: true, Logger: slog.New(slog.DiscardHandler)})
 	err := d.gateway.Add(e.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
 		if d.client == nil {
@@ -316,7 +290,7 @@ func reads(t *mcp.Tool) bool {
 	return t.Annotations != nil && t.Annotations.ReadOnlyHint != nil && *t.Annotations.ReadOnlyHint
 }
 
-// approveAll approves what was shown, as chat and junction approve do.
+// approveAll approves what was shown in place of all that was approved of a server, as chat and junction approve do.
 func approveAll(name string, definitions []guard.Definition) error {
 	if len(definitions) == 0 {
 		return nil
@@ -326,10 +300,16 @@ func approveAll(name string, definitions []guard.Definition) error {
 		return err
 	}
 	p.Forget(name)
-	if err := p.Approve(definitions...); err != nil {
-		return fmt.Errorf("server %q: %w", name, err)
+	return approveIn(p, name, definitions)
+}
+
+// approveIn approves definitions of a server, and keeps that.
+func approveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
+	err := p.Approve(definitions...)
+	if err == nil {
+		err = p.Save()
 	}
-	if err := p.Save(); err != nil {
+	if err != nil {
 		return fmt.Errorf("server %q: %w", name, err)
 	}
 	return nil

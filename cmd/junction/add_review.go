@@ -77,7 +77,7 @@ func (w *addition) show() {
 		all("author sets", one)
 	}
 	if w.locked != nil {
-		all("may", w.confinement())
+		all("program", w.confinement())
 	}
 	for _, note := range w.notes {
 		row("note", "%s", note)

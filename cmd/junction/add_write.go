@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,23 +20,24 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// write makes what was agreed to hold: approvals and secrets first, as they alone change nothing, then the lock and the configuration together.
-func (w *addition) write(ctx context.Context) error {
+// keep makes what was agreed to hold: approvals and secrets first, as they alone change nothing, then the lock and the configuration together.
+// words are those of the entry until now, if there is one.
+func (w *addition) keep(ctx context.Context, words []string, locked *install.LockedServer, edit func([]byte) ([]byte, error)) error {
 	if err := noteLock(w.configuration); err != nil {
 		return err
 	}
 	if err := w.keepSecrets(ctx); err != nil {
 		return err
 	}
+	was, err := approvedOf(w.name)
+	if err != nil {
+		return err
+	}
 	if err := approveAll(w.name, w.dry.definitions); err != nil {
 		return err
 	}
-	locked := w.lockedServer()
-	err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Locked: locked, Edit: func(data []byte) ([]byte, error) {
-		return hostconfig.AddServer(data, w.name, w.written)
-	}})
-	if err != nil {
-		return err
+	if err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: words, Locked: locked, Edit: edit}); err != nil {
+		return errors.Join(err, approveAll(w.name, was))
 	}
 	if w.locked != nil { // junction remove in another process could have taken it for unused meanwhile
 		store, err := w.app.locks.store()
@@ -47,6 +49,15 @@ func (w *addition) write(ctx context.Context) error {
 		}
 	}
 	w.app.consentTo(w.configuration, w.name)
+	return nil
+}
+
+// write writes a server that is added.
+func (w *addition) write(ctx context.Context) error {
+	err := w.keep(ctx, nil, w.lockedServer(), func(data []byte) ([]byte, error) { return hostconfig.AddServer(data, w.name, w.written) })
+	if err != nil {
+		return err
+	}
 	w.app.out.Printf("Added %q to %s.\n", w.name, shortened(w.configuration))
 	if w.dry.login {
 		w.app.out.Printf("It wants a login: junction login %s\n", shellWord(w.name))

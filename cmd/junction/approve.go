@@ -206,13 +206,7 @@ func (u *unapproved) approve(pins *guard.Pins) error {
 	for _, w := range u.withheld {
 		definitions = append(definitions, w.Definition)
 	}
-	if err := pins.Approve(definitions...); err != nil {
-		return fmt.Errorf("server %q: %w", u.server, err)
-	}
-	if err := pins.Save(); err != nil {
-		return fmt.Errorf("server %q: %w", u.server, err)
-	}
-	return nil
+	return approveIn(pins, u.server, definitions)
 }
 
 // findings are what the scanner finds in a definition, in words.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -44,7 +45,7 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 	store := a.store()
 	var all []listedServer
 	for _, e := range a.withoutSelf(ctx, entries, nil) {
-		s := listedServer{entry: e, listing: listing{origin: e.origin()}}
+		s := listedServer{entry: e}
 		if !e.isDisabled() {
 			known := remembered(ctx, e, store)
 			if s.open = known == nil || refresh; !s.open {
@@ -237,7 +238,7 @@ func (a *app) dialForList(ctx context.Context, t target, starts *startList, arou
 // fetch lists all pages, and remembers what the server offers. A server that does not
 // offer the feature has none.
 func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) listing {
-	got := listing{origin: t.origin}
+	var got listing
 	client, err := a.dialForList(ctx, t, starts, noteMissing(&got.missing))
 	if err != nil {
 		got.err = err
@@ -268,8 +269,8 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 }
 
 // listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
-// that are switched off that they are. show prints it for people. The error says that some could not be asked, and was reported.
-func (a *app) listAll(ctx context.Context, l list, names []string, refresh, about bool, show func(all []listedServer) error) error {
+// that are switched off that they are. The error says that some could not be asked, and was reported.
+func (a *app) listAll(ctx context.Context, l list, names []string, refresh, about bool) error {
 	set, all, err := a.recall(ctx, l, names, refresh)
 	if err != nil {
 		return err
@@ -277,14 +278,16 @@ func (a *app) listAll(ctx context.Context, l list, names []string, refresh, abou
 	if !about {
 		all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
 	}
-	if !a.flags.json {
-		err = show(all)
-	} else if err = a.askOpen(ctx, l, all, len(names) > 0); err == nil {
-		shown := all
-		if !about {
-			shown = append(unusableServers(set), all...)
-		}
-		err = a.printJSON(l, shown, about)
+	if err := a.askOpen(ctx, l, all, len(names) > 0); err != nil {
+		return err
+	}
+	switch {
+	case !a.flags.json:
+		err = a.printAll(l, all)
+	case about:
+		err = a.printJSON(l, all, about)
+	default:
+		err = a.printJSON(l, append(unusableServers(set), all...), about)
 	}
 	if err != nil {
 		return err
@@ -295,32 +298,40 @@ func (a *app) listAll(ctx context.Context, l list, names []string, refresh, abou
 	return nil
 }
 
-// printAll prints what is remembered at once, and what others list when they were
-// asked.
-func (a *app) printAll(ctx context.Context, l list, all []listedServer) error {
-	later := make([]bool, len(all))
-	for i := range all {
-		later[i] = all[i].open
-	}
-	for _, asked := range []bool{false, true} {
-		if asked {
-			if err := a.askOpen(ctx, l, all, false); err != nil {
-				return err
-			}
+// printAll prints what servers list for people.
+func (a *app) printAll(l list, all []listedServer) error {
+	for i, s := range all {
+		if i > 0 {
+			a.out.Printf("\n")
 		}
-		for i, s := range all {
-			if later[i] != asked || s.listing.err != nil {
-				continue
-			}
-			if err := a.printList(l, s.listing, s.entry.name); err != nil {
-				return err
-			}
+		a.out.Printf("━━ %s  (%s)\n", plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(l), 300))
+		if err := a.printList(l, s.entry.name, s.listing.entries); err != nil {
+			return err
 		}
 	}
 	if l.brief != nil {
 		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
 	}
 	return nil
+}
+
+// about says where a server is defined, and how many entries it has, or why none are known.
+func (s listedServer) about(l list) string {
+	details := []string{s.entry.origin()}
+	switch {
+	case s.entry.isDisabled():
+		details = append(details, "disabled")
+	case errors.As(s.listing.err, new(*consentError)):
+		details = append(details, "not agreed to")
+	case s.listing.err != nil:
+		details = append(details, "not connected")
+	default:
+		details = append(details, plaintext.Count(len(s.listing.entries), strings.TrimSuffix(l.what, "s")))
+	}
+	if s.listing.remembered {
+		details = append(details, "remembered")
+	}
+	return strings.Join(details, ", ")
 }
 
 // reportFailed says in one line each why servers could not be asked, and reports

@@ -9,7 +9,6 @@ import (
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -99,16 +98,10 @@ func (a *app) showAudited(all []auditedServer, found, unknown int) error {
 			if v.FixedIn != "" {
 				fixed = "fixed in " + v.FixedIn
 			}
-			row := []string{s.Server, strings.TrimSpace(v.Package + " " + v.Version), v.Severity, v.ID, v.Title + " (" + fixed + ")"}
-			for i := range row {
-				row[i] = plaintext.Line(row[i], maxReason)
-			}
-			rows = append(rows, row)
+			rows = append(rows, []string{s.Server, strings.TrimSpace(v.Package + " " + v.Version), v.Severity, v.ID, v.Title + " (" + fixed + ")"})
 		}
 	}
-	if len(rows) > 0 {
-		a.out.Printf("%s", terminal.Table(rows, 0, lineWidth(a.out)))
-	}
+	a.printRows(rows)
 	a.out.Printf("%s of %s", plaintext.Count(found, "known problem"), plaintext.Count(len(all)-unknown, "locked package"))
 	if unknown > 0 {
 		a.out.Printf("; %d could not be audited", unknown)

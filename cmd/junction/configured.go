@@ -298,50 +298,26 @@ func environ(unset []string) []string {
 
 // input asks for a value that a configuration file leaves to the person.
 func (a *app) input(ctx context.Context, in config.Input) (string, error) {
-	end, err := a.person.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer end()
-	a.person.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
-	for i, o := range in.Options {
-		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(o.Label, 200))
-	}
 	prompt := "> "
 	if in.Default != "" && !in.Password {
 		prompt = "[" + plaintext.Line(in.Default, 200) + "] > "
 	}
-	ask := a.person.Line
-	if in.Password {
-		ask = a.person.Secret
-	}
-	typed, err := ask(ctx, prompt)
-	if err != nil {
-		return "", err
-	}
-	if in.Password {
-		a.hide(typed)
-	}
-	return inputValue(in, typed)
-}
-
-func inputValue(in config.Input, typed string) (string, error) {
-	if typed == "" {
-		typed = in.Default
-	}
-	var n int
-	if _, err := fmt.Sscanf(typed, "%d", &n); err == nil && n >= 1 && n <= len(in.Options) {
-		return in.Options[n-1].Value, nil
-	}
+	var labels []string
 	for _, o := range in.Options {
-		if o.Label == typed {
-			return o.Value, nil
-		}
+		labels = append(labels, o.Label)
 	}
-	if typed == "" {
-		return "", errors.New("nothing was typed")
+	intro := fmt.Sprintf("Server %q needs: %s (%s)", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
+	word, err := a.typed(ctx, intro, labels, prompt, in.Password)
+	if word = cmp.Or(word, in.Default); err != nil || word == "" {
+		return "", cmp.Or(err, errors.New("nothing was typed"))
 	}
-	return typed, nil
+	if in.Password {
+		a.hide(word)
+	}
+	if at := slices.Index(labels, word); at >= 0 {
+		word = in.Options[at].Value
+	}
+	return word, nil
 }
 
 // needsInput reports whether a person must be asked for a part of the entry.

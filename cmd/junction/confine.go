@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -21,20 +22,26 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 	if err != nil {
 		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
 	}
-	if s != nil {
-		o := sandbox.Options{Weaker: s.Weaker, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}
-		if err := a.confineTo(c, e.name, sandboxProfile(s), o, s.Watch); err != nil {
-			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", e.name, e.name, err)
+	var p *sandbox.Profile
+	if locked != nil {
+		p = locked.Sandbox
+	}
+	return a.confineBy(c, e.name, s, p, sandbox.Options{Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""})
+}
+
+// confineBy confines a program by the settings, or else by what is locked of it, or will be.
+func (a *app) confineBy(c *command.Command, name string, s *settings.Sandbox, locked *sandbox.Profile, o sandbox.Options) error {
+	switch {
+	case s != nil:
+		o.Weaker = s.Weaker
+		if err := a.confineTo(c, name, sandboxProfile(s), o, s.Watch); err != nil {
+			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", name, name, err)
 		}
-		return nil
-	}
-	if locked == nil || locked.Sandbox == nil {
-		return nil
-	}
-	// A lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so.
-	o := sandbox.Options{Weaker: true, Package: a.installedFolders(locked), Folder: e.definition.Folder() != ""}
-	if err := a.confineTo(c, e.name, *locked.Sandbox, o, false); err != nil {
-		return fmt.Errorf("server %q: its sandbox in %s: %w", e.name, shortened(install.LockPath(e.definition.Source)), err)
+	case locked != nil:
+		o.Weaker = true // a lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so
+		if err := a.confineTo(c, name, *locked, o, false); err != nil {
+			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction sandbox allow and deny change it, and junction add --no-sandbox does without", name, err)
+		}
 	}
 	return nil
 }

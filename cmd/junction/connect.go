@@ -59,11 +59,10 @@ knows. Files of projects are not changed, unless --file names one.
 			if len(args) != 1 {
 				return usagef("expected one HOST: %s", hostIDs())
 			}
-			h, _, ok := hostconfig.LookupHost(args[0])
-			if !ok {
-				return unknownHost(args[0])
+			var err error
+			if c.host, err = hostNamed(args[0]); err != nil {
+				return err
 			}
-			c.host = h
 			if c.stdio && c.url != "" {
 				return usagef("--stdio and --url: give one or the other")
 			}

@@ -102,9 +102,9 @@ func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error
 		return nil, usagef("HOST is missing: %s; --all takes all that are found, and --dry-run only shows", hostIDs())
 	}
 	for _, name := range names {
-		h, _, ok := hostconfig.LookupHost(name)
-		if !ok {
-			return nil, unknownHost(name)
+		h, err := hostNamed(name)
+		if err != nil {
+			return nil, err
 		}
 		hosts = append(hosts, h)
 	}

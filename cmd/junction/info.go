@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -31,7 +33,7 @@ Of a server of your configuration that they do not have, or where they cannot be
 its package, such as npm:NAME, it shows what junction.lock says.
 
 With --json: {"server": {…}, "source": …, "status": …, "versions": […], "findings": […]}, or
-{"locked": [{"server": …, "package": …, "version": …, "program": […], "rights": […]}]}.
+{"locked": {NAME: {…}}}, as junction.lock has it.
 
 ` + exitHelp,
 		ValidArgsFunction: a.suggestRegistered,
@@ -234,4 +236,36 @@ func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
 		answer.Findings = append(answer.Findings, finding{f.Severity.String(), f.Where, f.Why})
 	}
 	return a.printObject(answer)
+}
+
+// infoLocked shows the servers that are locked as word, which names one of the configuration, of a registry, or a package. It reports
+// whether there are any.
+func (a *app) infoLocked(word string) (found bool, err error) {
+	all, _, err := a.lockedEntries(nil)
+	if err != nil {
+		return false, err
+	}
+	shown := map[string]*install.LockedServer{}
+	for _, l := range all {
+		if !l.is(word) {
+			continue
+		}
+		if shown[l.name] = l.locked; !a.flags.json {
+			a.out.Printf("%s, %s\n", plaintext.Line(l.name, 200), whole(cmp.Or(a.lockLine(l.entry), "of which junction.lock has the definitions")))
+		}
+	}
+	if a.flags.json && len(shown) > 0 {
+		err = a.printObject(map[string]any{"locked": shown})
+	}
+	return len(shown) > 0, err
+}
+
+// is reports whether a word means what is locked.
+func (l *lockedEntry) is(word string) bool {
+	if word == l.name || word == l.locked.Name {
+		return true
+	}
+	prefix, rest, _ := strings.Cut(word, ":")
+	p := l.locked.Package
+	return p != nil && packagePrefixes()[prefix] == p.Type && (rest == p.Name || rest == p.Name+"@"+p.Version)
 }

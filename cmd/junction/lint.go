@@ -63,7 +63,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 	if limit.UnmarshalText([]byte(f.failOn)) != nil {
 		return usagef("--fail-on: expected note, warning or error, got %q", f.failOn)
 	}
-	calls, err := f.readCalls()
+	calls, err := readCalls(f.calls)
 	if err != nil {
 		return err
 	}
@@ -133,12 +133,12 @@ func (a *app) lintTargets(cmd *cobra.Command, args []string) ([]lintTarget, erro
 	return targets, nil
 }
 
-// readCalls reads --call.
-func (f *lintFlags) readCalls() ([]lint.Call, error) {
+// readCalls reads the values of --call, of which one without arguments has {}.
+func readCalls(words []string) ([]lint.Call, error) {
 	var calls []lint.Call
-	for _, word := range f.calls {
+	for _, word := range words {
 		tool, arguments, given := strings.Cut(word, "=")
-		call := lint.Call{Tool: tool}
+		call := lint.Call{Tool: tool, Arguments: json.RawMessage("{}")}
 		if given {
 			if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil {
 				return nil, usagef("--call %s: expected a JSON object behind the =: %s", tool, fault.Message)

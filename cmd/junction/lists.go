@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
-	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -136,7 +135,7 @@ func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 		l = l.shownAs(f.long || !a.out.Terminal())
-		return a.listAll(ctx, l, nil, f.refresh, false, func(all []listedServer) error { return a.printAll(ctx, l, all) })
+		return a.listAll(ctx, l, nil, f.refresh, false)
 	}
 	t, names, err := a.listTarget(cmd, args, f)
 	if err != nil {
@@ -182,7 +181,16 @@ func (a *app) listOne(ctx context.Context, l list, t target, names []string, f l
 		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
 		return err
 	}
-	return cmp.Or(a.printList(l, listed, ""), err)
+	if len(listed.entries) == 0 {
+		a.screen.Printf("The server has no %s.\n", l.what)
+	}
+	if err := cmp.Or(a.printList(l, t.title(), listed.entries), err); err != nil {
+		return err
+	}
+	if l.brief != nil && len(listed.entries) > 0 {
+		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
+	}
+	return nil
 }
 
 // shownAs returns the list with its entries shown in full, or a line each where
@@ -225,7 +233,6 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 
 // A listing is what one server listed.
 type listing struct {
-	origin  string // where the server is defined; empty for one that the command line gives
 	entries []json.RawMessage
 	// remembered says that the server was not asked.
 	remembered bool
@@ -234,27 +241,14 @@ type listing struct {
 	err     error
 }
 
-// printList prints one server's entries for people.
-func (a *app) printList(l list, got listing, heading string) error {
-	text, err := l.text(got.entries, a.out.Width())
-	if got.remembered {
-		got.origin += ", remembered"
+// printList prints entries for people, and what is wrong with others.
+func (a *app) printList(l list, server string, entries []json.RawMessage) error {
+	text, fault := l.text(entries, a.out.Width())
+	if fault != nil {
+		a.screen.Printf("junction: server %q: %v\n", server, fault)
 	}
-	if heading != "" {
-		text = fmt.Sprintf("━━ %s: %d %s (%s)\n\n%s\n", plaintext.Line(heading, 80), len(got.entries), l.what, plaintext.Line(got.origin, 300), text)
-	} else if len(got.entries) == 0 {
-		a.screen.Printf("The server has no %s.\n", l.what)
-	}
-	if _, err := fmt.Fprint(a.out, text); err != nil {
-		return err
-	}
-	if l.brief != nil && heading == "" && len(got.entries) > 0 {
-		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
-	}
-	if err != nil {
-		a.screen.Printf("junction: %v\n", err)
-	}
-	return nil
+	_, err := fmt.Fprint(a.out, text)
+	return err
 }
 
 // members writes what a server listed, or why it could not be asked, as members of an object.

@@ -95,7 +95,7 @@ func (a *app) lockLine(e entry) string {
 		if locked, _ = a.lockedAnyhow(e.definition); locked == nil {
 			return ""
 		}
-		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + strings.Join(a.lockedRights(e, locked), "; ")
+		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + a.lockedRights(e, locked)
 	}
 	which := "which by junction.lock "
 	if locked == nil {
@@ -105,7 +105,7 @@ func (a *app) lockLine(e entry) string {
 	if err != nil || p == nil && e.definition.Kind != config.Stdio {
 		return ""
 	}
-	rights := strings.Join(a.lockedRights(e, locked), "; ")
+	rights := a.lockedRights(e, locked)
 	if p == nil {
 		return which + rights
 	}
@@ -117,35 +117,15 @@ func (a *app) lockLine(e entry) string {
 }
 
 // lockedRights are what a lock lets a server do: they are whoever's who wrote it, and so belong to what is asked.
-func (a *app) lockedRights(e entry, locked *install.LockedServer) (all []string) {
+func (a *app) lockedRights(e entry, locked *install.LockedServer) string {
+	rights := ""
 	if locked.Package != nil && locked.Package.Scripts {
-		all = append(all, "runs install scripts")
+		rights = "runs install scripts; "
 	}
 	if e.sandbox != nil {
 		if s, err := e.sandbox(); err == nil && s != nil {
-			return append(all, "is confined as your settings say")
+			return rights + "is confined as your settings say"
 		}
 	}
-	switch {
-	case locked.Sandbox == nil && locked.Package != nil && locked.Package.Type == install.OCI:
-		return append(all, "may do what its container may")
-	case locked.Sandbox == nil:
-		return append(all, "is not confined")
-	}
-	p := *locked.Sandbox
-	switch {
-	case p.By != "" && p.Image != "":
-		all = append(all, "runs in a container of "+p.By+", of the image "+p.Image)
-	case p.By != "":
-		all = append(all, "runs in a container of "+p.By)
-	}
-	p.By, p.Image = "", ""
-	var may []string
-	for _, line := range profileLines(p) {
-		may = append(may, strings.Join(strings.Fields(line), " "))
-	}
-	if len(may) == 0 {
-		return append(all, "is confined to its own package")
-	}
-	return append(all, "is confined, but for "+strings.Join(may, ", "))
+	return rights + confinement(locked.Sandbox, locked.Package)
 }

@@ -103,7 +103,7 @@ func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
 		{"a path whose end is far", "write /srv/" + strings.Repeat("./", 300) + "../home\n", func(lock string) string {
 			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"write": ["/srv/`+strings.Repeat("./", 300)+`../home"]}`, 1)
 		}},
-		{"a container", "; runs in a container of docker, of the image evil.example/node; is confined, but for host *\n", func(lock string) string {
+		{"a container", "; runs in a container of docker evil.example/node; is confined, but for host *\n", func(lock string) string {
 			return strings.Replace(lock, `"sandbox": {}`, `"sandbox": {"by": "docker", "image": "evil.example/node", "hosts": ["*"]}`, 1)
 		}},
 		{"another command line", "then it is not confined\n", func(lock string) string {

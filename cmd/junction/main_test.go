@@ -142,7 +142,7 @@ func TestCommands(t *testing.T) {
 		{"a variable of a template is completed", "complete everything everything://planets/{name} name=ma", exitOK, "mars\n", ""},
 		{"a server is pinged", "ping everything", exitOK, "everything: reachable, answered in ", ""},
 		{"a revision can be chosen", "ping everything --revision 2025-03-26", exitOK, "revision 2025-03-26", ""},
-		{"all servers are listed", "tools", exitOK, "━━ filesystem: ", ""},
+		{"all servers are listed", "tools", exitOK, "━━ filesystem  (", ""},
 		{"an unknown server is reported with those there are", "tools everthing", exitConnection, "", `did you mean "everything"?`},
 		{"a server that is not there is reported", "ping http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
 		{"a URL may follow the dashes", "ping -- http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
@@ -154,7 +154,7 @@ func TestCommands(t *testing.T) {
 		{"a command for configurations says where they are", "config", exitUsage, "", `junction list shows which files are read`},
 		{"a server in place of a command suggests tools", "everything", exitUsage, "", `did you mean "tools everything"?`},
 		{"a command that is like no other leads to the help", "xyzzy", exitUsage, "", `unknown command "xyzzy"; junction --help lists them`},
-		{"servers are listed with a line for each tool", "list", exitOK, "everything  (ships with junction, 25 tools)\n", ""},
+		{"servers are listed with a line for each tool", "list", exitOK, "━━ everything  (ships with junction, 25 tools)\n", ""},
 		{"a line has the first sentence", "ls everything", exitOK, "  echo               Return the message unchanged.\n", ""},
 		{"an unknown server is not listed", "list everthing", exitConnection, "", `did you mean "everything"?`},
 		{"the list is of configured servers", "list -- x", exitUsage, "", "junction tools -- COMMAND"},
@@ -180,7 +180,7 @@ func TestCommands(t *testing.T) {
 		{"sql takes one of them", "serve sql --dsn-env A --dsn-file b", exitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
 		{"sql names the variable that is missing", "serve sql --dsn-env JUNCTION_TEST_UNSET", exitUsage, "", "the variable JUNCTION_TEST_UNSET"},
 		{"sql names the file that is missing", "serve sql --dsn-file missing.dsn", exitUsage, "", "missing.dsn"},
-		{"flags of sql are for sql", "serve memory --dsn-env A", exitUsage, "", "--dsn-env and --dsn-file are for sql"},
+		{"flags of sql are for sql", "serve memory --dsn-env A", exitUsage, "", "--dsn-env is for sql"},
 		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, fetch, filesystem, graphql, http, memory, openapi, sql, time"},
 		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
 		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},
@@ -268,7 +268,7 @@ func TestConfigurationsAreFoundAndNamed(t *testing.T) {
 	if got := runs(t, "", "ping", "broken", "--config", config); got.code != exitConnection || !strings.Contains(got.stderr, `server "broken": env.TOKEN: variable JUNCTION_TEST_UNSET is not set`) {
 		t.Errorf("got %+v", got)
 	}
-	if got := runs(t, "", "prompts", "--config", config); got.code != exitConnection || !strings.Contains(got.stdout, "━━ every: 4 prompts") ||
+	if got := runs(t, "", "prompts", "--config", config); got.code != exitConnection || !strings.Contains(got.stdout, ", 4 prompts)") ||
 		!strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") || strings.Contains(got.stdout+got.stderr, "off") {
 		t.Errorf("got %+v", got)
 	}

@@ -38,11 +38,11 @@ func TestAllThatListsSharesOneMemory(t *testing.T) {
 				t.Fatalf("it was started %d times", n)
 			}
 			for command, want := range map[string]string{
-				"tools --all":    "━━ every: 25 tools (defined in " + config + ", remembered)",
+				"tools --all":    "━━ every  (defined in " + config + ", 25 tools, remembered)",
 				"tools --json":   `{"servers":{"every":{"tools":[{`,
-				"prompts":        "━━ every: 4 prompts (",
-				"resources":      "━━ every: 3 resources (",
-				"templates":      "━━ every: 1 resource templates (",
+				"prompts":        ", 4 prompts, ",
+				"resources":      ", 3 resources, ",
+				"templates":      ", 1 resource template, ",
 				"list":           "25 tools, remembered)",
 				"list --json":    `"tools":[{`,
 				"tools -l --all": "Add two numbers.",
@@ -118,7 +118,7 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 	argv := self(t, "serve", "everything")
 	one := map[string]any{"command": argv[0], "args": argv[1:]}
 	got := runs(t, "", "tools", "--config", configuration(t, map[string]any{"one": one, "two": one}))
-	if n := strings.Count(got.stderr, "not remembered"); got.code != exitOK || !strings.Contains(got.stdout, "━━ two: 25 tools") || n > 1 || n == 0 && runtime.GOOS == "linux" {
+	if n := strings.Count(got.stderr, "not remembered"); got.code != exitOK || !strings.Contains(got.stdout, "━━ two  (defined in ") || n > 1 || n == 0 && runtime.GOOS == "linux" {
 		t.Errorf("said %d times: %+v", n, got.stderr)
 	}
 }

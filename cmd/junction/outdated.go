@@ -164,14 +164,20 @@ func (a *app) showOutdated(list []outdated, locked int, failed bool) error {
 		case o.Deprecated != "":
 			note = "deprecated: " + o.Deprecated
 		}
-		row := []string{o.Server, o.Package, o.Locked, o.Newest, note}
+		rows = append(rows, []string{o.Server, o.Package, o.Locked, o.Newest, note})
+	}
+	a.printRows(rows)
+	return nil
+}
+
+// printRows prints a table of what others wrote.
+func (a *app) printRows(rows [][]string) {
+	for _, row := range rows {
 		for i := range row {
 			row[i] = plaintext.Line(row[i], maxReason)
 		}
-		rows = append(rows, row)
 	}
 	a.out.Printf("%s", terminal.Table(rows, 0, lineWidth(a.out)))
-	return nil
 }
 
 func (a *app) installCommand() *cobra.Command {

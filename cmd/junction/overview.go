@@ -1,14 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"strings"
-
-	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
 
@@ -32,53 +25,14 @@ a server that ships with junction, "disabled" says that a file switches it off, 
 			if cmd.ArgsLenAtDash() >= 0 {
 				return usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
-			return a.overview(cmd.Context(), args, refresh)
+			l := toolList()
+			l.text, l.brief = l.brief, nil
+			return a.listAll(cmd.Context(), l, args, refresh, true)
 		},
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
 	a.clientFlags(cmd.Flags())
 	return cmd
-}
-
-func (a *app) overview(ctx context.Context, names []string, refresh bool) error {
-	return a.listAll(ctx, toolList(), names, refresh, true, func(all []listedServer) error {
-		if err := a.askOpen(ctx, toolList(), all, len(names) > 0); err != nil {
-			return err
-		}
-		for i, s := range all {
-			if err := a.printOverview(s, i == 0); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (a *app) printOverview(s listedServer, first bool) error {
-	details := []string{s.entry.origin()}
-	switch d := s.entry.definition; {
-	case d != nil && d.Disabled:
-		details = append(details, "disabled")
-	case errors.As(s.listing.err, new(*consentError)):
-		details = append(details, "not agreed to")
-	case s.listing.err != nil:
-		details = append(details, "not connected")
-	default:
-		details = append(details, plaintext.Count(len(s.listing.entries), "tool"))
-	}
-	if s.listing.remembered {
-		details = append(details, "remembered")
-	}
-	text, fault := texts(show.ToolLines)(s.listing.entries, a.out.Width())
-	text = plaintext.Line(s.entry.name, 80) + "  (" + plaintext.Line(strings.Join(details, ", "), 300) + ")\n" + text
-	if !first {
-		text = "\n" + text
-	}
-	if fault != nil {
-		a.screen.Printf("junction: server %q: %v\n", s.entry.name, fault)
-	}
-	_, err := fmt.Fprint(a.out, text)
-	return err
 }
 
 // reportEmpty says that no server is configured, where a list would be empty without a word.

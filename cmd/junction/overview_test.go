@@ -27,7 +27,7 @@ func TestTheListSaysWhereEachServerIsDefined(t *testing.T) {
 	if got.code != exitConnection || !strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") {
 		t.Errorf("got %+v", got)
 	}
-	if got := runs(t, "", "tools", "--config", config); !strings.Contains(got.stdout, "━━ every: 25 tools (defined in "+config+", remembered)\n") {
+	if got := runs(t, "", "tools", "--config", config); !strings.Contains(got.stdout, "━━ every  (defined in "+config+", 25 tools, remembered)\n") {
 		t.Errorf("tools: %s", got.stdout)
 	}
 	if got := runs(t, "", "tools", "every", "--config", config); !strings.Contains(got.stderr, "every: defined in "+config+"\n") {

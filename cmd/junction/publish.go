@@ -256,11 +256,5 @@ func (a *app) tokenReference(flag, reference string) (func(context.Context) (str
 	if kind == "" {
 		return nil, usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
 	}
-	return func(ctx context.Context) (string, error) {
-		token, err := a.registryToken(ctx, kind, name, "")
-		if err == nil {
-			a.hide(token)
-		}
-		return token, err
-	}, nil
+	return a.registryToken(kind, name, ""), nil
 }

@@ -177,31 +177,31 @@ func (a *app) configuredSource(r settings.Registry, from string) registry.Source
 	}
 	s := registry.Source{Name: cmp.Or(r.Name, hostOf(r.URL)), URL: strings.TrimRight(r.URL, "/")}
 	if kind, name := r.TokenIn(); kind != "" {
-		s.Token = func(ctx context.Context) (string, error) {
-			token, err := a.registryToken(ctx, kind, name, from)
-			if err == nil {
-				a.hide(token)
-			}
-			return token, err
-		}
+		s.Token = a.registryToken(kind, name, from)
 	}
 	return s
 }
 
-// registryToken reads a token from where the settings say that it is.
-func (a *app) registryToken(ctx context.Context, kind, name, from string) (string, error) {
-	switch kind {
-	case "secret":
-		return a.secret(ctx, name)
-	case "file":
-		text, err := readSmall(nextTo(from, name), maxKeyFile)
-		return strings.TrimSpace(string(text)), err
+// registryToken reads a token from where the settings, or a flag, say that it is.
+func (a *app) registryToken(kind, name, from string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (token string, err error) {
+		switch kind {
+		case "secret":
+			return a.secret(ctx, name)
+		case "file":
+			var text []byte
+			text, err = readSmall(nextTo(from, name), maxKeyFile)
+			token = strings.TrimSpace(string(text))
+		default:
+			if token = os.Getenv(name); token == "" {
+				err = fmt.Errorf("the variable %s is not set; export it", name)
+			}
+		}
+		if err == nil {
+			a.hide(token)
+		}
+		return token, err
 	}
-	token := os.Getenv(name)
-	if token == "" {
-		return "", fmt.Errorf("the variable %s is not set; export it", name)
-	}
-	return token, nil
 }
 
 func hostOf(address string) string {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/sandbox"
 	"github.com/spf13/cobra"
@@ -94,10 +94,8 @@ func (a *app) showProfiles() error {
 		switch {
 		case err != nil:
 			a.out.Printf("%s: %v\n", e.name, err)
-		case k.profile == nil:
-			a.out.Printf("%s is not confined\n", e.name)
 		default:
-			a.out.Printf("%s is confined: %s\n", e.name, cmp.Or(strings.Join(strings.Fields(strings.Join(profileLines(*k.profile), "; ")), " "), "nothing beyond its own package"))
+			a.out.Printf("%s %s\n", e.name, confinement(k.profile, nil))
 		}
 	}
 	return nil
@@ -113,6 +111,45 @@ func (a *app) oneKept(args []string) (*keptProfile, error) {
 		return nil, err
 	}
 	return a.profileKept(set, e)
+}
+
+// confinement is what a program may do by its profile, in a line; a container, which l says it is, may be confined without one.
+func confinement(p *sandbox.Profile, l *install.Locked) string {
+	switch {
+	case p == nil && l != nil && l.Type == install.OCI:
+		return "may do what its container may"
+	case p == nil:
+		return "is not confined"
+	}
+	shown, in := *p, ""
+	if p.By != "" {
+		in = strings.TrimSpace("runs in a container of "+p.By+" "+p.Image) + "; "
+	}
+	shown.By, shown.Read, shown.Write = "", withTargets(p.Read), withTargets(p.Write)
+	var may []string
+	for _, line := range profileLines(shown) {
+		may = append(may, strings.Join(strings.Fields(line), " "))
+	}
+	if len(may) == 0 {
+		return in + "is confined to its own package"
+	}
+	return in + "is confined, but for " + strings.Join(may, ", ")
+}
+
+// withTargets are paths of a profile, each with where it leads by links: that is what is allowed.
+func withTargets(paths []string) (shown []string) {
+	home, _ := os.UserHomeDir()
+	for _, path := range paths {
+		named := path
+		if rest, found := strings.CutPrefix(path, "~"); found {
+			named = filepath.Join(home, rest)
+		}
+		if real, err := filepath.EvalSymlinks(named); err == nil && real != filepath.Clean(named) {
+			path += " (which is " + profilePath(real) + ")"
+		}
+		shown = append(shown, path)
+	}
+	return shown
 }
 
 // profileLines are what a profile allows, in lines of a word and a value.

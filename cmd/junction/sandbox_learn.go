@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/sandbox"
@@ -28,8 +29,8 @@ const (
 
 // learnFlags say how a server is used while it is learned from.
 type learnFlags struct {
-	calls  []string // TOOL {ARGUMENTS}
-	http   string   // where clients can use it meanwhile
+	calls  []string
+	http   string // where clients can use it meanwhile
 	forget bool
 	yes    bool
 }
@@ -55,7 +56,7 @@ variables cannot be seen: junction sandbox allow SERVER --env NAME.
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.learnProfile(cmd.Context(), args, l) },
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `'NAME {ARGUMENTS}'`, the arguments in JSON (repeatable)")
+	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
 	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+endpointPath+", until you press Enter")
 	f.BoolVar(&l.forget, "forget", false, "take out of the profile what is not used")
 	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question, if the server starts with it")
@@ -63,29 +64,8 @@ variables cannot be seen: junction sandbox allow SERVER --env NAME.
 	return cmd
 }
 
-// A toolCall is a call that is made to see what it uses.
-type toolCall struct {
-	tool      string
-	arguments json.RawMessage
-}
-
-// parsed are the calls of --call.
-func (l learnFlags) parsed() (calls []toolCall, err error) {
-	for _, text := range l.calls {
-		name, arguments, _ := strings.Cut(strings.TrimSpace(text), " ")
-		if arguments = strings.TrimSpace(arguments); arguments == "" {
-			arguments = "{}"
-		}
-		if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil || name == "" {
-			return nil, usagef("--call: expected a tool and a JSON object, such as 'read_file {\"path\": \"a\"}', got %q", text)
-		}
-		calls = append(calls, toolCall{name, json.RawMessage(arguments)})
-	}
-	return calls, nil
-}
-
 func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) error {
-	calls, err := l.parsed()
+	calls, err := readCalls(l.calls)
 	if err != nil {
 		return err
 	}
@@ -228,7 +208,7 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 }
 
 // useConfined starts the program in a sandbox and uses it. It returns what it was started with.
-func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []toolCall, http string) (learned sandbox.Learned, err error) {
+func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (learned sandbox.Learned, err error) {
 	plain := k.entry
 	plain.sandbox = nil
 	t, err := a.resolve(ctx, plain)
@@ -242,7 +222,7 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
 	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.server.Env))), Dir: c.Dir}
 	for _, call := range calls {
-		learned.Named = appendTexts(learned.Named, call.arguments)
+		learned.Named = appendTexts(learned.Named, call.Arguments)
 	}
 	if o.Folder {
 		learned.Named = append(learned.Named, c.Dir)
@@ -273,17 +253,17 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 }
 
 // exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted.
-func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []toolCall, isSaid bool) error {
-	var all []toolCall
+func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Call, isSaid bool) error {
+	var all []lint.Call
 	var left []string
 	for t, err := range client.Tools(ctx) {
 		if err != nil {
 			return &connectError{err}
 		}
 		switch {
-		case slices.ContainsFunc(calls, func(c toolCall) bool { return c.tool == t.Name }):
+		case slices.ContainsFunc(calls, func(c lint.Call) bool { return c.Tool == t.Name }):
 		case reads(t) && !needsArguments(t) && len(all) < maxExercised:
-			all = append(all, toolCall{t.Name, json.RawMessage("{}")})
+			all = append(all, lint.Call{Tool: t.Name, Arguments: json.RawMessage("{}")})
 		default:
 			left = append(left, t.Name)
 		}
@@ -306,17 +286,17 @@ func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []toolCall
 		if len(all)+len(calls) == 0 {
 			not = "No tool was called, as none says that it only reads and needs no arguments"
 		}
-		a.screen.Printf("%s: %s. What they use is not learned; --call 'NAME {ARGUMENTS}' calls one.\n", not, someNames(left))
+		a.screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, someNames(left))
 	}
 	return nil
 }
 
 // callOnce makes a call and says what became of it. The error is that of ctx.
-func callOnce(ctx context.Context, client *mcp.Client, call toolCall) (said string, err error) {
+func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said string, err error) {
 	limited, cancel := context.WithTimeout(ctx, exerciseTime)
 	defer cancel()
-	result, err := client.CallTool(limited, call.tool, call.arguments)
-	name := plaintext.Line(call.tool, 80)
+	result, err := client.CallTool(limited, call.Tool, call.Arguments)
+	name := plaintext.Line(call.Tool, 80)
 	switch {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
@@ -334,7 +314,7 @@ func needsArguments(t *mcp.Tool) (needs bool) {
 }
 
 // tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start.
-func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []toolCall) (starts bool, err error) {
+func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, err error) {
 	a.screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string

@@ -38,7 +38,7 @@ func TestTheSandboxOfAServerIsShown(t *testing.T) {
 		t.Errorf("got %q, want %q", got.stdout, want)
 	}
 	runs(t, "", "sandbox", "show", "--config", "mcp.json").
-		expect(t, exitOK, "notes is confined: read ~/notes; host api.example.com; env TOKEN; processes 9; memory 2000MB; files 64; cpu 0.5\n", "")
+		expect(t, exitOK, "notes is confined, but for read ~/notes, host api.example.com, env TOKEN, processes 9, memory 2000MB, files 64, cpu 0.5\n", "")
 	notes(t, "")
 	runs(t, "", "sandbox", "show", "--config", "mcp.json").expect(t, exitOK, "notes is not confined\n", "")
 }
@@ -124,7 +124,7 @@ func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 
 func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	notes(t, "")
-	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--call", `read-file {"path": "a.md"}`}
+	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--call", `read-file={"path": "a.md"}`}
 	runs(t, "", args...).expect(t, exitUsage, "", "nobody can be asked here; --yes writes the profile without a question")
 	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "notes needs:\n+ read   ~/notes\nWith this profile it starts, does the same, and is refused nothing.\nWritten to junction.servers.notes.sandbox in ~/junction.json.", "Called read-file.\n")
 	text, err := os.ReadFile("junction.json")
@@ -159,16 +159,16 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
   "all": ` + program + `"filesystem", "--root", "/"]},
   "memory": ` + program + `"memory", "--file", ` + quoteJSON(elsewhere+"/memory.jsonl") + `]},
   "loose": ` + program + `"memory", "--file", ` + quoteJSON(loose) + `]}}}`})
-	const ada = `create_entities {"entities": [{"name": "Ada", "entityType": "person", "observations": []}]}`
+	const ada = `create_entities={"entities": [{"name": "Ada", "entityType": "person", "observations": []}]}`
 	const nothing = "With this profile it starts, does the same, and is refused nothing.\n"
 	missing := "Not proposed: " + loose + ": no such file is there yet, and what is made in this folder ends with the program; make it, or name one in a folder of its own, and learn again.\n"
 	for _, c := range []struct{ server, call, want string }{
-		{"files", `read-file {"path": "a.md"}`, "files needs:\n+ read   " + project + "\n" + nothing},
-		{"all", `read-file {"path": ` + quoteJSON(project+"/a.md") + `}`, "all needs:\n+ read   " + project + "\nNot proposed: /: it has what belongs to all programs. If it needs that: junction sandbox allow all --read /\n" + nothing},
+		{"files", `read-file={"path": "a.md"}`, "files needs:\n+ read   " + project + "\n" + nothing},
+		{"all", `read-file={"path": ` + quoteJSON(project+"/a.md") + `}`, "all needs:\n+ read   " + project + "\nNot proposed: /: it has what belongs to all programs. If it needs that: junction sandbox allow all --read /\n" + nothing},
 		{"memory", ada, "memory needs:\n+ write  " + elsewhere + "\n" + nothing},
 		{"loose", ada, "loose needs:\n  nothing beyond the system's programs and its own package, and no host\n" + missing + nothing},
 	} {
-		runs(t, "", "sandbox", "learn", c.server, "--config", "mcp.json", "--yes", "--call", c.call).expect(t, exitOK, c.want, "Called "+strings.Fields(c.call)[0]+".\n")
+		runs(t, "", "sandbox", "learn", c.server, "--config", "mcp.json", "--yes", "--call", c.call).expect(t, exitOK, c.want, "Called "+strings.SplitN(c.call, "=", 2)[0]+".\n")
 	}
 	if text, err := os.ReadFile("junction.json"); err != nil || strings.Count(string(text), "sandbox") != 4 {
 		t.Errorf("%v: got %s", err, text)

@@ -46,6 +46,9 @@ basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			if err := o.checkFlags(cmd.Flags(), args[0]); err != nil {
+				return err
+			}
 			f.stdio = f.http == ""
 			h, err := a.shipped(cmd.Context(), args[0], o)
 			if err != nil {

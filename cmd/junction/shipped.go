@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
@@ -49,29 +50,23 @@ func (o *shipping) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
 }
 
-// check says which flag is for another server.
-func (o *shipping) check(name string) error {
-	switch {
-	case name != "filesystem" && len(o.roots) > 0:
-		return usagef("--root is for filesystem")
-	case name != "filesystem" && name != "sql" && o.write:
-		return usagef("--write is for filesystem and sql")
-	case name != "sql" && (o.dsnEnv != "" || o.dsnFile != ""):
-		return usagef("--dsn-env and --dsn-file are for sql")
-	case name != "memory" && o.file != "":
-		return usagef("--file is for memory")
+// checkFlags says which of the flags that were given is for another server.
+func (o *shipping) checkFlags(flags *pflag.FlagSet, name string) (err error) {
+	servers := map[string][]string{
+		"root": {"filesystem"}, "write": {"filesystem", "sql"}, "file": {"memory"}, "private": {"fetch"}, "ignore-robots": {"fetch"}, "dsn-env": {"sql"}, "dsn-file": {"sql"},
+		"from": {"openapi", "graphql"}, "operation": {"openapi", "graphql"}, "exclude": {"openapi", "graphql"}, "auth-env": {"openapi", "graphql", "http"},
+		"base": {"openapi", "http"}, "tag": {"openapi"}, "path": {"openapi"}, "method": {"openapi"}, "url": {"graphql"}, "depth": {"graphql"}, "tool": {"http"},
 	}
-	if name != "fetch" && o.fetch != (fetch.Options{}) {
-		return usagef("--private and --ignore-robots are for fetch")
-	}
-	return o.api.check(name)
+	flags.Visit(func(f *pflag.Flag) {
+		if of := servers[f.Name]; len(of) > 0 && !slices.Contains(of, name) {
+			err = usagef("--%s is for %s", f.Name, strings.Join(of, " and "))
+		}
+	})
+	return err
 }
 
 // shipped makes a server that ships with junction. What it holds open is closed when the command ends.
 func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler, error) {
-	if err := o.check(name); err != nil {
-		return nil, err
-	}
 	switch name {
 	case "everything":
 		return everything.New(), nil

@@ -38,34 +38,11 @@ func (o *apiShipping) flags(flags *pflag.FlagSet) {
 	flags.IntVar(&o.depth, "depth", 0, "let graphql ask for so many `LEVELS` of a result where a call does not say which fields (default 2)")
 }
 
-// check says which flag is for another server, or is missing.
-func (o *apiShipping) check(name string) error {
-	picks := len(o.tags)+len(o.paths)+len(o.verbs) > 0
-	switch {
-	case name != "openapi" && name != "graphql" && (o.from != "" || len(o.names)+len(o.exclude) > 0):
-		return usagef("--from, --operation and --exclude are for openapi and graphql")
-	case name != "openapi" && name != "graphql" && name != "http" && len(o.auth) > 0:
-		return usagef("--auth-env is for openapi, graphql and http")
-	case name != "openapi" && name != "http" && o.base != "":
-		return usagef("--base is for openapi and http")
-	case name != "openapi" && picks:
-		return usagef("--tag, --path and --method are for openapi")
-	case name != "http" && len(o.tools) > 0:
-		return usagef("--tool is for http")
-	case name == "http" && len(o.tools) == 0:
-		return usagef("http needs a tool: junction serve http --tool '{\"name\": \"forecast\", \"url\": \"https://example.com/{city}\"}'")
-	case name != "graphql" && (o.url != "" || o.depth != 0):
-		return usagef("--url and --depth are for graphql")
-	case name == "openapi" && o.from == "":
-		return usagef("openapi needs a document: junction serve openapi --from FILE|URL")
-	case name == "graphql" && o.url == "":
-		return usagef("graphql needs an API: junction serve graphql --url URL")
-	}
-	return nil
-}
-
 // openAPI makes the server of a document.
 func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) {
+	if o.from == "" {
+		return nil, usagef("openapi needs a document: junction serve openapi --from FILE|URL")
+	}
 	options := openapi.Options{
 		From: o.from, Include: openapi.Selection{Tags: o.tags, Paths: o.paths, Operations: o.names, Methods: o.verbs}, Secrets: map[string]string{},
 		Requests: httptool.Options{Base: o.base, Logger: a.logger()},
@@ -102,6 +79,9 @@ func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 
 // graphQL makes the server of a GraphQL API.
 func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) {
+	if o.url == "" {
+		return nil, usagef("graphql needs an API: junction serve graphql --url URL")
+	}
 	options := graphql.Options{URL: o.url, Schema: o.from, Include: o.names, Depth: o.depth, Requests: httptool.Options{Logger: a.logger()}}
 	for _, text := range o.exclude {
 		pattern, ok := strings.CutPrefix(text, "operation=")

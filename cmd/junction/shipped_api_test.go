@@ -102,9 +102,9 @@ func TestServeSaysWhichFlagOfAnAPIIsWrong(t *testing.T) {
 	for arguments, want := range map[string]string{
 		"openapi":                                        "openapi needs a document: junction serve openapi --from FILE|URL",
 		"graphql":                                        "graphql needs an API: junction serve graphql --url URL",
-		"time --from x":                                  "--from, --operation and --exclude are for openapi and graphql",
-		"graphql --url http://x --tag y":                 "--tag, --path and --method are for openapi",
-		"openapi --from x --depth 3":                     "--url and --depth are for graphql",
+		"time --from x":                                  "--from is for openapi and graphql",
+		"graphql --url http://x --tag y":                 "--tag is for openapi",
+		"openapi --from x --depth 3":                     "--depth is for graphql",
 		"openapi --from FILE --auth-env NO":              "--auth-env: the variable NO is not set",
 		"openapi --from FILE --exclude x":                "--exclude x: expected tag=, path=, operation= or method= and a pattern",
 		"graphql --url http://x --auth-env key=PETS_KEY": "expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =",

@@ -46,7 +46,7 @@ func (a *app) httpTools(o *apiShipping) (mcp.Handler, error) {
 		templates = append(templates, some...)
 	}
 	if n := len(templates); n == 0 || n > maxHTTPTools {
-		return nil, usagef("http needs a tool, and has at most %d, got %d", maxHTTPTools, n)
+		return nil, usagef("http needs a tool, and has at most %d, got %d: junction serve http --tool '{\"name\": \"forecast\", \"url\": \"https://example.com/{city}\"}'", maxHTTPTools, n)
 	}
 	s, err := httptool.New("http", options, templates...)
 	if err != nil {

@@ -57,7 +57,7 @@ func TestServeHTTPSaysWhatIsWrongWithATemplate(t *testing.T) {
 		`serve http --tool none.json`:                                    "expected a template in JSON, or a file with one",
 		`serve http --tool []`:                                           "http needs a tool",
 		`serve time --tool {"name":"x","url":"https://a.example/"}`:      "--tool is for http",
-		`serve http --tool {"name":"x","url":"https://a/"} --tag pets`:   "--tag, --path and --method are for openapi",
+		`serve http --tool {"name":"x","url":"https://a/"} --tag pets`:   "--tag is for openapi",
 		`serve http --tool {"name":"x","url":"https://a/"} --auth-env X`: "the variable X is not set",
 	} {
 		if got := runs(t, "", strings.Fields(args)...); got.code == exitOK || !strings.Contains(got.stderr, want) {

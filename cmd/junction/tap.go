@@ -141,6 +141,15 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	return p.tapFor(cmd.Context(), servers, command)
 }
 
+// hostNamed is the host that HOST on a command line names.
+func hostNamed(name string) (hostconfig.Host, error) {
+	h, _, is := hostconfig.LookupHost(name)
+	if !is {
+		return h, unknownHost(name)
+	}
+	return h, nil
+}
+
 func unknownHost(name string) error {
 	if near := nearest.Name(name, strings.Split(hostIDs(), ", ")); near != "" {
 		return usagef("no host is called %q; did you mean %q?", name, near)

@@ -146,24 +146,23 @@ func (a *app) httpSocket(name, path string) (target, error) {
 	if path == "" {
 		return target{}, usagef("SERVER: expected a file, such as %s:up.sock", httpUnix)
 	}
-	if len(a.flags.env) > 0 {
-		return target{}, usagef("--env is for servers that are started by a command")
-	}
-	header, err := headers(a.flags.header)
-	if err != nil {
-		return target{}, err
-	}
-	a.hideHeaders(header)
 	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}
-	return target{name: name, transport: streamable.ClientWith("http://localhost"+endpointPath, streamable.ClientOptions{HTTP: &http.Client{Transport: plainhttp.New(dial)}, Header: header, Logger: a.logger()})}, nil
+	return a.web(name, "http://localhost"+endpointPath, func(http.Header) (*http.Client, error) { return &http.Client{Transport: plainhttp.New(dial)}, nil })
 }
 
 func (a *app) url(address string) (target, error) {
 	if u, err := url.Parse(address); err != nil || u.Host == "" {
 		return target{}, usagef("SERVER: expected a URL such as https://example.com/mcp")
 	}
+	return a.web("", address, func(header http.Header) (*http.Client, error) {
+		return a.authorized("", address, config.OAuth{}, nil, header)
+	})
+}
+
+// web is a server that speaks HTTP, through such a client, and gets the headers of the command line.
+func (a *app) web(name, address string, through func(http.Header) (*http.Client, error)) (target, error) {
 	if len(a.flags.env) > 0 {
 		return target{}, usagef("--env is for servers that are started by a command")
 	}
@@ -172,11 +171,11 @@ func (a *app) url(address string) (target, error) {
 		return target{}, err
 	}
 	a.hideHeaders(header)
-	client, err := a.authorized("", address, config.OAuth{}, nil, header)
+	client, err := through(header)
 	if err != nil {
 		return target{}, err
 	}
-	return target{transport: streamable.ClientWith(address, streamable.ClientOptions{HTTP: client, Header: header, Logger: a.logger()})}, nil
+	return target{name: name, transport: streamable.ClientWith(address, streamable.ClientOptions{HTTP: client, Header: header, Logger: a.logger()})}, nil
 }
 
 // pairs reads the values of a flag that are NAME=VALUE each; fault is what is wrong with another one.

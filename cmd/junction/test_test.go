@@ -53,7 +53,7 @@ func TestTestExitsByWhatBecameOfTheCases(t *testing.T) {
 	runs(t, "", "test", "nowhere").expect(t, exitConnection, "FAIL  nowhere/add.yaml\n", `no server is called "nobody"`)
 	runs(t, "", "test", "nowhere", "--server", "everything").expect(t, exitOK, "1 case passed", "")
 	runs(t, "", append([]string{"test", "nowhere", "--"}, self(t, "serve", "everything")...)...).expect(t, exitOK, "1 case passed", "")
-	runs(t, "", "test", "good", "--run", "nothing").expect(t, exitUsage, "", `no case's name matches "nothing"`)
+	runs(t, "", "test", "good", "--run", "nothing").expect(t, exitUsage, "", `no case was run whose name matches "nothing"`)
 	runs(t, "", "test", "bad", "--revisions", "2026-07-28,2025-11-25,2025-06-18").expect(t, exitToolFailed, "FAIL  bad/add.yaml [2026-07-28, stdio]: 1 of 1 cases failed\n  FAIL  adds (line 3; the same in 3 runs)\n        tool add: structured: expected {\"sum\":4}, got {\"sum\":3}\nFAIL  bad/add.yaml [2025-11-25, stdio]: 1 of 1 cases failed\nFAIL  bad/add.yaml [2025-06-18, stdio]: 1 of 1 cases failed\n0 cases passed, 3 failed", "")
 }
 

@@ -210,10 +210,10 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.configuration, err)
 	}
+	defer func() { w.dry.close() }()
 	if err := w.rehearseWith(ctx, data); err != nil {
 		return err
 	}
-	defer w.dry.close()
 	if err := w.showChange(before); err != nil {
 		return err
 	}
@@ -224,20 +224,9 @@ func (w *addition) replace(ctx context.Context, d *config.Definition, before *in
 	if before != nil {
 		locked.Name, locked.Registry = before.Name, before.Registry
 	}
-	if err := noteLock(w.configuration); err != nil {
+	if err := w.keep(ctx, d.Words(), locked, edit); err != nil {
 		return err
 	}
-	was, err := approvedOf(w.name)
-	if err != nil {
-		return err
-	}
-	if err := approveAll(w.name, w.dry.definitions); err != nil {
-		return err
-	}
-	if err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: d.Words(), Locked: locked, Edit: edit}); err != nil {
-		return errors.Join(err, approveAll(w.name, was))
-	}
-	w.app.consentTo(w.configuration, w.name)
 	if w.locked != nil {
 		w.app.out.Printf("%s is %s now.\n", w.name, plaintext.Line(w.locked.Version, 60))
 	} else {
@@ -270,7 +259,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 		out.Printf("  install scripts that did not run: %s\n", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason))
 	}
 	if w.locked != nil {
-		out.Printf("  its program may %s\n", whole(w.confinement()))
+		out.Printf("  its program %s\n", whole(w.confinement()))
 	}
 	for _, note := range w.notes {
 		out.Printf("  %s\n", note)

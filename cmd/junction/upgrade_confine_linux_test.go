@@ -29,7 +29,7 @@ func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
 	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, exitOK, "+ host", "")
 	editFile(t, "mcp.json", "@1.0.0", "@2.0.0")
 	s.runs(t, "", "upgrade", "echo", "--yes", "--no-sandbox").expect(t, exitUsage, "", "was locked before")
-	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "its program may read the system and its own package; reach api.example.com", "")
+	s.runs(t, "", "upgrade", "echo", "--yes").expect(t, exitOK, "its program is confined, but for host api.example.com", "")
 	s.runs(t, "", "sandbox", "show", "echo").expect(t, exitOK, "echo is confined", "")
 	if _, lock := pair(t); !strings.Contains(lock, `"api.example.com"`) {
 		t.Errorf("the lock has another profile: %s", lock)
@@ -42,12 +42,12 @@ func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
 	s.versions["@x/api@1.0.0"] = self(t, "serve", "openapi", "--from")
 	file := filepath.Join(t.TempDir(), "api.json")
 	write(t, map[string]string{file: `{"openapi": "3.1.0", "info": {"title": "x", "version": "1"}, "servers": [{"url": "https://example.com"}], "paths": {"/pets": {"get": {"operationId": "listPets", "responses": {}}}}}`})
-	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, exitOK, "read the system and its own package; read "+file+"; reach no host", "")
+	s.runs(t, "", "add", "npm:@x/api@1.0.0", "--yes", "--", file).expect(t, exitOK, "is confined, but for read "+file, "")
 	s.runs(t, "", "tools", "api").expect(t, exitOK, "listPets", "")
 	s.runs(t, "", "sandbox", "show", "api").expect(t, exitOK, "  read   "+file+"\n", "")
 	write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"api": {"command": "npx", "args": ["-y", "@x/api@1.0.0", ` + quoteJSON(file) + `]}}}`})
 	_ = os.Remove(filepath.Join("junction", install.LockName))
-	s.runs(t, "", "upgrade", "api", "--yes").expect(t, exitOK, "its program may read the system and its own package; read "+file+"; reach no host", "")
+	s.runs(t, "", "upgrade", "api", "--yes").expect(t, exitOK, "its program is confined, but for read "+file, "")
 }
 
 func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {

@@ -14,10 +14,9 @@
 //
 //	mcpdoc [-check] [directory]
 //
-// What is registered as a tool and cannot have its comment read (a function
-// literal, a generic or wrapped function, one that takes no struct type of the
-// package, a field of a nested struct without a name) is listed on standard
-// error; that is no failure.
+// A function literal, a generic or wrapped function, one that takes no struct
+// type of the package, and a field of a nested struct without a name have no
+// comment that is read: junction lint finds tools without a description.
 //
 // The directory is the current one unless given. With -check nothing is
 // written: the exit code is 1 where mcp_docs.go is missing or stale.
@@ -53,13 +52,5 @@ func main() {
 	if err := run(directory); err != nil {
 		fmt.Fprintln(os.Stderr, "mcpdoc:", err)
 		os.Exit(1)
-	}
-	skipped, err := docgen.Skipped(directory)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "mcpdoc:", err)
-		os.Exit(1)
-	}
-	for _, s := range skipped {
-		fmt.Fprintln(os.Stderr, "mcpdoc:", s)
 	}
 }

@@ -16,8 +16,6 @@ import (
 // goPackage is what the files of one package tell.
 type goPackage struct {
 	name  string
-	set   *token.FileSet
-	files []*ast.File
 	types map[string]*structType
 }
 
@@ -35,9 +33,11 @@ type entry struct{ key, text string }
 const methodName = "MCPDocs"
 
 func read(files map[string][]byte) (*goPackage, error) {
-	p := &goPackage{types: map[string]*structType{}, set: token.NewFileSet()}
+	p := &goPackage{types: map[string]*structType{}}
+	set := token.NewFileSet()
+	var parsed []*ast.File
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		file, err := parser.ParseFile(p.set, name, files[name], parser.ParseComments|parser.SkipObjectResolution)
+		file, err := parser.ParseFile(set, name, files[name], parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, fmt.Errorf("cannot parse the package: %w", err)
 		}
@@ -48,15 +48,15 @@ func read(files map[string][]byte) (*goPackage, error) {
 			return nil, fmt.Errorf("%s is of package %s, the others are of %s: move it elsewhere", name, file.Name.Name, p.name)
 		}
 		p.name = file.Name.Name
-		p.files = append(p.files, file)
+		parsed = append(parsed, file)
 	}
-	for _, file := range p.files {
+	for _, file := range parsed {
 		if err := p.readTypes(file); err != nil {
 			return nil, err
 		}
 	}
 	var functions []function
-	for _, file := range p.files {
+	for _, file := range parsed {
 		functions = append(functions, p.readFunctions(file)...)
 	}
 	p.fileFunctions(functions)
