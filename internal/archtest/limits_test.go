@@ -64,7 +64,7 @@ var noLimit = map[string][]string{
 		"cases.maxShownDiff", "cases.maxShownLine",
 		"cmd/junction.maxDiffLines", "cmd/junction.maxFindingsShown", "cmd/junction.maxNamesShown", "cmd/junction.maxLog", "cmd/junction.maxReason", "cmd/junction.maxRenamed", "cmd/junction.maxSaid", "cmd/junction.maxTitleShown",
 		"cmd/junction/internal/answer.maxLabel", "cmd/junction/internal/answer.maxMessage",
-		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxShown",
+		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxURL",
 		"cmd/junction/internal/person.maxName", "cmd/junction/internal/person.maxNotice", "cmd/junction/internal/person.maxReason",
 		"cmd/junction/internal/show.maxName", "cmd/junction/internal/show.maxText", "cmd/junction/internal/show.maxType", "cmd/junction/internal/show.maxVersions",
 		"config.maxQuoted", "console/inspect.maxDetail", "console/live.maxDrawnBox", "console/live.maxLane", "gateway/review.maxNoted", "guard.maxExcerpt", "guard.maxNamed", "guard.maxQuote",

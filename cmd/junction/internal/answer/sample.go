@@ -64,3 +64,11 @@ func compose(ctx context.Context, person *terminal.Person, server string, req mc
 		lines = append(lines, line)
 	}
 }
+
+func message(text string, width int) string {
+	text = plaintext.Clean(text)
+	if runes := []rune(text); len(runes) > maxMessage {
+		text = string(runes[:maxMessage-1]) + "…"
+	}
+	return terminal.Wrap(text, 2, width)
+}
