@@ -69,7 +69,7 @@ var noLimit = map[string][]string{
 		"cmd/junction/internal/show.maxName", "cmd/junction/internal/show.maxText", "cmd/junction/internal/show.maxType", "cmd/junction/internal/show.maxVersions",
 		"config.maxQuoted", "console/inspect.maxDetail", "console/live.maxDrawnBox", "console/live.maxLane", "gateway/review.maxNoted", "guard.maxExcerpt", "guard.maxNamed", "guard.maxQuote",
 		"host/archive.maxMatch", "host/archive.maxTitle",
-		"host/trace.maxLabel", "host/trace.maxMermaidLabel", "host/trace.maxSpoken",
+		"host/trace.maxLabel", "host/trace.maxSpoken", "internal/sequence.maxLine", "internal/sequence.maxMermaidLabel",
 		"host/tui.maxInline", "host/tui/internal/markdown.maxFence",
 		"install.maxWords", "internal/schema.maxDescription", "internal/schema.maxExcerpt", "internal/schema.maxNamesListed",
 		"internal/terminal.maxWidth", "lint.maxShownName", "lint.maxShownField", "lint.maxShownText", "mcp/command.maxArgument", "mcp/command.maxShown", "mcp/internal/httplink.maxShown",
