@@ -262,7 +262,7 @@ func (a *app) clientFlags(f *pflag.FlagSet) {
 func (a *app) requestFlags(f *pflag.FlagSet) {
 	a.clientFlags(f)
 	f.StringVar(&a.desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
-	f.StringVar(&a.desk.Sample, "sample", "", "answer in place of a language model with `TEXT`, or ask on the terminal (ask); default: refuse")
+	f.StringVar(&a.desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")
 	f.StringArrayVar(&a.desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")
 	f.StringVar(&a.flags.logLevel, "log-level", "info", "show log messages of this `LEVEL` and above: debug to emergency, or none")
 	f.StringVarP(&a.flags.output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")

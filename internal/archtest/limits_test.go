@@ -63,7 +63,7 @@ var noLimit = map[string][]string{
 	"how much of a text is shown or logged": {
 		"cases.maxShownDiff", "cases.maxShownLine",
 		"cmd/junction.maxDiffLines", "cmd/junction.maxFindingsShown", "cmd/junction.maxNamesShown", "cmd/junction.maxLog", "cmd/junction.maxReason", "cmd/junction.maxRenamed", "cmd/junction.maxSaid", "cmd/junction.maxTitleShown",
-		"cmd/junction/internal/answer.maxLabel", "cmd/junction/internal/answer.maxMessage",
+		"cmd/junction/internal/answer.maxMessage",
 		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxURL",
 		"cmd/junction/internal/person.maxName", "cmd/junction/internal/person.maxNotice", "cmd/junction/internal/person.maxReason",
 		"cmd/junction/internal/show.maxName", "cmd/junction/internal/show.maxText", "cmd/junction/internal/show.maxType", "cmd/junction/internal/show.maxVersions",

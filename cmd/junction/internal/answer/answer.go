@@ -22,7 +22,6 @@ import (
 const (
 	maxServerName = 80
 	maxMessage    = 2_000
-	maxLabel      = 200
 	maxURL        = 2_000
 )
 
@@ -36,8 +35,7 @@ type Desk struct {
 	// Elicit answers every elicitation: "accept" (forms with their defaults),
 	// "decline", "cancel", or the JSON object to fill in. Empty: ask the person.
 	Elicit string
-	// Sample answers for the model: with this text, or "ask" for what the person
-	// types. Empty: sampling is refused.
+	// Sample answers for the model. Empty: sampling is refused.
 	Sample string
 	// Roots are the folders that servers may know of; none: roots are refused.
 	Roots []string
@@ -51,9 +49,6 @@ func (d *Desk) Check() error {
 		if fault := jsonrpc.Valid([]byte(d.Elicit), jsonrpc.Limits{}); fault != nil || d.Elicit[0] != '{' {
 			return fmt.Errorf("--elicit: expected accept, decline, cancel or a JSON object, got %.40q", d.Elicit)
 		}
-	}
-	if d.Sample == "ask" && d.Person == nil {
-		return fmt.Errorf("--sample ask: there is no terminal to ask on; give the text itself")
 	}
 	for _, root := range d.Roots {
 		if info, err := os.Stat(root); err != nil || !info.IsDir() {
@@ -71,8 +66,8 @@ func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
 		return d.Answer(ctx, host.Form{Server: server, Request: req})
 	}
 	if d.Sample != "" {
-		o.OnSample = func(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-			return d.sample(ctx, server, req)
+		o.OnSample = func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Content: mcp.SamplingContent{mcp.Text(d.Sample)}, Model: "canned", StopReason: "endTurn"}, nil
 		}
 	}
 	if len(d.Roots) > 0 {

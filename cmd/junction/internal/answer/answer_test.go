@@ -242,30 +242,11 @@ func TestCheckNamesTheFlag(t *testing.T) {
 		{Desk{Screen: screen, Elicit: "yes"}, "--elicit: "},
 		{Desk{Screen: screen, Elicit: "[1]"}, "--elicit: "},
 		{Desk{Screen: screen, Elicit: `{"a":`}, "--elicit: "},
-		{Desk{Screen: screen, Sample: "ask"}, "--sample ask: "},
 		{Desk{Screen: screen, Roots: []string{"no/such/folder"}}, "--root no/such/folder: "},
 	} {
 		if err := test.desk.Check(); err == nil || !strings.HasPrefix(err.Error(), test.want) {
 			t.Errorf("got %v, want %s…", err, test.want)
 		}
-	}
-}
-
-func TestSample(t *testing.T) {
-	req := mcp.CreateMessageRequest{SystemPrompt: "Be brief.", Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{mcp.Text("Why?\x1b"), mcp.Image(nil, "image/png")}}}}
-	d, seen := desk("because", "it is", "")
-	d.Sample = "ask"
-	result, err := d.sample(t.Context(), "weather", req)
-	if err != nil || result.Content[0].Text != "because\nit is" {
-		t.Errorf("got %+v, %v", result, err)
-	}
-	if !strings.Contains(seen.String(), "  Be brief.\n  user:\n  Why?\\x1b\n  [image]\n") {
-		t.Errorf("the person saw\n%s", seen)
-	}
-	d, _ = desk(":decline")
-	d.Sample = "ask"
-	if _, err := d.sample(t.Context(), "weather", req); !errors.Is(err, &mcp.Error{Code: codeRefused}) {
-		t.Errorf("got %v, want a refusal", err)
 	}
 }
 
