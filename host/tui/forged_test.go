@@ -43,7 +43,7 @@ func TestWhatIsInvisibleHidesNoEndOfALine(t *testing.T) {
 	hidden := strings.Repeat("\u200b", 200)
 	deep := strings.Repeat(`{"a":`, maxShownDepth+1) + `"` + hidden + ` the last word"` + strings.Repeat("}", maxShownDepth+1)
 	card := cardText(host.Card{Server: "guest", Tool: "run", Arguments: json.RawMessage(deep)}, 100, nil)
-	review := newReviewCard(nil, []host.Review{{Server: "guest", First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: npx" + hidden + " the last word"}}}}).(*reviewCard)
+	review := newReviewCard(nil, []host.Review{{Server: "guest", First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: npx" + hidden + " the last word", Value: "npx" + hidden + " the last word"}}}}).(*reviewCard)
 	sample := sampleCard{sampling: host.Sampling{Request: &mcp.CreateMessageRequest{Tools: []mcp.Tool{{Name: "x", Description: hidden + " the last word"}}}}}
 	theme, _ := ink.Named("bare")
 	for name, text := range map[string]string{"a call": card, "a review": theme.PaintAll(review.row(0, 100, false)), "a request": theme.PaintAll(sample.body(100))} {

@@ -15,7 +15,7 @@ import (
 // brings is the first review of a server with a tool that the scanner finds nothing in.
 func brings(server string, findings ...guard.Finding) host.Review {
 	return host.Review{Server: server, First: true, Items: []host.ReviewItem{
-		{Kind: "command", Text: "text: npx -y " + server}, {Kind: "version", Text: "text: " + server + " 1.0.0"},
+		{Kind: "command", Text: "text: npx -y " + server, Value: "npx -y " + server}, {Kind: "version", Text: "text: " + server + " 1.0.0", Value: server + " 1.0.0"},
 		{Kind: "tool", Name: "fetch", Text: "description: Fetches, and whatever nobody finds.", Findings: findings}}}
 }
 
@@ -128,7 +128,7 @@ func TestAllOfADefinitionIsShown(t *testing.T) {
 	}{
 		{"one that is new, on demand", "d\n", host.ReviewItem{Kind: "tool", Name: "fetch", Text: long}},
 		{"one that changed, at once", "", host.ReviewItem{Kind: "tool", Name: "fetch", Changed: true, Text: "+" + long}},
-		{"a command with characters that nobody sees", "", host.ReviewItem{Kind: "command", Text: "text: npx" + strings.Repeat("\u200b", 100) + " the last word"}},
+		{"a command with characters that nobody sees", "", host.ReviewItem{Kind: "command", Value: "npx" + strings.Repeat("\u200b", 100) + " the last word"}},
 	} {
 		var out bytes.Buffer
 		screen := terminal.NewScreen(&out)
@@ -145,7 +145,7 @@ func TestAllOfADefinitionIsShown(t *testing.T) {
 func TestBlanksAddNoLineToAReview(t *testing.T) {
 	for _, blank := range []string{" ", "\t", "\u00a0", "\u3000"} {
 		text := "x" + strings.Repeat(blank, 400) + " y approve"
-		review := host.Review{Server: text, First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: " + text},
+		review := host.Review{Server: text, First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: " + text, Value: text},
 			{Kind: "tool", Name: text, Text: "description: " + text, Findings: []guard.Finding{{Severity: guard.Warn, Excerpt: text, Why: "It looks odd."}}}}}
 		var out bytes.Buffer
 		screen := terminal.NewScreen(&out)
