@@ -130,8 +130,11 @@ type ReviewItem struct {
 	Name string
 	// Text is the whole definition where it is new, a diff where it changed, with
 	// hidden characters made visible.
-	Text     string
+	Text string
+	// Value is the command or the version that is defined; empty for other kinds.
+	Value    string
 	Changed  bool
+	Reads    bool // a tool that says that it only reads
 	Silent   bool // a tool of which the server does not say whether it only reads
 	Findings []guard.Finding
 }

@@ -148,13 +148,13 @@ func (p *pendingReview) silent() (all []guard.Definition) {
 	return all
 }
 
-// isSilent reports whether d is a tool that does not say whether it only reads.
-func isSilent(d guard.Definition) bool {
+// readHint is what a definition says about whether the tool only reads; nil where it says nothing.
+func readHint(d guard.Definition) *bool {
 	var a mcp.ToolAnnotations
 	if d.Kind != guard.Tool || len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &a) != nil {
-		return false
+		return new(false)
 	}
-	return a.ReadOnlyHint == nil
+	return a.ReadOnlyHint
 }
 
 // mayReview counts the reviews of what a server changed, and reports whether the person
@@ -235,7 +235,15 @@ func (s *server) definitions() []guard.Definition {
 
 // item shows one definition as a person must see it.
 func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
-	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Silent: isSilent(d), Findings: h.suspicions(d)}
+	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Findings: h.suspicions(d)}
+	if hint := readHint(d); hint != nil {
+		item.Reads = *hint
+	} else {
+		item.Silent = true
+	}
+	if d.Kind == guard.Command || d.Kind == guard.Version {
+		item.Value = guard.Visible(d.Text)
+	}
 	if item.Changed {
 		item.Text = guard.Diff(verdict.Old, d)
 	} else {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -208,5 +207,8 @@ func (s store) Export(ctx context.Context, id, path string) (string, error) {
 
 // formatOf is the form in which a file of this name would be expected.
 func formatOf(path string) archive.Format {
-	return cmp.Or(map[string]archive.Format{".json": archive.JSON, ".txt": archive.Text}[strings.ToLower(filepath.Ext(path))], archive.Markdown)
+	if strings.EqualFold(filepath.Ext(path), ".json") {
+		return archive.JSON
+	}
+	return archive.Markdown
 }

@@ -8,11 +8,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how many columns help takes, helpColumn where the texts of flags begin.
-const (
-	helpWidth  = 80
-	helpColumn = 27
-)
+// helpWidth is how many columns help takes.
+const helpWidth = 80
 
 // A flagGroup are flags that a person looks for in one place.
 type flagGroup struct {
@@ -40,42 +37,18 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
 		for _, g := range groups {
 			fmt.Fprintf(&b, "\n%s:\n", g.title)
+			set := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
+			set.SortFlags = false
 			for name := range strings.FieldsSeq(g.names) {
 				if f := cmd.Flags().Lookup(name); f != nil {
-					b.WriteString(flagLines(f))
+					shown := *f
+					shown.DefValue = "" // the text says it
+					set.AddFlag(&shown)
 				}
 			}
+			b.WriteString(set.FlagUsagesWrapped(helpWidth))
 		}
 		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 		return err
 	})
-}
-
-// flagLines are a flag and what it does.
-func flagLines(f *pflag.Flag) string {
-	value, text := pflag.UnquoteUsage(f)
-	name := "      --" + f.Name
-	if f.Shorthand != "" {
-		name = "  -" + f.Shorthand + ", --" + f.Name
-	}
-	switch {
-	case f.NoOptDefVal != "" && value != "" && f.Value.Type() != "bool":
-		name += "[=" + value + "]"
-	case value != "":
-		name += " " + value
-	}
-	var b strings.Builder
-	line := fmt.Sprintf("%-*s", helpColumn-1, name)
-	if len(name) > helpColumn-2 {
-		b.WriteString(name + "\n")
-		line = strings.Repeat(" ", helpColumn-1)
-	}
-	for word := range strings.FieldsSeq(text) {
-		if len([]rune(line))+1+len([]rune(word)) > helpWidth {
-			b.WriteString(line + "\n")
-			line = strings.Repeat(" ", helpColumn-1)
-		}
-		line += " " + word
-	}
-	return b.String() + line + "\n"
 }

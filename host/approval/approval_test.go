@@ -49,13 +49,13 @@ func tool(name, annotations string, findings ...guard.Finding) host.ReviewItem {
 	if annotations != "" {
 		text += "\nannotations:\n  {\n    " + annotations + "\n  }"
 	}
-	return host.ReviewItem{Kind: "tool", Name: name, Text: text, Findings: findings}
+	return host.ReviewItem{Kind: "tool", Name: name, Text: text, Reads: annotations == `"readOnlyHint": true`, Findings: findings}
 }
 
 func TestAnOverview(t *testing.T) {
 	orders := guard.Finding{Severity: guard.Warn, Where: "description", Excerpt: "you must", Why: "It gives orders."}
 	hidden := guard.Finding{Severity: guard.Block, Where: "name", Excerpt: "a⟨U+200B⟩b", Why: "It has hidden characters."}
-	version := host.ReviewItem{Kind: "version", Text: "title: Files\ntext: files 0.6.2"}
+	version := host.ReviewItem{Kind: "version", Text: "title: Files\ntext: files 0.6.2", Value: "files 0.6.2"}
 	for _, test := range []struct {
 		name     string
 		review   host.Review
@@ -63,7 +63,7 @@ func TestAnOverview(t *testing.T) {
 		command  string
 		warnings []string
 	}{
-		{"a new server", host.Review{Server: "files", First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text:\n  npx\n  -y files"}, version,
+		{"a new server", host.Review{Server: "files", First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text:\n  npx\n  -y files", Value: "npx\n-y files"}, version,
 			{Kind: "instructions", Text: "text: Be brief."}, tool("read", `"readOnlyHint": true`), tool("write", `"readOnlyHint": false`, orders, hidden), tool("other", "", orders), {Kind: "prompt", Name: "p"}}},
 			"instructions; 3 tools: 1 read, 2 write; 1 prompt; files 0.6.2; 3 warnings", "npx\n-y files",
 			[]string{"tool write: It has hidden characters: “a⟨U+200B⟩b”", "tool write: It gives orders, in its description: “you must” (and 1 more like this)"}},

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/mcp"
 )
 
 // An Overview is what a server brings, at a glance.
@@ -46,10 +44,10 @@ func Of(r host.Review) Overview {
 		if !it.Changed {
 			switch guard.Kind(it.Kind) {
 			case guard.Command:
-				o.Command = text(it.Text)
+				o.Command = it.Value
 				continue
 			case guard.Version:
-				o.Version = text(it.Text)
+				o.Version = it.Value
 				continue
 			}
 		}
@@ -65,9 +63,10 @@ func Of(r host.Review) Overview {
 			changed[it.Kind]++
 		case guard.Kind(it.Kind) == guard.Tool:
 			unchanged++
-			if it.Silent {
+			switch {
+			case it.Silent:
 				silent++
-			} else if a := annotations(it.Text); a.ReadOnlyHint != nil && *a.ReadOnlyHint {
+			case it.Reads:
 				reads++
 			}
 		}
@@ -210,46 +209,6 @@ func Hash(r host.Review) string {
 // hashLetters is how many letters of a hash are typed: 128 bits, so that whoever writes definitions does not find two
 // with one hash, either.
 const hashLetters = 32
-
-// text is the one field of a definition that has no other.
-func text(definition string) string {
-	field, found := field(definition, "text")
-	if !found {
-		return definition
-	}
-	return field
-}
-
-// field is a field of a definition as it is shown: NAME: VALUE, or the value indented on the
-// lines that follow.
-func field(definition, name string) (value string, found bool) {
-	rest, found := strings.CutPrefix(definition, name+":")
-	if !found {
-		_, rest, found = strings.Cut(definition, "\n"+name+":")
-	}
-	line, after, _ := strings.Cut(rest, "\n")
-	if line != "" || !found {
-		return strings.TrimPrefix(line, " "), found
-	}
-	var lines []string
-	for row := range strings.SplitSeq(after, "\n") {
-		row, indented := strings.CutPrefix(row, "  ")
-		if !indented {
-			break
-		}
-		lines = append(lines, row)
-	}
-	return strings.Join(lines, "\n"), true
-}
-
-// annotations are those of a tool's definition.
-func annotations(definition string) mcp.ToolAnnotations {
-	var a mcp.ToolAnnotations
-	if raw, found := field(definition, "annotations"); found {
-		_ = json.Unmarshal([]byte(raw), &a) // what cannot be read claims nothing
-	}
-	return a
-}
 
 // counted is a number of things.
 func counted(n int, what string) string {

@@ -22,18 +22,16 @@ const (
 	// Markdown is for reading: calls with arguments and results are folded. It
 	// loads no pictures and holds no HTML of others.
 	Markdown Format = "markdown"
-	// Text is for reading anywhere.
-	Text Format = "text"
 	// JSON is everything, and can be imported.
 	JSON Format = "json"
 )
 
 // Export writes a conversation to w. Characters that nobody sees are written out
-// in Markdown and Text, and kept in JSON.
+// in Markdown, and kept in JSON.
 func (a *Archive) Export(ctx context.Context, id string, format Format, w io.Writer) error {
-	write := map[Format]func(*bufio.Writer, *Meta, []host.Entry) error{Markdown: writeMarkdown, Text: writeText, JSON: writeJSON}[format]
+	write := map[Format]func(*bufio.Writer, *Meta, []host.Entry) error{Markdown: writeMarkdown, JSON: writeJSON}[format]
 	if write == nil {
-		return fmt.Errorf("export %s: no format is called %q; it is one of %s, %s, %s", id, format, Markdown, Text, JSON)
+		return fmt.Errorf("export %s: no format is called %q; it is %s or %s", id, format, Markdown, JSON)
 	}
 	c, entries, err := a.Load(ctx, id)
 	if err != nil {

@@ -16,25 +16,20 @@ import (
 
 func writeMarkdown(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 	fmt.Fprintf(out, "# %s\n\n%s\n", inert(meta.Title), inert(meta.facts()))
-	return (&reading{out: out}).write(entries)
-}
-
-func writeText(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
-	fmt.Fprintf(out, "%s\n%s\n", plaintext.Clean(meta.Title), meta.facts())
-	return (&reading{out: out, plain: true}).write(entries)
+	x := reading{out: out, results: results(entries), shown: map[string]bool{}}
+	x.write(entries)
+	return nil // bufio keeps the first error, and Flush returns it
 }
 
 // reading is an export for reading.
 type reading struct {
 	out     *bufio.Writer
-	plain   bool // text without marks
 	results map[string]*model.Result
 	shown   map[string]bool // calls whose result stands with them
 	speaker string
 }
 
-func (x *reading) write(entries []host.Entry) error {
-	x.results, x.shown = results(entries), map[string]bool{}
+func (x *reading) write(entries []host.Entry) {
 	for i := range entries {
 		switch e := &entries[i]; {
 		case e.Message != nil:
@@ -42,27 +37,22 @@ func (x *reading) write(entries []host.Entry) error {
 		case e.Summary != nil:
 			x.fold("What was said before, in short", block{"", e.Summary.Text})
 		case e.Note != "":
-			x.say("To be kept in mind", "**To be kept in mind:** ", e.Note)
+			x.say("**To be kept in mind:** ", e.Note)
 		case e.Kept != nil:
 			x.fold("A long result in full: "+e.Kept.URI, block{"", e.Kept.Text})
 		case cameOf(e) != nil:
 			x.fold(titleOfTask(e), block{"", cameOf(e).Text})
-		case e.Totals != nil && x.plain:
-			fmt.Fprintf(x.out, "\n(%s)\n", usage(e.Totals))
 		case e.Totals != nil:
 			fmt.Fprintf(x.out, "\n*%s*\n", usage(e.Totals))
 		}
 	}
-	return nil // bufio keeps the first error, and Flush returns it
 }
 
 func (x *reading) message(message *model.Message) {
 	name := map[model.Role]string{model.RoleUser: "Question", model.RoleAssistant: "Answer"}[message.Role]
 	if name != "" && name != x.speaker {
 		x.speaker = name
-		if !x.plain {
-			fmt.Fprintf(x.out, "\n## %s\n", name)
-		}
+		fmt.Fprintf(x.out, "\n## %s\n", name)
 	}
 	for i := range message.Parts {
 		switch p := &message.Parts[i]; {
@@ -73,18 +63,14 @@ func (x *reading) message(message *model.Message) {
 		case p.Reasoning != nil && p.Reasoning.Text != "":
 			x.fold("Reasoning", block{"", p.Reasoning.Text})
 		case p.Media != nil:
-			x.say(x.speaker, "", mediaText(p.Media))
+			x.say("", mediaText(p.Media))
 		case strings.TrimSpace(p.Text) != "":
-			x.say(x.speaker, "", p.Text)
+			x.say("", p.Text)
 		}
 	}
 }
 
 func (x *reading) call(c *model.Call) {
-	if x.plain {
-		x.section("Call of "+c.Name, indented(c))
-		return
-	}
 	x.shown[c.ID] = true
 	blocks := []block{{"json", indented(c)}}
 	result := x.results[c.ID]
@@ -94,20 +80,9 @@ func (x *reading) call(c *model.Call) {
 	x.fold(c.Name+": "+outcome(result), blocks...)
 }
 
-// say writes what somebody said: as a paragraph behind a mark, or under a name.
-func (x *reading) say(name, mark, text string) {
-	if x.plain {
-		x.section(name, text)
-		return
-	}
+// say writes what somebody said, behind a mark.
+func (x *reading) say(mark, text string) {
 	fmt.Fprintf(x.out, "\n%s\n", strings.Trim(mark+inert(text), "\n"))
-}
-
-// section writes a text under its name, indented so that no text can look like
-// the next name.
-func (x *reading) section(name, text string) {
-	text = strings.Trim(plaintext.Clean(text), "\n")
-	fmt.Fprintf(x.out, "\n%s:\n    %s\n", plaintext.Line(name, maxTitle), strings.ReplaceAll(text, "\n", "\n    "))
 }
 
 // indented are the arguments of a call for people, or what stood in their place.
@@ -126,12 +101,6 @@ func indented(c *model.Call) string {
 type block struct{ language, text string }
 
 func (x *reading) fold(title string, blocks ...block) {
-	if x.plain {
-		for _, b := range blocks {
-			x.section(title, b.text)
-		}
-		return
-	}
 	fmt.Fprintf(x.out, "\n<details>\n<summary>%s</summary>\n", html.EscapeString(plaintext.Line(title, maxTitle)))
 	for _, b := range blocks {
 		text := strings.Trim(plaintext.Clean(b.text), "\n")

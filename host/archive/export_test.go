@@ -38,7 +38,7 @@ func TestExportsAreReadable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for format, file := range map[Format]string{Markdown: "conversation.md", Text: "conversation.txt"} {
+	for format, file := range map[Format]string{Markdown: "conversation.md"} {
 		got, path := export(t, a, Last, format), filepath.Join("testdata", file)
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
@@ -49,7 +49,7 @@ func TestExportsAreReadable(t *testing.T) {
 			t.Errorf("%s (%v): got\n%s\nrun with -update and look at the difference", file, err, got)
 		}
 	}
-	if err := a.Export(t.Context(), Last, "pdf", &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "markdown, text, json") {
+	if err := a.Export(t.Context(), Last, "pdf", &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "markdown or json") {
 		t.Errorf("an unknown format: %v", err)
 	}
 }
@@ -180,7 +180,7 @@ func TestMarkdownOfOthersDoesNothing(t *testing.T) {
 	if fence != "" {
 		t.Error("a block of code is never closed")
 	}
-	if strings.ContainsAny(export(t, a, Last, Text), "\u202e\u200b\x1b") {
+	if strings.ContainsAny(export(t, a, Last, Markdown), "\u202e\u200b\x1b") {
 		t.Error("hidden characters in the text")
 	}
 }
@@ -189,7 +189,7 @@ func TestAWriterThatFailsIsReported(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	record(t, a, Meta{}, script()...)
-	for _, format := range []Format{Markdown, Text, JSON} {
+	for _, format := range []Format{Markdown, JSON} {
 		if err := a.Export(t.Context(), Last, format, full{}); !errors.Is(err, errFull) {
 			t.Errorf("%s: %v", format, err)
 		}

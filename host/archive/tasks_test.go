@@ -27,7 +27,7 @@ func TestTasksOfAConversationThatLeaves(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, format := range []Format{Markdown, Text, JSON} {
+	for _, format := range []Format{Markdown, JSON} {
 		var out bytes.Buffer
 		if err := a.Export(t.Context(), c.Meta().ID, format, &out); err != nil {
 			t.Fatal(err)

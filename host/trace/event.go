@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sequence"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -59,7 +60,7 @@ func (t *Trace) listed(at time.Time, l *host.Listed) {
 	}
 	label := fmt.Sprintf("%s, %s: %d given, %d deferred, about %s",
 		plaintext.Count(len(l.Servers), "server"), plaintext.Count(tools, "tool"), l.Native, l.Deferred, plaintext.Count(l.Tokens, "token"))
-	t.add(&item{at: at, step: 1, form: note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
+	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
 }
 
 func (t *Trace) request(at time.Time, a *host.Asked) {
@@ -67,12 +68,12 @@ func (t *Trace) request(at time.Time, a *host.Asked) {
 	if !t.at.asked {
 		step, t.at.asked = 2, true
 		if question := questionOf(a.Request); question != "" && t.at.depth == 0 {
-			t.insert(&item{at: at, form: arrow, from: person, to: theHost, head: "question", label: question, detail: question})
+			t.insert(&item{at: at, form: sequence.Arrow, from: person, to: theHost, head: "question", label: question, detail: question})
 		}
 	}
 	t.model = a.Model
 	label, text := askedText(a), requestText(a.Request)
-	t.add(&item{at: at, step: step, form: arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
+	t.add(&item{at: at, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
 }
 
 // askedText says how much the model is asked with.
@@ -150,7 +151,7 @@ func said(m *model.Message) string {
 
 func (t *Trace) decided(at time.Time, d *host.Decided) {
 	t.exchanges(at, d.Exchanges, t.last(theModel))
-	i := &item{at: at, form: reply, from: theModel, to: theHost, head: "no more calls"}
+	i := &item{at: at, form: sequence.Reply, from: theModel, to: theHost, head: "no more calls"}
 	var calls []string
 	if d.Message != nil {
 		for _, c := range d.Message.Calls() {
@@ -175,7 +176,7 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 // recorded.
 func (t *Trace) last(to string) *item {
 	for n := len(t.items) - 1; n >= 0; n-- {
-		if t.items[n].scope == t.at && t.items[n].to == to && t.items[n].form == arrow && t.items[n].step != 0 {
+		if t.items[n].scope == t.at && t.items[n].to == to && t.items[n].form == sequence.Arrow && t.items[n].step != 0 {
 			return t.items[n]
 		}
 	}
@@ -198,9 +199,9 @@ func usage(d *host.Decided) string {
 func (t *Trace) exchanges(at time.Time, all []model.Exchange, asked *item) {
 	for i := range all {
 		e := &all[i]
-		out := &item{at: at, form: message, from: theHost, to: theModel, covered: true,
+		out := &item{at: at, form: sequence.Message, from: theHost, to: theModel, covered: true,
 			detail: e.Method + " " + e.URL + "\n" + string(e.RequestBody[:min(len(e.RequestBody), maxJSON)])}
-		in := &item{at: at, form: message, from: theModel, to: theHost, covered: true, failed: e.Status >= 400 || e.Status == 0,
+		in := &item{at: at, form: sequence.Message, from: theModel, to: theHost, covered: true, failed: e.Status >= 400 || e.Status == 0,
 			detail: fmt.Sprintf("status %d\n%s", e.Status, e.ResponseBody[:min(len(e.ResponseBody), maxJSON)])}
 		t.add(out)
 		t.add(in)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sequence"
 )
 
 // serverRequested records a server's question to the person. What did not get there has a
@@ -18,11 +19,11 @@ func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	}
 	if why, refused := strings.CutPrefix(q.Outcome, "refused"); refused {
 		label := q.Server + ": " + text + why
-		t.add(&item{at: at, form: note, from: theHost, to: theHost, head: "refused " + q.Method, label: label, detail: label, failed: true})
+		t.add(&item{at: at, form: sequence.Note, from: theHost, to: theHost, head: "refused " + q.Method, label: label, detail: label, failed: true})
 		return
 	}
-	t.add(&item{at: at, form: arrow, from: theHost, to: person, head: q.Method, label: text, detail: q.Server + ": " + text})
-	t.add(&item{at: at, form: reply, from: person, to: theHost, head: q.Method, label: q.Outcome})
+	t.add(&item{at: at, form: sequence.Arrow, from: theHost, to: person, head: q.Method, label: text, detail: q.Server + ": " + text})
+	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: q.Method, label: q.Outcome})
 }
 
 // reviewed records that the person was shown what a server defines.
@@ -39,8 +40,8 @@ func (t *Trace) reviewed(at time.Time, r *host.Reviewed) {
 	case r.Approved:
 		outcome = "approved"
 	}
-	t.add(&item{at: at, form: arrow, from: theHost, to: person, head: "review", label: text, detail: text})
-	t.add(&item{at: at, form: reply, from: person, to: theHost, head: "review", label: outcome, detail: outcome, failed: !r.Approved})
+	t.add(&item{at: at, form: sequence.Arrow, from: theHost, to: person, head: "review", label: text, detail: text})
+	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: "review", label: outcome, detail: outcome, failed: !r.Approved})
 }
 
 // generated records what the model was asked outside of the seven steps.
@@ -51,7 +52,7 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 		asked = t.requested(at, head, g)
 	}
 	t.exchanges(at, g.Exchanges, asked)
-	i := &item{at: at, form: reply, from: theModel, to: theHost, head: head, failed: g.Error != ""}
+	i := &item{at: at, form: sequence.Reply, from: theModel, to: theHost, head: head, failed: g.Error != ""}
 	if d := g.Decided; d != nil {
 		i.label = usage(d)
 		if d.Message != nil {
@@ -69,7 +70,7 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 // requested records a request that belongs to none of the seven steps.
 func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
 	text := requestText(g.Asked.Request)
-	i := &item{at: at, form: arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), says: text}
+	i := &item{at: at, form: sequence.Arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), says: text}
 	i.detail = i.label + "\n" + text
 	t.add(i)
 	return i

@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sequence"
 )
 
 // where is the participant that a tool belongs to; the host has tools of its own.
@@ -18,7 +19,7 @@ func where(name string) string {
 }
 
 func (t *Trace) consent(at time.Time, c *host.Consented) {
-	i := &item{at: at, form: note, from: theHost, to: theHost, failed: !c.Allowed, head: "allowed"}
+	i := &item{at: at, form: sequence.Note, from: theHost, to: theHost, failed: !c.Allowed, head: "allowed"}
 	if !c.Allowed {
 		i.head = "refused"
 	}
@@ -30,7 +31,7 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 		i.label += ": " + c.Reason
 	}
 	if c.By == "person" {
-		i.form, i.from = arrow, person
+		i.form, i.from = sequence.Arrow, person
 	}
 	i.detail = i.label
 	t.add(i)
@@ -38,9 +39,9 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 
 func (t *Trace) called(at time.Time, c *host.Called) {
 	arguments := compact(c.Arguments)
-	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments}
+	i := &item{at: at, step: 4, form: sequence.Arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments}
 	if i.to == theHost {
-		i.form = note
+		i.form = sequence.Note
 	}
 	i.detail = c.Tool + " " + arguments
 	t.add(i)
@@ -50,9 +51,9 @@ func (t *Trace) called(at time.Time, c *host.Called) {
 }
 
 func (t *Trace) returned(at time.Time, r *host.Returned) {
-	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
+	i := &item{at: at, step: 5, form: sequence.Reply, from: where(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
 	if i.from == theHost {
-		i.form = note
+		i.form = sequence.Note
 	}
 	i.label = strings.TrimSpace(r.Text)
 	facts := fmt.Sprintf("%s, %s, about %s for the model", r.Duration.Round(time.Millisecond), plaintext.Count(r.Bytes, "byte"), plaintext.Count(r.Tokens, "token"))
@@ -77,9 +78,9 @@ func (t *Trace) returned(at time.Time, r *host.Returned) {
 }
 
 func (t *Trace) answered(at time.Time, a *host.Answered) {
-	i := &item{at: at, step: 7, form: reply, from: theHost, to: person, label: strings.TrimSpace(a.Text), failed: a.Error != ""}
+	i := &item{at: at, step: 7, form: sequence.Reply, from: theHost, to: person, label: strings.TrimSpace(a.Text), failed: a.Error != ""}
 	if t.at.depth > 0 {
-		i.step, i.form, i.to, i.head = 0, note, theHost, "answer"
+		i.step, i.form, i.to, i.head = 0, sequence.Note, theHost, "answer"
 	}
 	if a.Stop != "" && a.Stop != "end" {
 		i.head = "stopped: " + a.Stop
@@ -117,7 +118,7 @@ func (t *Trace) aside(e host.Event) {
 		if subject != "" {
 			subject += ": "
 		}
-		t.add(&item{at: e.At, form: note, from: theHost, to: theHost, head: n.Kind, label: subject + n.Text, detail: subject + n.Text})
+		t.add(&item{at: e.At, form: sequence.Note, from: theHost, to: theHost, head: n.Kind, label: subject + n.Text, detail: subject + n.Text})
 	case e.ServerRequest != nil:
 		t.serverRequested(e.At, e.ServerRequest)
 	case e.Reviewed != nil:
@@ -133,9 +134,9 @@ func (t *Trace) aside(e host.Event) {
 		if p.Total > 0 {
 			label += fmt.Sprintf(" of %g", p.Total)
 		}
-		t.add(&item{at: e.At, form: message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
+		t.add(&item{at: e.At, form: sequence.Message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
 	case e.Log != nil && !t.wired[e.Log.Server]:
 		l := e.Log
-		t.add(&item{at: e.At, form: message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
+		t.add(&item{at: e.At, form: sequence.Message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/sequence"
 )
 
 // A kind says what a message is.
@@ -58,7 +59,7 @@ func (t *Trace) message(m frame) {
 	if len(t.wired) < maxOpen {
 		t.wired[m.server] = true
 	}
-	i := &item{at: m.at, form: message, from: theHost, to: server(m.server), head: m.method, failed: m.kind == failure}
+	i := &item{at: m.at, form: sequence.Message, from: theHost, to: server(m.server), head: m.method, failed: m.kind == failure}
 	if !m.toServer {
 		i.from, i.to = i.to, i.from
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sequence"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -30,20 +31,13 @@ func (t *Trace) WriteText(w io.Writer) error {
 	defer t.mu.Unlock()
 	var b strings.Builder
 	if t.dropped > 0 {
-		fmt.Fprintf(&b, "%s\n", droppedText(t.dropped))
+		fmt.Fprintf(&b, "%s\n", sequence.Omitted(t.dropped))
 	}
 	for _, i := range t.items {
 		b.WriteString(t.options.text(i))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
-}
-
-func droppedText(n int) string {
-	if n == 1 {
-		return "1 earlier line was left out"
-	}
-	return fmt.Sprintf("%d earlier lines were left out", n)
 }
 
 // text is an item as lines, those of a sub-agent further to the right.
@@ -62,7 +56,7 @@ func (o *Options) text(i *item) string {
 }
 
 func (o *Options) lines(i *item) string {
-	if i.form == message {
+	if i.form == sequence.Message {
 		return o.messageText(i)
 	}
 	text := terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)
@@ -126,7 +120,7 @@ func fill(text string, indent, width int) string {
 // arrowText says between whom something goes, seen from the host.
 func arrowText(i *item) string {
 	switch {
-	case i.form == note:
+	case i.form == sequence.Note:
 		return "·"
 	case i.from == theHost:
 		return "→ " + shortName(i.to)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sequence"
 )
 
 // The limits of a trace. What is older than it can hold is left out, and the
@@ -77,21 +78,11 @@ func server(name string) string {
 	return "server " + plaintext.Line(redact(plaintext.Beginning(name, 8*maxLabel)), maxLabel)
 }
 
-// The forms of an item.
-type form int
-
-const (
-	arrow   form = iota // from one participant to another
-	reply               // as arrow, the way back
-	message             // JSON-RPC, or an exchange with the model
-	note                // something about from
-)
-
 // item is one thing that happened. Its texts are clean and cut.
 type item struct {
 	at       time.Time
 	step     int // of the seven, or 0
-	form     form
+	form     sequence.Form
 	from, to string
 	head     string // what it is
 	label    string // with what, on one line

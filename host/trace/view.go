@@ -1,63 +1,58 @@
 package trace
 
 import (
-	"slices"
+	"io"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/sequence"
 )
 
-// A view is what diagrams show: a copy of the trace, so that drawing keeps nobody
-// from recording.
-type view struct {
-	items        []item
-	participants []string // from left to right
-	names        map[string]string
-	dropped      int
-	others       bool // there are servers beyond the last lifeline
-	summary      string
-}
+// WriteSVG writes the trace as a drawing that needs nothing else and follows the reader's choice of light or dark.
+func (t *Trace) WriteSVG(w io.Writer) error { return t.diagram().SVG(w) }
+
+// WriteMermaid writes the trace as a Mermaid sequence diagram.
+func (t *Trace) WriteMermaid(w io.Writer) error { return t.diagram().Mermaid(w) }
 
 // maxServers is how many servers have a lifeline of their own.
 const maxServers = 10
 
-// others is the participant for the servers beyond.
-const otherServers = "server "
-
-func (t *Trace) view() *view {
+// diagram is a copy of the trace, so that drawing keeps nobody from recording.
+func (t *Trace) diagram() *sequence.Diagram {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	v := &view{dropped: t.dropped, names: map[string]string{person: "person", theHost: "host", theModel: "model", otherServers: "other servers"}, summary: t.summary()}
-	if t.model != "" {
-		v.names[theModel] = detail(oneLine(t.model))
-	}
-	v.participants = []string{person, theHost, theModel}
+	d := &sequence.Diagram{Title: "What happened between person, host, model and servers", Summary: t.summary(), Omitted: t.dropped,
+		Lanes: []sequence.Lane{t.lane(person), t.lane(theHost), t.lane(theModel)}, MaxLanes: 3 + maxServers + 1, Others: "other servers"}
+	asked := false
 	for _, i := range t.items {
 		if i.covered {
 			continue
 		}
-		shown := *i
-		shown.from, shown.to = v.participant(i.from), v.participant(i.to)
-		v.items = append(v.items, shown)
+		if isQuestion := i.from == person && i.head == "question"; isQuestion && !asked {
+			d.Title, asked = i.label, true
+		}
+		shown := sequence.Item{At: i.at, Step: i.step, Form: i.form, From: t.lane(i.from), To: t.lane(i.to), By: i.scope.agent, Title: i.title(), Label: i.label, Detail: i.detail, Failed: i.failed}
+		if shown.Detail == "" {
+			shown.Detail = i.label
+		}
+		d.Items = append(d.Items, shown)
 	}
-	return v
+	return d
 }
 
-// participant finds or makes the lifeline of a participant.
-func (v *view) participant(p string) string {
-	if slices.Contains(v.participants, p) {
-		return p
+// lane is the lifeline of a participant.
+func (t *Trace) lane(p string) sequence.Lane {
+	switch {
+	case p == person:
+		return sequence.Lane{Name: p, Role: sequence.Person}
+	case p == theModel && t.model != "":
+		return sequence.Lane{Rank: 2, Name: detail(oneLine(t.model)), Role: p}
+	case p == theModel:
+		return sequence.Lane{Rank: 2, Name: p, Role: p}
+	case p == theHost:
+		return sequence.Lane{Rank: 1, Name: p, Role: p}
 	}
-	if len(v.participants) >= maxServers+3 {
-		if v.others {
-			return otherServers
-		}
-		v.others, p = true, otherServers
-	} else {
-		v.names[p] = detail(oneLine(shortName(p)))
-	}
-	v.participants = append(v.participants, p)
-	return p
+	return sequence.Lane{Rank: 3, Name: detail(oneLine(shortName(p))), Role: "server"}
 }
 
 // summary is what all runs used.
@@ -70,23 +65,13 @@ func (t *Trace) summary() string {
 		plaintext.Count(u.Input+u.Output, "token") + ", " + t.totals.Duration.Round(time.Millisecond).String()
 }
 
-// title is what an item does, in a few words, and which sub-agent does it.
+// title is what an item does, in a few words.
 func (i *item) title() string {
-	title := i.head
 	switch {
 	case i.step != 0 && i.head != "":
-		title = steps[i.step] + ": " + i.head
+		return steps[i.step] + ": " + i.head
 	case i.step != 0:
-		title = steps[i.step]
+		return steps[i.step]
 	}
-	return i.scope.prefix() + title
-}
-
-// tooltip is all that is known of an item.
-func (i *item) tooltip() string {
-	text := i.title()
-	if i.detail != "" {
-		return text + "\n" + i.detail
-	}
-	return text + "\n" + i.label
+	return i.head
 }

@@ -19,9 +19,10 @@ const quietTime = 700 * time.Millisecond
 type card interface {
 	overlay
 	state() *pending
-	takesText() bool   // letters are text now
-	keys() [][2]string // what keys do, but for those that scroll
-	esc() string       // what Esc does now
+	takesText() bool                  // letters are text now
+	keys() [][2]string                // what keys do, but for those that scroll
+	esc() string                      // what Esc does now
+	line(s *screen, text string) bool // takes a line that was typed, and reports whether the card is done
 }
 
 // pending is what every card has.

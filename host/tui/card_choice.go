@@ -108,7 +108,7 @@ func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
 		number := ink.Line{ink.T(ink.Accent, fmt.Sprintf("%s%d ", mark, i+1))}
 		label := ink.Wrap(ink.Line{ink.T(ink.Plain, oneLine(choice.label, 200), attr)}, width-4)
 		body = append(body, ink.Indent(label, number, ink.Of("    "))...)
-		if i == c.selected {
+		if i == c.selected || s.byLine {
 			body = append(body, ink.Indent(choice.detail(width-4), ink.Of("    "), ink.Of("    "))...)
 		}
 	}

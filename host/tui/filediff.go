@@ -11,15 +11,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// CardText is all of an approval card but its keys, as the screen shows it, in lines of at most
-// so many columns and without colours. With onDisk, see [Options].OnDisk.
-func CardText(card host.Card, width int, onDisk func(path string) (text string, ok bool)) string {
-	bare, _ := ink.Named("bare")
-	c := consentCard{card: card, change: fileChange(&card, onDisk)}
-	lines, more := c.body(width, false)
-	return bare.PaintAll(append(lines, more...))
-}
-
 // fileChange is what a call would change in a file, if all that it has is the path of a file and
 // a whole text for it, which it may overwrite, and the file can be read; else nil. What the server does with them nobody
 // knows, so this is shown in addition to the arguments.

@@ -87,7 +87,7 @@ func TestWhatIsComparedWithTheDisk(t *testing.T) {
 		{"no JSON", "write_file", `{` + at, ""},
 	} {
 		card := host.Card{Server: "files", Tool: test.tool, Arguments: object(test.arguments)}
-		shown, without := CardText(card, 400, onDisk), CardText(card, 400, nil)
+		shown, without := cardText(card, 400, onDisk), cardText(card, 400, nil)
 		if compares := shown != without; compares != (test.want != "") || !strings.Contains(shown, test.want) || strings.Contains(shown, "\x1b") {
 			t.Errorf("%s: %.2000s", test.name, shown)
 		}
@@ -95,7 +95,7 @@ func TestWhatIsComparedWithTheDisk(t *testing.T) {
 			t.Errorf("%s: the arguments are not shown as they are", test.name)
 		}
 	}
-	if shown := CardText(host.Card{Tool: "write", Resource: path, Arguments: object(`{` + at + `,"content":"x"}`)}, 80, func(string) (string, bool) { t.Error("a file is read"); return "", true }); shown == "" {
+	if shown := cardText(host.Card{Tool: "write", Resource: path, Arguments: object(`{` + at + `,"content":"x"}`)}, 80, func(string) (string, bool) { t.Error("a file is read"); return "", true }); shown == "" {
 		t.Error("nothing is shown of a resource")
 	}
 	if _, err := os.Stat(path); err == nil {

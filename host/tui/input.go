@@ -91,7 +91,7 @@ func (s *screen) shortcut(k keypress) bool {
 	case "ctrl+r":
 		s.panel = historyPanel(s)
 	case "ctrl+f":
-		s.panel = newSearch()
+		s.panel = searchPanel(s)
 	case "ctrl+t":
 		s.toggleTrace()
 	case "ctrl+x":

@@ -142,19 +142,9 @@ func (t *typist) untilOver(ctx context.Context) error {
 // answerAll asks the person for every card and panel.
 func (t *typist) answerAll(ctx context.Context) error {
 	for len(t.cards) > 0 {
-		c := t.cards[0]
-		typed, ok := c.(interface {
-			line(s *screen, text string) bool
-		})
 		t.person.Discard()
-		for done := !ok; !done; {
-			t.print(c.lines(t.screen, t.width, 10_000)...)
-			t.flushLines()
-			line, err := t.person.Line(ctx, "? ")
-			if err != nil {
-				return err
-			}
-			done = typed.line(t.screen, strings.TrimSpace(line))
+		if err := t.answer(ctx, t.cards[0]); err != nil {
+			return err
 		}
 		t.cards = t.cards[1:]
 	}
@@ -164,6 +154,20 @@ func (t *typist) answerAll(ctx context.Context) error {
 		if err := t.show(ctx, panel); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// answer asks the person with a card until it is done.
+func (t *typist) answer(ctx context.Context, c card) error {
+	for done := false; !done; {
+		t.print(c.lines(t.screen, t.width, 10_000)...)
+		t.flushLines()
+		line, err := t.person.Line(ctx, "? ")
+		if err != nil {
+			return err
+		}
+		done = c.line(t.screen, strings.TrimSpace(line))
 	}
 	return nil
 }
@@ -227,7 +231,7 @@ func (t *typist) flushLines() {
 		t.hint = ""
 	}
 	if len(t.paper.queue) > 0 {
-		t.out.Printf("%s\n", t.theme.PaintAll(t.paper.queue))
+		t.person.Printf("%s\n", t.theme.PaintAll(t.paper.queue))
 		t.paper.queue = nil
 	}
 }
@@ -250,7 +254,7 @@ func (c *consentCard) line(s *screen, text string) bool {
 		}
 		return c.pressScope(s, keypress{name: "esc"})
 	}
-	if key, why, found := strings.Cut(text, " "); found && (key == "N" || key == "n") {
+	if key, why, found := strings.Cut(text, " "); found && strings.EqualFold(letter(strings.TrimSuffix(key, ":")).text, "n") {
 		c.note.Set(why)
 		return c.pressNote(s, keypress{name: "enter"})
 	}
@@ -347,6 +351,9 @@ func (e *entry) take(text string) error {
 	case len(e.Choices) == 0:
 		e.text.Set(text)
 		return nil
+	}
+	if e.Type == "boolean" {
+		text = orElse(map[string]string{"y": "yes", "n": "no"}[strings.ToLower(text)], text)
 	}
 	value, err := e.Pick(text)
 	if err != nil {

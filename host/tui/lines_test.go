@@ -122,6 +122,8 @@ func TestACardLineByLine(t *testing.T) {
 		{"x,,n", host.Verdict{}, false, "y once · f this server, for this question · s this session… · a always… · n no"},
 		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, f, s, a, t, or n and"},
 		{"n use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
+		{"No: use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
+		{"yes please,y", host.Verdict{Allow: true}, false, "nothing was answered yet"},
 		{"a,9,1", host.Verdict{Allow: true, Forever: true}, true, "“9” is none of them; expected a number from 1 to 1, or nothing to go back"},
 		{"N,use /tmp", host.Verdict{Note: "use /tmp"}, false, "what should the model do instead?"},
 		{"session,1", host.Verdict{Allow: true}, true, "Type a number, or Enter to go back"},
@@ -131,8 +133,8 @@ func TestACardLineByLine(t *testing.T) {
 	} {
 		var got host.Verdict
 		session := &scripted{}
-		out := lineByLine(t, session, func(ui *UI, o *Options) {
-			o.OnDisk = onDisk
+		out := lineByLine(t, session, func(ui *UI, _ *Options) {
+			ui.onDisk = onDisk
 			session.ask = func(ctx context.Context, _ host.Question) (err error) {
 				got, err = ui.Consent(ctx, card)
 				return err

@@ -225,12 +225,13 @@ func TestSearchFindsWhatWasPrinted(t *testing.T) {
 			return nil
 		}
 		st.keys("one<enter>two<enter><ctrl+f>NEEDLE")
-		st.holds("match 1 of 2")
-		st.holds("the needle two")
-		st.keys("<up>")
+		st.holds("▸ the needle two")
+		st.holds("  the needle one")
+		st.keys("<down><enter>")
+		st.holds("filler")
 		st.holds("the needle one")
-		st.keys("<up><down>x")
-		st.holds("not found")
+		st.keys("<esc>x")
+		st.holds("nothing fits")
 		st.keys("<esc>")
 	})
 }

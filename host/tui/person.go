@@ -34,8 +34,8 @@ func (a *ask) answer(v any) {
 	}
 }
 
-// ask asks the person and waits.
-func (u *UI) ask(ctx context.Context, what any) (any, error) {
+// onScreen asks the person with a card on the screen, and waits.
+func (u *UI) onScreen(ctx context.Context, what any) (any, error) {
 	a := &ask{what: what, reply: make(chan any, 1)}
 	u.hint("something waits for your answer; Enter shows it")
 	select {
@@ -56,24 +56,30 @@ func (u *UI) ask(ctx context.Context, what any) (any, error) {
 	}
 }
 
+// byCard is a [host.Person] who is asked with cards, wherever these are shown.
+type byCard struct {
+	ask    func(ctx context.Context, what any) (any, error)
+	onDisk func(path string) (text string, ok bool) // see [Options].OnDisk
+}
+
 // Consent shows a call and waits for a yes or no.
-func (u *UI) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
-	return asked[host.Verdict](u.ask(ctx, wanted{card, fileChange(&card, u.options.OnDisk)}))
+func (a *byCard) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
+	return asked[host.Verdict](a.ask(ctx, wanted{card, fileChange(&card, a.onDisk)}))
 }
 
 // Review shows what servers bring, each in a line, and waits for an answer to each.
-func (u *UI) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
-	return asked[[]host.ReviewAnswer](u.ask(ctx, reviews))
+func (a *byCard) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
+	return asked[[]host.ReviewAnswer](a.ask(ctx, reviews))
 }
 
 // Elicit shows a form, or the page to visit, and waits for the answer.
-func (u *UI) Elicit(ctx context.Context, form host.Form) (*mcp.ElicitResult, error) {
-	return asked[*mcp.ElicitResult](u.ask(ctx, form))
+func (a *byCard) Elicit(ctx context.Context, form host.Form) (*mcp.ElicitResult, error) {
+	return asked[*mcp.ElicitResult](a.ask(ctx, form))
 }
 
 // Sample shows what a server wants to ask the model and waits for a yes or no.
-func (u *UI) Sample(ctx context.Context, s host.Sampling) (bool, error) {
-	return asked[bool](u.ask(ctx, s))
+func (a *byCard) Sample(ctx context.Context, s host.Sampling) (bool, error) {
+	return asked[bool](a.ask(ctx, s))
 }
 
 // asked is the answer in its type.

@@ -63,8 +63,14 @@ func (p *picker) fitting() []int {
 }
 
 func (p *picker) lines(_ *screen, width, height int) []ink.Line {
+	rows, fitting := height-3, p.fitting()
+	p.scroll.at = max(min(p.scroll.at, p.selected, len(fitting)-rows), p.selected-rows+1, 0)
 	var body []ink.Line
-	for n, i := range p.fitting() {
+	for n, i := range fitting {
+		if n < p.scroll.at || n >= p.scroll.at+rows { // there can be thousands that nobody sees
+			body = append(body, nil)
+			continue
+		}
 		mark, attr := "  ", ink.Attr(0)
 		if n == p.selected {
 			mark, attr = "▸ ", ink.Bold
@@ -75,8 +81,6 @@ func (p *picker) lines(_ *screen, width, height int) []ink.Line {
 	if len(body) == 0 {
 		body = []ink.Line{{ink.T(ink.Muted, "  nothing fits")}}
 	}
-	rows := height - 3
-	p.scroll.at = max(min(p.scroll.at, p.selected), p.selected-rows+1)
 	foot := []ink.Line{
 		append(ink.Line{ink.T(ink.Muted, "filter: ")}, withCursor(&p.filter)...),
 		keyLine("Enter choose", "↑↓ move", "Esc close"),

@@ -161,7 +161,9 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 		if r.isPartial() {
 			what = " refused: the model goes on with the rest of it, without " + r.overview.Counts
 		}
-		what += " (/review " + r.Server + " shows it again)"
+		if s.session != nil {
+			what += " (/review " + r.Server + " shows it again)"
+		}
 	}
 	line := ink.Line{ink.T(ink.Plain, r.Server, ink.Bold), ink.T(ink.Muted, what)}
 	s.print(ink.Indent(ink.Wrap(line, s.width-2), ink.Line{mark}, ink.Of("  "))...)

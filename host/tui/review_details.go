@@ -51,13 +51,6 @@ func contents(items []host.ReviewItem, width int) []ink.Line {
 	return lines
 }
 
-// ReviewText is all of a definition that is reviewed, as the screen shows it, in lines of at
-// most so many columns and without colours.
-func ReviewText(item host.ReviewItem, width int) string {
-	bare, _ := ink.Named("bare")
-	return bare.PaintAll(reviewItem(&item, width))
-}
-
 func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	mark, what := ink.T(ink.Added, "+ ", ink.Bold), "new "
 	if it.Changed {

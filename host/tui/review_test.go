@@ -15,13 +15,13 @@ import (
 // read.
 func brings(server, command string, tools int, findings ...guard.Finding) host.Review {
 	r := host.Review{Server: server, First: true, Items: []host.ReviewItem{
-		{Kind: "command", Text: "text: " + command}, {Kind: "version", Text: "text: " + server + " 1.0.0"}}}
+		{Kind: "command", Text: "text: " + command, Value: command}, {Kind: "version", Text: "text: " + server + " 1.0.0", Value: server + " 1.0.0"}}}
 	for i := range tools {
 		claims := "true"
 		if i >= tools/2 {
 			claims = "false"
 		}
-		r.Items = append(r.Items, host.ReviewItem{Kind: "tool", Name: fmt.Sprintf("tool_%d", i), Text: "description: Does it.\nannotations:\n  {\n    \"readOnlyHint\": " + claims + "\n  }"})
+		r.Items = append(r.Items, host.ReviewItem{Kind: "tool", Name: fmt.Sprintf("tool_%d", i), Text: "description: Does it.\nannotations:\n  {\n    \"readOnlyHint\": " + claims + "\n  }", Reads: claims == "true"})
 	}
 	r.Items[len(r.Items)-1].Findings = findings
 	return r
@@ -55,13 +55,13 @@ func eightServers() []host.Review {
 			"search_repositories get_file_contents list_commits list_issues search_code search_issues search_users get_issue get_pull_request list_pull_requests get_pull_request_files get_pull_request_status get_pull_request_comments get_pull_request_reviews create_or_update_file create_directory create_repository push_files create_issue create_pull_request fork_repository create_branch update_issue add_issue_comment merge_pull_request write_file", 14, ""},
 	} {
 		tools := strings.Fields(s.tools)
-		r := host.Review{Server: s.server, First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: " + s.command}, {Kind: "version", Text: "text: " + s.version}}}
+		r := host.Review{Server: s.server, First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: " + s.command, Value: s.command}, {Kind: "version", Text: "text: " + s.version, Value: s.version}}}
 		for i, name := range tools {
 			description := "Does it."
 			if i == len(tools)-1 && s.text != "" {
 				description = s.text
 			}
-			r.Items = append(r.Items, host.ReviewItem{Kind: "tool", Name: name, Text: fmt.Sprintf("description: %s\nannotations:\n  {\n    \"readOnlyHint\": %v\n  }", description, i < s.reads),
+			r.Items = append(r.Items, host.ReviewItem{Kind: "tool", Name: name, Text: fmt.Sprintf("description: %s\nannotations:\n  {\n    \"readOnlyHint\": %v\n  }", description, i < s.reads), Reads: i < s.reads,
 				Findings: c.ScanDefinition(guard.Definition{Kind: guard.Tool, Server: s.server, Name: name, Description: description})})
 		}
 		for _, name := range slices.Clone(tools) {

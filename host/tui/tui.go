@@ -78,6 +78,7 @@ const maxInbox = 1_024
 // events it gets. What it is asked before Run waits for it; after Run, all of
 // it is an error, which a host takes for a no. It is safe for concurrent use.
 type UI struct {
+	byCard
 	options Options
 	theme   ink.Theme
 	auto    bool // the theme follows the terminal's background
@@ -101,6 +102,7 @@ type UI struct {
 // New returns a UI. The error says that there is no such theme.
 func New(o Options) (*UI, error) {
 	u := &UI{options: o, inbox: make(chan any, maxInbox), closed: make(chan struct{}), now: time.Now, size: unknownSize, raw: func(text string) tea.Cmd { return tea.Raw(text) }, exec: tea.ExecProcess}
+	u.byCard = byCard{u.onScreen, o.OnDisk}
 	name := o.Theme
 	if name == "" || name == "auto" {
 		name, u.auto = "dark", true

@@ -184,63 +184,6 @@ func between(least, most *float64, unit string) string {
 	return strings.TrimRight(", "+said+" "+unit, " ")
 }
 
-// Typed is a value as a person would type it.
-func (f *Field) Typed(value json.RawMessage) string {
-	switch {
-	case value == nil:
-		return ""
-	case f.Several:
-		var words []string
-		jsonrpc.EachElement(value, func(element []byte) bool {
-			for i, c := range f.Choices {
-				if string(c.Value) == string(element) {
-					words = append(words, strconv.Itoa(i+1))
-				}
-			}
-			return true
-		})
-		if len(words) == 0 {
-			return "none"
-		}
-		return strings.Join(words, ",")
-	case string(value) == `""`:
-		return `""`
-	}
-	return PlainValue(value)
-}
-
-// Shown is a value as a person would read it.
-func (f *Field) Shown(value json.RawMessage) string {
-	switch {
-	case value == nil:
-		return "(left out)"
-	case f.Several:
-		var titles []string
-		jsonrpc.EachElement(value, func(element []byte) bool {
-			titles = append(titles, f.titleOf(element))
-			return true
-		})
-		if len(titles) == 0 {
-			return "none"
-		}
-		return strings.Join(titles, ", ")
-	case f.Type == "boolean" && string(value) == "true":
-		return "yes"
-	case f.Type == "boolean" && string(value) == "false":
-		return "no"
-	}
-	return f.titleOf(value)
-}
-
-func (f *Field) titleOf(value json.RawMessage) string {
-	for _, c := range f.Choices {
-		if string(c.Value) == string(value) && c.Title != "" {
-			return c.Title
-		}
-	}
-	return PlainValue(value)
-}
-
 // Encode makes the answer: an object with the values that are not nil.
 func Encode(fields []*Field, values []json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)

@@ -3,11 +3,14 @@ package answer
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
 
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -15,8 +18,12 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxServerName is how much of a server's name is shown, in runes.
-const maxServerName = 80
+// How much of what a server says is shown, in runes.
+const (
+	maxServerName = 80
+	maxMessage    = 2_000
+	maxURL        = 2_000
+)
 
 // A Desk is where questions are answered. The zero values of its fields answer
 // as little as possible.
@@ -56,7 +63,7 @@ func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
 	server = plaintext.Line(server, maxServerName)
 	o.ElicitURL = true
 	o.OnElicit = func(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		return d.elicit(ctx, server, req)
+		return d.Answer(ctx, host.Form{Server: server, Request: req})
 	}
 	if d.Sample != "" {
 		o.OnSample = func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
@@ -66,11 +73,6 @@ func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
 	if len(d.Roots) > 0 {
 		o.OnRoots = func(context.Context) ([]mcp.Root, error) { return d.Folders() }
 	}
-}
-
-// Answer answers an elicitation of a server.
-func (d *Desk) Answer(ctx context.Context, server string, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	return d.elicit(ctx, plaintext.Line(server, maxServerName), req)
 }
 
 // Folders are the roots, as servers get them.
@@ -91,17 +93,25 @@ func (d *Desk) Folders() ([]mcp.Root, error) {
 	return roots, nil
 }
 
-// elicit answers an elicitation as the flags say, or asks.
-func (d *Desk) elicit(ctx context.Context, server string, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+// Answer answers an elicitation as the flags say, or asks. Whoever ends the input in place of an answer
+// dismisses it.
+func (d *Desk) Answer(ctx context.Context, f host.Form) (*mcp.ElicitResult, error) {
+	if d.Elicit == "" && d.Person != nil {
+		result, err := tui.NewLines(d.Person, nil).Elicit(ctx, f)
+		if errors.Is(err, terminal.ErrNoAnswer) {
+			return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+		}
+		return result, err
+	}
+	server, req := plaintext.Line(f.Server, maxServerName), f.Request
+	for _, warning := range f.Warnings {
+		d.Screen.Printf("junction: careful: %s\n", plaintext.Line(warning, maxMessage))
+	}
 	isURL := req.Mode == mcp.ElicitURL
 	switch {
-	case d.Elicit == "" && d.Person == nil:
+	case d.Elicit == "":
 		d.report(server, req, "declined: there is no terminal to ask on (--elicit answers without one)")
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-	case d.Elicit == "" && isURL:
-		return visit(ctx, d.Person, server, req)
-	case d.Elicit == "":
-		return fill(ctx, d.Person, server, req)
 	case d.Elicit[0] != '{':
 		what := "answered: " + d.Elicit
 		if lacks := needed(req.RequestedSchema); d.Elicit == mcp.ElicitAccept && lacks != "" {

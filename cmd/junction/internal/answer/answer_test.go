@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -49,7 +50,7 @@ func TestForm(t *testing.T) {
 		{"an integer has bounds", `"a":{"type":"integer","minimum":1,"maximum":9}`, true, "0,10,9,", `{"a":9}`},
 		{"a number may have a fraction", `"a":{"type":"number"}`, true, "1.5,", `{"a":1.5}`},
 		{"an empty line is no required text", `"a":{"type":"string"}`, true, ",x,", `{"a":"x"}`},
-		{"Enter alone sends nothing, defaults neither", `"password":{"type":"string","default":"hunter2"}`, false, ",,,,c", `cancel`},
+		{"Enter alone sends nothing, defaults neither", `"password":{"type":"string","default":"hunter2"}`, false, ",,,,:cancel", `cancel`},
 		{"yes and no are booleans", `"a":{"type":"boolean"},"b":{"type":"boolean"}`, true, "Yes,n,", `{"a":true,"b":false}`},
 		{"a boolean is nothing else", `"a":{"type":"boolean"}`, true, "maybe,y,", `{"a":true}`},
 		{"a default false is an offer", `"a":{"type":"boolean","default":false}`, true, ",", `{"a":false}`},
@@ -61,7 +62,7 @@ func TestForm(t *testing.T) {
 		{"several choices", `"a":{"type":"array","items":{"type":"string","enum":["x","y","z"]}}`, true, "1 3,", `{"a":["x","z"]}`},
 		{"several choices with titles", `"a":{"type":"array","items":{"anyOf":[{"const":"x","title":"Ex"},{"const":"y","title":"Why"}]}}`, true, "Why,", `{"a":["y"]}`},
 		{"no choice of several", `"a":{"type":"array","items":{"type":"string","enum":["x"]},"default":["x"]}`, true, "none,", `{"a":[]}`},
-		{"the default of several choices", `"a":{"type":"array","items":{"type":"string","enum":["x","y"]},"default":["y","x"]}`, true, ",", `{"a":["y","x"]}`},
+		{"the default of several choices", `"a":{"type":"array","items":{"type":"string","enum":["x","y"]},"default":["y","x"]}`, true, ",", `{"a":["x","y"]}`},
 		{"too many choices", `"a":{"type":"array","maxItems":1,"items":{"type":"string","enum":["x","y"]}}`, true, "1 2,1,", `{"a":["x"]}`},
 		{"an e-mail address", `"a":{"type":"string","format":"email"}`, true, "ada,Ada <a@b.c>,a@b.c,", `{"a":"a@b.c"}`},
 		{"a URI", `"a":{"type":"string","format":"uri"}`, true, "nope,https://x.y,", `{"a":"https://x.y"}`},
@@ -71,10 +72,10 @@ func TestForm(t *testing.T) {
 		{"a field is kept when the form is edited", `"a":{"type":"string"}`, true, "x,e,,", `{"a":"x"}`},
 		{"a declined field", `"a":{"type":"string"}`, true, ":decline", `decline`},
 		{"a cancelled field", `"a":{"type":"string"}`, true, ":cancel", `cancel`},
-		{"a declined form", `"a":{"type":"string"}`, true, "x,d", `decline`},
-		{"a cancelled form", `"a":{"type":"string"}`, true, "x,c", `cancel`},
+		{"a declined form", `"a":{"type":"string"}`, true, "x,n", `decline`},
+		{"a cancelled form", `"a":{"type":"string"}`, true, "x,:cancel", `cancel`},
 		{"the end of the input cancels", `"a":{"type":"string"}`, true, "x", `cancel`},
-		{"a form without fields is only sent", ``, false, "y", `{}`},
+		{"a form without fields is only sent", ``, false, ",y", `{}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := strings.Split(test.typed, ",")
@@ -89,7 +90,7 @@ func TestForm(t *testing.T) {
 			if test.required {
 				req = asking(test.properties, "a")
 			}
-			result, err := d.elicit(t.Context(), "weather", req)
+			result, err := d.Answer(t.Context(), host.Form{Server: "weather", Request: req})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,29 +107,36 @@ func TestForm(t *testing.T) {
 
 func TestFormAsThePersonSeesIt(t *testing.T) {
 	d, seen := desk("9", "3", "", "y")
-	_, err := d.elicit(t.Context(), "weather\x1b[2J", asking(
-		`"days":{"type":"integer","title":"Days\u001b[2J","description":"How many.","minimum":1,"maximum":5},"unit":{"type":"string","enum":["C","F"],"enumNames":["Celsius","Fahrenheit"],"default":"F"}`, "days"))
+	_, err := d.Answer(t.Context(), host.Form{Server: "weather\x1b[2J", Request: asking(
+		`"days":{"type":"integer","title":"Days\u001b[2J","description":"How many.","minimum":1,"maximum":5},"unit":{"type":"string","enum":["C","F"],"enumNames":["Celsius","Fahrenheit"],"default":"F"}`, "days")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `
-weather\x1b[2J asks:
-  Fill this in.
-  (Enter takes what stands in brackets, or leaves the field out.
-  :decline says no to the server, :cancel goes away without an answer.)
+	const want = `── weather\x1b[2J asks you ─────────────────────────────────────────────────────
+│ Fill this in.
+Type a text, the number or name of a choice, - for none, or nothing to leave it
+as it is; :decline, :cancel.
 
-Days\x1b[2J (integer, 1 to 5, required)
+  Days\x1b[2J (integer, 1 to 5, required)
   How many.
->   expected integer between 1 and 5, got 9
-> 
-unit (one of these, optional)
-    1  Celsius (C)
-    2  Fahrenheit (F)
-[Fahrenheit] > 
-  days  3
-  unit  Fahrenheit (F)
-Send this to weather\x1b[2J? [y]es, [e]dit, [d]ecline, [c]ancel > `
-	if seen.String() != want {
+  > 
+? 
+
+  Days\x1b[2J (integer, 1 to 5, required)
+  How many.
+  > 9
+  ✗ expected integer between 1 and 5, got 9
+? 
+
+  unit (one of these, optional)
+  ( ) Celsius   (•) Fahrenheit
+? 
+── send this to weather\x1b[2J? ────────────────────────────────────────────────
+days: 3
+unit: "F"
+y send · n decline · e Esc edit
+? `
+	if strings.ReplaceAll(seen.String(), "\u00a0", " ") != want {
 		t.Errorf("the person saw\n%s\nwant\n%s", seen, want)
 	}
 }
@@ -146,7 +154,7 @@ func TestFormsThatCannotBeAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, _ := desk("x", "")
-			_, err := d.elicit(t.Context(), "weather", asking(properties))
+			_, err := d.Answer(t.Context(), host.Form{Server: "weather", Request: asking(properties)})
 			if !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
 				t.Errorf("got %v, want invalid params", err)
 			}
@@ -156,18 +164,18 @@ func TestFormsThatCannotBeAsked(t *testing.T) {
 
 func TestVisit(t *testing.T) {
 	for _, test := range []struct{ name, url, typed, want, seen string }{
-		{"consent", "https://example.com/a?b=c", "y", "accept", "  https://example.com/a?b=c\n\n  host: example.com\n"},
+		{"consent", "https://example.com/a?b=c", "y", "accept", "https://example.com/a?b=c\n\nhost: example.com\n"},
 		{"asks again", "https://example.com/", "what\nno", "decline", ""},
-		{"Enter is no consent", "https://example.com/", "\nc", "cancel", ""},
+		{"Enter is no consent", "https://example.com/", "\n:cancel", "cancel", ""},
 		{"the end of the input cancels", "https://example.com/", "", "cancel", ""},
-		{"warns of user names", "https://bank.example@evil.example/", "n", "decline", "warning: what stands before the @ is not the host"},
-		{"warns of other alphabets", "https://xn--pple-43d.com/", "n", "decline", "warning: the host has letters of other alphabets"},
-		{"warns of no encryption", "http://example.com/", "n", "decline", "warning: the connection to it is not encrypted"},
+		{"warns of user names", "https://bank.example@evil.example/", "n", "decline", "! what stands before the @ is not the host"},
+		{"warns of other alphabets", "https://xn--pple-43d.com/", "n", "decline", "! the host has letters of other alphabets"},
+		{"warns of no encryption", "http://example.com/", "n", "decline", "! the connection to it is not encrypted"},
 		{"shows what nobody sees", "https://example.com/\u202egnp", "n", "decline", `\u202e`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			d, seen := desk(test.typed)
-			result, err := d.elicit(t.Context(), "shop", mcp.ElicitRequest{Mode: mcp.ElicitURL, Message: "Log in.", URL: test.url})
+			result, err := d.Answer(t.Context(), host.Form{Server: "shop", Request: mcp.ElicitRequest{Mode: mcp.ElicitURL, Message: "Log in.", URL: test.url}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +186,7 @@ func TestVisit(t *testing.T) {
 	}
 	for _, url := range []string{"javascript:alert(1)", "file:///etc/passwd", "", "https://", "https://x/" + strings.Repeat("y", maxURL)} {
 		d, _ := desk("y")
-		if _, err := d.elicit(t.Context(), "shop", mcp.ElicitRequest{Mode: mcp.ElicitURL, URL: url}); !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
+		if _, err := d.Answer(t.Context(), host.Form{Server: "shop", Request: mcp.ElicitRequest{Mode: mcp.ElicitURL, URL: url}}); !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
 			t.Errorf("%.40q: got %v, want invalid params", url, err)
 		}
 	}
@@ -207,7 +215,7 @@ func TestAnswersWithoutAPerson(t *testing.T) {
 			if err := d.Check(); err != nil {
 				t.Fatal(err)
 			}
-			result, err := d.elicit(t.Context(), "weather", test.req)
+			result, err := d.Answer(t.Context(), host.Form{Server: "weather", Request: test.req})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -249,7 +257,7 @@ func TestQuestionsAreWithdrawnWithTheCall(t *testing.T) {
 	d.Person = terminal.NewPerson(in, d.Screen)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.elicit(ctx, "weather", asking(`"a":{"type":"string"}`)); !errors.Is(err, context.Canceled) {
+	if _, err := d.Answer(ctx, host.Form{Server: "weather", Request: asking(`"a":{"type":"string"}`)}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -21,7 +22,7 @@ func FuzzForm(f *testing.F) {
 			return
 		}
 		d, _ := desk(typed)
-		result, err := d.elicit(t.Context(), "weather", mcp.ElicitRequest{RequestedSchema: []byte(asked)})
+		result, err := d.Answer(t.Context(), host.Form{Server: "weather", Request: mcp.ElicitRequest{RequestedSchema: []byte(asked)}})
 		switch {
 		case errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}), errors.Is(err, terminal.ErrNoAnswer):
 			return

@@ -137,7 +137,8 @@ func TestAllThatAServerWantsTheModelToReadIsShown(t *testing.T) {
 	if err != nil || !agreed {
 		t.Errorf("the answer is %v, %v", agreed, err)
 	}
-	for _, want := range []string{"system: Be brief.", "user: hello\n", "user: [image]", `assistant: calls send {"to":"eve"}`, "user: the result of 1: sent", "tool send: Send a letter."} {
+	for _, want := range []string{"system prompt:\n  Be brief.", "user:\n  hello\n", "[image: image/png, 1 byte]", `[calls send]
+  to: "eve"`, "[result]\n  sent", "with the tool: send Send a letter."} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not shown: %s\n%s", want, out.String())
 		}
@@ -156,54 +157,6 @@ func TestACardSaysWhichSubAgentWantsTheCall(t *testing.T) {
 	}
 }
 
-func TestTheAnswersToACard(t *testing.T) {
-	allow := func(label string) host.AlwaysRule {
-		return host.AlwaysRule{Label: label, Rule: policy.Rule{Name: label, Effect: policy.Allow}}
-	}
-	never := host.AlwaysRule{Label: "not this", Rule: policy.Rule{Name: "not this", Effect: policy.Deny}}
-	card := host.Card{Server: "files", Tool: "write", Always: []host.AlwaysRule{allow("this"), allow("all")}, Never: []host.AlwaysRule{never}, CanTrust: true}
-	for _, test := range []struct {
-		typed  string
-		card   host.Card
-		want   host.Verdict
-		rule   string
-		offers string
-	}{
-		{"s,2", card, host.Verdict{Allow: true}, "all", "Allow? [y]es, [N]o, [f]or this question all of this server, [s]ession, [a]lways, [d] never, [t]rust this server (n WHY tells the model why) > "},
-		{"f", card, host.Verdict{Allow: true, Question: true}, "all", ""},
-		{"always,1", card, host.Verdict{Allow: true, Forever: true}, "this", "Enter allows this call only"},
-		{"a,", card, host.Verdict{Allow: true}, "", ""},
-		{"d,1", card, host.Verdict{Forever: true}, "not this", "Enter refuses this call only"},
-		{"never,x,9,", card, host.Verdict{}, "", "Expected a number from 1 to 1."},
-		{"a,9,2", card, host.Verdict{Allow: true, Forever: true}, "all", "Expected a number from 1 to 2."},
-		{"t,s", card, host.Verdict{Allow: true, Trust: true}, "", "is believed, and what it defines or changes is not reviewed"},
-		{"trust,a", card, host.Verdict{Allow: true, Trust: true, Forever: true}, "", ""},
-		{"t,", card, host.Verdict{Allow: true}, "", ""},
-		{"t,x,a", card, host.Verdict{Allow: true, Trust: true, Forever: true}, "", "Expected s, a, or Enter alone."},
-		{"n use /tmp", card, host.Verdict{Note: "use /tmp"}, "", ""},
-		{"No: use /tmp", card, host.Verdict{Note: "use /tmp"}, "", ""},
-		{"/model,use /tmp,2,?,y", card, host.Verdict{Allow: true}, "", "Nothing was answered yet: “/model” is none of these."},
-		{"yes please,n", card, host.Verdict{}, "", "“yes please” is none"},
-		{"y", host.Card{Always: card.Always}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o, [f]or this question all of this server, [s]ession, [a]lways (n WHY"},
-		{"n", host.Card{Never: card.Never}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never (n WHY"},
-		{"f,y", host.Card{}, host.Verdict{Allow: true}, "", "“f” is none"},
-		{"t,y", host.Card{}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o (n WHY"},
-		{"a,n", host.Card{Never: card.Never, CanTrust: true}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never, [t]rust this server (n WHY"},
-	} {
-		var out bytes.Buffer
-		screen := terminal.NewScreen(&out)
-		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(strings.ReplaceAll(test.typed, ",", "\n")+"\n"), screen)}
-		got, err := plain.Consent(t.Context(), test.card)
-		rule := ""
-		if got.Rule != nil {
-			rule, got.Rule = got.Rule.Name, nil
-		}
-		if err != nil || got != test.want || rule != test.rule || !strings.Contains(out.String(), test.offers) {
-			t.Errorf("%s: %+v by %q, %v\n%s", test.typed, got, rule, err, out.String())
-		}
-	}
-}
-
 func TestTheCardShowsWhatIsSent(t *testing.T) {
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
@@ -217,7 +170,7 @@ func TestTheCardShowsWhatIsSent(t *testing.T) {
 	if err != nil || !verdict.Allow {
 		t.Errorf("the verdict is %+v, %v", verdict, err)
 	}
-	const want = `
+	const want = `── may this call run? ──────────────────────────────────────────────────────────
 bank · pay “Pay”
 ! a secret is sent
 The server claims (unverified): may overwrite or delete
@@ -233,7 +186,8 @@ arguments:
     │ + d
     │   c
 description: Pays somebody.
-Allow? [y]es, [N]o (n WHY tells the model why) > `
+y once · n no · N no, with a note
+? `
 	if out.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
 	}

@@ -15,7 +15,7 @@ import (
 // brings is the first review of a server with a tool that the scanner finds nothing in.
 func brings(server string, findings ...guard.Finding) host.Review {
 	return host.Review{Server: server, First: true, Items: []host.ReviewItem{
-		{Kind: "command", Text: "text: npx -y " + server}, {Kind: "version", Text: "text: " + server + " 1.0.0"},
+		{Kind: "command", Text: "text: npx -y " + server, Value: "npx -y " + server}, {Kind: "version", Text: "text: " + server + " 1.0.0", Value: server + " 1.0.0"},
 		{Kind: "tool", Name: "fetch", Text: "description: Fetches, and whatever nobody finds.", Findings: findings}}}
 }
 
@@ -31,31 +31,32 @@ func TestTheReviewShowsWhatItAsksAbout(t *testing.T) {
 		shown   string
 	}{
 		{"one server, its command and what it brings", []host.Review{brings("a")}, "y", []bool{true}, `
-New server a: 1 tool: 0 read, 1 write; a 1.0.0
-     npx -y a
-Let the model use it? [y]es, [N]o, yes and [t]rust it, [d]etails > `},
-		{"its definitions on demand", []host.Review{brings("a")}, "d,", []bool{false}, "Fetches, and whatever nobody finds."},
-		{"a change at once", []host.Review{changed}, "", []bool{false}, "Changed server c: 1 tool changed\n\n~ changed tool x\n  + evil\nLet the model"},
-		{"several, those with warnings first", []host.Review{brings("a"), brings("b", orders)}, "a,n", []bool{true, false}, `
-2 servers are new or changed:
-  1  b: 1 tool: 0 read, 1 write; b 1.0.0; 1 warning
-     npx -y b
-     ! tool fetch: It gives orders, in its description: “you must”
-  2  a: 1 tool: 0 read, 1 write; a 1.0.0
-     npx -y a
-Let the model use them? [a]ll 1 without warnings, [e]ach one by one, [N]one, or a number for details > `},
-		{"a name that they share, once", []host.Review{brings("a", sameName), brings("b", sameName)}, "a", []bool{true, true}, `
-2 servers are new or changed:
-     Names that tools of several servers share, or nearly: fetch. The model sees
-     each behind its server's name.
-  1  a: 1 tool: 0 read, 1 write; a 1.0.0
-     npx -y a
-  2  b: 1 tool: 0 read, 1 write; b 1.0.0
-     npx -y b
-Let the model use them? [a]ll 2 without`},
-		{"none of several", []host.Review{brings("a"), brings("b")}, "", []bool{false, false}, "[a]ll 2 without"},
-		{"a change is no part of all", []host.Review{brings("a"), changed}, "a,", []bool{true, false}, "+ evil"},
-		{"one by one, with details before", []host.Review{brings("a"), brings("b")}, "1,e,n,y", []bool{false, true}, "whatever nobody finds"},
+  a  1 tool: 0 read, 1 write; a 1.0.0
+    npx -y a
+y approve · n refuse · t approve and trust… · d Enter details
+? `},
+		{"its definitions on demand", []host.Review{brings("a")}, "d,n", []bool{false}, "Fetches, and whatever nobody finds."},
+		{"a change at once", []host.Review{changed}, "n", []bool{false}, "  c  1 tool changed\n\n~ changed tool x\n  + evil\ny approve"},
+		{"several, those with warnings first", []host.Review{brings("a"), brings("b", orders)}, "A,n", []bool{true, false}, `
+▸ b  1 tool: 0 read, 1 write; b 1.0.0; 1 warning
+    npx -y b
+    ! tool fetch: It gives orders, in its description: “you must”
+  a  1 tool: 0 read, 1 write; a 1.0.0
+    npx -y a
+y approve · n refuse · t approve and trust… · d Enter details
+A approve all 1 without warnings · N refuse all · 1 and so on: choose
+? `},
+		{"a name that they share, once", []host.Review{brings("a", sameName), brings("b", sameName)}, "A", []bool{true, true}, `
+Names that tools of several servers share, or nearly: fetch. The model sees each
+behind its server's name.
+▸ a  1 tool: 0 read, 1 write; a 1.0.0
+    npx -y a
+  b  1 tool: 0 read, 1 write; b 1.0.0
+    npx -y b
+y approve`},
+		{"none of several", []host.Review{brings("a"), brings("b")}, ",N", []bool{false, false}, "A approve all 2 without"},
+		{"a change is no part of all", []host.Review{brings("a"), changed}, "A,d,n", []bool{true, false}, "+ evil"},
+		{"one by one, with details before", []host.Review{brings("a"), brings("b")}, "1,d,n,y", []bool{false, true}, "whatever nobody finds"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -83,9 +84,9 @@ func approved(answers []host.ReviewAnswer) []bool {
 
 func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
 	for typed, want := range map[string]host.ReviewAnswer{
-		"t,s": {Approve: true, Trust: true},
-		"t,a": {Approve: true, Trust: true, Forever: true},
-		"t,":  {Approve: true},
+		"t,s":  {Approve: true, Trust: true},
+		"t,a":  {Approve: true, Trust: true, Forever: true},
+		"t,,y": {Approve: true},
 	} {
 		var out bytes.Buffer
 		screen := terminal.NewScreen(&out)
@@ -102,7 +103,7 @@ func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 	quiet.Items[2].Silent = true
 	for typed, want := range map[string]host.ReviewAnswer{
 		"r,y":   {Approve: true, Reads: true},
-		"r,":    {Approve: true},
+		"r,,y":  {Approve: true},
 		"r,x,y": {Approve: true, Reads: true},
 		"y":     {Approve: true},
 	} {
@@ -110,10 +111,10 @@ func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 		screen := terminal.NewScreen(&out)
 		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(strings.ReplaceAll(typed, ",", "\n")+"\n"), screen)}
 		got, err := plain.Review(t.Context(), []host.Review{quiet})
-		if err != nil || !slices.Equal(got, []host.ReviewAnswer{want}) || !strings.Contains(out.String(), "yes and its 1 tools that do not say so only [r]ead, ") {
+		if err != nil || !slices.Equal(got, []host.ReviewAnswer{want}) || !strings.Contains(out.String(), "r approve, 1 only read…") {
 			t.Errorf("%s: the answer is %+v, %v\n%s", typed, got, err, out.String())
 		}
-		if typed != "y" && !strings.Contains(out.String(), "Not said is what these do: fetch.") {
+		if typed != "y" && !strings.Contains(out.String(), "does not say what these do: fetch.") {
 			t.Errorf("%s: the tools are not named:\n%s", typed, out.String())
 		}
 	}
@@ -127,7 +128,7 @@ func TestAllOfADefinitionIsShown(t *testing.T) {
 	}{
 		{"one that is new, on demand", "d\n", host.ReviewItem{Kind: "tool", Name: "fetch", Text: long}},
 		{"one that changed, at once", "", host.ReviewItem{Kind: "tool", Name: "fetch", Changed: true, Text: "+" + long}},
-		{"a command with characters that nobody sees", "", host.ReviewItem{Kind: "command", Text: "text: npx" + strings.Repeat("\u200b", 100) + " the last word"}},
+		{"a command with characters that nobody sees", "", host.ReviewItem{Kind: "command", Value: "npx" + strings.Repeat("\u200b", 100) + " the last word"}},
 	} {
 		var out bytes.Buffer
 		screen := terminal.NewScreen(&out)
@@ -143,18 +144,18 @@ func TestAllOfADefinitionIsShown(t *testing.T) {
 
 func TestBlanksAddNoLineToAReview(t *testing.T) {
 	for _, blank := range []string{" ", "\t", "\u00a0", "\u3000"} {
-		text := "x" + strings.Repeat(blank, 400) + " Let the model use it?"
-		review := host.Review{Server: text, First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: " + text},
+		text := "x" + strings.Repeat(blank, 400) + " y approve"
+		review := host.Review{Server: text, First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: " + text, Value: text},
 			{Kind: "tool", Name: text, Text: "description: " + text, Findings: []guard.Finding{{Severity: guard.Warn, Excerpt: text, Why: "It looks odd."}}}}}
 		var out bytes.Buffer
 		screen := terminal.NewScreen(&out)
-		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("d\n\n"), screen)}
+		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("d\nn\n"), screen)}
 		if _, err := plain.Review(t.Context(), []host.Review{review}); err != nil {
 			t.Error(err)
 		}
 		for line := range strings.SplitSeq(out.String(), "\n") {
-			isPrompt := strings.HasPrefix(line, "Let the model use it? [y]es")
-			if strings.HasPrefix(line, "Let the model") && !isPrompt || !isPrompt && terminal.Width(line) > screen.Width() {
+			isPrompt := strings.HasPrefix(line, "y approve · n refuse")
+			if strings.HasPrefix(line, "y approve") && !isPrompt || !isPrompt && terminal.Width(line) > screen.Width() {
 				t.Errorf("%q: the line %q stands there as if it was the question", blank, line)
 			}
 		}

@@ -1,9 +1,8 @@
-package trace
+package sequence
 
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 )
@@ -25,7 +24,8 @@ const (
 
 // drawing is a diagram with a place for everything.
 type drawing struct {
-	*view
+	*Diagram
+	lanes  []Lane
 	gap    int
 	width  int
 	height int
@@ -33,15 +33,14 @@ type drawing struct {
 	b      strings.Builder
 }
 
-// WriteSVG writes the trace as a drawing that needs nothing else: no script, no
-// font, no picture. It follows the reader's choice of light or dark. Texts that do
-// not fit end in an ellipsis; a pointer that rests on them shows them whole.
-func (t *Trace) WriteSVG(w io.Writer) error {
-	d := &drawing{view: t.view()}
+// SVG writes the diagram as a drawing that needs nothing else: no script, no font, no picture. It follows the reader's
+// choice of light or dark. Texts that do not fit end in an ellipsis; a pointer that rests on them shows them whole.
+func (diagram *Diagram) SVG(w io.Writer) error {
+	d := &drawing{Diagram: diagram, lanes: diagram.lanes()}
 	d.measure()
 	d.open()
 	d.lifelines()
-	for n := range d.items {
+	for n := range d.Items {
 		d.item(n)
 	}
 	d.boxes(topHeight)
@@ -55,14 +54,14 @@ func (t *Trace) WriteSVG(w io.Writer) error {
 
 // measure finds a place for everything.
 func (d *drawing) measure() {
-	n := len(d.participants)
-	d.gap = min(max(drawingWidth/(n-1), columnMin), columnMax)
+	n := max(1, len(d.lanes))
+	d.gap = min(max(drawingWidth/max(1, n-1), columnMin), columnMax)
 	d.width = d.x(n-1) + d.gap/2 + rightMargin
 	y := topHeight + boxHeight + 16
-	if d.dropped > 0 {
+	if d.Omitted > 0 {
 		y += noteHeight
 	}
-	for n := range d.items {
+	for n := range d.Items {
 		d.tops = append(d.tops, y)
 		y += d.heightOf(n)
 	}
@@ -73,10 +72,10 @@ func (d *drawing) measure() {
 }
 
 func (d *drawing) heightOf(n int) int {
-	switch i := &d.items[n]; {
-	case i.form == note:
+	switch i := &d.Items[n]; {
+	case i.Form == Note:
 		return noteHeight
-	case i.form == message:
+	case i.Form == Message, i.Label == "" && i.Step == 0:
 		return lineHeight
 	}
 	return stepHeight
@@ -85,11 +84,9 @@ func (d *drawing) heightOf(n int) int {
 // x is the place of a lifeline.
 func (d *drawing) x(column int) int { return leftMargin + d.gap/2 + column*d.gap }
 
-func (d *drawing) column(participant string) int { return slices.Index(d.participants, participant) }
-
 // elapsed says how long after the first item something happened.
 func (d *drawing) elapsed(n int) string {
-	after := d.items[n].at.Sub(d.items[0].at)
+	after := d.Items[n].At.Sub(d.Items[0].At)
 	switch {
 	case after < 0:
 		return ""

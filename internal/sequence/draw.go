@@ -1,4 +1,4 @@
-package trace
+package sequence
 
 import (
 	"encoding/xml"
@@ -8,6 +8,9 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
+
+// maxLine is how many characters of a text are drawn at most.
+const maxLine = 160
 
 // The widths of a character, in pixels.
 const (
@@ -65,59 +68,47 @@ func (d *drawing) open() {
 		d.width, d.height, d.width, d.height)
 	d.b.WriteString(style)
 	d.printf(`<rect class="paper" width="%d" height="%d"/>`+"\n", d.width, d.height)
-	title := "What happened between person, host, model and servers"
-	for n := range d.items {
-		if d.items[n].from == person && d.items[n].head == "question" {
-			title = d.items[n].label
-			break
-		}
+	d.printf(`<text class="title" x="24" y="30">%s</text>`+"\n", escape(clip(d.Title, float64(d.width-48), 9.1)))
+	if d.Summary != "" {
+		d.printf(`<text class="quiet" x="24" y="49">%s</text>`+"\n", escape(clip(d.Summary, float64(d.width-48), labelCell)))
 	}
-	d.printf(`<text class="title" x="24" y="30">%s</text>`+"\n", escape(clip(title, float64(d.width-48), 9.1)))
-	if d.summary != "" {
-		d.printf(`<text class="quiet" x="24" y="49">%s</text>`+"\n", escape(clip(d.summary, float64(d.width-48), labelCell)))
-	}
-	if d.dropped > 0 {
+	if d.Omitted > 0 {
 		y := topHeight + boxHeight + 16
 		d.printf(`<rect class="note" x="24" y="%d" width="%d" height="26" rx="5"/><text class="quiet" x="36" y="%d">%s</text>`+"\n",
-			y, d.width-48, y+17, droppedText(d.dropped))
+			y, d.width-48, y+17, Omitted(d.Omitted))
 	}
 }
 
 func (d *drawing) lifelines() {
-	for n := range d.participants {
+	for n := range d.lanes {
 		d.printf(`<line class="life" x1="%d" y1="%d" x2="%d" y2="%d"/>`+"\n", d.x(n), topHeight+boxHeight, d.x(n), d.height-14)
 	}
 }
 
 func (d *drawing) boxes(y int) {
-	for n, p := range d.participants {
+	for n, lane := range d.lanes {
 		width := d.gap - 26
-		role := "server"
-		if p == person || p == theHost || p == theModel {
-			role = p
+		d.printf(`<g><title>%s</title><rect class="box" x="%d" y="%d" width="%d" height="%d" rx="8"/>`, escape(lane.Name), d.x(n)-width/2, y, width, boxHeight)
+		at := y + 24
+		if lane.Role != "" && lane.Role != lane.Name {
+			at = y + 18
+			d.printf(`<text class="role" x="%d" y="%d">%s</text>`, d.x(n), y+32, escape(lane.Role))
 		}
-		name := d.names[p]
-		d.printf(`<g><title>%s</title><rect class="box" x="%d" y="%d" width="%d" height="%d" rx="8"/>`, escape(name), d.x(n)-width/2, y, width, boxHeight)
-		if name == role {
-			d.printf(`<text class="name" x="%d" y="%d">%s</text></g>`+"\n", d.x(n), y+24, role)
-			continue
-		}
-		d.printf(`<text class="name" x="%d" y="%d">%s</text><text class="role" x="%d" y="%d">%s</text></g>`+"\n",
-			d.x(n), y+18, escape(clip(name, float64(width-16), titleCell)), d.x(n), y+32, role)
+		d.printf(`<text class="name" x="%d" y="%d">%s</text></g>`+"\n", d.x(n), at, escape(clip(lane.Name, float64(width-16), titleCell)))
 	}
 }
 
 func (d *drawing) item(n int) {
-	i, y := &d.items[n], d.tops[n]
+	i, y := &d.Items[n], d.tops[n]
 	class := "item"
-	if i.failed {
+	if i.Failed {
 		class = "item failed"
 	}
-	d.printf(`<g class="%s"><title>%s</title>`, class, escape(i.tooltip()))
+	d.printf(`<g class="%s"><title>%s</title>`, class, escape(i.by(i.Title)+"\n"+i.Detail))
 	if n == 0 || d.elapsed(n) != d.elapsed(n-1) {
 		d.printf(`<text class="time" x="%d" y="%d">%s</text>`, leftMargin-14, y+d.heightOf(n)/2+4, d.elapsed(n))
 	}
-	if i.form == note || i.from == i.to {
+	if i.isNote() {
 		d.box(i, y)
 	} else {
 		d.arrow(i, y+d.heightOf(n)/2)
@@ -126,23 +117,23 @@ func (d *drawing) item(n int) {
 }
 
 // box draws what concerns one participant alone.
-func (d *drawing) box(i *item, y int) {
-	x, most := d.x(d.column(i.from)), d.x(len(d.participants)-1)-d.x(d.column(i.from))+d.gap/2
-	left, text := x-16, i.title()
-	if i.step != 0 {
+func (d *drawing) box(i *Item, y int) {
+	x, most := d.x(column(d.lanes, i.From)), d.x(len(d.lanes)-1)-d.x(column(d.lanes, i.From))+d.gap/2
+	left, text := x-16, i.by(i.Title)
+	if i.Step != 0 {
 		left += 2 * stepRadius
 	}
 	head := clip(text, float64(most-40), titleCell)
-	label := clip(i.label, float64(most-40)-cells(head)*titleCell-14, labelCell)
+	label := clip(i.Label, float64(most-40)-cells(head)*titleCell-14, labelCell)
 	width := 24 + int(cells(head)*titleCell+cells(label)*labelCell)
 	if label != "" {
 		width += 10
 	}
-	if i.step != 0 {
+	if i.Step != 0 {
 		width += 14
 	}
 	d.printf(`<rect class="note" x="%d" y="%d" width="%d" height="28" rx="6"/>`, x-16, y+6, width)
-	if i.step != 0 {
+	if i.Step != 0 {
 		d.step(i, x-1, y+20)
 		left = x
 	}
@@ -151,47 +142,47 @@ func (d *drawing) box(i *item, y int) {
 }
 
 // arrow draws what goes from one participant to another, at height y.
-func (d *drawing) arrow(i *item, y int) {
-	from, to := d.x(d.column(i.from)), d.x(d.column(i.to))
+func (d *drawing) arrow(i *Item, y int) {
+	from, to := d.x(column(d.lanes, i.From)), d.x(column(d.lanes, i.To))
 	toward := 1
 	if from > to {
 		toward = -1
 	}
 	start, end := from, to-toward
 	line, head := "arrow", "head"
-	switch i.form {
-	case reply:
+	switch i.Form {
+	case Reply:
 		line += " back"
-	case message:
+	case Message:
 		line, head = "arrow wire", "wirehead"
 	}
 	d.printf(`<line class="%s" x1="%d" y1="%d" x2="%d" y2="%d"/>`, line, start, y, end-toward*6, y)
 	d.printf(`<path class="%s" d="M%d %dl%d -4.5v9z"/>`, head, end, y, -toward*9)
 	left, room := min(start, end)+10, max(start, end)-min(start, end)-16
-	if i.form == message {
+	if i.Form == Message {
 		d.printf(`<text class="quiet halo" x="%d" y="%d">%s</text>`, left, y-6, escape(clip(i.line(), float64(room), labelCell)))
 		return
 	}
 	below := left
-	if i.step != 0 {
+	if i.Step != 0 {
 		d.step(i, left+stepRadius-2, y-14)
 		left, room = left+2*stepRadius+2, room-2*stepRadius-2
 	}
-	d.printf(`<text class="bold halo" x="%d" y="%d">%s</text>`, left, y-10, escape(clip(i.title(), float64(room), titleCell)))
-	if i.label != "" {
-		d.printf(`<text class="quiet halo" x="%d" y="%d">%s</text>`, below, y+15, escape(clip(i.label, float64(max(start, end)-below-6), labelCell)))
+	d.printf(`<text class="bold halo" x="%d" y="%d">%s</text>`, left, y-10, escape(clip(i.by(i.Title), float64(room), titleCell)))
+	if i.Label != "" {
+		d.printf(`<text class="quiet halo" x="%d" y="%d">%s</text>`, below, y+15, escape(clip(i.Label, float64(max(start, end)-below-6), labelCell)))
 	}
 }
 
-func (d *drawing) step(i *item, x, y int) {
-	d.printf(`<circle class="step" cx="%d" cy="%d" r="%d"/><text class="number" x="%d" y="%d">%d</text>`, x, y, stepRadius, x, y+4, i.step)
+func (d *drawing) step(i *Item, x, y int) {
+	d.printf(`<circle class="step" cx="%d" cy="%d" r="%d"/><text class="number" x="%d" y="%d">%d</text>`, x, y, stepRadius, x, y+4, i.Step)
 }
 
 func cells(text string) float64 { return float64(terminal.Width(text)) }
 
 // clip is the beginning of a line that fits into the room, which has pixels.
 func clip(text string, room, cell float64) string {
-	text = plaintext.Line(text, maxLabel)
+	text = plaintext.Line(text, maxLine)
 	if cells(text)*cell <= room {
 		return text
 	}

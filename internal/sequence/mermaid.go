@@ -1,9 +1,8 @@
-package trace
+package sequence
 
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode"
 )
@@ -12,61 +11,63 @@ import (
 // characters.
 const (
 	maxMermaid      = 48_000 // bytes
+	roomForNotes    = 1_000  // of them for what is omitted, and for the summary
 	maxMermaidLabel = 100    // characters of a text
 )
 
-// WriteMermaid writes the trace as a Mermaid sequence diagram. Where there is more than Mermaid takes, the
-// oldest is left out, and a note says so.
-func (t *Trace) WriteMermaid(w io.Writer) error {
-	v := t.view()
-	size, first, lines := 0, len(v.items), make([]string, len(v.items))
+// Mermaid writes the diagram in the language of Mermaid. Where there is more than Mermaid takes, the oldest is left out, and
+// a note says so.
+func (d *Diagram) Mermaid(w io.Writer) error {
+	lanes := d.lanes()
+	var b strings.Builder
+	b.WriteString("sequenceDiagram\n")
+	for n, lane := range lanes {
+		kind := "participant"
+		if lane.Role == Person {
+			kind = "actor"
+		}
+		fmt.Fprintf(&b, "    %s p%d as %s\n", kind, n, strings.ReplaceAll(mermaidText(lane.Name), "-", "#45;"))
+	}
+	size, first, lines := b.Len()+roomForNotes, len(d.Items), make([]string, len(d.Items))
 	for ; first > 0; first-- {
-		line := v.line(&v.items[first-1])
-		if size += len(line); size >= maxMermaid-4_000 { // for the participants
+		line := statement(&d.Items[first-1], lanes)
+		if size += len(line); size >= maxMermaid {
 			break
 		}
 		lines[first-1] = line
 	}
-	v.dropped += first
-	var b strings.Builder
-	b.WriteString("sequenceDiagram\n")
-	for n, p := range v.participants {
-		kind := "participant"
-		if p == person {
-			kind = "actor"
-		}
-		fmt.Fprintf(&b, "    %s p%d as %s\n", kind, n, strings.ReplaceAll(mermaidText(v.names[p]), "-", "#45;"))
+	over := "p0"
+	if len(lanes) > 1 {
+		over = "p0,p1"
 	}
-	if v.dropped > 0 {
-		fmt.Fprintf(&b, "    Note over p0,p1: %s\n", droppedText(v.dropped))
+	if n := d.Omitted + first; n > 0 {
+		fmt.Fprintf(&b, "    Note over %s: %s\n", over, Omitted(n))
 	}
 	for _, line := range lines[first:] {
 		b.WriteString(line)
 	}
-	if v.summary != "" {
-		fmt.Fprintf(&b, "    Note over p0,p1: %s\n", mermaidText(v.summary))
+	if d.Summary != "" {
+		fmt.Fprintf(&b, "    Note over %s: %s\n", over, mermaidText(d.Summary))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// line is an item as a statement.
-func (v *view) line(i *item) string {
-	text := i.title()
-	if i.step != 0 {
-		text = i.scope.prefix() + strings.TrimSpace(fmt.Sprintf("%d %s %s", i.step, steps[i.step], i.head))
+// statement is an item as Mermaid has it.
+func statement(i *Item, lanes []Lane) string {
+	text := i.Title
+	if i.Step != 0 {
+		text = fmt.Sprintf("%d %s", i.Step, strings.Replace(text, ": ", " ", 1)) // Mermaid has a colon by its number only
 	}
-	if i.label != "" {
-		text += " · " + i.label
-	}
-	if i.failed {
+	text = joined(i.by(text), " · ", i.Label)
+	if i.Failed {
 		text = "⚠ " + text
 	}
-	from, to := slices.Index(v.participants, i.from), slices.Index(v.participants, i.to)
-	if i.form == note || from == to {
+	from, to := column(lanes, i.From), column(lanes, i.To)
+	if i.isNote() || from == to {
 		return fmt.Sprintf("    Note over p%d: %s\n", from, mermaidText(text))
 	}
-	sign := map[form]string{arrow: "->>", reply: "-->>", message: "-)"}[i.form]
+	sign := map[Form]string{Arrow: "->>", Reply: "-->>", Message: "-)"}[i.Form]
 	return fmt.Sprintf("    p%d%sp%d: %s\n", from, sign, to, mermaidText(text))
 }
 
