@@ -29,25 +29,12 @@ func talkParameter(name string) int {
 		return -1
 	}, cut(name, maxWord))
 	switch {
-	case !talkParameters[letters] && !isTalk(name):
+	case !talkParameters[letters]:
 		return 0
 	case strings.HasPrefix(name, "_") || strings.HasPrefix(name, "$"):
 		return blockAt
 	}
 	return 3
-}
-
-// isTalk reports whether the words of a parameter's name ask for what was said, or for the
-// model's orders.
-func isTalk(name string) bool {
-	words, _ := wordsOf(splitCamel(cut(name, maxWord)))
-	var all ideas
-	for _, w := range words {
-		all |= w.ideas
-	}
-	names := theLanguage().names
-	return all&names["sysprompt"] != 0 || all&names["convo"] != 0 && all&(names["whole"]|names["prior"]|names["every"]|names["log"]) != 0 ||
-		all&names["model"] != 0 && all&(names["orders"]|names["rules"]) != 0
 }
 
 // talks reports whether the texts of a definition say that it has to do with
