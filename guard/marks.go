@@ -171,7 +171,7 @@ const whyCommand = "has a command line that destroys, or runs what comes from el
 // commands looks for command lines that destroy, or run what comes from
 // elsewhere. In the open they are for a person to judge; nobody encodes an honest one.
 func (s *scan) commands() {
-	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" && !s.report.fault {
+	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
 		return
 	}
 	text := s.layer.text

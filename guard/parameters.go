@@ -63,20 +63,20 @@ var asked = []string{"password", "passphrase", "passwd", "passcode", "seed phras
 
 // elicitation looks through a question to the user. A form that asks for a
 // secret is refused; a page that is opened instead may ask for one.
-func (f *frame) elicitation(params json.RawMessage, field string) {
-	f.walk(params, field, InElicitation)
+func (w *walker) elicitation(params json.RawMessage, field string) {
+	w.walk(params, field, InElicitation)
 	if text(jsonrpc.Get(params, "mode")) == "url" {
 		return
 	}
-	if words, where := f.asksFor(params, field); words != "" {
-		f.report.add(signal{rule: "asks-for-secret", weight: blockAt, where: where, excerpt: words,
+	if words, where := w.asksFor(params, field); words != "" {
+		w.report.add(signal{rule: "asks-for-secret", weight: blockAt, where: where, excerpt: words,
 			why: "asks in a form for a secret, which the server would see: better decline (a server has to ask for it on a page of its own)"})
 	}
 }
 
 // asksFor returns the first word for a secret in the message or the fields of
 // a form.
-func (f *frame) asksFor(params json.RawMessage, field string) (words, where string) {
+func (w *walker) asksFor(params json.RawMessage, field string) (words, where string) {
 	schema := jsonrpc.Get(params, "requestedSchema")
 	jsonrpc.EachMember(jsonrpc.Get(schema, "properties"), func(name, property []byte) bool {
 		at := field + ".requestedSchema.properties." + cut(text(name), maxWord)

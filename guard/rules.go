@@ -37,8 +37,6 @@ func in(list ...Part) parts {
 const (
 	// ofSimple is the definitions of tools that only compute, by their names.
 	ofSimple parts = 1 << 15
-	// ofFault is errors, which are no documents.
-	ofFault parts = 1 << 14
 )
 
 func (p parts) has(at Where, r *report) bool {
@@ -48,8 +46,6 @@ func (p parts) has(at Where, r *report) bool {
 		return at.Part != InArguments
 	case r.simple && at.Part == InDefinition:
 		of |= ofSimple
-	case r.fault && at.Part == InResult:
-		of |= ofFault
 	}
 	return p&of != 0
 }
@@ -91,7 +87,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "secretfile 8 read/send/param", whyExfil, guiding},
 		{"exfiltration", 6, "cred 6 send 4 machine/param", whyExfil, guiding},
 		{"exfiltration", 6, "read/contents/away 4 cred/environ 8 send/put", whyExfil, guiding},
-		{"exfiltration", 6, "put/send 4 user/environ/every/you/any/contents 4 cred/environ", whyExfil, guiding | ofFault},
+		{"exfiltration", 6, "put/send 4 user/environ/every/you/any/contents 4 cred/environ", whyExfil, guiding},
 		{"exfiltration", 5, "environ 8 put/send 6 contents/user/you/any/machine", whyExfil, in(InDefinition)},
 		{"exfiltration", 5, "put/send 6 environ", whyExfil, in(InDefinition)},
 		{"conversation", 8, "put/send/show 4 whole/everything 4 convo/told/tell", whyTalk, described},
