@@ -56,9 +56,9 @@ func carriedSecrets(c Call) []Finding {
 	if !c.Leaves() {
 		part = InResult
 	}
-	f := &frame{server: c.Server, report: r}
+	w := &walker{server: c.Server, report: r}
 	if len(c.Arguments) > 0 {
-		f.arguments(c.Arguments, part)
+		w.arguments(c.Arguments, part)
 	}
 	found := r.findings()
 	if !c.Leaves() && !c.Writes() {

@@ -137,50 +137,50 @@ func (c *Catalogue) addReferences(s *scan) {
 // addNames adds a signal for each value in a schema that is no text but the name of
 // another server's tool. A default is what the model will send; in an enumeration it may be
 // one action of many, unless all of them are such names.
-func (c *Catalogue) addNames(f *frame, schema json.RawMessage, field string) {
+func (c *Catalogue) addNames(w *walker, schema json.RawMessage, field string) {
 	if c == nil {
 		return
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.count > 0 {
-		c.namesIn(f, schema, field)
+		c.namesIn(w, schema, field)
 	}
 }
 
-func (c *Catalogue) namesIn(f *frame, raw json.RawMessage, field string) {
+func (c *Catalogue) namesIn(w *walker, raw json.RawMessage, field string) {
 	jsonrpc.EachMember(raw, func(name, value []byte) bool {
 		member := text(name)
 		at := field + "." + cut(member, maxWord)
 		switch member {
 		case "default", "const":
-			c.addName(f, text(value), at, warnAt+1)
+			c.addName(w, text(value), at, warnAt+1)
 		case "enum", "examples":
-			c.addEnum(f, value, at)
+			c.addEnum(w, value, at)
 		default:
-			c.namesIn(f, value, at)
+			c.namesIn(w, value, at)
 		}
 		return true
 	})
-	jsonrpc.EachElement(raw, func(value []byte) bool { c.namesIn(f, value, field); return true })
+	jsonrpc.EachElement(raw, func(value []byte) bool { c.namesIn(w, value, field); return true })
 }
 
-func (c *Catalogue) addEnum(f *frame, values json.RawMessage, field string) {
+func (c *Catalogue) addEnum(w *walker, values json.RawMessage, field string) {
 	all := true
 	jsonrpc.EachElement(values, func(value []byte) bool {
-		all = all && c.foreign(text(value), f.server) != ""
+		all = all && c.foreign(text(value), w.server) != ""
 		return all
 	})
 	weight := 3
 	if all {
 		weight = warnAt + 1
 	}
-	jsonrpc.EachElement(values, func(value []byte) bool { c.addName(f, text(value), field, weight); return true })
+	jsonrpc.EachElement(values, func(value []byte) bool { c.addName(w, text(value), field, weight); return true })
 }
 
-func (c *Catalogue) addName(f *frame, name, field string, weight int) {
-	if owner := c.foreign(name, f.server); owner != "" {
-		f.report.add(signal{rule: "other-server", weight: weight, where: field, excerpt: Visible(cut(name, maxWord)), why: "names a tool of another server, " + Visible(cut(owner, maxWord))})
+func (c *Catalogue) addName(w *walker, name, field string, weight int) {
+	if owner := c.foreign(name, w.server); owner != "" {
+		w.report.add(signal{rule: "other-server", weight: weight, where: field, excerpt: Visible(cut(name, maxWord)), why: "names a tool of another server, " + Visible(cut(owner, maxWord))})
 	}
 }
 

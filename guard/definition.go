@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // Kind says what a [Definition] defines.
@@ -64,3 +66,17 @@ func (d Definition) Hash() string {
 
 // key identifies what d defines, whatever it says.
 func (d Definition) key() pinKey { return pinKey{Kind: d.Kind, Server: d.Server, Name: d.Name} }
+
+// canonical is JSON in the one form of all its spellings; what is not JSON stands behind a byte that no JSON
+// starts with.
+func canonical(raw json.RawMessage) []byte {
+	if len(raw) == 0 {
+		return nil
+	}
+	if jsonrpc.Valid(raw, jsonrpc.Limits{}) == nil {
+		if form, ok := jsonrpc.Canonical(raw); ok {
+			return form
+		}
+	}
+	return append([]byte{0}, raw...)
+}

@@ -68,8 +68,8 @@ func readable(raw json.RawMessage) string {
 	if len(raw) == 0 || jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return string(raw)
 	}
-	value := sorted(raw)
-	if value == nil || value.Indent(jsontext.WithIndent("  ")) != nil {
+	value := jsontext.Value(bytes.Clone(raw))
+	if value.Indent(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false), jsontext.WithIndent("  ")) != nil {
 		return string(raw)
 	}
 	return string(value)

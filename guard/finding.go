@@ -72,10 +72,10 @@ const (
 )
 
 const (
-	// maxText is how many bytes of one definition or message are looked at.
+	// maxText is how many bytes of one definition or request are looked at.
 	// What is longer is found to be too long to check.
 	maxText = 1 << 20
-	// maxFindings is how many findings one definition or message has.
+	// maxFindings is how many findings one definition or request has.
 	maxFindings = 64
 	// maxExcerpt is how many characters of an excerpt are shown.
 	maxExcerpt = 160
@@ -96,7 +96,6 @@ type report struct {
 	tooLong bool     // there were more
 	atMost  Severity // no finding is graver
 	simple  bool     // of a tool that only computes, by its name
-	fault   bool     // of an error
 	about   []string // the texts of a tool's definition
 }
 

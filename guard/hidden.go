@@ -1,7 +1,6 @@
 package guard
 
 import (
-	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,18 +8,15 @@ import (
 // addHidden adds signals for hidden characters, and reports whether some stand
 // where only somebody who hides something puts them.
 func addHidden(r *report, text string, at Where) (concealed bool) {
-	if !hasHidden(text) {
-		return false
-	}
-	kinds := hiddenKinds(text)
-	if kinds == 0 {
+	any, tags := hiddenIn(text)
+	if !any {
 		return false
 	}
 	weight := 2
 	switch {
-	case kinds&(hiddenTags) != 0:
+	case tags:
 		weight = warnAt + 1
-	case at.Part != InResult && at.Part != InResource || kinds&hiddenInside != 0 && bits.OnesCount(uint(kinds)) > 2:
+	case at.Part != InResult && at.Part != InResource:
 		weight = warnAt
 	}
 	r.add(signal{rule: "hidden-characters", weight: weight, where: at.Field, excerpt: hiddenExcerpt(text), why: "has characters that a person does not see"})
@@ -45,38 +41,20 @@ func addControls(r *report, text string, at Where) {
 	r.add(signal{rule: "hidden-characters", weight: warnAt, where: at.Field, excerpt: excerpt(text, start, start+1), why: "has characters that command a terminal, which can hide what is written"})
 }
 
-type hiddenKind uint
-
-const (
-	hiddenTags   hiddenKind = 1 << iota // tag characters
-	hiddenInside                        // inside a word
-	hiddenOrder                         // changes the direction of text
-	hiddenOther
-)
-
-// hiddenKinds says what kinds of hidden characters text has.
-func hiddenKinds(text string) hiddenKind {
-	var kinds hiddenKind
+// hiddenIn says whether text has hidden characters, but for a byte order mark, and tag characters among them.
+func hiddenIn(text string) (any, tags bool) {
+	if !hasHidden(text) {
+		return false, false
+	}
 	position := 0
 	eachHidden(text, func(part string, hidden bool) {
-		first, _ := utf8.DecodeRuneInString(part)
-		start := position
+		if hidden && (part != "\ufeff" || position > 0) {
+			first, _ := utf8.DecodeRuneInString(part)
+			any, tags = true, tags || isTag(first)
+		}
 		position += len(part)
-		switch {
-		case !hidden || part == "\ufeff" && start == 0:
-			return
-		case isTag(first):
-			kinds |= hiddenTags
-		case strings.ContainsAny(part, "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"):
-			kinds |= hiddenOrder
-		default:
-			kinds |= hiddenOther
-		}
-		if start > 0 && position < len(text) && isLetter(text[start-1]) && isLetter(text[position]) {
-			kinds |= hiddenInside
-		}
 	})
-	return kinds
+	return any, tags
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

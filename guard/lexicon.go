@@ -28,7 +28,6 @@ user      user human person operator anyone anybody owner victim whoever
 before    before ahead prior precede precondition prerequisite
 use       call use invoke run execute perform trigger utilize employ
 any       any all every other others each another whichever
-tool      tool function
 must      must always mandatory shall required imperative need should have_to has_to
 read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch
 send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide hand
@@ -48,12 +47,8 @@ unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unboun
 you       you your yourself youre youve youll
 now       now this_point
 authority system administrator admin anthropic openai developer
-notice    message notice override announcement
 follow    follow obey comply attention heed bound subject
 instead   instead only in_place rather_than
-keep      keep remain stay hide conceal withhold
-hidden    secret hidden confidential invisible unaware
-from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
 contents  content contents value data result input output response reply answer respond
 void      no_longer void superseded revoked cancelled suspended lifted waived removed switched_off turned_off not_apply not_hold not_count not_bind
@@ -65,7 +60,6 @@ environ   environment_variable env_variable env_var env_file env_value environme
 environ   home_directory home_directorie home_folder home_dir config_file configuration_file session_data personal_detail personal_information sensitive_information sensitive_data
 environ   sensitive_file private_information contact_list address_book browser_history browsing_history saved_login
 told      said told given gave assigned received wrote written typed asked
-ours      this our current it these
 model     model assistant ai llm agent chatbot copilot chatgpt gpt
 machine   assistant ai llm agent chatbot copilot chatgpt gpt bot language_model ai_model
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint leaked exposed

@@ -26,8 +26,6 @@ func (s *scan) marks() {
 	s.authority("<", authorityTag, 6)
 	s.authority("[", authorityTab, 4)
 	s.authority("#", heading, 4)
-	s.calledUpon()
-	s.addressedComment()
 	s.turns()
 	if s.at.Part == InResult || s.at.Part == InResource {
 		return
@@ -37,48 +35,6 @@ func (s *scan) marks() {
 	}
 	if at := afterEmptiness(text); at > 0 {
 		s.add("emptiness", "has a part that is moved out of sight with white space", 3, at, min(len(text), at+maxExcerpt))
-	}
-}
-
-// addressedComment looks for a comment that tells a model to do something, which in
-// a page no reader sees.
-func (s *scan) addressedComment() {
-	names := theLanguage().names
-	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"]
-	i := 0 // in words
-	eachComment(s.layer.text, func(start, end int) bool {
-		for ; i < len(s.words) && s.words[i].start < start; i++ {
-		}
-		for model := -1; i < len(s.words) && s.words[i].end <= end; i++ {
-			switch {
-			case s.words[i].ideas&names["machine"] != 0:
-				model = i
-			case model >= 0 && i-model <= 6 && s.words[i].ideas&orders != 0:
-				s.add("comment", "tells a model to do something in a comment, which no reader sees", warnAt, s.words[model].start, s.words[i].end)
-				return false
-			}
-		}
-		return true
-	})
-}
-
-// eachComment calls f with the places of HTML comments, until it returns false.
-// One that is not closed goes to the end.
-func eachComment(text string, f func(start, end int) bool) {
-	for i := 0; ; {
-		start := strings.Index(text[i:], "<!--")
-		if start < 0 {
-			return
-		}
-		start += i
-		end := len(text)
-		if n := strings.Index(text[start:], "-->"); n >= 0 {
-			end = start + n
-		}
-		if !f(start, end) {
-			return
-		}
-		i = end
 	}
 }
 
@@ -171,6 +127,37 @@ func (s *scan) weigh(definition, other int) int {
 	return definition
 }
 
+// label is that of a message of the system, at the start of a line.
+var label = regexp.MustCompile(`(?i)^(?:system|developer|administrator)(?: (?:message|prompt|note|notice|alert|override))?[*]*:[* \t]+[^\s*]`)
+
+// turns looks in what a tool gives for messages that pretend to be of the system.
+func (s *scan) turns() {
+	if s.at.Part != InResult && s.at.Part != InResource {
+		return
+	}
+	text := s.layer.text
+	const many, near = 64, 10 // labels looked at, and words behind each
+	names := theLanguage().names
+	orders := names["must"] | names["ignore"] | names["send"] | names["follow"] | names["you"] | names["model"] | names["now"]
+	i, labels, start := 0, 0, 0
+	for line := range strings.Lines(text) {
+		end := start + len(line)
+		said := strings.TrimLeft(line, " \t>*")
+		if labels < many && said != "" && strings.IndexByte("sda", said[0]|0x20) >= 0 && label.MatchString(said) {
+			labels++
+			for ; i < len(s.words) && s.words[i].start < end-len(said); i++ {
+			}
+			for j := i + 1; j < min(len(s.words), i+near) && s.words[j].end <= end; j++ {
+				if s.words[j].ideas&orders != 0 && !s.isCode(start) {
+					s.add("authority", "pretends to be a message of the system", warnAt+1, end-len(said), s.words[j].end)
+					return
+				}
+			}
+		}
+		start = end
+	}
+}
+
 var shell = regexp.MustCompile(`(?i)^(?:(?:curl|wget)\b[^|\n]*\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|rm\s+-(?:rf|fr|r\s+-f)\s+\S|/dev/tcp/|bash\s+-i\s+>&|nc\s+(?:-\w+\s+)*-e\b|base64\s+(?:-d|--decode)[^|\n]*\|\s*(?:ba|z)?sh\b|powershell[^\n]*\s-e(?:nc|ncodedcommand)\b)`)
 
 // shellSigns are how the texts start in which shell matches.
@@ -184,7 +171,7 @@ const whyCommand = "has a command line that destroys, or runs what comes from el
 // commands looks for command lines that destroy, or run what comes from
 // elsewhere. In the open they are for a person to judge; nobody encodes an honest one.
 func (s *scan) commands() {
-	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" && !s.report.fault {
+	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
 		return
 	}
 	text := s.layer.text

@@ -37,7 +37,7 @@ const (
 // then what is concealed in it, and whether all of that.
 func layersOf(text string) (_ []layer, all bool) {
 	layers := []layer{{text: plainForm(Clean(text))}}
-	if hasHidden(text) && hiddenKinds(text) != 0 {
+	if any, _ := hiddenIn(text); any {
 		layers = append(layers, hiddenLayers(text)...)
 	}
 	if unseen := unseenElements(layers[0].text); unseen != "" {

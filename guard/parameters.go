@@ -29,25 +29,12 @@ func talkParameter(name string) int {
 		return -1
 	}, cut(name, maxWord))
 	switch {
-	case !talkParameters[letters] && !isTalk(name):
+	case !talkParameters[letters]:
 		return 0
 	case strings.HasPrefix(name, "_") || strings.HasPrefix(name, "$"):
 		return blockAt
 	}
 	return 3
-}
-
-// isTalk reports whether the words of a parameter's name ask for what was said, or for the
-// model's orders.
-func isTalk(name string) bool {
-	words, _ := wordsOf(splitCamel(cut(name, maxWord)))
-	var all ideas
-	for _, w := range words {
-		all |= w.ideas
-	}
-	names := theLanguage().names
-	return all&names["sysprompt"] != 0 || all&names["convo"] != 0 && all&(names["whole"]|names["prior"]|names["every"]|names["log"]) != 0 ||
-		all&names["model"] != 0 && all&(names["orders"]|names["rules"]) != 0
 }
 
 // talks reports whether the texts of a definition say that it has to do with
@@ -76,20 +63,20 @@ var asked = []string{"password", "passphrase", "passwd", "passcode", "seed phras
 
 // elicitation looks through a question to the user. A form that asks for a
 // secret is refused; a page that is opened instead may ask for one.
-func (f *frame) elicitation(params json.RawMessage, field string) {
-	f.walk(params, field, InElicitation)
+func (w *walker) elicitation(params json.RawMessage, field string) {
+	w.walk(params, field, InElicitation)
 	if text(jsonrpc.Get(params, "mode")) == "url" {
 		return
 	}
-	if words, where := f.asksFor(params, field); words != "" {
-		f.report.add(signal{rule: "asks-for-secret", weight: blockAt, where: where, excerpt: words,
+	if words, where := w.asksFor(params, field); words != "" {
+		w.report.add(signal{rule: "asks-for-secret", weight: blockAt, where: where, excerpt: words,
 			why: "asks in a form for a secret, which the server would see: better decline (a server has to ask for it on a page of its own)"})
 	}
 }
 
 // asksFor returns the first word for a secret in the message or the fields of
 // a form.
-func (f *frame) asksFor(params json.RawMessage, field string) (words, where string) {
+func (w *walker) asksFor(params json.RawMessage, field string) (words, where string) {
 	schema := jsonrpc.Get(params, "requestedSchema")
 	jsonrpc.EachMember(jsonrpc.Get(schema, "properties"), func(name, property []byte) bool {
 		at := field + ".requestedSchema.properties." + cut(text(name), maxWord)

@@ -37,8 +37,6 @@ func in(list ...Part) parts {
 const (
 	// ofSimple is the definitions of tools that only compute, by their names.
 	ofSimple parts = 1 << 15
-	// ofFault is errors, which are no documents.
-	ofFault parts = 1 << 14
 )
 
 func (p parts) has(at Where, r *report) bool {
@@ -48,8 +46,6 @@ func (p parts) has(at Where, r *report) bool {
 		return at.Part != InArguments
 	case r.simple && at.Part == InDefinition:
 		of |= ofSimple
-	case r.fault && at.Part == InResult:
-		of |= ofFault
 	}
 	return p&of != 0
 }
@@ -57,10 +53,8 @@ func (p parts) has(at Where, r *report) bool {
 const (
 	whyOverride   = "asks the model to put aside what it was told"
 	whySecrecy    = "asks the model to keep something from the user"
-	whyFirst      = "makes itself a condition of using other tools"
 	whyExfil      = "asks for private files or keys to be passed on"
 	whyTalk       = "asks for the conversation or the model's own instructions"
-	whyAuthority  = "speaks with the voice of the system or the user"
 	whySink       = "sends data to somewhere else"
 	whyCapability = "names an ability that only harms"
 	whyMismatch   = "sends data elsewhere, which a tool of this name has no business with"
@@ -82,28 +76,22 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		within  parts
 	}{
 		{"override", 10, "ignore 5 prior/every 4 orders/rules", whyOverride, 0},
-		{"override", 10, "ignore 3 everything/orders/rules 4 prior/you", whyOverride, 0},
 		{"override", 10, "ignore 4 you/user 3 told/ask", whyOverride, 0},
 		{"override", 10, "ignore 3 orders", whyOverride, guiding},
 		{"override", 8, "you 4 now/void 3 unbound/follow", whyOverride, 0},
 		{"override", 6, "authority/orders/rules 4 prefer", whyOverride, guiding},
 		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
 		{"secrecy", 6, "not 4 ask 4 user", whySecrecy, guiding},
-		{"secrecy", 8, "keep 4 hidden/from 3 user", whySecrecy, 0},
-		{"first", 6, "must 3 use 2 ours 6 before 4 any 2 tool", whyFirst, guiding},
 		{"exfiltration", 10, "read 8 secretfile 12 send", whyExfil, guiding},
 		{"exfiltration", 6, "read/contents/send 10 secretfile", whyExfil, guiding},
 		{"exfiltration", 6, "secretfile 8 read/send/param", whyExfil, guiding},
 		{"exfiltration", 6, "cred 6 send 4 machine/param", whyExfil, guiding},
 		{"exfiltration", 6, "read/contents/away 4 cred/environ 8 send/put", whyExfil, guiding},
-		{"exfiltration", 6, "put/send 4 user/environ/every/you/any/contents 4 cred/environ", whyExfil, guiding | ofFault},
+		{"exfiltration", 6, "put/send 4 user/environ/every/you/any/contents 4 cred/environ", whyExfil, guiding},
 		{"exfiltration", 5, "environ 8 put/send 6 contents/user/you/any/machine", whyExfil, in(InDefinition)},
 		{"exfiltration", 5, "put/send 6 environ", whyExfil, in(InDefinition)},
-		{"conversation", 10, "put/send/show 4 whole 3 convo 8 param/host/external/remote", whyTalk, 0},
 		{"conversation", 8, "put/send/show 4 whole/everything 4 convo/told/tell", whyTalk, described},
 		{"conversation", 10, "away/tell/show 6 sysprompt", whyTalk, 0},
-		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, guiding},
-		{"authority", 6, "machine 3 must 3 use/read/send/ignore", whyAuthority, ofFault},
 		{"sink", 5, "away 8 external", whySink, described},
 		{"sink", 6, "away 6 host/remote/external/contents/user", whyMismatch, ofSimple},
 		{"capability", 6, "sink", whyCapability, described},

@@ -130,12 +130,12 @@ func isWebPage(address string) bool {
 
 // warnings say what is suspicious about a request from the server.
 func (s *server) warnings(method string, params any) []string {
-	frame, err := schema.Encode(nil, map[string]any{"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
+	encoded, err := schema.Encode(nil, params)
 	if err != nil {
 		return []string{"it could not be checked: " + err.Error()}
 	}
 	var warnings []string
-	for _, f := range s.host.texts().ScanFrame(s.Name, frame) {
+	for _, f := range s.host.texts().ScanRequest(s.Name, method, encoded) {
 		if f.Severity >= guard.Warn {
 			warnings = append(warnings, fmt.Sprintf("%s (%s)", f.Why, f.Excerpt))
 		}

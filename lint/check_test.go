@@ -101,7 +101,7 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 		{InvalidSchema, output("2025-11-25", `{"type":"object","properties":[]}`, `{"content":[]}`), "error: tool t, outputSchema: is not a valid JSON Schema", output("2025-11-25", "", `{"content":[]}`)},
 
 		{RefusedSchema, input(`{"type":"object","properties":{"a":{"type":"string"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`),
-			"warning: tool t, inputSchema: anyOf of objects: openai and anthropic would refuse the whole request of a host that sends it as it is (refused-schema)", input(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`)},
+			"warning: tool t, inputSchema: alternatives of objects: openai and anthropic would refuse the whole request of a host that sends it as it is (refused-schema)", input(`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]}}}`)},
 		{RefusedSchema, input(`{"type":"object","properties":{"list":{"type":"array"}}}`),
 			"warning: tool t, inputSchema.properties.list: an array without items: openai would refuse the whole", input(`{"type":"object","properties":{"list":{"type":"array","items":{"type":"string"}}}}`)},
 		{RefusedSchema, input(`{"type":"object","properties":{"q":` + strings.Repeat(`{"type":"array","items":`, 50) + `{}` + strings.Repeat(`}`, 50) + `}}`),

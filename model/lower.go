@@ -128,7 +128,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 // has properties.
 func (l *lowering) rootObject(s *members) json.RawMessage {
 	var said words
-	l.repair(s, "")
+	l.repair(s, "", &said)
 	if l.dialect.PlainRoot && s.has("$ref") {
 		l.changed("", "$ref at the root")
 		s = l.follow(s, "", &said)

@@ -11,16 +11,11 @@ func (l *lowering) combine(s *members, at string, said *words) {
 	if !l.dialect.takes("allOf") {
 		l.mergeAll(s, at, "allOf", said)
 	}
-	if one := s.get("oneOf"); one != nil && !l.dialect.takes("oneOf") && !s.has("anyOf") {
-		s.drop("oneOf")
-		l.changed(at, "oneOf")
-		s.set("anyOf", one)
-	}
 	if l.dialect.Nullable && s.has("anyOf") {
 		l.withoutNull(s, at, said)
 	}
 	if l.dialect.LoneAnyOf && s.has("anyOf") && (s.has("properties") || slices.Contains(typesOf(s.get("type")), "object")) {
-		l.widen(s, "anyOf", at, said)
+		l.widen(s, at, said)
 	}
 }
 
@@ -73,17 +68,12 @@ func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *mem
 
 // merge adds the members of another schema that holds as well. Where both say
 // something of the same the first is kept, which accepts no less than both, and the
-// second is put into words. What limits another keyword comes only with that.
+// second is put into words.
 func (l *lowering) merge(s, more *members, said *words) {
-	conditional, counted := s.has("if"), s.has("contains")
-	shorter := s.has("prefixItems") && len(elements(s.get("prefixItems"))) < len(elements(more.get("prefixItems")))
 	for _, name := range more.names {
 		value := more.get(name)
 		switch {
-		case keywords[name].place,
-			conditional && (name == "if" || name == "then" || name == "else"),
-			counted && (name == "contains" || name == "minContains" || name == "maxContains"),
-			shorter && name == "items":
+		case keywords[name].place, name == "items" && s.has("prefixItems"): // which would be about others
 		case !s.has(name):
 			s.set(name, value)
 		case name == "properties" || name == "patternProperties":
@@ -116,10 +106,8 @@ func union(a, b *members) json.RawMessage {
 func (l *lowering) flatten(s *members) {
 	var said words
 	l.mergeAll(s, "", "allOf at the root", &said)
-	for _, name := range []string{"anyOf", "oneOf"} {
-		l.widen(s, name, "", &said)
-	}
-	for _, name := range []string{"not", "enum", "const"} {
+	l.widen(s, "", &said)
+	for _, name := range []string{"enum", "const"} {
 		if v := s.get(name); v != nil {
 			l.changed("", name+" at the root")
 			said.add(name + " " + short(v))
@@ -131,13 +119,13 @@ func (l *lowering) flatten(s *members) {
 
 // widen makes one object of alternatives that accepts what any of them does: it has
 // the properties of all, and requires what all require.
-func (l *lowering) widen(s *members, name, at string, said *words) {
-	list := elements(s.get(name))
-	s.drop(name)
+func (l *lowering) widen(s *members, at string, said *words) {
+	list := elements(s.get("anyOf"))
+	s.drop("anyOf")
 	if len(list) == 0 {
 		return
 	}
-	l.changed(at, name+" of objects")
+	l.changed(at, "alternatives of objects")
 	var required, texts []string
 	var forms, properties []*members
 	for i, raw := range list {
@@ -154,8 +142,7 @@ func (l *lowering) widen(s *members, name, at string, said *words) {
 		texts = append(texts, "{"+strings.Join(needs, ", ")+"}")
 		forms, properties = append(forms, f), append(properties, of)
 	}
-	said.add(map[string]string{"anyOf": "at least one of these forms: ", "oneOf": "one of these forms: "}[name] +
-		short(json.RawMessage(strings.Join(texts, " or "))))
+	said.add("one of these forms: " + short(json.RawMessage(strings.Join(texts, " or "))))
 	l.offer(s, forms, properties)
 	if len(required) > 0 {
 		s.set("required", textList(append(textsOf(s.get("required")), required...)))

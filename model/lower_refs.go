@@ -14,16 +14,16 @@ const maxFollowed = 16
 // resolve puts what $ref refers to in its place, where the dialect has none, or
 // where the reference would lead nowhere once the root was rewritten. It returns
 // how many references the schemas within are now within.
-func (l *lowering) resolve(s *members, at string, said *words) int {
+func (l *lowering) resolve(s *members, at string, said *words, always bool) int {
 	resolved := 0
 	for s.has("$ref") && resolved < maxFollowed {
 		ref, _ := textOf(s.get("$ref"))
 		target := l.target(ref)
-		if target != nil && !l.mustInline(ref) {
+		if target != nil && !always && !l.mustInline(ref) {
 			return resolved
 		}
 		s.drop("$ref")
-		l.repair(target, at)
+		l.repair(target, at, said)
 		switch {
 		case target == nil:
 			l.changed(at, "$ref "+short(json.RawMessage(ref))+" leads nowhere, so anything is allowed")
@@ -62,19 +62,9 @@ func (l *lowering) mustInline(ref string) bool {
 // follow merges what the references of a schema lead to.
 func (l *lowering) follow(s *members, at string, said *words) *members {
 	s = s.clone()
-	l.repair(s, at)
-	for range maxFollowed {
-		ref, ok := textOf(s.get("$ref"))
-		if !ok {
-			break
-		}
-		s.drop("$ref")
-		if target := l.target(ref); target != nil {
-			l.repair(target, at)
-			l.merge(s, target, said)
-		}
-	}
-	s.drop("$ref")
+	l.repair(s, at, said)
+	resolved := l.resolve(s, at, said, true)
+	l.within = l.within[:len(l.within)-resolved]
 	return s
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -21,8 +20,8 @@ func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 		return nil
 	}
 	var said words
-	l.repair(s, at)
-	resolved := l.resolve(s, at, &said)
+	l.repair(s, at, &said)
+	resolved := l.resolve(s, at, &said, false)
 	l.combine(s, at, &said)
 	l.enumerate(s, at, &said)
 	l.types(s, at)
@@ -30,7 +29,7 @@ func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 	l.names(s, at, &said)
 	l.filter(s, at, &said)
 	l.loneAnyOf(s, &said)
-	l.inner(s, at, depth, &said)
+	l.inner(s, at, depth)
 	said.describe(s)
 	l.within = l.within[:len(l.within)-resolved]
 	return s.json()
@@ -41,9 +40,6 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 	if s := readMembers(raw); s != nil {
 		return l.schemaOf(s, at, depth+1)
 	}
-	if string(raw) == "false" && l.dialect.takes("not") {
-		return raw
-	}
 	if string(raw) != "true" {
 		l.changed(at, "not a schema that can be sent, so anything is allowed")
 	}
@@ -51,7 +47,7 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 }
 
 // inner lowers the schemas that a schema consists of.
-func (l *lowering) inner(s *members, at string, depth int, said *words) {
+func (l *lowering) inner(s *members, at string, depth int) {
 	for _, name := range slices.Clone(s.names) {
 		value := s.get(name)
 		if value == nil {
@@ -61,11 +57,7 @@ func (l *lowering) inner(s *members, at string, depth int, said *words) {
 		if l.err != nil {
 			return
 		}
-		if keywords[name].strict || name == "contains" && s.has("maxContains") {
-			l.strictly(s, name, out, at, said)
-		} else {
-			s.set(name, out)
-		}
+		s.set(name, out)
 	}
 }
 
@@ -93,26 +85,9 @@ func (l *lowering) valueOf(name string, value json.RawMessage, at string, depth 
 	return value
 }
 
-// strictly sees to a keyword by which the whole accepts less if the schemas within
-// accept more. It stays if they are as they were, and refer to none that may become others.
-func (l *lowering) strictly(s *members, name string, out json.RawMessage, at string, said *words) {
-	value := string(s.get(name))
-	refers := strings.Contains(value, `$ref"`) || strings.Contains(value, `Ref"`)
-	switch {
-	case string(out) == value && (!refers || l.dialect.Name == "plain"):
-	case name == "contains":
-		s.set(name, out)
-		l.leaveOut(s, "maxContains", at, said)
-	case name == "oneOf" && !s.has("anyOf"):
-		s.rename(name, "anyOf", out) // more of them may fit now
-	default:
-		l.leaveOut(s, name, at, said)
-	}
-}
-
 // repair does away with what is valid in no draft that providers check against,
-// or only in old ones.
-func (l *lowering) repair(s *members, at string) {
+// or only in old ones, and with what no dialect gets.
+func (l *lowering) repair(s *members, at string, said *words) {
 	if s == nil {
 		return
 	}
@@ -122,13 +97,14 @@ func (l *lowering) repair(s *members, at string) {
 			l.changed(at, name+" is not "+map[byte]string{'[': "a list of something", '{': "an object", '"': "a text"}[first])
 		}
 	}
-	l.repairBounds(s, at)
 	l.repairItems(s, at)
-	for name, limits := range map[string]string{"if": "then else", "contains": "minContains maxContains"} {
-		for _, limited := range strings.Fields(limits) {
-			if !s.has(name) {
-				s.drop(limited) // says nothing on its own
-			}
+	if one := s.get("oneOf"); one != nil && !s.has("anyOf") {
+		l.changed(at, "oneOf")
+		s.rename("oneOf", "anyOf", one)
+	}
+	for _, name := range slices.Clone(s.names) {
+		if keywords[name].never {
+			l.leaveOut(s, name, at, said)
 		}
 	}
 	if l.dialect.Nullable && string(s.get("nullable")) != "true" {
@@ -149,7 +125,7 @@ var mustBegin = map[string]byte{
 // repairItems turns a list in items, as it was once, into prefixItems.
 func (l *lowering) repairItems(s *members, at string) {
 	v := s.get("items")
-	if v == nil || v[0] != '[' || l.dialect.Name == "plain" {
+	if v == nil || v[0] != '[' {
 		return
 	}
 	l.changed(at, "items is a list")
@@ -160,24 +136,6 @@ func (l *lowering) repairItems(s *members, at string) {
 	if rest := s.get("additionalItems"); rest != nil {
 		s.set("items", rest)
 		s.drop("additionalItems")
-	}
-}
-
-// repairBounds turns draft 4's exclusiveMinimum, which is true next to minimum, into
-// today's.
-func (l *lowering) repairBounds(s *members, at string) {
-	for _, name := range []string{"Minimum", "Maximum"} {
-		exclusive, bound := "exclusive"+name, strings.ToLower(name)
-		v := s.get(exclusive)
-		if v == nil || v[0] != 't' && v[0] != 'f' {
-			continue
-		}
-		s.drop(exclusive)
-		if limit := s.get(bound); string(v) == "true" && limit != nil {
-			l.changed(at, exclusive+" is a number now")
-			s.set(exclusive, limit)
-			s.drop(bound)
-		}
 	}
 }
 
@@ -235,7 +193,7 @@ func (l *lowering) names(s *members, at string, said *words) {
 		s.set("properties", properties.json())
 	}
 	required := s.get("required")
-	if required == nil || l.dialect.Name == "plain" {
+	if required == nil {
 		return
 	}
 	var there []string

@@ -14,11 +14,9 @@ type Dialect struct {
 	Name string
 	// MaxTools is how many tools a request may have; 0 means any number.
 	MaxTools int
-	// Keywords are the keywords that are taken; nil means all but Without. What
+	// Keywords are the keywords that are taken; nil means all that Lower keeps. What
 	// others say is put into words, in the description.
 	Keywords []string
-	// Without are keywords that are not taken.
-	Without []string
 	// Formats are the values of format that are taken; nil means all.
 	Formats []string
 	// PlainRoot is whether the root must be an object, without anyOf, oneOf, allOf,
@@ -43,10 +41,6 @@ type Dialect struct {
 	Pictures []string
 }
 
-// evaluated are the keywords that depend on what others next to them accepted: they
-// mean something else as soon as one of those is rewritten.
-var evaluated = []string{"unevaluatedProperties", "unevaluatedItems"}
-
 // The pictures that providers take, as their documentation says; stb_image, with which
 // llama.cpp reads them, has no WebP.
 var (
@@ -59,8 +53,8 @@ var (
 // conversion refuses: it fails on patterns that are not anchored, and on negations.
 var dialects = []Dialect{
 	{Name: "plain"},
-	{Name: "openai", MaxTools: 128, PlainRoot: true, ItemsNeeded: true, Without: evaluated, Pictures: usualPictures},
-	{Name: "anthropic", PlainRoot: true, PropertyNames: true, Without: evaluated, Pictures: usualPictures},
+	{Name: "openai", MaxTools: 128, PlainRoot: true, ItemsNeeded: true, Pictures: usualPictures},
+	{Name: "anthropic", PlainRoot: true, PropertyNames: true, Pictures: usualPictures},
 	{
 		Name: "gemini", MaxTools: 128, PlainRoot: true, NoRefs: true, Nullable: true, StringEnums: true, LoneAnyOf: true, ItemsNeeded: true, Pictures: geminiPictures,
 		Keywords: []string{
@@ -90,8 +84,7 @@ func DialectNamed(name string) (Dialect, bool) {
 		return Dialect{}, false
 	}
 	d := dialects[i]
-	d.Keywords, d.Without, d.Formats = slices.Clone(d.Keywords), slices.Clone(d.Without), slices.Clone(d.Formats)
-	d.Pictures = slices.Clone(d.Pictures)
+	d.Keywords, d.Formats, d.Pictures = slices.Clone(d.Keywords), slices.Clone(d.Formats), slices.Clone(d.Pictures)
 	return d, true
 }
 
@@ -106,7 +99,7 @@ func (d *Dialect) TakesPicture(mime string) bool {
 
 // takes says whether the dialect has a keyword.
 func (d *Dialect) takes(name string) bool {
-	return (d.Keywords == nil || slices.Contains(d.Keywords, name)) && !slices.Contains(d.Without, name)
+	return d.Keywords == nil || slices.Contains(d.Keywords, name)
 }
 
 // shape says how schemas are within the value of a keyword.
@@ -122,9 +115,9 @@ const (
 // keyword is what lowering knows of a keyword of JSON Schema.
 type keyword struct {
 	within shape
-	// strict is whether the whole would accept less if the schemas within accepted
-	// more: they are sent as they are or not at all.
-	strict bool
+	// never is whether no dialect gets it: the whole would accept less if the schemas
+	// within, or those next to it, accepted more, as they do once they are rewritten.
+	never bool
 	// place is whether it is about where the schema stands, so that a schema that
 	// is merged into another leaves it behind.
 	place bool
@@ -148,22 +141,19 @@ var keywords = map[string]keyword{
 	"properties":            {within: namedSchemas, limits: []string{"additionalProperties"}},
 	"patternProperties":     {within: namedSchemas, limits: []string{"additionalProperties"}},
 	"additionalProperties":  {within: oneSchema, words: "others are %s"},
-	"unevaluatedProperties": {within: oneSchema, words: "others are %s"},
+	"unevaluatedProperties": {never: true, words: "others are %s"},
 	"propertyNames":         {within: oneSchema},
-	"dependentSchemas":      {within: namedSchemas},
+	"dependentSchemas":      {never: true},
 
 	"prefixItems":      {within: listOfSchemas, words: "the items in order: %s", limits: []string{"items"}},
 	"items":            {within: oneSchema, words: "others are %s"},
 	"additionalItems":  {within: oneSchema, words: "others are %s"},
-	"unevaluatedItems": {within: oneSchema, words: "others are %s"},
-	"contains":         {within: oneSchema, limits: []string{"minContains", "maxContains"}},
-	"minContains":      {limits: []string{"contains"}},
+	"unevaluatedItems": {never: true, words: "others are %s"},
+	"contains":         {never: true}, "minContains": {never: true}, "maxContains": {never: true},
 
 	"anyOf": {within: listOfSchemas}, "allOf": {within: listOfSchemas},
-	"oneOf": {within: listOfSchemas, strict: true, words: "exactly one of %s"},
-	"not":   {within: oneSchema, strict: true},
-	"if":    {within: oneSchema, strict: true, limits: []string{"then", "else"}},
-	"then":  {within: oneSchema}, "else": {within: oneSchema},
+	"oneOf": {never: true, words: "exactly one of %s"},
+	"not":   {never: true}, "if": {never: true}, "then": {never: true}, "else": {never: true},
 
 	"default": {words: "default %s"}, "const": {words: "always %s"}, "multipleOf": {words: "a multiple of %s"}, "uniqueItems": {words: "no item twice"},
 	"minimum": {words: "at least %s"}, "maximum": {words: "at most %s"},

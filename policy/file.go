@@ -147,10 +147,6 @@ func (f *File) readRules(data []byte, v *hujson.Value) []error {
 		plain := element.Clone()
 		plain.Minimize()
 		var rule Rule
-		if plain.Find("/final") != nil {
-			faults = append(faults, &Problem{Source: source, Rule: rule.title(i), Field: "final", Err: errors.New("is no more: deny comes before ask and ask before allow; remove it, and write exceptions into the condition")})
-			continue
-		}
 		if err := schema.Decode(plain.Pack(), &rule); err != nil {
 			faults = append(faults, &Problem{Source: source, Rule: rule.title(i), Err: err})
 			continue

@@ -66,7 +66,6 @@ func TestLoadTellsEveryFaultWithItsPlace(t *testing.T) {
 		{"rules that are none", `{"rules": {}}`, "p.json:1: rules: expected an array"},
 		{"a rule that is none", `{"rules": [7]}`, "p.json:1: rule 1: "},
 		{"a misspelt word", "{\"rules\": [{},\n{\"efect\": \"deny\"}]}", "p.json:2: rule 2: efect"},
-		{"a word that is gone", `{"rules": [{"effect": "deny", "final": true}]}`, "p.json:1: rule 1: final: is no more: deny comes before ask"},
 		{"a value of another type", `{"rules": [{"effect": 1}]}`, "p.json:1: rule 1: effect: expected string"},
 		{"a default that is none", `{"default": "no"}`, `p.json:1: default: "no" is none; write "allow"`},
 		{"a default of another type", `{"default": ["allow"]}`, `p.json:1: default: missing`},

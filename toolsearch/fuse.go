@@ -107,20 +107,11 @@ func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
 	}
 }
 
-// dot is the product of two vectors of the same length. Four sums are kept, as
-// one alone would make every addition wait for the one before.
+// dot is the product of two vectors of the same length.
 func dot(a, b []float32) float64 {
-	var s0, s1, s2, s3 float32
-	b = b[:len(a)]
-	i := 0
-	for ; i+4 <= len(a); i += 4 {
-		s0 += a[i] * b[i]
-		s1 += a[i+1] * b[i+1]
-		s2 += a[i+2] * b[i+2]
-		s3 += a[i+3] * b[i+3]
+	var sum float32
+	for i, n := range a {
+		sum += n * b[i]
 	}
-	for ; i < len(a); i++ {
-		s0 += a[i] * b[i]
-	}
-	return float64(s0 + s1 + s2 + s3)
+	return float64(sum)
 }

@@ -8,8 +8,8 @@ import (
 )
 
 func quotedIn(text string) (out []string) {
-	for _, q := range appendQuoted(nil, text) {
-		out = append(out, text[q.start:q.end])
+	for _, q := range quotations.FindAllString(text, -1) {
+		out = append(out, strings.Trim(q, " ,()"))
 	}
 	return out
 }

@@ -9,7 +9,6 @@ import (
 // scratch is the memory of one search, kept for the next one.
 type scratch struct {
 	split   splitter
-	quoted  []span
 	query   []term
 	scores  []float64 // by slot
 	named   []uint8   // by slot: words of the query that are in the name

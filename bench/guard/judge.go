@@ -39,11 +39,13 @@ func judge(r row, file string) judgement {
 	var catalogue guard.Catalogue
 	switch {
 	case r.Message != nil:
-		found = catalogue.ScanFrame("server", r.Message)
+		found = judgeMessage(r.Message)
 	case r.Tool != nil:
 		found = judgeTool(r)
 	case r.Result != nil:
-		found = catalogue.ScanFrame("server", []byte(`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":`+string(r.Result)+`}}`))
+		var content any
+		_ = json.Unmarshal(r.Result, &content) // a row may have anything
+		found = scanAll(content, guard.InResult)
 	default:
 		found = catalogue.ScanDefinition(guard.Definition{Kind: guard.Tool, Server: r.Server, Name: r.Name, Description: r.Description, Schema: r.InputSchema})
 	}

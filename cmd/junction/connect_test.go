@@ -65,7 +65,7 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 		t.Fatal("junction tap took the connection back")
 	}
 	runs(t, "", "import", "cursor", "--yes").expect(t, exitOK, "junction: is not taken: it is junction itself\nNothing is new", "")
-	if got := runs(t, "", "list"); got.code != exitOK || !strings.HasPrefix(got.stdout, "calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\njunction  (defined") { // it would start itself
+	if got := runs(t, "", "list"); got.code != exitOK || !strings.HasPrefix(got.stdout, "━━ calc  (defined in ~/junction/mcp.json, ") || strings.Contains(got.stdout, "\n━━ junction  (defined") { // it would start itself
 		t.Errorf("it lists %s", got.stdout)
 	}
 

@@ -3,8 +3,7 @@ package anthropic
 import (
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
-	"hash/crc32"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -161,17 +160,13 @@ func mediaBlock(m *model.Media) block {
 	return textBlock(wire.NotShown(m))
 }
 
+// portable matches the ids that are taken here.
+var portable = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+
 // portableID is the id of a call of any provider in the form that is taken here.
-// Ids that would become the same are still distinguished.
 func portableID(id string) string {
-	clean := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {
-			return r
-		}
-		return '_'
-	}, id)
-	if clean == id && id != "" {
+	if portable.MatchString(id) {
 		return id
 	}
-	return fmt.Sprintf("%s_%08x", clean, crc32.ChecksumIEEE([]byte(id)))
+	return wire.ShortID(id, -1)
 }

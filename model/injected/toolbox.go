@@ -48,10 +48,7 @@ func newToolbox(tools []model.Tool, messages []model.Message) *toolbox {
 	return b
 }
 
-var (
-	punctuation = regexp.MustCompile(`[^A-Za-z0-9]`)
-	unportable  = regexp.MustCompile(`[^A-Za-z0-9_-]`)
-)
+var punctuation = regexp.MustCompile(`[^A-Za-z0-9]`)
 
 // fold makes names equal that differ in case and punctuation.
 func fold(name string) string { return strings.ToLower(punctuation.ReplaceAllString(name, "")) }
@@ -66,13 +63,7 @@ func (b *toolbox) find(name string) *model.Tool {
 
 // portable returns the name of a tool that does not exist in a form that every
 // provider takes, as it will stay in the conversation.
-func portable(name string) string {
-	clean := unportable.ReplaceAllString(name, "_")
-	if strings.Trim(clean[:min(len(clean), 1)], "-0123456789") == "" {
-		clean = "_" + clean
-	}
-	return clean[:min(len(clean), 64)]
-}
+func portable(name string) string { return model.NewNames().Portable(name) }
 
 // made returns a call with the arguments that were written, which are JSON or nil; an
 // object may be within a string.

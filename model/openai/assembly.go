@@ -75,13 +75,6 @@ func (a *assembly) delta(delta []byte) {
 		a.toolCall(pieceOf(call))
 		return true
 	})
-	// Servers that were made before tool calls still answer with it.
-	if f := jsonrpc.Get(delta, "function_call"); len(f) > 0 && f[0] == '{' {
-		zero := 0
-		p := piece{index: &zero}
-		p.addFunction(f)
-		a.toolCall(p)
-	}
 }
 
 // content is a text, or a list of parts (Mistral's thinking).

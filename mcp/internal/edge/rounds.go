@@ -110,7 +110,11 @@ func (c *modernCall) binding() []byte {
 	fmt.Fprintf(h, "%q ", c.req.Method)
 	params := jsonrpc.NewObject(nil)
 	params.Members(c.req.Params, "_meta", "inputResponses", "requestState")
-	h.Write(canonical(params.Bytes()))
+	canonical, ok := jsonrpc.Canonical(params.Bytes())
+	if !ok { // then only the same bytes are the same
+		canonical = params.Bytes()
+	}
+	h.Write(canonical)
 	return h.Sum(nil)
 }
 

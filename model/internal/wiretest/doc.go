@@ -1,11 +1,11 @@
-// Package wiretest runs an adapter of package model on streams of a folder. Each says
+// Package wiretest tests the adapters of package model on the streams in their testdata. Each says
 // where it comes from: it is synthetic, which means written by hand after the formats
 // that providers publish and the faults that issues report; or published, and where;
 // or recorded, from which server and on which day. Each is a txtar file:
 //
 //	what it is, and whose format
 //	synthetic, published: URL, or recorded: SERVER, DAY
-//	-- options.json --   handed to Suite.Open as it is; may be missing
+//	-- options.json --   further options of the adapter; may be missing
 //	-- request.json --   the model.Request; missing is one message of a user
 //	-- sent.json --      must be within what was sent: objects may have more
 //	                     members there, and null says that there is none

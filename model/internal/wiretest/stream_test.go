@@ -17,8 +17,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Stream is one recorded exchange.
-type Stream struct {
+// A stream is one recorded exchange.
+type stream struct {
 	Path    string
 	Options json.RawMessage
 	Request model.Request
@@ -35,8 +35,8 @@ type Stream struct {
 // origin is the line that says where a stream comes from.
 var origin = regexp.MustCompile(`(?m)^(synthetic$|synthetic, |published: |recorded: )`)
 
-// Read reads the file of a stream.
-func Read(path string) (*Stream, error) {
+// read reads the file of a stream.
+func read(path string) (*stream, error) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func Read(path string) (*Stream, error) {
 	if !origin.Match(archive.Comment) {
 		return nil, fmt.Errorf("%s: where does it come from? A line of the comment begins with synthetic, published or recorded", path)
 	}
-	s := &Stream{Path: path, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, archive: archive}
+	s := &stream{Path: path, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, archive: archive}
 	s.Request.Messages = []model.Message{model.UserText("go on")}
 	for _, f := range archive.Files {
 		if err := s.section(f.Name, f.Data); err != nil {
@@ -54,7 +54,7 @@ func Read(path string) (*Stream, error) {
 	return s, nil
 }
 
-func (s *Stream) section(name string, data []byte) (err error) {
+func (s *stream) section(name string, data []byte) (err error) {
 	switch name {
 	case "options.json":
 		s.Options = data
@@ -106,13 +106,13 @@ func unquoted(data []byte) ([]byte, error) {
 }
 
 // write puts an outcome into the file as what is expected from now on.
-func (s *Stream) write(o outcome) error {
+func (s *stream) write(o outcome) error {
 	s.set("response.json", o.response)
 	s.set("deltas.txt", o.deltas)
 	return os.WriteFile(s.Path, txtar.Format(s.archive), 0o644)
 }
 
-func (s *Stream) set(name, text string) {
+func (s *stream) set(name, text string) {
 	for i := range s.archive.Files {
 		if s.archive.Files[i].Name == name {
 			s.archive.Files[i].Data = []byte(text)

@@ -10,7 +10,7 @@ import (
 
 // provider is an http.RoundTripper that answers every request with the stream.
 type provider struct {
-	stream *Stream
+	stream *stream
 	body   func() io.Reader
 	sent   []byte // the last body of a request
 }

@@ -15,56 +15,70 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Suite runs an adapter on a folder of streams.
-type Suite struct {
-	// Dir has the files, *.txtar.
-	Dir string
-	// AtLeast is how many there must be, so that none gets lost.
-	AtLeast int
-	// Open makes the adapter, which must send its requests through the client and
-	// must not retry by itself. The options are the stream's options.json, or nil.
-	Open func(t testing.TB, client *http.Client, options json.RawMessage) model.Model
-	// TextChanges is for adapters whose text can be another when an answer is cut
+// An adapter is run on a folder of streams.
+type adapter struct {
+	// name is that of its package, in which testdata/streams has the files, *.txtar.
+	name string
+	// atLeast is how many there must be, so that none gets lost.
+	atLeast int
+	// open makes the adapter, which sends its requests through the client and
+	// does not retry by itself. The options are the stream's options.json, or nil.
+	open func(client *http.Client, options json.RawMessage) (model.Model, error)
+	// textChanges is for adapters whose text can be another when an answer is cut
 	// off: what is no call yet is text then.
-	TextChanges bool
+	textChanges bool
 }
 
-// update is a flag of the test binaries that import this package; it says that
-// what is expected is written anew.
+// update says that what is expected is written anew.
 var update = flag.Bool("update", false, "write what the streams are expected to give")
 
-// Run runs every stream of the folder.
-func (s Suite) Run(t *testing.T) {
+func TestStreams(t *testing.T) {
+	for _, a := range adapters {
+		paths := a.paths(t)
+		if len(paths) < a.atLeast {
+			t.Errorf("%s has %d streams, fewer than %d", a.name, len(paths), a.atLeast)
+		}
+		for _, path := range paths {
+			t.Run(a.name+"/"+strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
+				t.Parallel()
+				a.stream(t, path)
+			})
+		}
+	}
+}
+
+func (a adapter) paths(t testing.TB) []string {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(s.Dir, "*.txtar"))
+	paths, err := filepath.Glob(filepath.Join("..", "..", a.name, "testdata", "streams", "*.txtar"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(paths) < s.AtLeast {
-		t.Errorf("%s has %d streams, fewer than %d", s.Dir, len(paths), s.AtLeast)
-	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			s.stream(t, path)
-		})
-	}
+	return paths
 }
 
-func (s Suite) stream(t *testing.T, path string) {
-	stream, err := Read(path)
+func (a adapter) opened(t testing.TB, p *provider, options json.RawMessage) model.Model {
+	t.Helper()
+	m, err := a.open(&http.Client{Transport: p}, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func (a adapter) stream(t *testing.T, path string) {
+	stream, err := read(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &provider{stream: stream}
-	m := s.Open(t, &http.Client{Transport: p}, stream.Options)
+	m := a.opened(t, p, stream.Options)
 	run := func(body func() io.Reader) outcome {
 		p.body = body
 		return generate(m, &stream.Request)
 	}
 
 	whole := run(func() io.Reader { return bytes.NewReader(stream.Body) })
-	if problem := missingSent(stream, p.sent); problem != "" {
+	if problem := missing(stream.Sent, p.sent); stream.Sent != nil && problem != "" {
 		t.Errorf("sent: %s\n%s", problem, p.sent)
 	}
 	checkKept(t, "whole", whole)
@@ -81,19 +95,12 @@ func (s Suite) stream(t *testing.T, path string) {
 		t.Errorf("deltas.txt is\n%s\nand the stream gave\n%s", stream.Deltas, whole.deltas)
 	}
 	splitEverywhere(t, stream, whole, run)
-	s.cutEverywhere(t, stream, whole, run)
-}
-
-func missingSent(s *Stream, sent []byte) string {
-	if s.Sent == nil {
-		return ""
-	}
-	return missing(s.Sent, sent)
+	a.cutEverywhere(t, stream, whole, run)
 }
 
 // splitEverywhere answers in parts whose borders are at each byte once, a few of
 // them at a time.
-func splitEverywhere(t *testing.T, s *Stream, whole outcome, run func(func() io.Reader) outcome) {
+func splitEverywhere(t *testing.T, s *stream, whole outcome, run func(func() io.Reader) outcome) {
 	t.Helper()
 	const borders = 4
 	same(t, "byte by byte", whole, run(func() io.Reader { return single{bytes.NewReader(s.Body)} }))
@@ -112,7 +119,7 @@ func splitEverywhere(t *testing.T, s *Stream, whole outcome, run func(func() io.
 
 // cutEverywhere ends the answer behind each byte, by turns as a lost connection
 // does and as a server does that thinks it is done.
-func (s Suite) cutEverywhere(t *testing.T, stream *Stream, whole outcome, run func(func() io.Reader) outcome) {
+func (a adapter) cutEverywhere(t *testing.T, stream *stream, whole outcome, run func(func() io.Reader) outcome) {
 	t.Helper()
 	for i := 0; i < len(stream.Body) && !t.Failed(); i++ {
 		end := []error{io.EOF, io.ErrUnexpectedEOF}[i%2]
@@ -120,7 +127,7 @@ func (s Suite) cutEverywhere(t *testing.T, stream *Stream, whole outcome, run fu
 		at := end.Error() + " behind " + tail(stream.Body[:i])
 		checkKept(t, at, got)
 		if whole.got != nil && got.got != nil {
-			s.checkPart(t, at, got.got, whole.got)
+			a.checkPart(t, at, got.got, whole.got)
 		}
 	}
 }
@@ -147,9 +154,9 @@ func checkKept(t *testing.T, at string, o outcome) {
 }
 
 // checkPart checks that half an answer says nothing that the whole does not.
-func (s Suite) checkPart(t *testing.T, at string, part, whole *model.Response) {
+func (a adapter) checkPart(t *testing.T, at string, part, whole *model.Response) {
 	t.Helper()
-	if !s.TextChanges && !strings.HasPrefix(whole.Message.Text(), part.Message.Text()) {
+	if !a.textChanges && !strings.HasPrefix(whole.Message.Text(), part.Message.Text()) {
 		t.Errorf("%s: the text is %q, which the whole does not begin with", at, part.Message.Text())
 	}
 	calls := whole.Message.Calls()

@@ -1,0 +1,176 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// ScanDefinition looks through all texts of a definition, those in its schemas
+// too, together. The gravest finding comes first.
+func (c *Catalogue) ScanDefinition(d Definition) []Finding {
+	w := &walker{catalogue: c, server: d.Server, report: newReport()}
+	w.report.simple = d.Kind == Tool && isSimple(d.Name)
+	w.report.about = []string{d.Name, d.Title, d.Description}
+	part := InDefinition
+	if d.Kind == Instructions {
+		part = InInstructions
+	}
+	for _, field := range []struct{ name, text string }{{"name", d.Name}, {"title", d.Title}, {"description", d.Description}, {"text", d.Text}} {
+		c.scanText(w.report, field.text, w.at(part, field.name))
+	}
+	for _, field := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"schema", d.Schema}, {"outputSchema", d.OutputSchema}, {"annotations", d.Annotations}} {
+		if jsonrpc.Valid(field.raw, jsonrpc.Limits{}) == nil {
+			w.schema(field.raw, field.name)
+		} else {
+			c.scanText(w.report, string(field.raw), w.at(part, field.name))
+		}
+	}
+	return w.report.findings()
+}
+
+// ScanRequest looks through the parameters of a request from a server: of a question to the user, or else to
+// the model. What is not JSON is a finding. The gravest finding comes first.
+func (c *Catalogue) ScanRequest(server, method string, params json.RawMessage) []Finding {
+	if fault := jsonrpc.Valid(params, jsonrpc.Limits{}); fault != nil {
+		return []Finding{{Rule: "malformed", Severity: Warn, Why: "is no JSON that can be checked: " + fault.Error()}}
+	}
+	w := &walker{catalogue: c, server: server, report: newReport()}
+	if method == "elicitation/create" {
+		w.elicitation(params, "params")
+		return w.report.findings()
+	}
+	w.walk(params, "params", InSampling)
+	if text(jsonrpc.Get(params, "includeContext")) == "allServers" {
+		w.report.add(signal{rule: "conversation", weight: warnAt, where: "params.includeContext", why: "asks for what other servers said"})
+	}
+	return w.report.findings()
+}
+
+// A walker goes through all texts of a definition or request.
+type walker struct {
+	catalogue *Catalogue
+	server    string
+	report    *report
+}
+
+// arguments looks through what is about to leave. What is no JSON is a text.
+func (w *walker) arguments(raw []byte, part Part) {
+	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
+		addSecrets(w.report, w.report.take(string(raw), "arguments"), w.at(part, "arguments"))
+		return
+	}
+	// Each text together with its name, which may say what it is.
+	visit(bytes.TrimSpace(raw), "arguments", func(s, field string) {
+		addSecrets(w.report, w.report.take(s, field), w.at(part, field))
+	}, func(member string, value []byte, inside string) bool {
+		addSecrets(w.report, w.report.take(member, inside), w.at(part, inside))
+		if len(value) > 2 && len(value) < 256 && value[0] == '"' {
+			addSecrets(w.report, w.report.take(member+"="+text(value), inside), w.at(part, inside))
+		}
+		return true
+	})
+}
+
+// schema looks through a JSON Schema: its texts, and the names of properties.
+func (w *walker) schema(raw json.RawMessage, field string) {
+	w.walk(raw, field, InDefinition)
+	w.catalogue.addNames(w, raw, field)
+	w.properties(raw, field, func(name, field string) {
+		if w.report.simple && secretWord(name) != "" {
+			w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
+		}
+		if weight := talkParameter(name); weight > 0 {
+			if !talks(w.report.about) {
+				weight = max(weight, warnAt)
+			}
+			w.report.add(signal{rule: "conversation-parameter", weight: weight, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)),
+				why: "has a parameter for the conversation or the model's own instructions"})
+		}
+	})
+}
+
+// properties calls do for each property in a schema and those inside it.
+func (w *walker) properties(raw json.RawMessage, field string, do func(name, field string)) {
+	jsonrpc.EachMember(raw, func(name, value []byte) bool {
+		member := text(name)
+		if member == "properties" {
+			jsonrpc.EachMember(value, func(name, _ []byte) bool {
+				property := text(name)
+				do(property, field+".properties."+cut(property, maxWord))
+				return true
+			})
+		}
+		w.properties(value, field+"."+cut(member, maxWord), do)
+		return true
+	})
+}
+
+// walk looks through all strings of a value, and the names of members. It leaves out what is
+// bytes and no text.
+func (w *walker) walk(raw json.RawMessage, field string, part Part) {
+	visit(raw, field, func(s, field string) { w.catalogue.scanText(w.report, s, w.at(part, field)) }, func(member string, value []byte, inside string) bool {
+		if !isPlainName(member) {
+			w.catalogue.scanText(w.report, member, w.at(part, inside))
+		}
+		return member != "blob" || len(value) <= 256
+	})
+}
+
+func (w *walker) at(part Part, field string) Where {
+	return Where{Part: part, Server: w.server, Field: field}
+}
+
+// visit calls said with the strings of a value, and first named with each member, whose value
+// is left out if that returns false.
+func visit(raw []byte, field string, said func(s, field string), named func(member string, value []byte, inside string) bool) {
+	if len(raw) == 0 {
+		return
+	}
+	switch raw[0] {
+	case '"':
+		said(text(raw), field)
+	case '[':
+		i := 0
+		jsonrpc.EachElement(raw, func(value []byte) bool {
+			visit(value, field+"."+strconv.Itoa(i), said, named)
+			i++
+			return true
+		})
+	case '{':
+		jsonrpc.EachMember(raw, func(name, value []byte) bool {
+			member := text(name)
+			inside := field + "." + cut(member, maxWord)
+			if named(member, value, inside) {
+				visit(value, inside, said, named)
+			}
+			return true
+		})
+	}
+}
+
+// text returns the string that raw is; "" if it is none.
+func text(raw []byte) string {
+	s, _ := jsonrpc.Unquote(raw)
+	return s
+}
+
+// isPlainName reports whether a member name is one of the short words that
+// nearly all are, in which nothing can be said.
+func isPlainName(name string) bool {
+	const long = 24
+	if len(name) > long {
+		return false
+	}
+	for i := range len(name) {
+		if !isNameByte(name[i]) {
+			return false
+		}
+	}
+	return true
+}
