@@ -48,7 +48,7 @@ where several clients share the server, it cannot ask for roots.`,
 			if err := noMore(cmd, rest); err != nil {
 				return err
 			}
-			defer a.shareTraffic(ctx)()
+			defer a.shareTraffic(ctx, t.title())()
 			if f.stdio {
 				return a.proxyOne(ctx, t)
 			}
