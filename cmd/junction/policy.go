@@ -45,9 +45,9 @@ const policyExitHelp = `Exit codes:
   130  interrupted (Ctrl-C)`
 
 func (a *app) policyCommand() *cobra.Command {
-	return group("policy", "Explain, list, check and test the rules that say which calls may run",
+	return group("policy", "Explain, list and test the rules that say which calls may run",
 		"Work with the rules that say which calls may run.\n\n"+policyHelp+"\n\n"+policyExitHelp,
-		a.policyExplainCommand(), a.policyListCommand(), a.policyCheckCommand(), a.policyTestCommand())
+		a.policyExplainCommand(), a.policyListCommand(), a.policyTestCommand())
 }
 
 // policyFlag says which file holds the rules.
