@@ -52,7 +52,7 @@ func (b *board) start(g *gateway.Gateway) {
 	switch {
 	case b.log != nil:
 		for _, s := range all {
-			b.record(s)
+			b.sayStanding(s)
 		}
 	case len(all) == 0:
 		b.screen.Printf("There is no server to serve.\n")
@@ -101,11 +101,7 @@ func (b *board) changed() {
 			continue
 		}
 		b.shown[s.Name] = now
-		if b.log != nil {
-			b.record(s)
-			continue
-		}
-		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, now}}, 2, lineWidth(b.screen)))
+		b.sayStanding(s)
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
@@ -115,15 +111,28 @@ func (b *board) changed() {
 	}
 }
 
+// say shows a line about a server.
+func (b *board) say(level slog.Level, server, state, text string) {
+	if b.log != nil {
+		b.log.Log(context.Background(), level, "server", "server", server, "state", state, "detail", text)
+		return
+	}
+	b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), server, text}}, 2, lineWidth(b.screen)))
+}
+
+// sayStanding shows what a server is doing.
+func (b *board) sayStanding(s gateway.Status) {
+	level := slog.LevelInfo
+	if s.State == gateway.Failed {
+		level = slog.LevelWarn
+	}
+	b.say(level, s.Name, stateWords[s.State], standing(s, b.verbose))
+}
+
 // sayEnded says why the last connection to a server ended that is started again already.
 func (b *board) sayEnded(s gateway.Status) {
-	said := "ended: " + plaintext.Line(reason(s.Ended, s.Name), maxReason) + "; it starts again"
-	switch {
-	case b.quiet:
-	case b.log != nil:
-		b.log.Warn("server", "server", s.Name, "state", "ended", "detail", said)
-	default:
-		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, said}}, 2, lineWidth(b.screen)))
+	if !b.quiet {
+		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(reason(s.Ended, s.Name), maxReason)+"; it starts again")
 	}
 }
 
@@ -135,12 +144,8 @@ func (b *board) restart(name, by string, restart func() error) error {
 		return err
 	}
 	b.shown[name] = ""
-	switch said := "restarted " + by; {
-	case b.quiet:
-	case b.log != nil:
-		b.log.Info("server", "server", name, "state", "restarted", "detail", said)
-	default:
-		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), name, said}}, 2, lineWidth(b.screen)))
+	if !b.quiet {
+		b.say(slog.LevelInfo, name, "restarted", "restarted "+by)
 	}
 	return nil
 }
@@ -167,15 +172,6 @@ func (b *board) sayMore() {
 // isUntried reports whether a server was neither connected nor found wanting yet.
 func isUntried(s gateway.Status) bool {
 	return s.Err == nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
-}
-
-// record logs what a server is doing.
-func (b *board) record(s gateway.Status) {
-	level := slog.LevelInfo
-	if s.State == gateway.Failed {
-		level = slog.LevelWarn
-	}
-	b.log.Log(context.Background(), level, "server", "server", s.Name, "state", stateWords[s.State], "detail", standing(s, b.verbose))
 }
 
 // noteworthy reports whether the state of a server is shown.
