@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/policy"
@@ -21,7 +19,7 @@ func (a *app) policyTestCommand() *cobra.Command {
 		Use:   "test [FILE]",
 		Short: "Decide about the cases of a file, and compare",
 		Long: `Decide about every case of a file, or of standard input (-), and compare with what was
-expected. Cases are one JSON array, or one object to a line:
+expected. A case is one object of JSON on a line:
 
   {"name": "deleting", "input": {"server": "files", "tool": "delete_file"}, "effect": "deny"}
 
@@ -143,38 +141,20 @@ func (a *app) showCases(name string, cases int, failed []mismatch) error {
 	return err
 }
 
-// readCases reads an array of cases, or cases one after the other.
-func readCases(data []byte) ([]policyCase, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(data))
-	isArray := d.PeekKind() == '['
-	if isArray {
-		if _, err := d.ReadToken(); err != nil {
-			return nil, err
+// readCases reads cases, one to a line.
+func readCases(data []byte) (cases []policyCase, err error) {
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
 		}
-	}
-	var cases []policyCase
-	for !isArray || d.PeekKind() != ']' {
-		raw, err := d.ReadValue()
-		if errors.Is(err, io.EOF) && !isArray {
-			break
-		}
-		line := 1 + bytes.Count(data[:int(d.InputOffset())-len(raw)], []byte("\n"))
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
-		}
-		c := policyCase{line: line}
-		if err := schema.Decode(raw, &c); err != nil {
-			return nil, fmt.Errorf("line %d: %w", line, err)
+		c := policyCase{line: i + 1}
+		if err := schema.Decode(line, &c); err != nil {
+			return nil, fmt.Errorf("line %d: %w", c.line, err)
 		}
 		if policy.Strictest(c.Effect) == "" {
-			return nil, fmt.Errorf(`line %d: effect: expected "allow", "ask" or "deny"`, line)
+			return nil, fmt.Errorf(`line %d: effect: expected "allow", "ask" or "deny"`, c.line)
 		}
 		cases = append(cases, c)
-	}
-	if isArray {
-		if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) != 1 {
-			return nil, errors.New("something follows the array of cases")
-		}
 	}
 	if len(cases) == 0 {
 		return nil, errors.New("there are no cases")

@@ -29,11 +29,10 @@ func withPolicy(t *testing.T) {
 		"wrong.json":  "{\"rules\": [{\"effect\": \"alow\"},\n{\"name\": \"bad\", \"effect\": \"deny\", \"when\": \"args.x = 3\"}]}",
 		"cases.jsonl": `{"input": {"server": "everything", "tool": "fail"}, "effect": "deny"}` + "\n" +
 			`{"name": "small", "input": {"server": "everything", "tool": "add", "arguments": {"a": 1, "b": 2}}, "effect": "allow", "rule": "small"}` + "\n",
-		"cases.json": `[{"name": "same effect", "input": {"tool": "x"}, "effect": "ask", "rule": "small"},
- {"name": "other effect", "input": {"tool": "y"}, "effect": "deny"}]`,
+		"others.jsonl": `{"name": "same effect", "input": {"tool": "x"}, "effect": "ask", "rule": "small"}` + "\n" +
+			` {"name": "other effect", "input": {"tool": "y"}, "effect": "deny"}`,
 		"typo.jsonl": "\n{\"inputs\": {}, \"effect\": \"deny\"}",
 		"none.jsonl": "\n",
-		"tail.json":  "[] {}",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -84,12 +83,11 @@ func TestPolicyCommands(t *testing.T) {
 		{"all of them", "list --policy wrong.json", exitConnection, "", `wrong.json:1: rule 1: effect: "alow" is none`},
 		{"list takes nothing", "list x", exitUsage, "", `unexpected "x"`},
 		{"cases that come out as expected", "test cases.jsonl", exitOK, "2 cases, 2 as expected\n", ""},
-		{"cases that do not are reported with their lines", "test cases.json", exitToolFailed, `cases.json:2: other effect: expected deny, got ask by "default" (built-in)`, ""},
-		{"the rule is compared too", "test cases.json", exitToolFailed, `cases.json:1: same effect: expected ask by "small", got ask by "default"`, ""},
+		{"cases that do not are reported with their lines", "test others.jsonl", exitToolFailed, `others.jsonl:2: other effect: expected deny, got ask by "default" (built-in)`, ""},
+		{"the rule is compared too", "test others.jsonl", exitToolFailed, `others.jsonl:1: same effect: expected ask by "small", got ask by "default"`, ""},
 		{"cases can come from standard input", "test -", exitToolFailed, "-:1: expected allow, got deny", ""},
 		{"a misspelt word of a case is reported", "test typo.jsonl", exitConnection, "", "typo.jsonl: line 2: inputs"},
 		{"no cases are a mistake", "test none.jsonl", exitConnection, "", "none.jsonl: there are no cases"},
-		{"nothing follows the cases", "test tail.json", exitConnection, "", "something follows"},
 		{"the folder of a log stands behind an equals sign", "test --audit log", exitUsage, "", "--audit takes its folder with an equals sign: --audit=log"},
 		{"a file of cases must be there", "test nowhere.json", exitConnection, "", "nowhere.json"},
 		{"an unknown command is reported", "explian", exitUsage, "", `unknown command "explian"`},
@@ -114,7 +112,7 @@ func TestPolicyJSON(t *testing.T) {
 		{"a list", "list --json", exitOK, "files rules"},
 		{"a list of rules with mistakes", "list --policy wrong.json --json", exitConnection, "error"},
 		{"a test", "test cases.jsonl --json", exitOK, "cases failed"},
-		{"a test that fails", "test cases.json --json", exitToolFailed, "cases failed"},
+		{"a test that fails", "test others.jsonl --json", exitToolFailed, "cases failed"},
 		{"a mistake on the command line", "explain --json", exitUsage, "error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
