@@ -172,7 +172,7 @@ func (a *app) url(address string) (target, error) {
 		return target{}, err
 	}
 	a.hideHeaders(header)
-	client, err := a.authorized("", address, config.OAuth{}, nil, header)
+	client, err := a.authorized("", address, config.OAuth{}, nil, header, nil)
 	if err != nil {
 		return target{}, err
 	}

@@ -79,9 +79,9 @@ func (v *served) profile(name string) mcp.Handler {
 
 // makeFronts makes the Handlers that clients reach.
 func (v *served) makeFronts() {
-	fronts := map[string]mcp.Handler{"": v.app.recordFront(v.layers.front(v.gateway, ""), "")}
+	fronts := map[string]mcp.Handler{"": v.app.recordHandler(v.layers.front(v.gateway, ""), "junction")}
 	for name := range v.layers.now.Load().settings.Profiles {
-		fronts[name] = v.app.recordFront(v.layers.front(v.gateway, name), name)
+		fronts[name] = v.app.recordHandler(v.layers.front(v.gateway, name), "profile "+name)
 	}
 	v.fronts.Store(&fronts)
 }
