@@ -15,18 +15,21 @@ const maxFaults = 100
 
 // A Report says whether a log is as it was written.
 type Report struct {
-	Files, Lines, Checkpoints int
+	Files       int `json:"files"`
+	Lines       int `json:"lines"`
+	Checkpoints int `json:"checkpoints"`
 	// First and Last are the numbers of the first and last line.
-	First, Last uint64
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
 	// Unsigned is how many lines stand behind the last checkpoint. Who verifies with the public key
 	// cannot know whether those were changed.
-	Unsigned int
-	// Faults are the first hundred places where it is not as it was written; none: it is whole.
-	Faults []Fault
+	Unsigned int `json:"unsigned"`
 	// Count is how many faults there are.
-	Count int
+	Count int `json:"faultCount"`
+	// Faults are the first hundred places where it is not as it was written; none: it is whole.
+	Faults []Fault `json:"faults"`
 	// OtherKey says that the log claims to be written with another key: then the faults may be due to that alone.
-	OtherKey bool
+	OtherKey bool `json:"otherKey,omitempty"`
 }
 
 // A Fault is a place where a log is not as it was written.
@@ -46,6 +49,9 @@ func (f Fault) String() string {
 	}
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.What)
 }
+
+// MarshalText is its String.
+func (f Fault) MarshalText() ([]byte, error) { return []byte(f.String()), nil }
 
 // Verify reads all of a log, and says where it was changed: by a byte, by lines that were added,
 // removed, repeated or moved, by an end that was cut off, by a file that was replaced. It can be
@@ -88,6 +94,7 @@ func verify(dir string, v *verification) (*Report, error) {
 	}
 	defer root.Close()
 	// The head first: lines that are written meanwhile are behind it.
+	v.report.Faults = []Fault{}
 	v.head, v.headErr = readHead(root)
 	switch {
 	case v.headErr != nil || v.key == nil || v.key.sealHead(&v.head).String() == v.head.MAC:

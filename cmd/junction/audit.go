@@ -99,7 +99,7 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 		changed = errChanged
 	}
 	if a.flags.json {
-		return errors.Join(a.printObject(reported(r)), changed)
+		return errors.Join(a.printObject(r), changed)
 	}
 	for _, f := range r.Faults {
 		fmt.Fprintf(a.out, "%s\n", plaintext.Line(f.String(), 500))
@@ -117,26 +117,6 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s; %s\n", shortened(folder), r.First, r.Last,
 		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), outcome)
 	return errors.Join(err, changed)
-}
-
-// A reportShown is a report for programs.
-type reportShown struct {
-	Files       int      `json:"files"`
-	Lines       int      `json:"lines"`
-	Checkpoints int      `json:"checkpoints"`
-	First       int64    `json:"first"`
-	Last        int64    `json:"last"`
-	Unsigned    int      `json:"unsigned"`
-	Count       int      `json:"faultCount"`
-	Faults      []string `json:"faults"`
-}
-
-func reported(r *audit.Report) reportShown {
-	faults := make([]string, len(r.Faults))
-	for i, f := range r.Faults {
-		faults[i] = f.String()
-	}
-	return reportShown{r.Files, r.Lines, r.Checkpoints, int64(r.First), int64(r.Last), r.Unsigned, r.Count, faults}
 }
 
 // filterFlags choose lines.

@@ -138,7 +138,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if err := a.desk.Check(); err != nil {
 		return &usageError{err}
 	}
-	defer a.shareTraffic(ctx)()
+	defer a.shareTraffic(ctx, "")()
 	f.onScreen = !single
 	if (single || f.plain) && f.theme != "" {
 		return usagef("--theme is for the colours of the screen; with -p or --plain there is none")

@@ -213,7 +213,7 @@ func (a *app) resolve(ctx context.Context, e entry) (target, error) {
 
 // authorizedAs is authorized for a server of a configuration.
 func (a *app) authorizedAs(s *config.Server, header http.Header) (*http.Client, error) {
-	return a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header)
+	return a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header, nil)
 }
 
 // resolveWith is resolve with what sends the requests to a server that has a URL.

@@ -91,7 +91,7 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 	}
 	in.known = true
 	in.target, err = in.app.resolveWith(ctx, e, func(s *config.Server, header http.Header) (*http.Client, error) {
-		return in.app.authorizedSeen(s.Name, s.URL, entryOAuth(s), s.TLS, header, in.hooks.HTTP)
+		return in.app.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header, in.hooks.HTTP)
 	})
 	in.server = in.target.server
 	return err
@@ -101,7 +101,7 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 func (in *inspected) given(s *config.Server) error {
 	in.server = s
 	t, err := in.app.transport(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
-		return in.app.authorizedSeen("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
+		return in.app.authorized("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
 	})
 	in.target = target{transport: t, server: s}
 	return err
@@ -201,7 +201,7 @@ func (in *inspected) login(ctx context.Context, scopes []string, visit func(page
 	if logsInAtProvider(&auth) {
 		return "", &inspect.FaultError{Fault: inspect.Fault{Link: "authorization", Cause: "you log in at your organization's identity provider, for all servers", Remedy: "in a terminal: junction login " + shellWord(in.target.name)}}
 	}
-	tokens, err := in.app.tokensSeen(auth, open, in.hooks.HTTP)
+	tokens, err := in.app.tokens(auth, open, in.hooks.HTTP)
 	if err != nil {
 		return "", err
 	}

@@ -52,7 +52,7 @@ func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
 	if s.OAuth != nil {
 		entry = *s.OAuth
 	}
-	if tokens, err := a.tokens(entry, nil); err == nil {
+	if tokens, err := a.tokens(entry, nil, nil); err == nil {
 		if l, err := tokens.LoginOf(ctx, s.URL); err == nil {
 			return "by a login: " + describeLogin(l, time.Now())
 		}

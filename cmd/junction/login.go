@@ -259,7 +259,7 @@ func (a *app) logoutCommand() *cobra.Command {
 			if logsInAtProvider(&s.auth) {
 				return a.logoutAtProvider(cmd.Context(), s)
 			}
-			tokens, err := a.tokens(s.auth, nil)
+			tokens, err := a.tokens(s.auth, nil, nil)
 			if err != nil {
 				return err
 			}
@@ -315,7 +315,7 @@ func (a *app) whoamiCommand() *cobra.Command {
 
 func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	if len(args) == 0 {
-		tokens, err := a.tokens(config.OAuth{}, nil)
+		tokens, err := a.tokens(config.OAuth{}, nil, nil)
 		if err != nil {
 			return nil, err
 		}

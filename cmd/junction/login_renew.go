@@ -52,7 +52,7 @@ func (a *app) renewLoginCommand() *cobra.Command {
 				return usagef("expected the URL of a server, and which token is to be replaced")
 			}
 			a.renews = true
-			tokens, err := a.tokens(config.OAuth{}, nil)
+			tokens, err := a.tokens(config.OAuth{}, nil, nil)
 			if err != nil {
 				return err
 			}

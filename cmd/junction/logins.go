@@ -69,17 +69,12 @@ func (a *app) shareLogins() {
 	a.logins = map[bool]*oauth.Store{false: oauth.OpenStore(a.openLogins(false)), true: oauth.OpenStore(a.openLogins(true))}
 }
 
-// tokens is a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
-// what needs that fails.
-func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (*oauth.Client, error) {
-	return a.tokensSeen(entry, visit, nil)
-}
-
 // A seeHTTP wraps what sends requests for somebody who sees them; with authorization, requests to who gives tokens.
 type seeHTTP = func(next http.RoundTripper, authorization bool) http.RoundTripper
 
-// tokensSeen is tokens for somebody who sees the requests, or for nobody.
-func (a *app) tokensSeen(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error), see seeHTTP) (*oauth.Client, error) {
+// tokens is a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
+// what needs that fails. see is for somebody who sees the requests; nil: nobody does.
+func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error), see seeHTTP) (*oauth.Client, error) {
 	o, err := a.tokenOptions(entry, visit)
 	if err != nil {
 		return nil, err
@@ -210,14 +205,9 @@ func readKey(entry *config.OAuth) (crypto.Signer, error) {
 }
 
 // authorized is how requests to a server at a URL are sent: with tokens, where it wants them and no header of the
-// entry or the command line says who asks.
-func (a *app) authorized(name, url string, entry config.OAuth, secure *config.TLS, header http.Header) (*http.Client, error) {
-	return a.authorizedSeen(name, url, entry, secure, header, nil)
-}
-
-// authorizedSeen is authorized for somebody who sees the requests to the server and, with authorization, those to who gives
-// tokens for it; nil: nobody does.
-func (a *app) authorizedSeen(name, url string, entry config.OAuth, secure *config.TLS, header http.Header, see seeHTTP) (*http.Client, error) {
+// entry or the command line says who asks. see is for somebody who sees the requests to the server and, with authorization, those
+// to who gives tokens for it; nil: nobody does.
+func (a *app) authorized(name, url string, entry config.OAuth, secure *config.TLS, header http.Header, see seeHTTP) (*http.Client, error) {
 	base, err := newTLSClient(secure)
 	if err != nil {
 		return nil, err
@@ -232,7 +222,7 @@ func (a *app) authorizedSeen(name, url string, entry config.OAuth, secure *confi
 	if header.Get("Authorization") != "" {
 		return &http.Client{Transport: seen}, nil
 	}
-	tokens, err := a.tokensSeen(entry, nil, see)
+	tokens, err := a.tokens(entry, nil, see)
 	if err != nil {
 		return nil, err
 	}

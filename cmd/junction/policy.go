@@ -37,7 +37,7 @@ can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
   0    done
-  1    a case was decided otherwise than expected
+  1    the call is decided otherwise than --expect says
   2    the command line is wrong
   3    a file cannot be read or holds mistakes; no connection to the server
   4    the server answered with a protocol error
@@ -45,9 +45,9 @@ const policyExitHelp = `Exit codes:
   130  interrupted (Ctrl-C)`
 
 func (a *app) policyCommand() *cobra.Command {
-	return group("policy", "Explain, list, check and test the rules that say which calls may run",
+	return group("policy", "Explain, list and try the rules that say which calls may run",
 		"Work with the rules that say which calls may run.\n\n"+policyHelp+"\n\n"+policyExitHelp,
-		a.policyExplainCommand(), a.policyListCommand(), a.policyCheckCommand(), a.policyTestCommand())
+		a.policyExplainCommand(), a.policyListCommand(), a.policyTestCommand())
 }
 
 // policyFlag says which file holds the rules.

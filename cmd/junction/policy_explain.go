@@ -34,7 +34,8 @@ type explanation struct {
 	scopes      []string
 	profile     string
 	trusted     bool
-	trustSaid   bool // on the command line
+	expect      string // an effect; empty: any
+	trustSaid   bool   // on the command line
 	offline     bool
 }
 
@@ -54,6 +55,9 @@ junction call.
 			if len(args) < 2 {
 				return usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
 			}
+			if x.expect != "" && policy.Strictest(policy.Effect(x.expect)) == "" {
+				return usagef("--expect: expected allow, ask or deny, got %q", x.expect)
+			}
 			x.trustSaid = cmd.Flags().Changed("trusted")
 			return a.explain(cmd.Context(), &x, args[0], args[1], args[2:])
 		},
@@ -69,6 +73,7 @@ junction call.
 	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
 	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up, with its rules")
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
+	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
 	a.clientFlags(f)
 	return cmd
@@ -115,9 +120,14 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.flags.json {
-		return a.printObject(explained(book, in, decision, hidden))
+		err = a.printObject(explained(book, in, decision, hidden))
+	} else {
+		err = a.showExplanation(in, decision, hidden)
 	}
-	return a.showExplanation(in, decision, hidden)
+	if err == nil && x.expect != "" && decision.Effect != policy.Effect(x.expect) {
+		return errToolFailed
+	}
+	return err
 }
 
 // lookUp takes what a server says of the tool, and returns the tool's input schema, if

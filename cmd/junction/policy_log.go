@@ -18,7 +18,32 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/policy"
+	"github.com/spf13/cobra"
 )
+
+func (a *app) policyTestCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "test [FOLDER]",
+		Short: "Decide anew about the calls in an audit log",
+		Long: `Decide anew about the calls that junction up --audit wrote down, and say what would become
+of them: at their time, by the rules of their profile, with the annotations that the tools
+had then, and with the servers as they are configured now. The log keeps no secrets, long
+texts and titles; where that makes a difference it cannot tell, and says why.
+` + "\n" + auditHelp + "\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := auditArgument(cmd, args)
+			if err != nil {
+				return err
+			}
+			return a.testOnLog(cmd.Context(), path, folder)
+		},
+	}
+	policyFlag(cmd.Flags(), &path)
+	a.configFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")
+	return cmd
+}
 
 // An auditLine is one line of the audit log about a call.
 type auditLine struct {
@@ -106,11 +131,7 @@ type verdict struct {
 const maxVerdicts = 10_000
 
 // testOnLog says what the rules make of the calls in an audit log.
-func (a *app) testOnLog(ctx context.Context, path, log string) error {
-	folder, err := auditFolder(log)
-	if err != nil {
-		return err
-	}
+func (a *app) testOnLog(ctx context.Context, path, folder string) error {
 	set, entries, err := a.servers()
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
 		if err := os.WriteFile("rules.json", []byte(rules), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		got := runs(t, "", "policy", "test", "--audit=log", "--policy", "rules.json", "--config", "mine.json", "--json")
+		got := runs(t, "", "policy", "test", "log", "--policy", "rules.json", "--config", "mine.json", "--json")
 		got.expect(t, exitOK, "verdicts", "")
 		return got.stdout
 	}
@@ -110,7 +110,7 @@ func TestRulesAreListedOnOneLineEachWhereNoTerminalIs(t *testing.T) {
 	if err := os.WriteFile("rules.json", []byte(`{"rules": [{"effect": "deny", "tool": "read", "when": "`+when+`"}, {"effect": "allow", "tool": "read", "when": "!(`+when+`)"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for args, want := range map[string]string{"list": when, "test --audit=log": when, "explain files read": when} {
+	for args, want := range map[string]string{"list": when, "test log": when, "explain files read": when} {
 		got := runs(t, "", append([]string{"policy"}, append(strings.Fields(args), "--policy", "rules.json")...)...)
 		got.expect(t, exitOK, want, "")
 	}

@@ -31,13 +31,6 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 		{"settings that name none leave one's own, which up does not have", "explain s t --offline --config plain.json", exitOK, `decided by "own"`, "junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of "},
 		{"list has them", "list --config on/mcp.json", exitOK, "on/rules/up.json:1", "these are the rules that junction up has"},
 		{"and those of a profile", "list --config on/mcp.json --profile team", exitOK, "on/team.json:1", ""},
-		{"check reads their file", "check --config on/mcp.json", exitOK, "on/rules/up.json: 1 rule", ""},
-		{"and that of a profile", "check --config on/mcp.json --profile team", exitOK, "on/team.json: 1 rule", ""},
-		{"or the one that is named", "check none.json --config on/mcp.json", exitOK, "none.json: 0 rules", ""},
-		{"but not both", "check none.json --profile team", exitUsage, "", "--profile says which file is checked, and so does none.json"},
-		{"test decides by them", "test cases.jsonl --config on/mcp.json", exitOK, "2 cases, 2 as expected", "these are the rules that junction up has"},
-		{"and for a profile", "test team.jsonl --config on/mcp.json --profile team", exitOK, "1 cases, 1 as expected", ""},
-		{"each line of a log has its own profile", "test --audit --profile team", exitUsage, "", "--profile goes with a FILE of cases"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			alone(t)
@@ -50,9 +43,6 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 				"on/mcp.json": withSettings, "on/rules/up.json": denies("up"), "on/team.json": strings.ReplaceAll(denies("team"), `"s"`, `"t"`),
 				"near/mcp.json": `{"mcpServers": {"s": {"command": "s"}}}`, "near/junction.json": `{"junction": {"policy": "up.json"}}`, "near/up.json": denies("near"),
 				"plain.json": `{"mcpServers": {"s": {"command": "s"}}}`, "none.json": `{}`,
-				"cases.jsonl": `{"input": {"server": "s", "tool": "t"}, "effect": "deny", "rule": "up"}` + "\n" +
-					`{"input": {"server": "t", "tool": "t", "profile": "team"}, "effect": "deny", "rule": "team"}`,
-				"team.jsonl": `{"input": {"server": "t", "tool": "t"}, "effect": "deny", "rule": "team"}`,
 			})
 			runs(t, "", append([]string{"policy"}, strings.Split(test.args, " ")...)...).expect(t, test.code, test.stdout, test.stderr)
 		})
@@ -72,5 +62,5 @@ func TestCallsOfALogAreDecidedByTheRulesOfTheirProfile(t *testing.T) {
 		records = append(records, &audit.Record{Kind: audit.KindCall, Method: "tools/call", Name: "s__t", Server: "s", Tool: "t", Hash: "abc", Profile: profile, Arguments: audit.Redacted([]byte(`{}`))})
 	}
 	writeLog(t, records...)
-	runs(t, "", "policy", "test", "--audit=log", "--config", "mcp.json").expect(t, exitOK, "2 allowed, 0 asked about, 1 denied", "by mcp.json: all.json")
+	runs(t, "", "policy", "test", "log", "--config", "mcp.json").expect(t, exitOK, "2 allowed, 0 asked about, 1 denied", "by mcp.json: all.json")
 }

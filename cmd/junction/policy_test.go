@@ -27,13 +27,6 @@ func withPolicy(t *testing.T) {
 		"other.json":  `{"default": "deny"}`,
 		"slip.json":   `{"rules": [{"effect": "deny", "server": "filesytem"}, {"effect": "deny", "server": "elsewhere"}, {"effect": "deny", "server": "file*"}]}`,
 		"wrong.json":  "{\"rules\": [{\"effect\": \"alow\"},\n{\"name\": \"bad\", \"effect\": \"deny\", \"when\": \"args.x = 3\"}]}",
-		"cases.jsonl": `{"input": {"server": "everything", "tool": "fail"}, "effect": "deny"}` + "\n" +
-			`{"name": "small", "input": {"server": "everything", "tool": "add", "arguments": {"a": 1, "b": 2}}, "effect": "allow", "rule": "small"}` + "\n",
-		"cases.json": `[{"name": "same effect", "input": {"tool": "x"}, "effect": "ask", "rule": "small"},
- {"name": "other effect", "input": {"tool": "y"}, "effect": "deny"}]`,
-		"typo.jsonl": "\n{\"inputs\": {}, \"effect\": \"deny\"}",
-		"none.jsonl": "\n",
-		"tail.json":  "[] {}",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -78,25 +71,17 @@ func TestPolicyCommands(t *testing.T) {
 		{"a policy with mistakes decides nothing", "explain everything add --policy wrong.json", exitConnection, "", `"alow" is none`},
 		{"the strictest rules are listed first", "list", exitOK, "ask    .junction", ""},
 		{"with what is built in", "list", exitOK, "read-only: ", ""},
+		{"a slip in the name of a server is found", "list --policy slip.json", exitOK, "slip.json:1", `no server "filesytem" is configured here; did you mean "filesystem"?`},
+		{"what is left out of a project's file is reported", "list --policy other.json", exitOK, "careful", `rule "greedy": is left out`},
+		{"mistakes are reported with their places", "list --policy wrong.json", exitConnection, "", `wrong.json:2: rule "bad": when: column 8: Syntax error`},
+		{"all of them", "list --policy wrong.json", exitConnection, "", `wrong.json:1: rule 1: effect: "alow" is none`},
 		{"list takes nothing", "list x", exitUsage, "", `unexpected "x"`},
-		{"one's own rules are checked where no file is named", "check", exitOK, "policy.json: 2 rules, default ask: nothing is wrong", ""},
-		{"a slip in the name of a server is found", "check slip.json", exitOK, "3 rules, default ask: nothing is wrong, but what is said above", `junction: slip.json: rule 1: no server "filesytem" is configured here; did you mean "filesystem"?`},
-		{"a file without mistakes is reported", "check other.json", exitOK, "other.json: 0 rules, default deny: nothing is wrong\n", ""},
-		{"a project's file is read and what is left out reported", "check --project " + projectPolicy, exitOK, ": 1 rule, default ask", `rule "greedy": is left out`},
-		{"mistakes are reported with their places", "check wrong.json", exitConnection, "", `wrong.json:2: rule "bad": when: column 8: Syntax error`},
-		{"all of them", "check wrong.json", exitConnection, "", `wrong.json:1: rule 1: effect: "alow" is none`},
-		{"check takes one file", "check other.json slip.json", exitUsage, "", "expected one FILE, got 2"},
-		{"cases that come out as expected", "test cases.jsonl", exitOK, "2 cases, 2 as expected\n", ""},
-		{"cases that do not are reported with their lines", "test cases.json", exitToolFailed, `cases.json:2: other effect: expected deny, got ask by "default" (built-in)`, ""},
-		{"the rule is compared too", "test cases.json", exitToolFailed, `cases.json:1: same effect: expected ask by "small", got ask by "default"`, ""},
-		{"cases can come from standard input", "test -", exitToolFailed, "-:1: expected allow, got deny", ""},
-		{"a misspelt word of a case is reported", "test typo.jsonl", exitConnection, "", "typo.jsonl: line 2: inputs"},
-		{"no cases are a mistake", "test none.jsonl", exitConnection, "", "none.jsonl: there are no cases"},
-		{"nothing follows the cases", "test tail.json", exitConnection, "", "something follows"},
-		{"the folder of a log stands behind an equals sign", "test --audit log", exitUsage, "", "--audit takes its folder with an equals sign: --audit=log"},
-		{"a file of cases must be there", "test nowhere.json", exitConnection, "", "nowhere.json"},
+		{"what is expected is compared", "explain everything fail --expect ask", exitToolFailed, "DENY: fail of everything", ""},
+		{"what is as expected is no failure", "explain everything fail --expect deny", exitOK, "DENY: fail of everything", ""},
+		{"an effect is one of three", "explain everything fail --expect no", exitUsage, "", "--expect: expected allow, ask or deny"},
+		{"a log is in one folder", "test a b", exitUsage, "", "expected one FOLDER, got 2"},
 		{"an unknown command is reported", "explian", exitUsage, "", `unknown command "explian"`},
-		{"help tells the exit codes", "test --help", exitOK, "1    a case was decided otherwise", ""},
+		{"help tells the exit codes", "test --help", exitOK, "1    the call is decided otherwise", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			stdin := `{"input": {"server": "everything", "tool": "fail"}, "effect": "allow"}`
@@ -115,10 +100,7 @@ func TestPolicyJSON(t *testing.T) {
 	}{
 		{"an explanation", "explain everything add a=1 b=2 --json", exitOK, "effect rule reason default hidden input files rules"},
 		{"a list", "list --json", exitOK, "files rules"},
-		{"a check", "check other.json --json", exitOK, "file rules default ignored"},
-		{"a test", "test cases.jsonl --json", exitOK, "cases failed"},
-		{"a test that fails", "test cases.json --json", exitToolFailed, "cases failed"},
-		{"a check that fails", "check wrong.json --json", exitConnection, "error"},
+		{"a list of rules with mistakes", "list --policy wrong.json --json", exitConnection, "error"},
 		{"a mistake on the command line", "explain --json", exitUsage, "error"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

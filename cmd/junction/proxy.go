@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/mcp"
@@ -48,11 +49,8 @@ where several clients share the server, it cannot ask for roots.`,
 			if err := noMore(cmd, rest); err != nil {
 				return err
 			}
-			defer a.shareTraffic(ctx)()
-			if f.stdio {
-				return a.proxyOne(ctx, t)
-			}
-			return a.proxyMany(ctx, f, t)
+			defer a.shareTraffic(ctx, t.title())()
+			return a.proxy(ctx, f, t)
 		},
 	}
 	f.flags(cmd.Flags(), "")
@@ -85,74 +83,61 @@ func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fr
 	return t, args, err
 }
 
-// proxyMany serves the target to any number of clients.
-func (a *app) proxyMany(ctx context.Context, f front, t target) error {
-	o := a.options(t)
-	o.Bridge = true
-	client, err := dial(ctx, t.transport, o)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	ctx, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	watched := watch(ctx, client, end)
-	var h mcp.Handler = client
-	if f.knowsCallers() {
-		h = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			result, err := client.Handle(ctx, req)
-			return result, mcp.PublicError(err)
-		})
-	}
-	err = orderly(ctx, a.serve(ctx, f, h))
-	end(nil)
-	<-watched
-	return err
-}
-
-// proxyOne serves the target to the client on standard input and output. The
-// target is connected to with the client's first request, which says what the
-// client can be asked.
-func (a *app) proxyOne(ctx context.Context, t target) error {
-	a.hintStdio(front{stdio: true})
+// proxy serves the target: at an address to any number of clients, or to the one on standard input and output, for which
+// it is connected to with the first request, which says what the client can be asked.
+func (a *app) proxy(ctx context.Context, f front, t target) error {
+	a.hintStdio(f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	connecting := make(chan struct{}, 1) // holds a token while nobody connects
 	connecting <- struct{}{}
-	var client *mcp.Client
+	var client atomic.Pointer[mcp.Client]
 	var watched <-chan struct{}
-	connect := func(ctx context.Context, req *mcp.Request) (*mcp.Client, error) {
+	connect := func(ctx context.Context, only *mcp.Meta) (*mcp.Client, error) {
 		select {
 		case <-connecting:
 			defer func() { connecting <- struct{}{} }()
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if client != nil {
-			return client, nil
+		if c := client.Load(); c != nil {
+			return c, nil
 		}
 		o := a.options(t)
-		meta := req.Meta
-		o.Bridge, o.OneClient = true, &meta
+		o.Bridge, o.OneClient = true, only
 		c, err := dial(ctx, t.transport, o)
 		if err != nil {
 			end(err)
 			return nil, err
 		}
-		client, watched = c, watch(ctx, c, end)
+		watched = watch(ctx, c, end)
+		client.Store(c)
 		return c, nil
 	}
-	err := orderly(ctx, a.serveStdio(ctx, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		c, err := connect(ctx, req)
-		if err != nil {
-			return mcp.Result{}, err
+	if !f.stdio {
+		if _, err := connect(ctx, nil); err != nil {
+			return err
 		}
-		return c.Handle(ctx, req)
+	}
+	err := orderly(ctx, a.serve(ctx, f, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		c := client.Load()
+		if c == nil {
+			var err error
+			meta := req.Meta
+			if c, err = connect(ctx, &meta); err != nil {
+				return mcp.Result{}, err
+			}
+		}
+		result, err := c.Handle(ctx, req)
+		if f.knowsCallers() {
+			err = mcp.PublicError(err)
+		}
+		return result, err
 	})))
 	end(nil)
 	<-connecting
-	if client != nil {
-		client.Close()
+	if c := client.Load(); c != nil {
+		c.Close()
 		<-watched
 	}
 	return err

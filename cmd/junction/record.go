@@ -50,12 +50,7 @@ func (a *app) startRecording(command, server string, through bool) error {
 	if f.Name() != a.flags.record {
 		a.screen.Printf("Recording to %s\n", shortened(f.Name()))
 	}
-	for _, pair := range os.Environ() { // what programs that are started have, too
-		name, value, _ := strings.Cut(pair, "=")
-		if isSecretVariable(name, value) {
-			a.hide(value)
-		}
-	}
+	a.hideVariables(os.Environ()) // what programs that are started have, too
 	return nil
 }
 
@@ -127,15 +122,7 @@ func (a *app) recording(o *mcp.ClientOptions, t target) {
 	o.Middleware = append(o.Middleware, a.recorder.Middleware(t.title()))
 }
 
-// recordFront has what clients say to a gateway be recorded, or to a profile of it.
-func (a *app) recordFront(h mcp.Handler, profile string) mcp.Handler {
-	if profile != "" {
-		return a.recordHandler(h, "profile "+profile)
-	}
-	return a.recordHandler(h, "junction")
-}
-
-// recordHandler has what is said to a server in this process be recorded.
+// recordHandler has what is said to a Handler in this process be recorded.
 func (a *app) recordHandler(h mcp.Handler, name string) mcp.Handler {
 	if a.recorder == nil {
 		return h

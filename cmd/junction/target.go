@@ -157,7 +157,7 @@ func (a *app) url(address string) (target, error) {
 		return target{}, usagef("SERVER: expected a URL such as https://example.com/mcp")
 	}
 	return a.web("", address, func(header http.Header) (*http.Client, error) {
-		return a.authorized("", address, config.OAuth{}, nil, header)
+		return a.authorized("", address, config.OAuth{}, nil, header, nil)
 	})
 }
 

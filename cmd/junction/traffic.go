@@ -7,12 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -30,14 +27,14 @@ const (
 
 // A trafficFilter says which messages are shown.
 type trafficFilter struct {
-	servers        []string // of any if empty
-	client, method string
-	text           string
-	errors         bool
-	notes          bool
-	count          int // to end after; 0: never
-	full           bool
-	tapped         int // servers that a host starts through junction from now on; 0: not of junction tap
+	servers []string // of any if empty
+	method  string
+	text    string
+	errors  bool
+	notes   bool
+	count   int // to end after; 0: never
+	full    bool
+	tapped  int // servers that a host starts through junction from now on; 0: not of junction tap
 }
 
 func (a *app) trafficCommand() *cobra.Command {
@@ -58,17 +55,13 @@ down what was called.`,
 					return usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
 				}
 			}
-			if err := checkWatched(args); err != nil {
-				return err
-			}
 			if err := a.watchTraffic(cmd.Context(), args, f); err != nil {
 				return orderly(cmd.Context(), err)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "show only what goes to and comes from the server `NAME`, and the calls of clients that lead there (repeatable)")
-	cmd.Flags().StringVar(&f.client, "client", "", "show only what goes to and comes from clients whose name contains `TEXT`, and what is asked of servers for them")
+	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "show only what goes to and comes from the server `NAME` (repeatable)")
 	cmd.Flags().StringVar(&f.method, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
 	cmd.Flags().StringVar(&f.text, "grep", "", "show only messages that contain `TEXT`")
 	cmd.Flags().BoolVar(&f.errors, "errors", false, "show only errors, results with isError, and requests without a response")
@@ -84,38 +77,43 @@ type shownEvent struct {
 	PID int `json:"pid"`
 	traffic.Event
 	Busy bool `json:"busy,omitempty"` // no message: the process has enough that watch
+
+	serves string // the server that is all the process serves; empty: any number
 }
 
 // watchTraffic shows the messages of processes until enough were shown, or ctx is done.
 func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) error {
-	led := &followed{filter: &f, calls: map[callOf]*followedCall{}}
 	shown := 0
 	err := followTraffic(ctx, pids, trafficFollower{
 		notes: f.notes,
-		began: func(processes int) {
-			if f.tapped > 0 {
+		began: func(processes int) error {
+			switch {
+			case f.tapped > 0:
 				a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(f.tapped, "tapped server"))
-			} else if processes == 0 {
-				a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.%s\n", of(pids), others(pids))
-			} else {
+			case processes < len(pids):
+				return fmt.Errorf("not all of %s are a junction up, proxy or chat that runs; without a number, all of them are watched", strings.Join(pids, ", "))
+			case processes == 0:
+				a.screen.Printf("No junction up, proxy or chat runs; waiting for one.\n")
+			default:
 				a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
 			}
+			return nil
 		},
 		busy: func(pid int) {
 			a.screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
 		},
 		event: func(e shownEvent, several bool) error {
-			for _, e := range led.shown(e) {
-				if err := a.showEvent(&e, several, f.full); err != nil {
-					return err
-				}
-				if shown++; shown == f.count {
-					return errEnough
-				}
+			if !f.shows(&e) {
+				return nil
+			}
+			if err := a.showEvent(&e, several, f.full); err != nil {
+				return err
+			}
+			if shown++; shown == f.count {
+				return errEnough
 			}
 			return nil
 		},
-		ended: led.ended,
 	})
 	if err == errEnough {
 		return nil
@@ -126,161 +124,15 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 // errEnough ends watchTraffic.
 var errEnough = errors.New("enough was shown")
 
-// A trafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
-type trafficFollower struct {
-	notes bool                                   // are wanted, too
-	not   int                                    // a process that is not watched in this way; 0: none
-	began func(processes int)                    // once, with the number of those that run
-	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
-	event func(e shownEvent, several bool) error // for each message; several says that there is more than one process
-	ended func(pid int)                          // after the last message of a process
-}
-
-// followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
-// done, and returns why.
-func followTraffic(ctx context.Context, pids []string, f trafficFollower) error {
-	dir, err := statusFolder()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	w := &watched{ctx: ctx, wants: wantsMessages, asked: make(chan reached), events: make(chan shownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
-	if f.notes {
-		w.wants = wantsNotes
-	}
-	defer w.readers.Wait()
-	defer cancel()
-	look := time.NewTicker(lookPause)
-	defer look.Stop()
-	defer markWatching()()
-	if f.not > 0 {
-		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+trafficEnd)] = true
-	}
-	sockets := socketFolder{path: dir}
-	w.ask(sockets.unwatched(pids, w.seen))
-	for len(w.asking) > 0 && ctx.Err() == nil {
-		select {
-		case a := <-w.asked:
-			w.join(a)
-		case <-ctx.Done():
-		}
-	}
-	if f.began != nil {
-		f.began(len(w.seen))
-	}
-	for {
-		select {
-		case e := <-w.events:
-			switch {
-			case !e.Busy:
-				if err := f.event(e, len(w.seen) > 1); err != nil {
-					return err
-				}
-			case f.busy != nil:
-				f.busy(e.PID)
-			}
-		case a := <-w.asked:
-			w.join(a)
-		case path := <-w.ended:
-			delete(w.seen, path)
-			sockets.listed = time.Time{} // it may be there still, or again
-			if f.ended != nil {
-				f.ended(processOf(path))
-			}
-		case <-look.C:
-			w.ask(sockets.unwatched(pids, w.seen))
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// watched are the processes whose messages are read.
-type watched struct {
-	ctx     context.Context
-	wants   byte // what each is asked for
-	asked   chan reached
-	events  chan shownEvent
-	ended   chan string     // sockets of those that ended
-	asking  map[string]bool // sockets that have not answered yet; for whoever shows the messages, as is seen
-	seen    map[string]bool // sockets
-	readers sync.WaitGroup
-}
-
-// A reached is a socket that was asked for messages, and whether it shows them from now on.
-type reached struct {
-	path  string
-	shows bool
-}
-
-// ask asks more processes for what they show, and waits for none of them: one that is stopped would keep back the messages
-// of all others.
-func (w *watched) ask(paths []string) {
-	for _, path := range paths {
-		if w.asking[path] {
-			continue
-		}
-		w.asking[path] = true
-		w.readers.Go(func() {
-			conn, err := w.dial(path)
-			if err == nil {
-				defer conn.Close()
-			}
-			select {
-			case w.asked <- reached{path, err == nil}:
-			case <-w.ctx.Done():
-				return
-			}
-			if err != nil || readTraffic(w.ctx, conn, path, w.events) {
-				return // and is not tried again
-			}
-			select {
-			case w.ended <- path:
-			case <-w.ctx.Done():
-			}
-		})
-	}
-}
-
-// join takes up what a process answered.
-func (w *watched) join(a reached) {
-	delete(w.asking, a.path)
-	if a.shows {
-		w.seen[a.path] = true
-	}
-}
-
-// dial connects to a process that shows its messages from then on.
-func (w *watched) dial(path string) (net.Conn, error) {
-	conn, err := dialMine(w.ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	defer context.AfterFunc(w.ctx, func() { conn.Close() })()
-	_ = conn.SetDeadline(time.Now().Add(statusTime))
-	_, _ = conn.Write([]byte{w.wants})                                           // whoever cannot be asked does not answer either
-	if _, err := io.ReadFull(conn, make([]byte, len(watchBegins))); err != nil { // it ends, or is no junction of this version
-		conn.Close()
-		return nil, err
-	}
-	return conn, conn.SetDeadline(time.Time{})
-}
-
-func of(pids []string) string {
-	if len(pids) == 0 {
-		return ""
-	}
-	return " as " + strings.Join(pids, ", ")
-}
-
 // shows reports whether a message is shown.
-func (f *trafficFilter) shows(e *traffic.Event) bool {
+func (f *trafficFilter) shows(e *shownEvent) bool {
 	if e.Kind == traffic.Dropped {
 		return true
 	}
-	return (f.notes || e.Kind != traffic.Note) && (f.method == "" || e.Method == f.method) &&
+	return (len(f.servers) == 0 || slices.Contains(f.servers, e.serves) || e.Hop == traffic.Server && slices.Contains(f.servers, e.Server)) &&
+		(f.notes || e.Kind != traffic.Note) && (f.method == "" || e.Method == f.method) &&
 		(f.text == "" || bytes.Contains(e.Message, []byte(f.text)) || strings.Contains(e.Fault, f.text)) &&
-		(!f.errors || isFault(e))
+		(!f.errors || isFault(&e.Event))
 }
 
 // isFault reports whether a message says that something failed.

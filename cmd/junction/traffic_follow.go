@@ -2,155 +2,171 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"net"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/traffic"
 )
 
-const (
-	maxFollowed  = 1_000    // calls of which it is remembered whether they are shown
-	maxHeld      = 100      // messages of one of them that wait until that is known
-	maxHeldBytes = 32 << 20 // of all that wait
-)
-
-// followed finds out which calls lead to the server, and come from the client, that a filter names: other messages of such a
-// call say neither.
-type followed struct {
-	filter *trafficFilter
-	calls  map[callOf]*followedCall
-	began  uint64 // calls so far
-	bytes  int    // of all that is held
+// A trafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
+type trafficFollower struct {
+	notes bool                                   // are wanted, too
+	not   int                                    // a process that is not watched in this way; 0: none
+	began func(processes int) error              // once, with the number of those that run
+	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
+	event func(e shownEvent, several bool) error // for each message; several says that there is more than one process
 }
 
-// A callOf is a call of one process.
-type callOf struct {
-	pid  int
-	call uint64
-}
-
-type followedCall struct {
-	byClient, toServer bool         // whether it is known that it is the client's, and leads to the server
-	held               []shownEvent // until it is
-	bytes              int          // of these
-	began              uint64       // its place among all calls
-}
-
-// shown are the messages to show now that another one came.
-func (f *followed) shown(e shownEvent) (now []shownEvent) {
-	switch {
-	case !f.filter.shows(&e.Event):
-		e.Kind, e.Message = "", nil // it may say whose call it is, all the same
-	case e.Kind == traffic.Dropped || len(f.filter.servers) == 0 && f.filter.client == "":
-		return []shownEvent{e}
+// followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
+// done, and returns why.
+func followTraffic(ctx context.Context, pids []string, f trafficFollower) error {
+	dir, err := statusFolder()
+	if err != nil {
+		return err
 	}
-	c := &followedCall{}
-	key := callOf{e.PID, e.Call}
-	if e.Call > 0 {
-		c = f.call(key)
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watched{ctx: ctx, wants: wantsMessages, asked: make(chan reached), events: make(chan shownEvent), ended: make(chan string), asking: map[string]bool{}, seen: map[string]bool{}}
+	if f.notes {
+		w.wants = wantsNotes
 	}
-	c.byClient = c.byClient || f.filter.client == "" || e.Hop == traffic.Client && strings.Contains(strings.ToLower(e.Client), strings.ToLower(f.filter.client))
-	c.toServer = c.toServer || f.filter.leadsTo(e.Server)
-	if e.Hop == traffic.Server && !f.filter.leadsTo(e.Server) {
-		e.Kind = "" // of a call that leads to several servers
+	defer w.readers.Wait()
+	defer cancel()
+	look := time.NewTicker(lookPause)
+	defer look.Stop()
+	defer markWatching()()
+	if f.not > 0 {
+		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+trafficEnd)] = true
 	}
-	if c.byClient && c.toServer {
-		now = f.release(c)
-		if e.Kind != "" {
-			now = append(now, e)
-		}
-	} else if e.Kind != "" && e.Call > 0 && len(c.held) < maxHeld {
-		f.hold(c, e)
-	}
-	if isLast := e.Hop == traffic.Client && !e.ToServer && e.Took > 0; isLast {
-		f.forget(key)
-	}
-	return now
-}
-
-// call is what is known of a call. A new one takes the place of the oldest, which may never get a response, where there are too many.
-func (f *followed) call(key callOf) *followedCall {
-	c := f.calls[key]
-	if c != nil {
-		return c
-	}
-	if len(f.calls) >= maxFollowed {
-		f.forget(f.oldest(func(*followedCall) bool { return true }))
-	}
-	f.began++
-	c = &followedCall{began: f.began}
-	f.calls[key] = c
-	return c
-}
-
-// hold keeps a message until it is known whether its call is shown, or others need the place.
-func (f *followed) hold(c *followedCall, e shownEvent) {
-	const rest = 300
-	size := rest + len(e.Message) + len(e.ID) + len(e.Client) + len(e.Server) + len(e.Method) + len(e.Name) + len(e.Note) + len(e.Fault)
-	c.held = append(c.held, e)
-	c.bytes += size
-	f.bytes += size
-	for f.bytes > maxHeldBytes {
-		f.release(f.calls[f.oldest(func(c *followedCall) bool { return c.bytes > 0 })])
-	}
-}
-
-// release returns what is held of a call, which is held no more.
-func (f *followed) release(c *followedCall) (held []shownEvent) {
-	f.bytes -= c.bytes
-	held, c.held, c.bytes = c.held, nil, 0
-	return held
-}
-
-// oldest finds the call that began first of those that is picks, of which there must be one.
-func (f *followed) oldest(is func(*followedCall) bool) (key callOf) {
-	first := f.began + 1
-	for one, c := range f.calls {
-		if c.began < first && is(c) {
-			key, first = one, c.began
+	w.ask(unwatched(dir, pids, w.seen))
+	for len(w.asking) > 0 && ctx.Err() == nil {
+		select {
+		case a := <-w.asked:
+			w.join(a)
+		case <-ctx.Done():
 		}
 	}
-	return key
-}
-
-func (f *followed) forget(key callOf) {
-	if c := f.calls[key]; c != nil {
-		f.release(c)
-		delete(f.calls, key)
+	if f.began != nil {
+		if err := f.began(len(w.seen)); err != nil {
+			return err
+		}
 	}
-}
-
-// ended forgets the calls of a process.
-func (f *followed) ended(pid int) {
-	for key := range f.calls {
-		if key.pid == pid {
-			f.forget(key)
+	for {
+		select {
+		case e := <-w.events:
+			switch {
+			case !e.Busy:
+				if err := f.event(e, len(w.seen) > 1); err != nil {
+					return err
+				}
+			case f.busy != nil:
+				f.busy(e.PID)
+			}
+		case a := <-w.asked:
+			w.join(a)
+		case path := <-w.ended:
+			delete(w.seen, path) // it may be there still, or again
+		case <-look.C:
+			w.ask(unwatched(dir, pids, w.seen))
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// leadsTo reports whether what goes to a server is shown.
-func (f *trafficFilter) leadsTo(server string) bool {
-	return len(f.servers) == 0 || slices.Contains(f.servers, server)
+// watched are the processes whose messages are read.
+type watched struct {
+	ctx     context.Context
+	wants   byte // what each is asked for
+	asked   chan reached
+	events  chan shownEvent
+	ended   chan string     // sockets of those that ended
+	asking  map[string]bool // sockets that have not answered yet; for whoever shows the messages, as is seen
+	seen    map[string]bool // sockets
+	readers sync.WaitGroup
 }
 
-// readTraffic reads the messages of one process until it ends, or has enough that watch it.
-func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- shownEvent) (busy bool) {
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	defer conn.Close()
-	pid := processOf(path)
+// A reached is a socket that was asked for messages, and whether it shows them from now on.
+type reached struct {
+	path  string
+	shows bool
+}
+
+// ask asks more processes for what they show, and waits for none of them: one that is stopped would keep back the messages
+// of all others.
+func (w *watched) ask(paths []string) {
+	for _, path := range paths {
+		if w.asking[path] {
+			continue
+		}
+		w.asking[path] = true
+		w.readers.Go(func() {
+			conn, lines, err := w.dial(path)
+			if err == nil {
+				defer conn.Close()
+			}
+			select {
+			case w.asked <- reached{path, err == nil}:
+			case <-w.ctx.Done():
+				return
+			}
+			if err != nil || readTraffic(w.ctx, conn, lines, path, w.events) {
+				return // and is not tried again
+			}
+			select {
+			case w.ended <- path:
+			case <-w.ctx.Done():
+			}
+		})
+	}
+}
+
+// join takes up what a process answered.
+func (w *watched) join(a reached) {
+	delete(w.asking, a.path)
+	if a.shows {
+		w.seen[a.path] = true
+	}
+}
+
+// dial connects to a process that shows its messages from then on. The first line that it said is scanned.
+func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
+	conn, err := dialMine(w.ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer context.AfterFunc(w.ctx, func() { conn.Close() })()
+	_ = conn.SetDeadline(time.Now().Add(statusTime))
+	_, _ = conn.Write([]byte{w.wants}) // whoever cannot be asked does not answer either
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)
+	if !lines.Scan() { // it ends, or is no junction of this version
+		conn.Close()
+		return nil, nil, cmp.Or(lines.Err(), io.EOF)
+	}
+	return conn, lines, conn.SetDeadline(time.Time{})
+}
+
+// readTraffic reads the messages of one process until it ends, or has enough that watch it. Its first line, which is scanned, is
+// what it serves.
+func readTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path string, events chan<- shownEvent) (busy bool) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	from := shownEvent{PID: processOf(path), serves: lines.Text()}
 	for lines.Scan() {
-		e := shownEvent{PID: pid}
+		e := from
 		if json.Unmarshal(lines.Bytes(), &e) != nil {
 			break // no junction of this version
 		}
-		e.PID = pid
+		e.PID = from.PID
 		select {
 		case events <- e:
 		case <-ctx.Done():
@@ -161,10 +177,25 @@ func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- 
 		}
 	}
 	if lines.Err() != nil && ctx.Err() == nil {
+		from.Event = traffic.Event{Time: time.Now(), Kind: traffic.Dropped, Count: 1}
 		select {
-		case events <- shownEvent{PID: pid, Event: traffic.Event{Time: time.Now(), Kind: traffic.Dropped, Count: 1}}:
+		case events <- from:
 		case <-ctx.Done():
 		}
 	}
 	return false
+}
+
+// unwatched are the sockets of processes that are not watched yet: of all without pids.
+func unwatched(dir string, pids []string, seen map[string]bool) []string {
+	all, _ := filepath.Glob(filepath.Join(dir, "*"+trafficEnd)) // of a pattern that is well formed
+	return slices.DeleteFunc(all, func(path string) bool {
+		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), trafficEnd))
+	})
+}
+
+// processOf is the process of a socket.
+func processOf(path string) (pid int) {
+	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
+	return pid
 }

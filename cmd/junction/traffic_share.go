@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -29,12 +30,8 @@ const (
 	wantsNotes    = 'n' // and messages
 )
 
-const (
-	// watchBegins is what one who watches gets when they see what goes from then on.
-	watchBegins = "\n"
-	// tooManyWatch is what one too many gets.
-	tooManyWatch = watchBegins + `{"busy":true}` + "\n"
-)
+// tooManyWatch is what one too many gets: the line with the server that is all the process serves, empty, and one in place of messages.
+const tooManyWatch = "\n" + `{"busy":true}` + "\n"
 
 // markWatching says to processes that begin that somebody wants to see their messages: by a socket, as what is left of one
 // whose process was killed refuses. The function that it returns ends that.
@@ -68,8 +65,9 @@ func isWatching(dir string) bool {
 }
 
 // shareTraffic lets junction traffic see the messages of this process, through a socket that only this user can reach; where
-// there can be none, it does without. The function that it returns ends that.
-func (a *app) shareTraffic(ctx context.Context) (end func()) {
+// there can be none, it does without. serves is the server that is all this process serves; empty: any number. The function that
+// it returns ends that.
+func (a *app) shareTraffic(ctx context.Context, serves string) (end func()) {
 	l, path, err := listenForMe(trafficEnd)
 	if err != nil {
 		a.logger().Debug("junction traffic cannot see this process", "error", err)
@@ -87,7 +85,7 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 			case places <- struct{}{}:
 				watchers.Go(func() {
 					defer func() { <-places }()
-					showTraffic(ctx, log, conn, came)
+					showTraffic(ctx, log, serves, conn, came)
 				})
 			default:
 				_ = conn.SetDeadline(time.Now().Add(acceptPause))
@@ -122,8 +120,9 @@ func (a *app) within(ctx context.Context, name string, o shipping) (mcp.Handler,
 	return a.traffic.Handler(name, h), nil
 }
 
-// showTraffic writes messages to one who watches, a line each, until they go away or ctx is done.
-func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan<- struct{}) {
+// showTraffic writes messages to one who watches, a line each, until they go away or ctx is done. The first line is what the
+// process serves, and says that what goes from then on is seen.
+func showTraffic(ctx context.Context, log *traffic.Log, serves string, conn net.Conn, came chan<- struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer conn.Close()
@@ -145,7 +144,7 @@ func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan
 	case came <- struct{}{}:
 	default:
 	}
-	lines := []byte(watchBegins)
+	lines := []byte(plaintext.Line(serves, maxSaid) + "\n")
 	write := func() error {
 		within := trafficTime
 		if ctx.Err() != nil {

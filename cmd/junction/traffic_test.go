@@ -1,14 +1,13 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -142,7 +141,7 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 			name  string
 			event *traffic.Event
 		}{{"call", &call}, {"client", &client}, {"failed", &failed}, {"missed", &missed}, {"note", &note}} {
-			if test.filter.shows(e.event) {
+			if test.filter.shows(&shownEvent{Event: *e.event}) {
 				shown = append(shown, e.name)
 			}
 		}
@@ -164,55 +163,30 @@ func TestAResultWithIsErrorFailed(t *testing.T) {
 	}
 }
 
-// Which call leads to a server, and whose it is, is known only from other messages of it.
-func TestACallIsFollowedToItsServerAndToItsClient(t *testing.T) {
-	message := func(call uint64, hop, who, kind string) shownEvent {
-		e := shownEvent{PID: 1, Event: traffic.Event{Call: call, Hop: hop, Kind: kind, Method: "tools/call", ToServer: kind == traffic.Request}}
-		if e.Client = who; hop == traffic.Server {
-			e.Client, e.Server = "", who
+// A proxy serves one server, so that what its client says is for that, too.
+func TestTheTrafficOfOneServerIsShown(t *testing.T) {
+	files := shownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Server, Server: "files"}}
+	client := shownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Client, Client: "Claude/1"}}
+	ofProxy := client
+	ofProxy.serves = "files"
+	for _, test := range []struct {
+		servers []string
+		want    [3]bool // of files, client and ofProxy
+	}{{nil, [3]bool{true, true, true}}, {[]string{"files"}, [3]bool{true, false, true}}, {[]string{"web", "files"}, [3]bool{true, false, true}}, {[]string{"web"}, [3]bool{}}} {
+		f := trafficFilter{servers: test.servers}
+		if got := [3]bool{f.shows(&files), f.shows(&client), f.shows(&ofProxy)}; got != test.want {
+			t.Errorf("with %v shown are %v, want %v", test.servers, got, test.want)
 		}
-		if kind == traffic.Response {
-			e.Took = 1
-		}
-		return e
 	}
-	all := []shownEvent{
-		message(1, traffic.Client, "Claude/1", traffic.Request), // renamed, so that its name says nothing of the server
-		message(2, traffic.Client, "Cursor/2", traffic.Request),
-		message(2, traffic.Server, "web", traffic.Request),
-		message(1, traffic.Server, "files", traffic.Request),
-		message(0, traffic.Server, "files", traffic.Notification),
-		message(1, traffic.Server, "files", traffic.Response),
-		message(2, traffic.Server, "web", traffic.Response),
-		message(1, traffic.Client, "Claude/1", traffic.Response),
-		message(2, traffic.Client, "Cursor/2", traffic.Response),
-		message(3, traffic.Client, "Claude/1", traffic.Request), // answered here
-		message(3, traffic.Client, "Claude/1", traffic.Response),
-	}
-	for name, test := range map[string]struct {
-		filter trafficFilter
-		want   []int // of all, in the order in which they are shown
-	}{
-		"everything":                       {trafficFilter{}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		"a server":                         {trafficFilter{servers: []string{"files"}}, []int{0, 3, 4, 5, 7}},
-		"a client":                         {trafficFilter{client: "cursor"}, []int{1, 2, 6, 8}},
-		"a client at a server":             {trafficFilter{client: "claude", servers: []string{"files"}}, []int{0, 3, 5, 7}},
-		"a client at a server, and nobody": {trafficFilter{client: "cursor", servers: []string{"files"}}, nil},
-		"a server, by a method":            {trafficFilter{servers: []string{"files"}, method: "tools/list"}, nil},
-	} {
-		f := &followed{filter: &test.filter, calls: map[callOf]*followedCall{}}
-		var got []int
-		for _, e := range all {
-			for _, shown := range f.shown(e) {
-				got = append(got, slices.IndexFunc(all, func(one shownEvent) bool { return reflect.DeepEqual(one, shown) }))
-			}
-		}
-		if !slices.Equal(got, test.want) {
-			t.Errorf("%s: shown are %v, want %v", name, got, test.want)
-		}
-		if len(f.calls) != 0 && !reflect.DeepEqual(test.filter, trafficFilter{}) {
-			t.Errorf("%s: %d calls are remembered that are over", name, len(f.calls))
-		}
+}
+
+func TestAProxySaysWhichServerItIsFor(t *testing.T) {
+	alone(t)
+	r := serving(t, "proxy", "--name", "mine", "everything")
+	seen, ended := watching(t, "--server", "mine", "--method", "tools/call", "--count", "4")
+	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+	if code := <-ended; code != exitOK || strings.Count(seen.String(), "junction -> mine") != 1 || strings.Count(seen.String(), "-> junction") != 1 {
+		t.Errorf("%d: %s", code, seen.String())
 	}
 }
 
@@ -238,16 +212,18 @@ func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
 	defer running.Wait()
 	defer cancel()
 	came := make(chan struct{}, 1)
-	running.Go(func() { showTraffic(ctx, &log, server, came) })
+	running.Go(func() { showTraffic(ctx, &log, "", server, came) })
 	if _, err := client.Write([]byte{wantsMessages}); err != nil {
 		t.Fatal(err)
 	}
 	<-came
-	if _, err := io.ReadFull(client, make([]byte, len(watchBegins))); err != nil {
-		t.Fatal(err)
+	lines := bufio.NewScanner(client)
+	lines.Buffer(nil, maxTrafficLine)
+	if !lines.Scan() {
+		t.Fatal(lines.Err())
 	}
 	events := make(chan shownEvent, 10)
-	running.Go(func() { readTraffic(ctx, client, "7.traffic", events) })
+	running.Go(func() { readTraffic(ctx, client, lines, "7.traffic", events) })
 	for id, method := range []string{"ping", strings.Repeat("x", 3<<20), "tools/call"} {
 		log.Clients().Passes(ctx, mcp.WireMessage{ToServer: true, Message: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)})
 	}
@@ -304,9 +280,7 @@ func TestTrafficShowsTheLabelsOfAChat(t *testing.T) {
 
 func TestAProcessThatIsNotThereIsNotWaitedFor(t *testing.T) {
 	alone(t)
-	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", "no process 2147483646 runs, so nothing of it can be watched. No junction up, proxy or chat runs that could be.")
-	serving(t, "proxy", "everything")
-	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", fmt.Sprintf("These can be: %d.", os.Getpid()))
+	runs(t, "", "traffic", "2147483646").expect(t, exitConnection, "", "not all of 2147483646 are a junction up, proxy or chat that runs")
 }
 
 // A process that is stopped, as by Ctrl-Z, takes connections and says nothing.
@@ -329,7 +303,10 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 	began, came, over := make(chan struct{}), make(chan shownEvent, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = followTraffic(ctx, nil, trafficFollower{began: func(int) { close(began) }, event: func(e shownEvent, _ bool) error {
+		_ = followTraffic(ctx, nil, trafficFollower{began: func(int) error {
+			close(began)
+			return nil
+		}, event: func(e shownEvent, _ bool) error {
 			came <- e
 			return nil
 		}})
@@ -343,7 +320,7 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := io.WriteString(conn, watchBegins); err != nil {
+	if _, err := io.WriteString(conn, "\n"); err != nil {
 		t.Fatal(err)
 	}
 	<-began
@@ -359,7 +336,7 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-came
-	if _, err := io.WriteString(stopped, watchBegins); err != nil {
+	if _, err := io.WriteString(stopped, "\n"); err != nil {
 		t.Errorf("the message was kept back until the process that is stopped was given up: %v", err)
 	}
 }

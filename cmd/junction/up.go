@@ -144,7 +144,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	}
 	defer func() { err = closed(err, y.close()) }()
 	y.authorizes = o.auth != authNone
-	defer a.shareTraffic(ctx)()
+	defer a.shareTraffic(ctx, "")()
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, v.endpoint())
 	board.log = a.log
 	g := a.newGateway(o, s, board)

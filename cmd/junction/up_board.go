@@ -52,7 +52,7 @@ func (b *board) start(g *gateway.Gateway) {
 	switch {
 	case b.log != nil:
 		for _, s := range all {
-			b.record(s)
+			b.sayStanding(s)
 		}
 	case len(all) == 0:
 		b.screen.Printf("There is no server to serve.\n")
@@ -101,11 +101,7 @@ func (b *board) changed() {
 			continue
 		}
 		b.shown[s.Name] = now
-		if b.log != nil {
-			b.record(s)
-			continue
-		}
-		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, now}}, 2, lineWidth(b.screen)))
+		b.sayStanding(s)
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
@@ -115,15 +111,28 @@ func (b *board) changed() {
 	}
 }
 
+// say shows a line about a server.
+func (b *board) say(level slog.Level, server, state, text string) {
+	if b.log != nil {
+		b.log.Log(context.Background(), level, "server", "server", server, "state", state, "detail", text)
+		return
+	}
+	b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), server, text}}, 2, lineWidth(b.screen)))
+}
+
+// sayStanding shows what a server is doing.
+func (b *board) sayStanding(s gateway.Status) {
+	level := slog.LevelInfo
+	if s.State == gateway.Failed {
+		level = slog.LevelWarn
+	}
+	b.say(level, s.Name, stateWords[s.State], standing(s, b.verbose))
+}
+
 // sayEnded says why the last connection to a server ended that is started again already.
 func (b *board) sayEnded(s gateway.Status) {
-	said := "ended: " + plaintext.Line(reason(s.Ended, s.Name), maxReason) + "; it starts again"
-	switch {
-	case b.quiet:
-	case b.log != nil:
-		b.log.Warn("server", "server", s.Name, "state", "ended", "detail", said)
-	default:
-		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, said}}, 2, lineWidth(b.screen)))
+	if !b.quiet {
+		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(reason(s.Ended, s.Name), maxReason)+"; it starts again")
 	}
 }
 
@@ -135,12 +144,8 @@ func (b *board) restart(name, by string, restart func() error) error {
 		return err
 	}
 	b.shown[name] = ""
-	switch said := "restarted " + by; {
-	case b.quiet:
-	case b.log != nil:
-		b.log.Info("server", "server", name, "state", "restarted", "detail", said)
-	default:
-		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), name, said}}, 2, lineWidth(b.screen)))
+	if !b.quiet {
+		b.say(slog.LevelInfo, name, "restarted", "restarted "+by)
 	}
 	return nil
 }
@@ -167,15 +172,6 @@ func (b *board) sayMore() {
 // isUntried reports whether a server was neither connected nor found wanting yet.
 func isUntried(s gateway.Status) bool {
 	return s.Err == nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
-}
-
-// record logs what a server is doing.
-func (b *board) record(s gateway.Status) {
-	level := slog.LevelInfo
-	if s.State == gateway.Failed {
-		level = slog.LevelWarn
-	}
-	b.log.Log(context.Background(), level, "server", "server", s.Name, "state", stateWords[s.State], "detail", standing(s, b.verbose))
 }
 
 // noteworthy reports whether the state of a server is shown.
@@ -225,16 +221,11 @@ func (b *board) showSummary(all []gateway.Status) {
 // lastLine is what stays at the end of a terminal, whatever scrolls above it: where
 // clients connect, and the summary, as much as fits.
 func (b *board) lastLine(all []gateway.Status, width int) string {
-	at := ""
-	if b.endpoint != "" {
-		at = b.endpoint + "  "
+	line := summary(all)
+	if whole := b.endpoint + "  " + line; b.endpoint != "" && terminal.Width(whole) <= width {
+		return whole
 	}
-	for _, line := range []string{at + summary(all), at + brief(all), summary(all)} {
-		if terminal.Width(line) <= width {
-			return line
-		}
-	}
-	return brief(all)
+	return plaintext.Line(line, width)
 }
 
 // notWrapped is the width of lines that a program reads, or a file keeps.
@@ -307,22 +298,11 @@ func statusTable(all []gateway.Status, full bool, width int) string {
 	return terminal.Table(rows, 2, width)
 }
 
-// summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4
-// failed · 812 tools".
-func summary(all []gateway.Status) string {
-	return summed(all, ": ", gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Unresponsive, gateway.Failed)
-}
-
-// brief is a summary without the servers of which nothing is to be expected or done.
-func brief(all []gateway.Status) string {
-	return summed(all, ", ", gateway.Connecting, gateway.Unresponsive, gateway.Failed)
-}
-
 var stateWords = map[gateway.State]string{gateway.Idle: "remembered", gateway.Connected: "connected",
 	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Unresponsive: "not responding", gateway.Failed: "failed"}
 
-// summed counts the servers, those in some states, and the tools.
-func summed(all []gateway.Status, separator string, states ...gateway.State) string {
+// summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4 failed · 812 tools".
+func summary(all []gateway.Status) string {
 	tools, ended, in := 0, 0, map[gateway.State]int{}
 	for _, s := range all {
 		tools += s.Tools - s.Omitted
@@ -333,7 +313,7 @@ func summed(all []gateway.Status, separator string, states ...gateway.State) str
 		in[s.State]++
 	}
 	var parts []string
-	for _, state := range states {
+	for _, state := range []gateway.State{gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Unresponsive, gateway.Failed} {
 		if in[state] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", in[state], stateWords[state]))
 		}
@@ -343,7 +323,7 @@ func summed(all []gateway.Status, separator string, states ...gateway.State) str
 	}
 	text := plaintext.Count(len(all), "server")
 	if len(parts) > 0 {
-		text += separator + strings.Join(parts, ", ")
+		text += ": " + strings.Join(parts, ", ")
 	}
 	return text + " · " + plaintext.Count(tools, "tool")
 }

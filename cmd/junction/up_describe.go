@@ -5,14 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -69,7 +67,6 @@ func (v *served) describe() instance {
 			if one.Withheld = v.withheld(s.Name, review.Mode(now.review)); len(one.Withheld) > 0 {
 				one.Approval = approval(s.Name, "", one.Source)
 			}
-			one.Added = v.layers.added.of(s.Name)
 		}
 		one.Definitions = v.definitionsMark(s.Name)
 		i.Servers = append(i.Servers, one)
@@ -83,7 +80,6 @@ func (v *served) describe() instance {
 	if refused := v.refused.Load(); refused != nil {
 		i.Problems = slices.Concat(i.Problems, *refused)
 	}
-	i.Problems = append(slices.Clone(i.Problems), v.emptyProfiles(all)...)
 	i.Audit = v.layers.remarks()
 	return i
 }
@@ -104,23 +100,6 @@ func (v *served) definitionsMark(server string) string {
 	}
 	h.Write([]byte(known.Instructions))
 	return strconv.FormatUint(h.Sum64(), 36)
-}
-
-// emptyProfiles say which servers of profiles there are not.
-func (v *served) emptyProfiles(all []gateway.Status) (lines []string) {
-	now := v.layers.now.Load()
-	if now.settings == nil {
-		return nil
-	}
-	profiles := now.settings.Profiles
-	for _, name := range slices.Sorted(maps.Keys(profiles)) {
-		for _, server := range profiles[name].Servers {
-			if !slices.ContainsFunc(all, func(s gateway.Status) bool { return s.Name == server }) {
-				lines = append(lines, fmt.Sprintf("profile %q: server %q is not served", name, server))
-			}
-		}
-	}
-	return lines
 }
 
 // shown says how many tools clients see.
@@ -186,9 +165,6 @@ func (i *instance) remarks() (lines []string) {
 		}
 		if n := len(s.Withheld); n > 0 {
 			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", someNames(s.Withheld), s.Name, s.Approval))
-		}
-		if len(s.Added) > 0 {
-			lines = append(lines, fmt.Sprintf("Added since junction up started, and offered: %s of %s", someNames(s.Added), s.Name))
 		}
 	}
 	if line := i.Tools.remark(); line != "" {

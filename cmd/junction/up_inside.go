@@ -302,6 +302,6 @@ func (v *served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 	case err != nil:
 		reply.Error(w, http.StatusInternalServerError, err)
 	default:
-		reply.JSON(w, http.StatusOK, reported(report))
+		reply.JSON(w, http.StatusOK, report)
 	}
 }

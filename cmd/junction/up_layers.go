@@ -119,7 +119,6 @@ type layers struct {
 	now       atomic.Pointer[arrangement]
 	counts    *metrics.Metrics           // nil: nothing is counted
 	pins      atomic.Pointer[guard.Pins] // the approved definitions; nil where none are needed
-	added     additions                  // to what is reviewed
 	log       *audit.Log                 // nil: nothing is written down
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log

@@ -75,12 +75,12 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	if err := os.WriteFile("stricter.json", []byte(`{"rules": [{"effect": "ask", "server": "everything", "tool": "add", "when": "args.a < 10"}], "default": "deny"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	tried := runs(t, "", "policy", "test", "--audit=log", "--policy", "stricter.json")
+	tried := runs(t, "", "policy", "test", "log", "--policy", "stricter.json")
 	tried.expect(t, exitOK, "0 allowed, 1 asked about, 3 denied", "")
 	if !strings.Contains(tried.stdout, "deny") || !strings.Contains(tried.stdout, "everything/add") {
 		t.Errorf("tried: %s", tried.stdout)
 	}
-	runs(t, "", "policy", "test", "--audit=elsewhere").expect(t, exitConnection, "", "junction up --audit writes a log")
+	runs(t, "", "policy", "test", "elsewhere").expect(t, exitConnection, "", "junction up --audit writes a log")
 	key := strings.TrimSpace(runs(t, "", "audit", "key").stdout)
 	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, exitOK, "it is as it was written", "")
 

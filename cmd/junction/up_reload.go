@@ -79,9 +79,9 @@ func (v *served) profile(name string) mcp.Handler {
 
 // makeFronts makes the Handlers that clients reach.
 func (v *served) makeFronts() {
-	fronts := map[string]mcp.Handler{"": v.app.recordFront(v.layers.front(v.gateway, ""), "")}
+	fronts := map[string]mcp.Handler{"": v.app.recordHandler(v.layers.front(v.gateway, ""), "junction")}
 	for name := range v.layers.now.Load().settings.Profiles {
-		fronts[name] = v.app.recordFront(v.layers.front(v.gateway, name), name)
+		fronts[name] = v.app.recordHandler(v.layers.front(v.gateway, name), "profile "+name)
 	}
 	v.fronts.Store(&fronts)
 }
@@ -181,15 +181,16 @@ func stampOf(path string) string {
 
 // rereadPins has what was approved meanwhile be offered.
 func (v *served) rereadPins() {
-	path, err := stateFile("pins.json")
-	if err != nil || v.layers.now.Load().options.review == reviewNone {
-		return
-	}
-	stamp := stampOf(path)
-	if stamp == v.pins || v.layers.readPins() != nil { // what cannot be read now is read again
+	stamp, changed := stampOfState("pins.json", v.pins)
+	if !changed || v.layers.now.Load().options.review == reviewNone || v.layers.readPins() != nil { // what cannot be read now is read again
 		return
 	}
 	v.pins = stamp
+	v.rereadAll()
+}
+
+// rereadAll has what all servers list be looked at again.
+func (v *served) rereadAll() {
 	for _, s := range v.gateway.Status() {
 		_ = v.gateway.Reread(s.Name) // it is there
 	}
@@ -197,12 +198,8 @@ func (v *served) rereadPins() {
 
 // retryLogins connects at once to the servers that wait for a login or a secret, when somebody logged in or set one.
 func (v *served) retryLogins() {
-	path, err := stateFile("state.db")
-	if err != nil {
-		return
-	}
-	stamp := stampOf(path) + stampOf(path+"-wal")
-	if stamp == v.logins {
+	stamp, changed := stampOfState("state.db", v.logins)
+	if !changed {
 		return
 	}
 	v.logins = stamp
@@ -211,6 +208,16 @@ func (v *served) retryLogins() {
 			_ = v.gateway.Restart(s.Name) // it is there
 		}
 	}
+}
+
+// stampOfState changes when a file of this user's state does, and says whether it did since before.
+func stampOfState(name, before string) (stamp string, changed bool) {
+	path, err := stateFile(name)
+	if err != nil {
+		return before, false
+	}
+	stamp = stampOf(path) + stampOf(path+"-wal") // SQLite writes the second one
+	return stamp, stamp != before
 }
 
 // reread is what the files say now.
@@ -276,9 +283,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.gateway.SetNames(v.options.noPrefix || r.settings.Names == "none", conflicts(r.settings.Conflicts))
 	changed, left := v.change(ctx, wanted)
 	v.makeFronts()
-	for _, s := range v.gateway.Status() {
-		_ = v.gateway.Reread(s.Name) // it is there
-	}
+	v.rereadAll()
 	left()
 	v.app.screen.Printf("The configuration was read again: %s.\n", cmp.Or(strings.Join(append(changed, r.next.changes(before)...), ", "), "nothing changed that is served"))
 	v.reportUnmatched()
@@ -297,29 +302,13 @@ func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
 	return entries
 }
 
-// reportFixed says which settings hold only when up starts again.
+// reportFixed says which settings that changed hold only when up starts again.
 func (v *served) reportFixed(next *arrangement) {
-	before := v.layers.now.Load()
-	if !reflect.DeepEqual(before.opened(), next.opened()) {
+	before, now := v.layers.now.Load().settings, next.settings
+	if !reflect.DeepEqual(before.Audit, now.Audit) {
 		v.app.screen.Printf("junction: audit is as it was until junction up starts again, but for arguments, results and redact\n")
 	}
-	if v.options.takesTokens() && !reflect.DeepEqual(before.issued(), next.issued()) {
+	if v.options.takesTokens() && !reflect.DeepEqual(before.Authorization, now.Authorization) {
 		v.app.screen.Printf("junction: authorization is as it was until junction up starts again, but for the scopes that calls need; logins get no new ones before\n")
 	}
-}
-
-// opened is what the audit log was opened with.
-func (now *arrangement) opened() []any {
-	o := now.options
-	opened := []any{o.audit, o.sync, o.goOn, o.keep, o.keepFor, o.export}
-	if s := now.settings.Audit; s != nil && o.audit != "" {
-		opened = append(opened, s.MaxFile, s.MaxAge)
-	}
-	return opened
-}
-
-// issued is what tokens are given for and checked by: all but which tool needs which scope.
-func (now *arrangement) issued() []any {
-	a := now.settings.Authorization
-	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.Proofs, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
 }

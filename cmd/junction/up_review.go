@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
@@ -27,7 +26,6 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 		for _, d := range added {
 			names = append(names, plaintext.Line(d.Name, 100))
 		}
-		y.added.note(e.name, names)
 		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, someNames(names))
 	}
 	own := o
@@ -53,37 +51,6 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	}
 	u.Instance = func() mcp.Middleware { return review.Middleware(own) }
 	return r.Lists
-}
-
-// maxAdded is how many names of what a server added are remembered for status, the newest.
-const maxAdded = 20
-
-// additions are what servers offered beyond what they offered before, since junction up started.
-type additions struct {
-	mu  sync.Mutex
-	all map[string][]string // by server
-}
-
-func (n *additions) note(server string, added []string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.all == nil {
-		n.all = map[string][]string{}
-	}
-	names := n.all[server]
-	for _, name := range added {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	n.all[server] = slices.Clone(names[max(0, len(names)-maxAdded):])
-}
-
-// of are the names of one server.
-func (n *additions) of(server string) []string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.all[server]
 }
 
 // someNames are the first of some names, and how many more there are.

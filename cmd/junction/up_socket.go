@@ -1,16 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"mime"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -81,72 +80,53 @@ func readWhole(h http.Handler) http.Handler {
 	})
 }
 
-// passOrders passes requests of the console on to the process that they name.
+// passOrders passes requests of the console on to the process that they name. Of its answer only the data come back: the page is
+// served at the console's own address, so whatever is behind the socket must not set cookies there, send the page elsewhere, or
+// have a page or script of its own.
 func passOrders() http.Handler {
-	proxy := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL = &url.URL{Scheme: "http", Host: r.In.PathValue("pid"), Path: "/api/" + r.In.PathValue("rest"), RawQuery: r.In.URL.RawQuery}
-			for _, name := range []string{"Cookie", "Origin", "Authorization"} {
-				r.Out.Header.Del(name)
-			}
-		},
-		ModifyResponse: plainAnswer,
-		Transport: &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: orderTime, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			dir, err := statusFolder()
-			if err != nil {
-				return nil, err
-			}
-			pid, _, _ := net.SplitHostPort(address)
-			return (&net.Dialer{Timeout: statusTime}).DialContext(ctx, "unix", filepath.Join(dir, pid+controlEnd))
-		}},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-				reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", r.URL.Host))
-			case refused(err):
-				reply.Error(w, http.StatusGone, err)
-			default:
-				reply.Error(w, http.StatusBadGateway, err)
-			}
-		},
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if _, err := strconv.ParseUint(r.PathValue("pid"), 10, 31); err != nil {
+		pid := r.PathValue("pid")
+		if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
 			reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a process"))
 			return
 		}
-		proxy.ServeHTTP(finalOnly{w, w.Header().Clone()}, r)
+		dir, err := statusFolder()
+		if err != nil {
+			reply.Error(w, http.StatusInternalServerError, err)
+			return
+		}
+		at := url.URL{Scheme: "http", Host: "junction", Path: "/api/" + r.PathValue("rest"), RawQuery: r.URL.RawQuery}
+		req, err := http.NewRequestWithContext(r.Context(), r.Method, at.String(), r.Body)
+		if err != nil {
+			reply.Error(w, http.StatusBadRequest, err)
+			return
+		}
+		resp, err := askProcess(filepath.Join(dir, pid+controlEnd), req, orderTime)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
+			return
+		case refused(err):
+			reply.Error(w, http.StatusGone, err)
+			return
+		case err != nil || resp.StatusCode < http.StatusOK:
+			reply.Error(w, http.StatusBadGateway, cmp.Or(err, errors.New("the process gives no answer of HTTP")))
+			return
+		}
+		defer resp.Body.Close()
+		kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+		if err != nil || kind != "application/json" {
+			kind = "text/plain; charset=utf-8"
+		}
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(resp.StatusCode)
+		_, _ = io.Copy(w, resp.Body) // whoever asked sees that it is not whole
 	})
 }
 
-// plainAnswer leaves of an answer what the console's page needs: it is served at the console's own address, so whatever is
-// behind the socket must not set cookies there, send the page elsewhere, or have a page or script of its own.
-func plainAnswer(r *http.Response) error {
-	kept := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
-	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && kind == "application/json" {
-		kept.Set("Content-Type", kind)
-	}
-	if length := r.Header.Get("Content-Length"); length != "" {
-		kept.Set("Content-Length", length)
-	}
-	r.Header, r.Trailer = kept, nil
-	return nil
+// askProcess sends a request to the junction up that listens at a socket, which may take so long to begin its answer.
+func askProcess(path string, req *http.Request, within time.Duration) (*http.Response, error) {
+	return (&http.Transport{DisableKeepAlives: true, DisableCompression: true, ResponseHeaderTimeout: within, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return dialMine(ctx, path)
+	}}).RoundTrip(req)
 }
-
-// A finalOnly passes on the last answer only: those before it, such as 103, would bring headers of their own, and have the
-// proxy drop the console's.
-type finalOnly struct {
-	http.ResponseWriter
-	own http.Header
-}
-
-// WriteHeader implements [http.ResponseWriter].
-func (w finalOnly) WriteHeader(status int) {
-	if status >= http.StatusOK {
-		maps.Copy(w.Header(), w.own)
-		w.ResponseWriter.WriteHeader(status)
-	}
-}
-
-// Unwrap is for [http.ResponseController].
-func (w finalOnly) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -75,7 +75,6 @@ type serverStatus struct {
 	Renamed   []string `json:"renamed,omitempty"`
 	Withheld  []string `json:"withheld,omitempty"` // until they are approved
 	Approval  string   `json:"approval,omitempty"` // the command that does
-	Added     []string `json:"added,omitempty"`    // by the server, to what it offered before, and approved by that (--review changes)
 
 	Definitions string `json:"definitions,omitempty"` // another text whenever what it defines is another
 
@@ -117,27 +116,15 @@ func dialMine(ctx context.Context, path string) (net.Conn, error) {
 	return conn, err
 }
 
-// listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending. It gets its
-// name when it listens: one that refuses is taken for what a dead process left.
+// listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.
 func listenForMe(ending string) (l *net.UnixListener, path string, err error) {
 	dir, err := statusFolder()
 	if err != nil {
 		return nil, "", err
 	}
 	path = filepath.Join(dir, fmt.Sprint(os.Getpid(), ending))
-	temp := path + ".new"
-	_ = os.Remove(temp) // of a process that had this id
-	if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"}); err != nil {
-		return nil, "", err
-	}
-	l.SetUnlinkOnClose(false)
-	_ = os.Chmod(temp, 0o600) // the folder keeps others out already
-	if err := os.Rename(temp, path); err != nil {
-		l.Close()
-		os.Remove(temp)
-		return nil, "", err
-	}
-	return l, path, nil
+	l, err = bindUnix(path)
+	return l, path, err
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -276,14 +263,13 @@ func instances(ctx context.Context) ([]instance, error) {
 }
 
 func askInstance(ctx context.Context, path string) (i instance, err error) {
-	client := http.Client{Timeout: statusTime, Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return dialMine(ctx, path)
-	}}}
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://junction/api/status", nil)
 	if err != nil {
 		return i, err
 	}
-	resp, err := client.Do(req)
+	resp, err := askProcess(path, req, statusTime)
 	if err != nil {
 		return i, err
 	}

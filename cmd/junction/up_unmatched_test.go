@@ -81,8 +81,8 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 	if code := r.stop(); code != exitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	checked := runs(t, "", "policy", "check", "--config", "mcp.json", "rules.json")
-	for _, want := range []string{`rule 1: no tool of server "everything" is called "everything__add"` + wanted + `"add"?`, `rule 4: no server "nosuch" is configured here`, `rule 5: no tool of server "everything" is called "say"` + wanted + `"echo"?`} {
+	checked := runs(t, "", "policy", "list", "--config", "mcp.json", "--policy", "rules.json")
+	for _, want := range []string{`: no tool of server "everything" is called "everything__add"` + wanted + `"add"?`, `: no server "nosuch" is configured here`, `: no tool of server "everything" is called "say"` + wanted + `"echo"?`} {
 		if !strings.Contains(checked.stderr, want) {
 			t.Errorf("%q is not in %s", want, checked.stderr)
 		}
