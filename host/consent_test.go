@@ -67,6 +67,24 @@ func TestAnAlwaysIsOne(t *testing.T) {
 	}
 }
 
+// A rule that was made after text of another server was read holds for the tool's next call: what the tool answered is of the server that
+// the rule is for. What another server says meanwhile is asked about.
+func TestAnAlwaysAfterTextOfAnotherServerIsOne(t *testing.T) {
+	t.Parallel()
+	read := func(server string) scripted.Turn { return scripted.Call(server+"__read", `{}`) }
+	write := func(server string) scripted.Turn { return scripted.Call(server+"__write", `{"text":"x"}`) }
+	s := play(t, Options{Servers: []Server{stranger("files", "a file"), stranger("memory", "a memory"), stranger("notes", "a note")}, Person: choosing("this tool, with any"), Remember: func(policy.Rule) error { return nil }},
+		read("memory"), write("files"), write("files"), write("files"), read("notes"), write("files"), write("files"), scripted.Say("done"))
+	ask(t, s.Conversation(nil), "write x") // so few words that definitions cannot be what they are of
+	var asked []string
+	for _, card := range s.desk.cards {
+		asked = append(asked, card.Server+"/"+card.Tool)
+	}
+	if want := []string{"files/write", "notes/read", "files/write"}; !slices.Equal(asked, want) {
+		t.Errorf("asked about %q, want %q", asked, want)
+	}
+}
+
 func TestARuleDoesNotCoverWhatLooksLikeAnOrder(t *testing.T) {
 	t.Parallel()
 	p, err := policy.Compile([]policy.Rule{{Effect: policy.Allow, Server: "files", After: "memory"}, {Effect: policy.Allow, Server: "memory"}}, policy.Options{})

@@ -24,7 +24,7 @@ type Suggestion struct {
 func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []Suggestion {
 	var names, shown []string
 	sources := asked.Sources
-	if slices.Contains(asked.Reasons, guard.WayOut) { // what the server returns then is part of the answer
+	if len(sources) > 0 && c.flow().Leaves() { // what the server returns then may lead private text of the others to it
 		sources = append(slices.Clone(sources), guard.Source{Server: c.Server, Origin: c.Origin})
 	}
 	for _, from := range sources {
