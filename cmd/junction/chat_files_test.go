@@ -147,7 +147,7 @@ func TestAPictureGoesAlong(t *testing.T) {
 			t.Errorf("%s does not name the picture: %v\n%.3000s", what, err, text)
 		}
 	}
-	for format, want := range map[string][]string{"markdown": {name, "[image/png, 1225 bytes]"}, "text": {name, "[image/png, 1225 bytes]"}, "json": {name, `"data":"iVBORw0KGgo`}} {
+	for format, want := range map[string][]string{"markdown": {name, "[image/png, 1225 bytes]"}, "json": {name, `"data":"iVBORw0KGgo`}} {
 		exported := runs(t, "", "conversations", "export", "last", "--format", format)
 		for _, want := range want {
 			if !strings.Contains(exported.stdout, want) {

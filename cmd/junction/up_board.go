@@ -221,11 +221,16 @@ func (b *board) showSummary(all []gateway.Status) {
 // lastLine is what stays at the end of a terminal, whatever scrolls above it: where
 // clients connect, and the summary, as much as fits.
 func (b *board) lastLine(all []gateway.Status, width int) string {
-	line := summary(all)
-	if whole := b.endpoint + "  " + line; b.endpoint != "" && terminal.Width(whole) <= width {
-		return whole
+	at := ""
+	if b.endpoint != "" {
+		at = b.endpoint + "  "
 	}
-	return plaintext.Line(line, width)
+	for _, line := range []string{at + summary(all), at + brief(all), summary(all)} {
+		if terminal.Width(line) <= width {
+			return line
+		}
+	}
+	return brief(all)
 }
 
 // notWrapped is the width of lines that a program reads, or a file keeps.
@@ -298,11 +303,22 @@ func statusTable(all []gateway.Status, full bool, width int) string {
 	return terminal.Table(rows, 2, width)
 }
 
+// summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4
+// failed · 812 tools".
+func summary(all []gateway.Status) string {
+	return summed(all, ": ", gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Unresponsive, gateway.Failed)
+}
+
+// brief is a summary without the servers of which nothing is to be expected or done.
+func brief(all []gateway.Status) string {
+	return summed(all, ", ", gateway.Connecting, gateway.Unresponsive, gateway.Failed)
+}
+
 var stateWords = map[gateway.State]string{gateway.Idle: "remembered", gateway.Connected: "connected",
 	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Unresponsive: "not responding", gateway.Failed: "failed"}
 
-// summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4 failed · 812 tools".
-func summary(all []gateway.Status) string {
+// summed counts the servers, those in some states, and the tools.
+func summed(all []gateway.Status, separator string, states ...gateway.State) string {
 	tools, ended, in := 0, 0, map[gateway.State]int{}
 	for _, s := range all {
 		tools += s.Tools - s.Omitted
@@ -313,7 +329,7 @@ func summary(all []gateway.Status) string {
 		in[s.State]++
 	}
 	var parts []string
-	for _, state := range []gateway.State{gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Unresponsive, gateway.Failed} {
+	for _, state := range states {
 		if in[state] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", in[state], stateWords[state]))
 		}
@@ -323,7 +339,7 @@ func summary(all []gateway.Status) string {
 	}
 	text := plaintext.Count(len(all), "server")
 	if len(parts) > 0 {
-		text += ": " + strings.Join(parts, ", ")
+		text += separator + strings.Join(parts, ", ")
 	}
 	return text + " · " + plaintext.Count(tools, "tool")
 }

@@ -302,13 +302,29 @@ func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
 	return entries
 }
 
-// reportFixed says which settings that changed hold only when up starts again.
+// reportFixed says which settings hold only when up starts again.
 func (v *served) reportFixed(next *arrangement) {
-	before, now := v.layers.now.Load().settings, next.settings
-	if !reflect.DeepEqual(before.Audit, now.Audit) {
+	before := v.layers.now.Load()
+	if !reflect.DeepEqual(before.opened(), next.opened()) {
 		v.app.screen.Printf("junction: audit is as it was until junction up starts again, but for arguments, results and redact\n")
 	}
-	if v.options.takesTokens() && !reflect.DeepEqual(before.Authorization, now.Authorization) {
+	if v.options.takesTokens() && !reflect.DeepEqual(before.issued(), next.issued()) {
 		v.app.screen.Printf("junction: authorization is as it was until junction up starts again, but for the scopes that calls need; logins get no new ones before\n")
 	}
+}
+
+// opened is what the audit log was opened with.
+func (now *arrangement) opened() []any {
+	o := now.options
+	opened := []any{o.audit, o.sync, o.goOn, o.keep, o.keepFor, o.export}
+	if s := now.settings.Audit; s != nil && o.audit != "" {
+		opened = append(opened, s.MaxFile, s.MaxAge)
+	}
+	return opened
+}
+
+// issued is what tokens are given for and checked by: all but which tool needs which scope.
+func (now *arrangement) issued() []any {
+	a := now.settings.Authorization
+	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.Proofs, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
 }

@@ -35,20 +35,20 @@ type drawing struct {
 
 // SVG writes the diagram as a drawing that needs nothing else: no script, no font, no picture. It follows the reader's
 // choice of light or dark. Texts that do not fit end in an ellipsis; a pointer that rests on them shows them whole.
-func (diagram *Diagram) SVG(w io.Writer) error {
-	d := &drawing{Diagram: diagram, lanes: diagram.lanes()}
-	d.measure()
-	d.open()
-	d.lifelines()
-	for n := range d.Items {
-		d.item(n)
+func (d *Diagram) SVG(w io.Writer) error {
+	at := &drawing{Diagram: d, lanes: d.lanes()}
+	at.measure()
+	at.open()
+	at.lifelines()
+	for n := range at.Items {
+		at.item(n)
 	}
-	d.boxes(topHeight)
-	if d.height > 900 {
-		d.boxes(d.height - boxHeight - 14)
+	at.boxes(topHeight)
+	if at.height > 900 {
+		at.boxes(at.height - boxHeight - 14)
 	}
-	d.b.WriteString("</svg>\n")
-	_, err := io.WriteString(w, d.b.String())
+	at.b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, at.b.String())
 	return err
 }
 
