@@ -48,7 +48,7 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 					set.AddFlag(&shown)
 				}
 			}
-			b.WriteString(set.FlagUsagesWrapped(helpWidth))
+			b.WriteString(flagUsages(set, helpWidth))
 		}
 		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 		return err
