@@ -42,11 +42,13 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 			for name := range strings.FieldsSeq(g.names) {
 				if f := cmd.Flags().Lookup(name); f != nil {
 					shown := *f
-					shown.DefValue = "" // the text says it
+					if f.Value.Type() == "float64Slice" {
+						shown.DefValue = "" // or pflag shows its []
+					}
 					set.AddFlag(&shown)
 				}
 			}
-			b.WriteString(set.FlagUsagesWrapped(helpWidth))
+			b.WriteString(flagUsages(set, helpWidth))
 		}
 		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // helpCommand shows the help of a command, and says of others which was meant.
@@ -110,6 +111,18 @@ func indented(line string, width int) string {
 	}
 }
 
+// optional finds a flag whose value may be left out, as pflag writes it.
+var optional = regexp.MustCompile(`--[a-z-]+ [A-Z]+\[="[^"]*"\]`)
+
+// flagUsages says what flags are for. A value that may be left out stands behind a =, as it has to be typed.
+func flagUsages(set *pflag.FlagSet, width int) string {
+	return optional.ReplaceAllStringFunc(set.FlagUsagesWrapped(width), func(flag string) string {
+		name, value, _ := strings.Cut(flag, " ")
+		value, _, _ = strings.Cut(value, "[")
+		return fmt.Sprintf("%-*s", len(flag), name+"[="+value+"]")
+	})
+}
+
 // usage writes how a command is used, as wide as it may be. Cobra's template says the same, but a program with
 // text/template keeps every exported method of every type: 6 MB of this one.
 func usage(cmd *cobra.Command, width int) error {
@@ -127,7 +140,7 @@ func usage(cmd *cobra.Command, width int) error {
 		}
 	}
 	if cmd.HasAvailableLocalFlags() {
-		b.WriteString("\n\nFlags:\n" + strings.TrimRight(cmd.LocalFlags().FlagUsagesWrapped(width), " \n"))
+		b.WriteString("\n\nFlags:\n" + strings.TrimRight(flagUsages(cmd.LocalFlags(), width), " \n"))
 	}
 	if cmd.HasAvailableSubCommands() {
 		b.WriteString("\n\nUse \"" + cmd.CommandPath() + " [command] --help\" for more information about a command.")

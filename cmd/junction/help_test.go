@@ -26,3 +26,11 @@ func TestHelpFitsANarrowTerminal(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestAValueThatMayBeLeftOutIsShownBehindItsSign(t *testing.T) {
+	for command, want := range map[string]string{"up": "--audit[=FOLDER] ", "chat": "--resume[=ID] ", "connect": "--url[=URL] "} {
+		if help := runs(t, "", command, "--help").stdout; !strings.Contains(help, want) || strings.Contains(help, "[=\"") {
+			t.Errorf("junction %s --help: %s", command, help)
+		}
+	}
+}

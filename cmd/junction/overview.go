@@ -32,6 +32,7 @@ a server that ships with junction, "disabled" says that a file switches it off, 
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
 	a.clientFlags(cmd.Flags())
+	cmd.Flags().Lookup("json").Usage = "print one object, as above"
 	return cmd
 }
 

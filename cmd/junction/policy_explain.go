@@ -69,13 +69,14 @@ junction call.
 	f.StringArrayVar(&x.sources, "source", nil, "output of `SERVER` has reached the call (repeatable)")
 	f.StringSliceVar(&x.annotations, "annotations", nil, "take `HINT=BOOL` for the server's: readOnly, destructive, idempotent, openWorld")
 	f.StringVar(&x.principal, "principal", "", "as if `NAME` called, the principal.subject of rules: the name of a key, a user, or a certificate's (default: nobody that is known)")
-	f.StringVar(&x.issuer, "issuer", "", "with --principal: who vouches for the name, the principal.issuer of rules")
+	f.StringVar(&x.issuer, "issuer", "", "with --principal: `ISSUER` vouches for the name, the principal.issuer of rules")
 	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
 	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up, with its rules")
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
 	a.clientFlags(f)
+	f.Lookup("json").Usage = "print the explanation as one object"
 	return cmd
 }
 

@@ -61,7 +61,7 @@ down what was called.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "show only what goes to and comes from the server `NAME` (repeatable)")
+	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "show only what goes to and comes from the server `NAME`; of a proxy for it both sides (repeatable)")
 	cmd.Flags().StringVar(&f.method, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
 	cmd.Flags().StringVar(&f.text, "grep", "", "show only messages that contain `TEXT`")
 	cmd.Flags().BoolVar(&f.errors, "errors", false, "show only errors, results with isError, and requests without a response")

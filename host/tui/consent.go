@@ -39,7 +39,7 @@ func (c *consentCard) press(s *screen, k keypress) bool {
 	case c.scroll.move(k.name):
 		return false
 	}
-	if strings.Contains("yfsat", k.text) && k.text != "" && !c.whole {
+	if strings.Contains("yfsat", k.text) && k.text != "" && !c.whole { // a key that allows first shows all of the arguments
 		c.scroll.move("pgdown")
 		return false
 	}
