@@ -37,7 +37,7 @@ can only deny and ask.`
 
 const policyExitHelp = `Exit codes:
   0    done
-  1    the call is decided otherwise than --expect says
+  1    explain: the call is decided otherwise than --expect says
   2    the command line is wrong
   3    a file cannot be read or holds mistakes; no connection to the server
   4    the server answered with a protocol error
