@@ -294,7 +294,7 @@ func (c *reviewCard) line(s *screen, text string) bool {
 		text = "A"
 	}
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.servers) && !asked {
-		return c.press(s, letter(text))
+		return c.press(s, keypress{name: text, text: text})
 	}
 	return isAnswer(s, c, text) && c.press(s, letter(text))
 }

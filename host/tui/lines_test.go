@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
@@ -169,6 +171,37 @@ func TestAReviewLineByLine(t *testing.T) {
 		}, append([]string{"go on"}, strings.Split(test.typed, ",")...)...)
 		if len(got) != 8 || [2]host.ReviewAnswer{got[5], got[7]} != test.want || !strings.Contains(out, test.said) {
 			t.Errorf("%s: %+v\n%s", test.typed, got, out)
+		}
+	}
+}
+
+// A list is not always as short as one digit can say.
+func TestAServerIsChosenByItsNumberHoweverManyThereAre(t *testing.T) {
+	var reviews []host.Review
+	for n := range 12 {
+		reviews = append(reviews, host.Review{Server: fmt.Sprint("s", n+1), First: true})
+	}
+	var out strings.Builder
+	person := terminal.NewPerson(strings.NewReader("12\ny\nN\n"), terminal.NewScreen(&out))
+	got, err := NewLines(person, nil).Review(t.Context(), reviews)
+	if err != nil || len(got) != len(reviews) || slices.IndexFunc(got, func(a host.ReviewAnswer) bool { return a.Approve }) != 11 {
+		t.Errorf("the twelfth was approved, and the answers are %+v, %v", got, err)
+	}
+}
+
+// Whoever cannot move a mark types a number, and sees which.
+func TestChoicesHaveNumbersLineByLine(t *testing.T) {
+	var out strings.Builder
+	person := terminal.NewPerson(strings.NewReader("3\n1 2\ny\n"), terminal.NewScreen(&out))
+	form := host.Form{Server: "s", Request: mcp.ElicitRequest{Message: "Which?", RequestedSchema: object(`{"type":"object","properties":{
+		"colour":{"type":"string","enum":["r","g","b"],"enumNames":["Red","Green","Blue"]},"sizes":{"type":"array","items":{"type":"string","enum":["small","large"]}}}}`)}}
+	got, err := NewLines(person, nil).Elicit(t.Context(), form)
+	if err != nil || string(got.Content) != `{"colour":"b","sizes":["small","large"]}` {
+		t.Errorf("the answer is %+v, %v", got, err)
+	}
+	for _, want := range []string{"1 ( ) Red", "3 ( ) Blue", "2 [ ] large"} {
+		if shown := strings.ReplaceAll(out.String(), "\u00a0", " "); !strings.Contains(shown, want) {
+			t.Errorf("there is no %q in\n%s", want, shown)
 		}
 	}
 }
