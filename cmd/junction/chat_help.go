@@ -42,7 +42,7 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 			for name := range strings.FieldsSeq(g.names) {
 				if f := cmd.Flags().Lookup(name); f != nil {
 					shown := *f
-					shown.DefValue = "" // the text says it
+					shown.Value, shown.DefValue = struct{ pflag.Value }{f.Value}, "" // the text says it; of what is no list or number, that is none
 					set.AddFlag(&shown)
 				}
 			}
