@@ -189,6 +189,31 @@ func TestAServerIsChosenByItsNumberHoweverManyThereAre(t *testing.T) {
 	}
 }
 
+// Where nothing can be scrolled, who says yes has been shown all of it.
+func TestACardLineByLineShowsAllThatIsAgreedTo(t *testing.T) {
+	long, last := strings.Repeat("\n", 12_000)+"the end", func(out string) bool { return strings.Contains(out, "the end") }
+	for name, ask := range map[string]func(ctx context.Context, who *Lines) error{
+		"a definition": func(ctx context.Context, who *Lines) error {
+			_, err := who.Review(ctx, []host.Review{{Server: "s", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: long}}}})
+			return err
+		},
+		"what the model is asked": func(ctx context.Context, who *Lines) error {
+			_, err := who.Sample(ctx, host.Sampling{Server: "s", Request: &mcp.CreateMessageRequest{SystemPrompt: long}})
+			return err
+		},
+		"a page": func(ctx context.Context, who *Lines) error {
+			_, err := who.Elicit(ctx, host.Form{Server: "s", Request: mcp.ElicitRequest{Mode: mcp.ElicitURL, Message: long, URL: "https://example.com/"}})
+			return err
+		},
+	} {
+		var out strings.Builder
+		who := NewLines(terminal.NewPerson(strings.NewReader("y\n"), terminal.NewScreen(&out)), nil)
+		if err := ask(t.Context(), who); err != nil || !last(out.String()) {
+			t.Errorf("%s: %v, and of %d lines the last is not shown", name, err, strings.Count(out.String(), "\n"))
+		}
+	}
+}
+
 // Whoever cannot move a mark types a number, and sees which.
 func TestChoicesHaveNumbersLineByLine(t *testing.T) {
 	var out strings.Builder
