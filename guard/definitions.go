@@ -66,7 +66,7 @@ func (w *walker) arguments(raw []byte, part Part) {
 		return
 	}
 	// Each text together with its name, which may say what it is.
-	visit(bytes.TrimSpace(raw), "arguments", func(s, field string) {
+	visit(raw, "arguments", func(s, field string) {
 		addSecrets(w.report, w.report.take(s, field), w.at(part, field))
 	}, func(member string, value []byte, inside string) bool {
 		addSecrets(w.report, w.report.take(member, inside), w.at(part, inside))
@@ -129,7 +129,7 @@ func (w *walker) at(part Part, field string) Where {
 // visit calls said with the strings of a value, and first named with each member, whose value
 // is left out if that returns false.
 func visit(raw []byte, field string, said func(s, field string), named func(member string, value []byte, inside string) bool) {
-	if len(raw) == 0 {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 {
 		return
 	}
 	switch raw[0] {

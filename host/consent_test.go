@@ -85,6 +85,26 @@ func TestAnAlwaysAfterTextOfAnotherServerIsOne(t *testing.T) {
 	}
 }
 
+// While there is no private text of others that a server could have led to it, a rule for it does not cover what it says: once there is, that
+// is asked about.
+func TestAnAlwaysBeforeAnythingPrivateCoversNoTextOfItsOwnServer(t *testing.T) {
+	t.Parallel()
+	web, notes := stranger("web", "a page"), stranger("notes", "a note")
+	web.Public, notes.Trusted = true, true
+	read := func(server string) scripted.Turn { return scripted.Call(server+"__read", `{}`) }
+	write := scripted.Call("files__write", `{"text":"x"}`)
+	s := play(t, Options{Servers: []Server{web, stranger("files", "a file"), notes}, Person: choosing("this tool, with any"), Remember: func(policy.Rule) error { return nil }},
+		read("web"), write, write, read("notes"), write, scripted.Say("done"))
+	ask(t, s.Conversation(nil), "write x")
+	var asked []string
+	for _, card := range s.desk.cards {
+		asked = append(asked, card.Server+"/"+card.Tool)
+	}
+	if want := []string{"files/write", "files/write"}; !slices.Equal(asked, want) || !strings.HasSuffix(s.desk.cards[0].Always[0].Label, ", also after text of web") {
+		t.Errorf("asked about %q, want %q, with %+v", asked, want, s.desk.cards)
+	}
+}
+
 func TestARuleDoesNotCoverWhatLooksLikeAnOrder(t *testing.T) {
 	t.Parallel()
 	p, err := policy.Compile([]policy.Rule{{Effect: policy.Allow, Server: "files", After: "memory"}, {Effect: policy.Allow, Server: "memory"}}, policy.Options{})

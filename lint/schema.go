@@ -83,7 +83,11 @@ var taken = []string{"oneOf", "if", "then", "else", "contains", "minContains", "
 // for the model to understand more, and for the references that another change breaks.
 func isRefused(change string) bool {
 	at, what, _ := strings.Cut(change, ": ")
-	return what == "an array without items" || what == "items is a list" || at == "/" && !slices.Contains(taken, what)
+	switch what {
+	case "an array without items", "items is a list", "exclusiveMinimum is no number", "exclusiveMaximum is no number":
+		return true
+	}
+	return at == "/" && !slices.Contains(taken, what)
 }
 
 // maxCompiled is how many bytes of schemas are compiled to see whether defaults, examples and choices

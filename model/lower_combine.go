@@ -70,10 +70,11 @@ func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *mem
 // something of the same the first is kept, which accepts no less than both, and the
 // second is put into words.
 func (l *lowering) merge(s, more *members, said *words) {
+	inOrder := s.has("prefixItems")
 	for _, name := range more.names {
 		value := more.get(name)
 		switch {
-		case keywords[name].place, name == "items" && s.has("prefixItems"): // which would be about others
+		case keywords[name].place, name == "items" && inOrder: // which would be about others
 		case !s.has(name):
 			s.set(name, value)
 		case name == "properties" || name == "patternProperties":

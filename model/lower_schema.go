@@ -98,6 +98,12 @@ func (l *lowering) repair(s *members, at string, said *words) {
 		}
 	}
 	l.repairItems(s, at)
+	for _, name := range []string{"exclusiveMinimum", "exclusiveMaximum"} { // true or false in draft 4
+		if v := s.get(name); v != nil && (v[0] == 't' || v[0] == 'f') {
+			s.drop(name)
+			l.changed(at, name+" is no number")
+		}
+	}
 	if one := s.get("oneOf"); one != nil && !s.has("anyOf") {
 		l.changed(at, "oneOf")
 		s.rename("oneOf", "anyOf", one)

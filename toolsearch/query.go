@@ -16,7 +16,7 @@ type term struct {
 }
 
 // quotations are what is in quotes; apostrophes begin and end a quotation only where no letter is on their other side.
-var quotations = regexp.MustCompile("\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“]*“|«[^»]*»|「[^」]*」|(?:^|\\W)'[^']*(?:'\\w[^']*)*'(?:$|\\W)|‘[^’]*(?:’\\pL[^’]*)*’")
+var quotations = regexp.MustCompile("\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“]*“|«[^»]*»|「[^」]*」|\\B'[^']*(?:'\\w[^']*)*'\\B|‘[^’]*(?:’\\pL[^’]*)*’")
 
 // parse reads the terms of a query and their synonyms into s.query. What is
 // in quotes, and numbers, are mostly values for arguments: they say less of the tool

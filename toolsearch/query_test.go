@@ -9,7 +9,7 @@ import (
 
 func quotedIn(text string) (out []string) {
 	for _, q := range quotations.FindAllString(text, -1) {
-		out = append(out, strings.Trim(q, " ,()"))
+		out = append(out, q)
 	}
 	return out
 }
@@ -24,6 +24,7 @@ func TestQuotationsAreFound(t *testing.T) {
 		"several kinds":                        {"`a b`, “c”, «d», 「い」, „e“, ‘f’", "`a b`|“c”|«d»|「い」|„e“|‘f’"},
 		"one in another is a part of it":       {`say "it's 'so' here"`, `"it's 'so' here"`},
 		"in apostrophes":                       {"the file 'my report.pdf' from 'home'", "'my report.pdf'|'home'"},
+		"one right behind another":             {"from 'a b' 'c d','e' of John's", "'a b'|'c d'|'e'"},
 		"with an apostrophe within":            {"called 'Anna's list', today", "'Anna's list'"},
 		"apostrophes of words are none":        {"what's in the users' folder of Anna's", ""},
 		"a mark that is not closed is none":    {`a 5" screen and 'more`, ""},

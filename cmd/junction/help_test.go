@@ -10,6 +10,9 @@ import (
 func TestHelpFitsANarrowTerminal(t *testing.T) {
 	for _, command := range []string{"", "tools", "call", "chat", "up", "serve", "proxy"} {
 		text := runs(t, "", append(strings.Fields(command), "--help")...).stdout
+		if strings.Contains(text, "(default )") {
+			t.Errorf("junction %s --help names defaults that are nothing", command)
+		}
 		got := fitted(text, 60)
 		for line := range strings.Lines(got) {
 			if terminal.Width(strings.TrimRight(line, "\n")) > 60 {

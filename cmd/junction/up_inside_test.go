@@ -226,6 +226,9 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
+		if r.URL.Path == "/api/half" {
+			w.Header().Set("Content-Length", "100")
+		}
 		_, _ = io.WriteString(w, "<script>alert(1)</script>")
 	})}
 	go process.Serve(l)
@@ -262,6 +265,18 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 			if got := resp.Header.Get(name); got != "" {
 				t.Errorf("%s: %s reaches the browser", name, got)
 			}
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), "GET", page+"api/v1/instances/7/half", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.AddCookie(entered.Cookies()[0])
+	resp, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil {
+		defer resp.Body.Close()
+		if text, err := io.ReadAll(resp.Body); err == nil {
+			t.Errorf("half an answer reaches the browser as a whole one: %q", text)
 		}
 	}
 }

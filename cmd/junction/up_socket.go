@@ -102,6 +102,9 @@ func passOrders() http.Handler {
 			return
 		}
 		resp, err := askProcess(filepath.Join(dir, pid+controlEnd), req, orderTime)
+		if err == nil {
+			defer resp.Body.Close()
+		}
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
@@ -113,14 +116,15 @@ func passOrders() http.Handler {
 			reply.Error(w, http.StatusBadGateway, cmp.Or(err, errors.New("the process gives no answer of HTTP")))
 			return
 		}
-		defer resp.Body.Close()
 		kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 		if err != nil || kind != "application/json" {
 			kind = "text/plain; charset=utf-8"
 		}
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(resp.StatusCode)
-		_, _ = io.Copy(w, resp.Body) // whoever asked sees that it is not whole
+		if _, err := io.Copy(w, resp.Body); err != nil {
+			panic(http.ErrAbortHandler) // else half an answer would end as a whole one does
+		}
 	})
 }
 

@@ -190,7 +190,9 @@ func (c *formCard) lineByLine(s *screen, width int) []ink.Line {
 		lines = append(framed(c.form.Server+" asks you", lines, &scroll{}, nil, width, len(lines)+1), nil)
 	}
 	if c.at < len(c.fields) {
-		lines = append(lines, c.fields[c.at].lines(false, width)...)
+		e := c.fields[c.at]
+		e.numbered = true
+		lines = append(lines, e.lines(false, width)...)
 	}
 	return lines
 }

@@ -17,7 +17,9 @@ type entry struct {
 	text   editor.Buffer // what was typed, where there are no choices
 	chosen map[int]bool  // of the choices; yes and no of a boolean are two
 	cursor int           // among the choices
-	fault  string
+
+	numbered bool // choices are typed by number
+	fault    string
 }
 
 // newEntry is a field with its default.
@@ -187,6 +189,9 @@ func (e *entry) choiceLines(selected bool, width int) []ink.Line {
 			mark = "[ ] "
 		case e.chosen[i]:
 			mark = "(•) "
+		}
+		if e.numbered {
+			mark = fmt.Sprint(i+1, " ", mark)
 		}
 		var attr ink.Attr
 		if selected && i == e.cursor {

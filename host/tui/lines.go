@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -161,7 +162,7 @@ func (t *typist) answerAll(ctx context.Context) error {
 // answer asks the person with a card until it is done.
 func (t *typist) answer(ctx context.Context, c card) error {
 	for done := false; !done; {
-		t.print(c.lines(t.screen, t.width, 10_000)...)
+		t.print(c.lines(t.screen, t.width, math.MaxInt32)...) // all of it: nothing can be scrolled
 		t.flushLines()
 		line, err := t.person.Line(ctx, "? ")
 		if err != nil {
@@ -294,7 +295,7 @@ func (c *reviewCard) line(s *screen, text string) bool {
 		text = "A"
 	}
 	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.servers) && !asked {
-		return c.press(s, letter(text))
+		return c.press(s, keypress{name: text, text: text})
 	}
 	return isAnswer(s, c, text) && c.press(s, letter(text))
 }

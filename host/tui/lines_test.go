@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
@@ -169,6 +171,62 @@ func TestAReviewLineByLine(t *testing.T) {
 		}, append([]string{"go on"}, strings.Split(test.typed, ",")...)...)
 		if len(got) != 8 || [2]host.ReviewAnswer{got[5], got[7]} != test.want || !strings.Contains(out, test.said) {
 			t.Errorf("%s: %+v\n%s", test.typed, got, out)
+		}
+	}
+}
+
+// A list is not always as short as one digit can say.
+func TestAServerIsChosenByItsNumberHoweverManyThereAre(t *testing.T) {
+	var reviews []host.Review
+	for n := range 12 {
+		reviews = append(reviews, host.Review{Server: fmt.Sprint("s", n+1), First: true})
+	}
+	var out strings.Builder
+	person := terminal.NewPerson(strings.NewReader("12\ny\nN\n"), terminal.NewScreen(&out))
+	got, err := NewLines(person, nil).Review(t.Context(), reviews)
+	if err != nil || len(got) != len(reviews) || slices.IndexFunc(got, func(a host.ReviewAnswer) bool { return a.Approve }) != 11 {
+		t.Errorf("the twelfth was approved, and the answers are %+v, %v", got, err)
+	}
+}
+
+// Where nothing can be scrolled, who says yes has been shown all of it.
+func TestACardLineByLineShowsAllThatIsAgreedTo(t *testing.T) {
+	long, last := strings.Repeat("\n", 12_000)+"the end", func(out string) bool { return strings.Contains(out, "the end") }
+	for name, ask := range map[string]func(ctx context.Context, who *Lines) error{
+		"a definition": func(ctx context.Context, who *Lines) error {
+			_, err := who.Review(ctx, []host.Review{{Server: "s", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: long}}}})
+			return err
+		},
+		"what the model is asked": func(ctx context.Context, who *Lines) error {
+			_, err := who.Sample(ctx, host.Sampling{Server: "s", Request: &mcp.CreateMessageRequest{SystemPrompt: long}})
+			return err
+		},
+		"a page": func(ctx context.Context, who *Lines) error {
+			_, err := who.Elicit(ctx, host.Form{Server: "s", Request: mcp.ElicitRequest{Mode: mcp.ElicitURL, Message: long, URL: "https://example.com/"}})
+			return err
+		},
+	} {
+		var out strings.Builder
+		who := NewLines(terminal.NewPerson(strings.NewReader("y\n"), terminal.NewScreen(&out)), nil)
+		if err := ask(t.Context(), who); err != nil || !last(out.String()) {
+			t.Errorf("%s: %v, and of %d lines the last is not shown", name, err, strings.Count(out.String(), "\n"))
+		}
+	}
+}
+
+// Whoever cannot move a mark types a number, and sees which.
+func TestChoicesHaveNumbersLineByLine(t *testing.T) {
+	var out strings.Builder
+	person := terminal.NewPerson(strings.NewReader("3\n1 2\ny\n"), terminal.NewScreen(&out))
+	form := host.Form{Server: "s", Request: mcp.ElicitRequest{Message: "Which?", RequestedSchema: object(`{"type":"object","properties":{
+		"colour":{"type":"string","enum":["r","g","b"],"enumNames":["Red","Green","Blue"]},"sizes":{"type":"array","items":{"type":"string","enum":["small","large"]}}}}`)}}
+	got, err := NewLines(person, nil).Elicit(t.Context(), form)
+	if err != nil || string(got.Content) != `{"colour":"b","sizes":["small","large"]}` {
+		t.Errorf("the answer is %+v, %v", got, err)
+	}
+	for _, want := range []string{"1 ( ) Red", "3 ( ) Blue", "2 [ ] large"} {
+		if shown := strings.ReplaceAll(out.String(), "\u00a0", " "); !strings.Contains(shown, want) {
+			t.Errorf("there is no %q in\n%s", want, shown)
 		}
 	}
 }

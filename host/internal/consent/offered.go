@@ -15,8 +15,7 @@ import (
 // for. So where private text would have a way out of its server, they count as read,
 // unless the call says no more than a few words of the person's.
 func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
-	private := slices.DeleteFunc(d.flow.Sources(guard.Private), call.Sees)
-	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
+	private, elsewhere := d.private(call)
 	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
 		return guard.Decision{Allowed: true}
 	}
@@ -28,6 +27,12 @@ func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	}
 	call.Arguments = nil // the flow of results asks about what they carry
 	return d.offered.Ask(call)
+}
+
+// private are the private sources that a call could carry away, and whether there are any of others than its server.
+func (d *Decider) private(call guard.Call) (all []guard.Source, elsewhere bool) {
+	all = slices.DeleteFunc(d.flow.Sources(guard.Private), call.Sees)
+	return all, slices.ContainsFunc(all, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 }
 
 // agree remembers that a person said yes to a call, as it was decided about when they were

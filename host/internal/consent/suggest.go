@@ -23,8 +23,8 @@ type Suggestion struct {
 // question. The servers that the card names, and what was attached, are part of them.
 func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []Suggestion {
 	var names, shown []string
-	sources := asked.Sources
-	if len(sources) > 0 && c.flow().Leaves() { // what the server returns then may lead private text of the others to it
+	sources, call := asked.Sources, c.flow()
+	if _, elsewhere := d.private(call); elsewhere && len(sources) > 0 && call.Leaves() { // what the server returns then may lead private text of the others to it
 		sources = append(slices.Clone(sources), guard.Source{Server: c.Server, Origin: c.Origin})
 	}
 	for _, from := range sources {

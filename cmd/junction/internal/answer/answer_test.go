@@ -129,7 +129,7 @@ as it is; :decline, :cancel.
 ? 
 
   unit (one of these, optional)
-  ( ) Celsius   (•) Fahrenheit
+  1 ( ) Celsius   2 (•) Fahrenheit
 ? 
 ── send this to weather\x1b[2J? ────────────────────────────────────────────────
 days: 3
