@@ -81,7 +81,7 @@ func TestPolicyCommands(t *testing.T) {
 		{"an effect is one of three", "explain everything fail --expect no", exitUsage, "", "--expect: expected allow, ask or deny"},
 		{"a log is in one folder", "test a b", exitUsage, "", "expected one FOLDER, got 2"},
 		{"an unknown command is reported", "explian", exitUsage, "", `unknown command "explian"`},
-		{"help tells the exit codes", "test --help", exitOK, "1    the call is decided otherwise", ""},
+		{"help tells the exit codes", "test --help", exitOK, "1    explain: the call is decided otherwise", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			stdin := `{"input": {"server": "everything", "tool": "fail"}, "effect": "allow"}`
