@@ -7,13 +7,6 @@ import (
 	"testing"
 )
 
-func quotedIn(text string) (out []string) {
-	for _, q := range quotations.FindAllString(text, -1) {
-		out = append(out, q)
-	}
-	return out
-}
-
 func TestQuotationsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, want string }{
@@ -36,7 +29,7 @@ func TestQuotationsAreFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := strings.Join(quotedIn(c.text), "|"); got != c.want {
+			if got := strings.Join(quotations.FindAllString(c.text, -1), "|"); got != c.want {
 				t.Errorf("%q has the quotations %s, want %s", c.text, got, c.want)
 			}
 		})
