@@ -8,8 +8,8 @@ import (
 // addHidden adds signals for hidden characters, and reports whether some stand
 // where only somebody who hides something puts them.
 func addHidden(r *report, text string, at Where) (concealed bool) {
-	any, tags := hiddenIn(text)
-	if !any {
+	found, tags := hiddenIn(text)
+	if !found {
 		return false
 	}
 	weight := 2
@@ -42,7 +42,7 @@ func addControls(r *report, text string, at Where) {
 }
 
 // hiddenIn says whether text has hidden characters, but for a byte order mark, and tag characters among them.
-func hiddenIn(text string) (any, tags bool) {
+func hiddenIn(text string) (found, tags bool) {
 	if !hasHidden(text) {
 		return false, false
 	}
@@ -50,11 +50,11 @@ func hiddenIn(text string) (any, tags bool) {
 	eachHidden(text, func(part string, hidden bool) {
 		if hidden && (part != "\ufeff" || position > 0) {
 			first, _ := utf8.DecodeRuneInString(part)
-			any, tags = true, tags || isTag(first)
+			found, tags = true, tags || isTag(first)
 		}
 		position += len(part)
 	})
-	return any, tags
+	return found, tags
 }
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
