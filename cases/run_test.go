@@ -130,7 +130,6 @@ func run(t *testing.T, f *File, o Options) *FileReport {
 	if o.Connect == nil {
 		o.Connect = connectTo(sample, nil)
 	}
-	o.late = 100 * time.Millisecond
 	return Run(t.Context(), []*File{f}, o)[0]
 }
 
@@ -250,7 +249,7 @@ func TestWhatIsNotAsExpectedIsAFailureThatSaysWhy(t *testing.T) {
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
-			r := run(t, write(t, "x.yaml", "server: x\ncases:\n- {case: a, "+text+"}\n"), Options{})
+			r := run(t, write(t, "x.yaml", "server: x\ncases:\n- {case: a, "+text+"}\n"), Options{late: 100 * time.Millisecond})
 			if r.Err != nil || len(r.Cells) != 1 || len(r.Cells[0].Cases) != 1 {
 				t.Fatalf("%+v", r)
 			}
