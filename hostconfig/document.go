@@ -138,8 +138,10 @@ func (d *Document) find(scope string, in *node, path string) error {
 		in = m.value
 	}
 	d.places = append(d.places, place{scope, path, in})
+	first, named := len(d.Entries), map[string]int{}
 	add := func(name string, v *node) {
 		d.Entries = append(d.Entries, d.entry(name, scope, path, v))
+		named[name]++
 	}
 	for _, m := range in.members {
 		add(m.name, m.value)
@@ -149,12 +151,10 @@ func (d *Document) find(scope string, in *node, path string) error {
 			add(m.value.text, item)
 		}
 	}
-	if name, is := in.duplicate(); is {
-		for _, e := range d.Entries {
-			if e.Name == name && e.Scope == scope && e.path == path {
-				e.fault = errors.New("it is defined twice; remove one")
-				e.Problem = e.fault
-			}
+	for _, e := range d.Entries[first:] {
+		if named[e.Name] > 1 {
+			e.fault = errors.New("it is defined twice; remove one")
+			e.Problem = e.fault
 		}
 	}
 	return nil
