@@ -163,6 +163,9 @@ func segments(rest string, keys bool) []string {
 	for i, segment := range all {
 		if keys && i > 0 && looksRandom(segment) {
 			all[i] = Hidden
+			if strings.HasSuffix(segment, ":") { // the scheme of another URL, perhaps
+				all[i] += ":"
+			}
 		}
 		if i > 0 && !(i > 1 && all[i-1] == "" && strings.HasSuffix(all[i-2], ":")) {
 			continue
