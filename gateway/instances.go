@@ -219,10 +219,11 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	m.gateway.report()
 }
 
-// followInstance has the lists read again when an instance says that they changed, or what is around it has to see that they
-// did, until ctx is done: by a connection that is nobody's, as what an instance offers may be for its user only.
+// followInstance has the lists read again when an instance says that they changed, or has other ones at its start, as they
+// may have changed while nobody was connected, until ctx is done: by a connection that is nobody's, as what an instance
+// offers may be for its user only.
 func (m *member) followInstance(ctx context.Context, i *instance, changes *pending) {
-	if m.around.Load().Instance != nil && m.differs(ctx, i) {
+	if m.differs(ctx, i) {
 		m.want()
 	}
 	for {

@@ -294,3 +294,25 @@ func TestAConnectionIsForWhomWhoseSays(t *testing.T) {
 		t.Errorf("connected for %v, want %v", dialed, want)
 	}
 }
+
+func TestAListThatChangedWhileNobodyWasConnectedIsReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := counting()
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		must(t, g.Add("counting", gateway.Upstream{Isolation: gateway.PerClient, IdleTime: time.Minute, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+			return mcp.Dial(ctx, stream.Pipe(s))
+		}}))
+		must(t, g.Settle(t.Context()))
+		c := client(t, g)
+		defer c.Close()
+		next(t, c)
+		time.Sleep(10 * time.Minute)
+		mcp.AddTool(s, "new", func(context.Context, struct{}) (string, error) { return "", nil })
+		next(t, c)
+		time.Sleep(time.Minute)
+		if got, want := names(t, g), []string{"counting__new", "counting__next"}; !slices.Equal(got, want) {
+			t.Errorf("a minute after a client came back the gateway offers %q, and the server has %q", got, want)
+		}
+	})
+}
