@@ -87,7 +87,7 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 		case done:
 			seen++
 		case isRun(e.definition.Words()) && !e.isDisabled():
-			loose = append(loose, e.name)
+			loose = append(loose, plaintext.Line(e.name, 80))
 		}
 		if errors.As(err, new(*usageError)) {
 			return err
@@ -98,7 +98,7 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 		}
 	}
 	if len(loose) > 0 {
-		a.out.Printf("Started by npx, uvx or dnx and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", someNames(loose))
+		a.out.Printf("Started by npx, uvx or dnx and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", strings.Join(loose, ", "))
 	}
 	switch {
 	case failed:

@@ -5,10 +5,10 @@ import "testing"
 func TestAnUpgradeSaysWhatCanBeDoneAboutServersThatWereNeverLocked(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	const loose = `"m":{"command":"npx","args":["-y","@x/memory"]},"range":{"command":"uvx","args":["time>=1"]},
+	const loose = `"m":{"command":"npx","args":["-y","@x/memory"]},"range":{"command":"uvx","args":["time>=1"]},"third":{"command":"dnx","args":["x"]},
 		"off":{"command":"npx","args":["x"],"disabled":true},"own":{"command":"sleep","args":["1"]}`
 	configure(t, "mcp.json", loose, "")
-	const line = "Started by npx, uvx or dnx and never locked: m, range; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n"
+	const line = "Started by npx, uvx or dnx and never locked: m, range, third; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n"
 	if got := s.runs(t, "", "upgrade", "--config", "mcp.json"); got.code != exitOK || got.stdout != line {
 		t.Errorf("exit code %d, it prints\n%s%s", got.code, got.stdout, got.stderr)
 	}
