@@ -97,16 +97,21 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 			a.screen.Printf("junction: %s\n", once(plainText(err)))
 		}
 	}
-	if len(loose) > 0 {
-		a.out.Printf("Started by npx, uvx or dnx and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", strings.Join(loose, ", "))
-	}
-	switch {
-	case failed:
+	a.reportLoose(loose, seen > 0 || failed)
+	if failed {
 		return errReported
-	case seen == 0 && len(loose) == 0:
-		a.out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
 	}
 	return nil
+}
+
+// reportLoose says which servers were never locked, of those whose command line says what could be; others says that there are further ones.
+func (a *app) reportLoose(loose []string, others bool) {
+	switch {
+	case len(loose) > 0:
+		a.out.Printf("Started by npx, uvx or dnx and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", strings.Join(loose, ", "))
+	case !others:
+		a.out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
+	}
 }
 
 // refusedUpgrades is why servers of a project may not be started, by name, before anything that its lock names is asked for or installed. Nobody is

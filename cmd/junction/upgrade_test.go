@@ -1,13 +1,18 @@
 package main
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 func TestAnUpgradeSaysWhatCanBeDoneAboutServersThatWereNeverLocked(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	const loose = `"m":{"command":"npx","args":["-y","@x/memory"]},"range":{"command":"uvx","args":["time>=1"]},"third":{"command":"dnx","args":["x"]},
-		"off":{"command":"npx","args":["x"],"disabled":true},"own":{"command":"sleep","args":["1"]}`
-	configure(t, "mcp.json", loose, "")
+	const loose = `{"mcpServers":{"m":{"command":"npx","args":["-y","@x/memory"]},"range":{"command":"uvx","args":["time>=1"]},"third":{"command":"dnx","args":["x"]},
+		"off":{"command":"npx","args":["x"],"disabled":true},"own":{"command":"sleep","args":["1"]}}}`
+	if err := os.WriteFile("mcp.json", []byte(loose), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	const line = "Started by npx, uvx or dnx and never locked: m, range, third; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n"
 	if got := s.runs(t, "", "upgrade", "--config", "mcp.json"); got.code != exitOK || got.stdout != line {
 		t.Errorf("exit code %d, it prints\n%s%s", got.code, got.stdout, got.stderr)
