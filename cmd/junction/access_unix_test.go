@@ -47,8 +47,8 @@ func addUser(t *testing.T, name string, scopes ...string) {
 	runs(t, "the password of "+name+"\n", args...).expect(t, exitOK, "Added: "+name+".", "")
 }
 
-// process starts junction up as a process of its own, and returns where it serves, and what kills it.
-func process(t *testing.T, args ...string) (url string, kill func()) {
+// processOfUp starts junction up as a process of its own, and returns where it serves, and what kills it.
+func processOfUp(t *testing.T, args ...string) (url string, kill func()) {
 	t.Helper()
 	argv := self(t, append([]string{"up"}, args...)...)
 	cmd := exec.Command(argv[0], argv[1:]...)
@@ -91,7 +91,7 @@ func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
 	}
 	at := l.Addr().String()
 	l.Close()
-	url, kill := process(t, "--auth", "local", "--audit=log", "--http", at, "everything")
+	url, kill := processOfUp(t, "--auth", "local", "--audit=log", "--http", at, "everything")
 	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", "junction login "+url)
 	withBrowser(t, "ann")
 	runs(t, "", "login", url).expect(t, exitOK, "Logged in: "+url+" at http://"+at, "")
@@ -99,7 +99,7 @@ func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
 		runs(t, "", "call", url, "everything__add", "a=1", "b=2", "--revision", revision).expect(t, exitOK, "3", "")
 	}
 	kill()
-	url, kill = process(t, "--auth", "local", "--audit=log", "--http", at, "everything")
+	url, kill = processOfUp(t, "--auth", "local", "--audit=log", "--http", at, "everything")
 	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "")
 	runs(t, "", "logout", url).expect(t, exitOK, "Logged out: http://"+at+" revoked it.", "")
 	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", "junction login "+url)

@@ -3,6 +3,8 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -269,8 +271,18 @@ func (n need) check(value string) error {
 	return nil
 }
 
-// secretName is the name under which a value is kept.
-func (w *addition) secretName(name string) string { return hostconfig.SecretName(w.name + "." + name) }
+// secretName is the name under which a value is kept. Of names that a secret cannot have as they are, and of those that could be
+// cut in two in another way, a hash keeps them apart: else one value would be kept in place of another, and a server be given what
+// is another one's.
+func (w *addition) secretName(name string) string {
+	whole := w.name + "." + name
+	kept := hostconfig.SecretName(whole)
+	if kept == whole && !strings.Contains(name, ".") {
+		return kept
+	}
+	sum := sha256.Sum256([]byte(w.name + "\x00" + name))
+	return kept + "-" + hex.EncodeToString(sum[:6])
+}
 
 // question asks for a value.
 func (w *addition) question(ctx context.Context, n need) (string, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,7 +12,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -58,48 +58,103 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 }
 
 // askOpen asks the servers that nothing is remembered of, several at a time; consent
-// is asked for first; named says that the person asks for them by their names. Who takes long is
-// named meanwhile. The error is why ctx is done.
-func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named bool) error {
-	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
-	var asked, open []*listedServer
+// is asked for first; named says that the person asks for them by their names. Each is shown when it has answered, one after
+// the other; who takes long is named meanwhile, and shown behind the others. The error is that of show, or why ctx is done, after which none is shown.
+func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named bool, show func(*listedServer) error) error {
+	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), said: map[string]bool{}}
+	order := &arrivals{}
+	var asked []*listedServer
 	var entries []entry
 	for i := range all {
 		if all[i].open {
 			all[i].open = false
-			open, entries = append(open, &all[i]), append(entries, all[i].entry)
+			order.open, entries = append(order.open, &all[i]), append(entries, all[i].entry)
 		}
 	}
 	for i, fault := range a.consents(ctx, entries, named) {
-		if open[i].listing.err = fault; fault == nil {
-			asked = append(asked, open[i])
-			s.pending[open[i].entry.name] = waits
+		if one := order.open[i]; fault != nil {
+			one.listing.err = fault
+			order.there = append(order.there, one)
+		} else {
+			asked = append(asked, one)
+			s.pending[one.entry.name] = waits
 		}
 	}
-	ended := make(chan struct{})
-	var telling, asking sync.WaitGroup
-	telling.Go(func() { s.tell(ctx, ended) })
+	asking, stop := context.WithCancel(ctx)
+	defer stop()
+	came := make(chan *listedServer) // which is read until all did
 	dialing := make(chan struct{}, maxDialing)
 	for _, one := range asked {
-		asking.Go(func() {
-			t, err := a.resolve(ctx, one.entry)
-			if err != nil {
-				one.listing.err = err
-			} else {
-				if _, program := t.transport.(*command.Command); !program {
-					dialing <- struct{}{}
-					defer func() { <-dialing }()
-					s.note(one.entry.name, "", true)
-				}
-				one.listing = a.fetch(ctx, l, t, s)
-			}
-			s.note(one.entry.name, "", false)
-		})
+		go func() {
+			a.askOne(asking, l, one, s, dialing)
+			came <- one
+		}()
 	}
-	asking.Wait()
-	close(ended)
-	telling.Wait()
-	return context.Cause(ctx)
+	ticker := time.NewTicker(startingPause)
+	defer ticker.Stop()
+	defer a.screen.Transient("")
+	var fault error
+	for left := len(asked); ; {
+		for _, one := range order.next() {
+			if fault == nil && ctx.Err() == nil {
+				a.screen.Transient("") // what is shown may go to the same terminal
+				fault = show(one)
+			}
+		}
+		if fault != nil {
+			stop()
+		}
+		if left == 0 {
+			return cmp.Or(fault, context.Cause(ctx))
+		}
+		select {
+		case one := <-came:
+			left--
+			order.there = append(order.there, one)
+		case <-ticker.C:
+			if order.late = true; asking.Err() == nil {
+				s.tell()
+			}
+		}
+	}
+}
+
+// askOne asks one server, when it is its turn.
+func (a *app) askOne(ctx context.Context, l list, one *listedServer, s *startList, dialing chan struct{}) {
+	defer s.note(one.entry.name, "", false)
+	t, err := a.resolve(ctx, one.entry)
+	if err != nil {
+		one.listing.err = err
+		return
+	}
+	if _, program := t.transport.(*command.Command); !program {
+		dialing <- struct{}{}
+		defer func() { <-dialing }()
+		s.note(one.entry.name, "", true)
+	}
+	one.listing = a.fetch(ctx, l, t, s)
+}
+
+// arrivals has servers that answer in any order follow each other as they are configured, as long as none takes long.
+type arrivals struct {
+	open  []*listedServer // that were not shown, in order
+	there []*listedServer // of these, those that answered
+	late  bool            // one that has not answered holds back no other any more
+}
+
+// next takes out the servers that can be shown now.
+func (r *arrivals) next() (ready []*listedServer) {
+	held := false
+	r.open = slices.DeleteFunc(r.open, func(s *listedServer) bool {
+		answered := slices.Contains(r.there, s)
+		held = held || !answered && !r.late
+		if held || !answered {
+			return false
+		}
+		ready = append(ready, s)
+		return true
+	})
+	return ready
 }
 
 // A startList knows which of the servers that are asked have not answered yet, and
@@ -107,6 +162,8 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named boo
 type startList struct {
 	app  *app
 	free chan struct{}
+
+	said map[string]bool // servers that were named where there is no terminal
 
 	mu      sync.Mutex
 	pending map[string]string // what each does
@@ -136,32 +193,19 @@ func (s *startList) begin(ctx context.Context, name string) (*listStart, error) 
 	}
 }
 
-// tell says which servers still start, until ended is closed or nobody wants them any more.
-func (s *startList) tell(ctx context.Context, ended <-chan struct{}) {
-	ticker := time.NewTicker(startingPause)
-	defer ticker.Stop()
-	defer s.app.screen.Transient("")
-	said := map[string]bool{}
-	for {
-		select {
-		case <-ticker.C:
-		case <-ended:
-			return
-		case <-ctx.Done():
-			return
-		}
-		starting, waiting := s.standing()
-		if s.app.screen.Terminal() {
-			s.app.screen.Transient(stillStarting(starting, waiting))
-			continue
-		}
-		changed := slices.DeleteFunc(starting, func(name string) bool { return said[name] })
-		for _, name := range changed {
-			said[name] = true
-		}
-		if len(changed) > 0 { // a file keeps what was said before
-			s.app.screen.Printf("junction: %s\n", stillStarting(changed, waiting))
-		}
+// tell says which servers still start.
+func (s *startList) tell() {
+	starting, waiting := s.standing()
+	if s.app.screen.Terminal() {
+		s.app.screen.Transient(stillStarting(starting, waiting))
+		return
+	}
+	changed := slices.DeleteFunc(starting, func(name string) bool { return s.said[name] })
+	for _, name := range changed {
+		s.said[name] = true
+	}
+	if len(changed) > 0 { // a file keeps what was said before
+		s.app.screen.Printf("junction: %s\n", stillStarting(changed, waiting))
 	}
 }
 
@@ -266,97 +310,4 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 		}
 	}
 	return got
-}
-
-// listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
-// that are switched off that they are. The error says that some could not be asked, and was reported.
-func (a *app) listAll(ctx context.Context, l list, names []string, refresh, about bool) error {
-	set, all, err := a.recall(ctx, l, names, refresh)
-	if err != nil {
-		return err
-	}
-	if !about {
-		all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
-	}
-	if err := a.askOpen(ctx, l, all, len(names) > 0); err != nil {
-		return err
-	}
-	switch {
-	case !a.flags.json:
-		err = a.printAll(l, all)
-	case about:
-		err = a.printJSON(l, all, about)
-	default:
-		err = a.printJSON(l, append(unusableServers(set), all...), about)
-	}
-	if err != nil {
-		return err
-	}
-	if a.reportFailed(all) || a.faulty && len(names) == 0 {
-		return errReported
-	}
-	return nil
-}
-
-// printAll prints what servers list for people.
-func (a *app) printAll(l list, all []listedServer) error {
-	for i, s := range all {
-		if i > 0 {
-			a.out.Printf("\n")
-		}
-		a.out.Printf("━━ %s  (%s)\n", plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(l), 300))
-		if err := a.printList(l, s.entry.name, s.listing.entries); err != nil {
-			return err
-		}
-	}
-	if l.brief != nil {
-		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
-	}
-	return nil
-}
-
-// about says where a server is defined, and how many entries it has, or why none are known.
-func (s listedServer) about(l list) string {
-	details := []string{s.entry.origin()}
-	switch {
-	case s.entry.isDisabled():
-		details = append(details, "disabled")
-	case errors.As(s.listing.err, new(*consentError)):
-		details = append(details, "not agreed to")
-	case s.listing.err != nil:
-		details = append(details, "not connected")
-	default:
-		details = append(details, plaintext.Count(len(s.listing.entries), strings.TrimSuffix(l.what, "s")))
-	}
-	if s.listing.remembered {
-		details = append(details, "remembered")
-	}
-	return strings.Join(details, ", ")
-}
-
-// reportFailed says in one line each why servers could not be asked, and reports
-// whether there are any.
-func (a *app) reportFailed(all []listedServer) (failed bool) {
-	for _, s := range all {
-		if s.listing.err == nil {
-			continue
-		}
-		failed = true
-		a.screen.Printf("junction: %s\n", a.failure(s))
-	}
-	return failed
-}
-
-// failure is the line that says why a server could not be asked; with --verbose all
-// that is known.
-func (a *app) failure(s listedServer) string {
-	err := s.listing.err
-	ended := errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-	switch {
-	case a.flags.verbose, errors.As(err, new(*consentError)):
-		return err.Error()
-	case ended && errors.As(err, new(*connectError)):
-		return "still starting: " + s.entry.name
-	}
-	return fmt.Sprintf("server %q: %s", s.entry.name, reason(err, s.entry.name))
 }

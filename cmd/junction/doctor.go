@@ -6,10 +6,10 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/process"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 const (
 	doctorTime = 2 * time.Minute  // for a server to start, as up gives it
 	linkTime   = 10 * time.Second // for each other link
+	maxVersion = 4 << 10          // bytes of what a program prints as its version
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -314,16 +316,32 @@ func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) boo
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
 		return p.ok("program", "%s", found)
 	}
-	ctx, cancel := context.WithTimeout(ctx, linkTime)
-	defer cancel()
-	version := exec.CommandContext(ctx, found, "--version")
-	version.Env = os.Environ()
-	out, err := version.Output()
+	version, err := printedVersion(ctx, found)
 	if err != nil {
 		return p.broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
 	}
+	return p.ok("program", "%s, %s", found, version)
+}
+
+// printedVersion is the first line that a program prints as its version. It is started as servers are: what interrupts doctor at a
+// terminal does not reach it, and break it before doctor knows why.
+func printedVersion(ctx context.Context, program string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	defer cancel()
+	running, err := process.Start(process.Command{Path: program, Args: []string{"--version"}})
+	if err != nil {
+		return "", err
+	}
+	defer running.Close()
+	defer context.AfterFunc(ctx, func() { _ = running.Terminate() })()
+	out, err := io.ReadAll(io.LimitReader(running, maxVersion))
+	select {
+	case <-running.Exited():
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
 	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
-	return p.ok("program", "%s, %s", found, first)
+	return first, cmp.Or(running.ExitError(), err)
 }
 
 // reachAddress looks an address up, and connects to it.

@@ -100,7 +100,7 @@ func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
 	cmd.Wait()
 	said := stderr.String()
 	if cmd.ProcessState.ExitCode() != exitInterrupted || stdout.String() != "" ||
-		!strings.HasSuffix(said, "junction: stopping; Ctrl-C again kills what is still running\njunction: interrupted\n") {
+		!strings.HasSuffix(said, "junction: stopping; Ctrl-C again kills what is still running\njunction: no answer from mute, slow\njunction: interrupted\n") {
 		t.Errorf("%v\n%s\n%s", cmd.ProcessState, stdout.String(), said)
 	}
 }

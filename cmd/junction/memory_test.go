@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -75,7 +74,7 @@ func TestAServerThatFailsIsOneLine(t *testing.T) {
 	})
 	for _, command := range []string{"tools", "prompts --json", "list"} {
 		got := runs(t, "", append(strings.Fields(command), "--config", config, "--timeout", "1s")...)
-		const want = "junction: server \"broken\": it exited with status 1: KeyError: 1\njunction: still starting: mute\n"
+		const want = "junction: server \"broken\": it exited with status 1: KeyError: 1\njunction: no answer from mute\n"
 		if got.code != exitConnection || got.stderr != want {
 			t.Errorf("%s: %+v", command, got)
 		}
@@ -97,15 +96,18 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-func TestOneThatIsConnectedDoesNotStart(t *testing.T) {
+func TestOneThatIsConnectedAnswers(t *testing.T) {
 	a := &app{}
 	s := listedServer{entry: entry{name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
 	if got := a.failure(s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
 	}
+	if s.isSilent() {
+		t.Error("it answered")
+	}
 	s.listing.err = &connectError{s.listing.err}
-	if got := a.failure(s); got != "still starting: slow" {
-		t.Error(got)
+	if !s.isSilent() {
+		t.Error("it did not answer")
 	}
 }
 
@@ -124,29 +126,23 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 }
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		seen := new(bytes.Buffer)
-		s := &startList{app: &app{screen: terminal.NewScreen(seen)}, pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}}
-		ended := make(chan struct{})
-		go s.tell(t.Context(), ended)
-		time.Sleep(startingPause / 2)
-		s.note("a", "", false)
-		time.Sleep(3 * startingPause)
-		s.note("b", "npx installs x", true)
-		time.Sleep(startingPause)
-		s.note("b", "", false)
-		s.note("c", "", false)
-		s.note("d", "", true)
-		time.Sleep(startingPause)
-		s.note("d", "", false)
-		time.Sleep(startingPause)
-		close(ended)
-		synctest.Wait()
-		if want := "junction: still starting: b, c; 2 wait for their turn\n" +
-			"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
-			t.Errorf("got %q, want %q", seen, want)
-		}
-	})
+	seen := new(bytes.Buffer)
+	s := &startList{app: &app{screen: terminal.NewScreen(seen)}, pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
+	s.note("a", "", false)
+	s.tell()
+	s.tell()
+	s.note("b", "npx installs x", true)
+	s.tell()
+	s.note("b", "", false)
+	s.note("c", "", false)
+	s.note("d", "", true)
+	s.tell()
+	s.note("d", "", false)
+	s.tell()
+	if want := "junction: still starting: b, c; 2 wait for their turn\n" +
+		"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
+		t.Errorf("got %q, want %q", seen, want)
+	}
 }
 
 // picky lists a tool more to clients that can be asked for a model's answer.

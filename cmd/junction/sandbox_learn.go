@@ -51,7 +51,7 @@ and --http lets clients use it until you press Enter.
 What the profile has already stays in it; --forget takes out what is not used. Names of
 variables cannot be seen: junction sandbox allow SERVER --env NAME.
 
-` + exitCodes("the profile is written, is right as it is, or the answer was no", "", asksOnly, "no such server, or it cannot be started or watched"),
+` + exitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", asksOnly, "no such server, or it cannot be started or watched"),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.learnProfile(cmd.Context(), args, l) },
 	}
@@ -87,18 +87,21 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		was = *k.profile
 	}
 	record := new(sandbox.Record)
-	learned, err := a.useConfined(ctx, k, was, sandbox.Options{Record: record}, calls, l.http)
+	used, err := a.useConfined(ctx, k, was, sandbox.Options{Record: record}, calls, l.http)
 	if err != nil {
 		return err
 	}
-	proposal := record.Propose(learned)
+	proposal := record.Propose(used.learned)
 	now := merged(was, proposal.Profile, l.forget)
 	a.showProposal(k, was, now, proposal, record)
 	if k.profile != nil && len(changes(was, now)) == 0 {
 		a.out.Printf("For this, the profile is right as it is.\n")
-		return nil
+		return a.reportCalls(used.failed)
 	}
-	starts, err := a.tryProfile(ctx, k, now, calls)
+	starts, failed, err := a.tryProfile(ctx, k, now, calls)
+	if len(used.failed) > 0 {
+		failed = used.failed
+	}
 	switch {
 	case err != nil:
 		return err
@@ -112,14 +115,23 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		}
 		if !agreed {
 			a.out.Printf("Nothing was written.\n")
-			return nil
+			return a.reportCalls(failed)
 		}
 	}
 	if err := a.writeLearned(ctx, args, k, now); err != nil {
 		return err
 	}
 	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(), k.entry.name)
-	return nil
+	return a.reportCalls(failed)
+}
+
+// reportCalls says which calls that the person wanted failed, if any did: a script sees no more of them than the exit code.
+func (a *app) reportCalls(failed []string) error {
+	if len(failed) == 0 {
+		return nil
+	}
+	a.screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", someNames(failed))
+	return errToolFailed
 }
 
 // writeLearned writes the profile that was agreed to in place of the one that it was shown next to.
@@ -207,40 +219,46 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 	}
 }
 
-// useConfined starts the program in a sandbox and uses it. It returns what it was started with.
-func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (learned sandbox.Learned, err error) {
+// A confinedUse is what a program was started with in a sandbox, and the tools of the calls that the person wanted and that failed.
+type confinedUse struct {
+	learned sandbox.Learned
+	failed  []string
+}
+
+// useConfined starts the program in a sandbox and uses it.
+func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.entry
 	plain.sandbox = nil
 	t, err := a.resolve(ctx, plain)
 	if err != nil {
-		return learned, err
+		return used, err
 	}
 	c, is := t.transport.(*command.Command)
 	if !is {
-		return learned, fmt.Errorf("server %q is not started by a command", k.entry.name)
+		return used, fmt.Errorf("server %q is not started by a command", k.entry.name)
 	}
 	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
-	learned = sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.server.Env))), Dir: c.Dir}
+	learned := sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.server.Env))), Dir: c.Dir}
 	for _, call := range calls {
 		learned.Named = appendTexts(learned.Named, call.Arguments)
 	}
 	if o.Folder {
 		learned.Named = append(learned.Named, c.Dir)
 	}
-	o.Learned = learned
+	o.Learned, used.learned = learned, learned
 	if err := a.confineTo(c, k.entry.name, p, o, true); err != nil {
-		return learned, fmt.Errorf("server %q: %w", k.entry.name, err)
+		return used, fmt.Errorf("server %q: %w", k.entry.name, err)
 	}
 	client, err := a.connect(ctx, t)
 	if err != nil {
-		return learned, err
+		return used, err
 	}
 	defer client.Close()
-	if err := a.exercise(ctx, client, calls, o.Record != nil); err != nil {
-		return learned, err
+	if used.failed, err = a.exercise(ctx, client, calls, o.Record != nil); err != nil {
+		return used, err
 	}
 	if http == "" {
-		return learned, nil
+		return used, nil
 	}
 	serving, stop := context.WithCancel(ctx)
 	var served sync.WaitGroup
@@ -249,16 +267,17 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	_, err = a.person.Line(ctx, "Use it, then press Enter > ")
 	stop()
 	served.Wait()
-	return learned, errors.Join(err, fault)
+	return used, errors.Join(err, fault)
 }
 
-// exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted.
-func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Call, isSaid bool) error {
+// exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted. It
+// returns the tools of those of them that failed.
+func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Call, isSaid bool) (failed []string, err error) {
 	var all []lint.Call
 	var left []string
 	for t, err := range client.Tools(ctx) {
 		if err != nil {
-			return &connectError{err}
+			return nil, &connectError{err}
 		}
 		switch {
 		case slices.ContainsFunc(calls, func(c lint.Call) bool { return c.Tool == t.Name }):
@@ -272,13 +291,16 @@ func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Cal
 	}
 	for range client.Resources(ctx) {
 	}
-	for _, call := range append(all, calls...) {
-		said, err := callOnce(ctx, client, call)
+	for i, call := range append(all, calls...) {
+		said, ok, err := callOnce(ctx, client, call)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if isSaid || strings.Contains(said, "failed") {
+		if isSaid || !ok {
 			a.screen.Printf("%s\n", said)
+		}
+		if !ok && i >= len(all) {
+			failed = append(failed, call.Tool)
 		}
 	}
 	if len(left) > 0 && isSaid {
@@ -288,24 +310,24 @@ func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Cal
 		}
 		a.screen.Printf("%s: %s. What they use is not learned; --call TOOL=JSON calls one.\n", not, someNames(left))
 	}
-	return nil
+	return failed, nil
 }
 
 // callOnce makes a call and says what became of it. The error is that of ctx.
-func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said string, err error) {
+func callOnce(ctx context.Context, client *mcp.Client, call lint.Call) (said string, ok bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, exerciseTime)
 	defer cancel()
 	result, err := client.CallTool(limited, call.Tool, call.Arguments)
 	name := plaintext.Line(call.Tool, 80)
 	switch {
 	case ctx.Err() != nil:
-		return "", context.Cause(ctx)
+		return "", false, context.Cause(ctx)
 	case err != nil:
-		return fmt.Sprintf("Called %s, which failed: %s", name, plaintext.Line(err.Error(), 300)), nil
+		return fmt.Sprintf("Called %s, which failed: %s", name, plaintext.Line(err.Error(), 300)), false, nil
 	case result.IsError:
-		return fmt.Sprintf("Called %s, which says that it failed: %s", name, plaintext.Line(result.Text(), 300)), nil
+		return fmt.Sprintf("Called %s, which says that it failed: %s", name, plaintext.Line(result.Text(), 300)), false, nil
 	}
-	return fmt.Sprintf("Called %s.", name), nil
+	return fmt.Sprintf("Called %s.", name), true, nil
 }
 
 func needsArguments(t *mcp.Tool) (needs bool) {
@@ -313,8 +335,9 @@ func needsArguments(t *mcp.Tool) (needs bool) {
 	return needs
 }
 
-// tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start.
-func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, err error) {
+// tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start,
+// and failed are the tools of the calls that failed.
+func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
 	a.screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string
@@ -323,7 +346,7 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 		defer mu.Unlock()
 		refused = append(refused, refusalLine(k.entry.name, r))
 	}}
-	_, err = a.useConfined(ctx, k, now, o, calls, "")
+	used, err := a.useConfined(ctx, k, now, o, calls, "")
 	mu.Lock()
 	defer mu.Unlock()
 	for _, line := range refused {
@@ -331,10 +354,14 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 	}
 	if err != nil && ctx.Err() == nil {
 		a.out.Printf("With this profile it does not start: %s\n", reason(err, k.entry.name))
-		return false, nil
+		return false, nil, nil
 	}
-	if err == nil && len(refused) == 0 {
+	switch {
+	case err != nil || len(refused) > 0:
+	case len(used.failed) > 0:
+		a.out.Printf("With this profile it starts, and is refused nothing.\n")
+	default:
 		a.out.Printf("With this profile it starts, does the same, and is refused nothing.\n")
 	}
-	return err == nil, err
+	return err == nil, used.failed, err
 }

@@ -135,6 +135,24 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
 }
 
+// A script sees only the exit code, and the profile that is written may lack what the call needs.
+func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
+	for _, c := range []struct{ name, call, said string }{
+		{"a tool that says that it failed", `read-file={"path": "nosuch.md"}`, "Called read-file, which says that it failed: "},
+		{"a tool that there is not", "nosuch", "Called nosuch, which failed: "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			notes(t, "")
+			args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--yes", "--call", c.call}
+			tool, _, _ := strings.Cut(c.call, "=")
+			got := runs(t, "", args...)
+			got.expect(t, exitToolFailed, "With this profile it starts, and is refused nothing.\nWritten to junction.servers.notes.sandbox", c.said)
+			got.expect(t, exitToolFailed, "notes needs:", "junction: these calls failed, so what they use may be missing: "+tool+"\n")
+			runs(t, "", args...).expect(t, exitToolFailed, "For this, the profile is right as it is.\n", "these calls failed")
+		})
+	}
+}
+
 func TestALessonInWhichNoToolIsCalledSaysSo(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})

@@ -73,6 +73,7 @@ func (a *app) shareTraffic(ctx context.Context, serves string) (end func()) {
 		a.logger().Debug("junction traffic cannot see this process", "error", err)
 		return func() {}
 	}
+	removeLeft(ctx, filepath.Dir(path))
 	log := &traffic.Log{}
 	a.traffic = log
 	ctx, cancel := context.WithCancel(ctx)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -114,6 +115,21 @@ func dialMine(ctx context.Context, path string) (net.Conn, error) {
 		os.Remove(path)
 	}
 	return conn, err
+}
+
+// removeLeft removes the sockets that processes left which are gone, whatever asks at them: one that was killed removes none, and
+// so did those of older versions. What has another name, such as a socket that is about to get its own, stays.
+func removeLeft(ctx context.Context, dir string) {
+	files, _ := os.ReadDir(dir) // of a folder that cannot be read nothing is removed
+	for _, f := range files {
+		pid, ending, _ := strings.Cut(f.Name(), ".")
+		if _, err := strconv.ParseUint(pid, 10, 31); err != nil || strings.Contains(ending, ".") {
+			continue
+		}
+		if conn, err := dialMine(ctx, filepath.Join(dir, f.Name())); err == nil {
+			conn.Close()
+		}
+	}
 }
 
 // listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.

@@ -4,14 +4,18 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
+
+	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 // listenFull listens at a path with a queue that is full.
@@ -60,6 +64,44 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 		if _, err := os.Stat(path); (err == nil) != keep {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
+	}
+}
+
+// A process that is killed removes no socket, and nobody may ever ask at it again.
+func TestKilledProcessesLeaveNoSockets(t *testing.T) {
+	alone(t)
+	dir, err := statusFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"1.sock", "2.control", "3" + controlEnd, "4" + trafficEnd, "5" + watchingEnd, "6" + controlEnd} {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.SetUnlinkOnClose(false)
+		if name == "6"+controlEnd { // which lives
+			defer l.Close()
+			continue
+		}
+		l.Close()
+	}
+	notMade := filepath.Join(dir, "7"+controlEnd+".new")
+	if err := os.WriteFile(notMade, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	screen := terminal.NewScreen(io.Discard)
+	end := (&app{out: screen, screen: screen}).shareTraffic(t.Context(), "")
+	files, err := os.ReadDir(dir)
+	end()
+	var left []string
+	for _, f := range files {
+		left = append(left, f.Name())
+	}
+	want := []string{fmt.Sprint(os.Getpid(), trafficEnd), "6" + controlEnd, filepath.Base(notMade)}
+	slices.Sort(want)
+	if err != nil || !slices.Equal(left, want) {
+		t.Errorf("%v: left are %q, want %q", err, left, want)
 	}
 }
 

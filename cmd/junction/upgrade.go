@@ -65,6 +65,7 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 		}
 	}
 	failed, seen := false, 0
+	var loose []string // that a runner starts, and that were never locked
 	refused := a.refusedUpgrades(ctx, chosen, len(names) > 0)
 	for _, e := range chosen {
 		if e.definition == nil {
@@ -82,8 +83,11 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if done {
+		switch {
+		case done:
 			seen++
+		case isRun(e.definition.Words()) && !e.isDisabled():
+			loose = append(loose, plaintext.Line(e.name, 80))
 		}
 		if errors.As(err, new(*usageError)) {
 			return err
@@ -93,13 +97,21 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 			a.screen.Printf("junction: %s\n", once(plainText(err)))
 		}
 	}
-	switch {
-	case failed:
+	a.reportLoose(loose, seen > 0 || failed)
+	if failed {
 		return errReported
-	case seen == 0:
-		a.out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
 	}
 	return nil
+}
+
+// reportLoose says which servers were never locked, of those whose command line says what could be; others says that there are further ones.
+func (a *app) reportLoose(loose []string, others bool) {
+	switch {
+	case len(loose) > 0:
+		a.out.Printf("Started by npx, uvx or dnx and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", strings.Join(loose, ", "))
+	case !others:
+		a.out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
+	}
 }
 
 // refusedUpgrades is why servers of a project may not be started, by name, before anything that its lock names is asked for or installed. Nobody is
@@ -197,7 +209,10 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 		return before.Replaces, p, nil
 	}
 	p, n := packageOfWords(d.Words())
-	if n == 0 {
+	switch {
+	case n == 0 && isRun(d.Words()):
+		return nil, p, fmt.Errorf("server %q: %s does not say which version of which package is to be locked; write %s as junction upgrade --help has it, without a range or other options, and it can be locked", w.name, d, d.Words()[0])
+	case n == 0:
 		return nil, p, fmt.Errorf("server %q: %s is no command line of npx, uvx or dnx, so it is not known which package it is; junction remove and junction add make an entry that is locked", w.name, d)
 	}
 	p.Scripts = w.flags.scripts

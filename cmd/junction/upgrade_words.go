@@ -6,12 +6,20 @@ import (
 	"github.com/junction-mcp/junction/install"
 )
 
+// runnerKinds are the programs that fetch a package and start it, with the kind of each.
+func runnerKinds() map[string]string {
+	return map[string]string{"npx": install.NPM, "uvx": install.PyPI, "dnx": install.NuGet}
+}
+
+// isRun reports whether a command line is one of a runner.
+func isRun(words []string) bool { return len(words) > 0 && runnerKinds()[words[0]] != "" }
+
 // packageOfWords is the package that a command line starts, and how many words say so; 0 if it starts none.
 func packageOfWords(words []string) (p install.Package, n int) {
 	if len(words) < 2 {
 		return p, 0
 	}
-	if p.Type = map[string]string{"npx": install.NPM, "uvx": install.PyPI, "dnx": install.NuGet}[words[0]]; p.Type == "" {
+	if p.Type = runnerKinds()[words[0]]; p.Type == "" {
 		return p, 0
 	}
 	spec, i := "", 1

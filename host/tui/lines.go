@@ -336,8 +336,14 @@ func (c *formCard) line(_ *screen, text string) bool {
 	if c.at == len(c.fields) {
 		c.check()
 	}
+	if c.checking && c.isYesOrNo() && text != "" && text != "-" {
+		return c.answer(mcp.ElicitAccept, c.content) // what was typed is all that is sent: to show it is to ask twice
+	}
 	return false
 }
+
+// isYesOrNo reports whether the form asks for nothing else.
+func (c *formCard) isYesOrNo() bool { return len(c.fields) == 1 && c.fields[0].Type == "boolean" }
 
 // take sets a field to what was typed: nothing leaves it as it is, a - empties it. Choices are
 // taken by number or by name.

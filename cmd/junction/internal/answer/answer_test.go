@@ -75,6 +75,8 @@ func TestForm(t *testing.T) {
 		{"a declined form", `"a":{"type":"string"}`, true, "x,n", `decline`},
 		{"a cancelled form", `"a":{"type":"string"}`, true, "x,:cancel", `cancel`},
 		{"the end of the input cancels", `"a":{"type":"string"}`, true, "x", `cancel`},
+		{"a yes or no that is all of the form is sent as it was typed", `"a":{"type":"boolean"}`, true, "maybe,y", `{"a":true}`},
+		{"a no to a single question is its answer, and declines nothing", `"a":{"type":"boolean"}`, true, "n", `{"a":false}`},
 		{"a form without fields is only sent", ``, false, ",y", `{}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// Ctrl-C at a terminal goes to all of its foreground group: a program that dies of it first would be called broken.
+func TestDoctorAsksForAVersionOutsideOfItsOwnGroup(t *testing.T) {
+	alone(t)
+	npx := filepath.Join(t.TempDir(), "npx")
+	if err := os.WriteFile(npx, []byte("#!/bin/sh\nread -r pid name state parent group rest < /proc/$$/stat\necho \"of group $group\"\necho more\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	configure(t, "d.json", fmt.Sprintf(`"n":{"command":%q,"args":["x"]}`, npx), "")
+	got := runs(t, "", "doctor", "--config", "d.json")
+	got.expect(t, exitToolFailed, "ok      program: "+npx+", of group ", "")
+	if own := fmt.Sprintf("of group %d\n", syscall.Getpgrp()); strings.Contains(got.stdout, own) {
+		t.Errorf("it was started in the group of doctor:\n%s", got.stdout)
+	}
+}

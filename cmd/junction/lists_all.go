@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
+// that are switched off that they are. The error says that some could not be asked, and was reported.
+func (a *app) listAll(ctx context.Context, l list, names []string, refresh, about bool) error {
+	set, all, err := a.recall(ctx, l, names, refresh)
+	if err != nil {
+		return err
+	}
+	if !about {
+		all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
+	}
+	show := a.listPrinter(l)
+	for i := range all {
+		if !all[i].open && err == nil {
+			err = show(&all[i])
+		}
+	}
+	if err == nil {
+		err = a.askOpen(ctx, l, all, len(names) > 0, show)
+	}
+	switch {
+	case ctx.Err() != nil:
+		a.reportFailed(all)
+		return err
+	case err != nil:
+		return err
+	case !a.flags.json:
+		if l.brief != nil {
+			a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
+		}
+	case about:
+		err = a.printJSON(l, all, about)
+	default:
+		err = a.printJSON(l, append(unusableServers(set), all...), about)
+	}
+	if err != nil {
+		return err
+	}
+	if a.reportFailed(all) || a.faulty && len(names) == 0 {
+		return errReported
+	}
+	return nil
+}
+
+// listPrinter prints what one server lists after the other for people; with --json it prints nothing, as all are one object.
+func (a *app) listPrinter(l list) func(*listedServer) error {
+	between := ""
+	return func(s *listedServer) error {
+		if a.flags.json {
+			return nil
+		}
+		a.out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(l), 300))
+		between = "\n"
+		return a.printList(l, s.entry.name, s.listing.entries)
+	}
+}
+
+// about says where a server is defined, and how many entries it has, or why none are known.
+func (s listedServer) about(l list) string {
+	details := []string{s.entry.origin()}
+	switch {
+	case s.entry.isDisabled():
+		details = append(details, "disabled")
+	case errors.As(s.listing.err, new(*consentError)):
+		details = append(details, "not agreed to")
+	case s.listing.err != nil:
+		details = append(details, "not connected")
+	default:
+		details = append(details, plaintext.Count(len(s.listing.entries), strings.TrimSuffix(l.what, "s")))
+	}
+	if s.listing.remembered {
+		details = append(details, "remembered")
+	}
+	return strings.Join(details, ", ")
+}
+
+// reportFailed says in one line each why servers could not be asked, and in one of them all which did not answer, and reports
+// whether there are any.
+func (a *app) reportFailed(all []listedServer) (failed bool) {
+	var silent []string
+	for _, s := range all {
+		switch {
+		case s.listing.err == nil:
+			continue
+		case s.isSilent() && !a.flags.verbose:
+			silent = append(silent, plaintext.Line(s.entry.name, 80))
+		default:
+			a.screen.Printf("junction: %s\n", a.failure(s))
+		}
+		failed = true
+	}
+	if len(silent) > 0 {
+		a.screen.Printf("junction: no answer from %s\n", strings.Join(silent, ", "))
+	}
+	return failed
+}
+
+// isSilent reports whether nobody waited for a server any longer before it was connected, in which case nothing else is known of it.
+func (s listedServer) isSilent() bool {
+	err := s.listing.err
+	ended := errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return ended && errors.As(err, new(*connectError))
+}
+
+// failure is the line that says why a server could not be asked; with --verbose all
+// that is known.
+func (a *app) failure(s listedServer) string {
+	if a.flags.verbose || errors.As(s.listing.err, new(*consentError)) {
+		return s.listing.err.Error()
+	}
+	return fmt.Sprintf("server %q: %s", s.entry.name, reason(s.listing.err, s.entry.name))
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+func TestServersThatAnswerFollowEachOtherAsTheyAreConfigured(t *testing.T) {
+	server := func(name string) *listedServer { return &listedServer{entry: entry{name: name}} }
+	a, b, c, d := server("a"), server("b"), server("c"), server("d")
+	r := &arrivals{open: []*listedServer{a, b, c, d}}
+	for _, step := range []struct {
+		name  string
+		there *listedServer // that answers; nil: one takes long
+		want  []*listedServer
+	}{
+		{"the second one waits for the first", b, nil},
+		{"the first one brings it along", a, []*listedServer{a, b}},
+		{"the last one waits, too", d, nil},
+		{"until the one before takes long", nil, []*listedServer{d}},
+		{"which comes last", c, []*listedServer{c}},
+	} {
+		if step.there == nil {
+			r.late = true
+		} else {
+			r.there = append(r.there, step.there)
+		}
+		if got := r.next(); !slices.Equal(got, step.want) {
+			t.Errorf("%s: shown are %v", step.name, got)
+		}
+	}
+}
+
+// A server that never answers stands in front of all others: of these, what is there is printed.
+func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	server := map[string]any{"command": argv[0], "args": argv[1:]}
+	runs(t, "", "tools", "--config", configuration(t, map[string]any{"known": server})).expect(t, exitOK, "━━ known", "")
+	config := configuration(t, map[string]any{"a-slow": map[string]any{"command": "sleep", "args": []string{"600"}}, "fresh": map[string]any{"command": argv[0], "args": []string{"serve", "time"}}, "known": server})
+
+	read, write := io.Pipe()
+	var said safeBuffer
+	a := &app{stdin: strings.NewReader(""), stdout: write, stderr: &said, out: terminal.NewScreen(write), screen: terminal.NewScreen(&said)}
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	defer interrupt(nil)
+	code := make(chan int, 1)
+	go func() {
+		defer write.Close()
+		code <- a.run(ctx, []string{"tools", "--config", config})
+	}()
+	var shown []string
+	for lines := bufio.NewScanner(read); lines.Scan(); {
+		if name, is := strings.CutPrefix(lines.Text(), "━━ "); is {
+			name, _, _ = strings.Cut(name, " ")
+			shown = append(shown, name)
+		}
+		if len(shown) == 2 {
+			interrupt(errInterrupted) // as nothing else ends it
+		}
+	}
+	if got := <-code; got != exitInterrupted || !slices.Equal(shown, []string{"known", "fresh"}) {
+		t.Errorf("exit code %d, shown are %q", got, shown)
+	}
+	if want := "junction: still starting: a-slow\njunction: no answer from a-slow\njunction: interrupted\n"; !strings.HasSuffix(said.String(), want) {
+		t.Errorf("it says\n%s", said.String())
+	}
+}

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+func TestAnUpgradeSaysWhatCanBeDoneAboutServersThatWereNeverLocked(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	const loose = `{"mcpServers":{"m":{"command":"npx","args":["-y","@x/memory"]},"range":{"command":"uvx","args":["time>=1"]},"third":{"command":"dnx","args":["x"]},
+		"off":{"command":"npx","args":["x"],"disabled":true},"own":{"command":"sleep","args":["1"]}}}`
+	if err := os.WriteFile("mcp.json", []byte(loose), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const line = "Started by npx, uvx or dnx and never locked: m, range, third; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n"
+	if got := s.runs(t, "", "upgrade", "--config", "mcp.json"); got.code != exitOK || got.stdout != line {
+		t.Errorf("exit code %d, it prints\n%s%s", got.code, got.stdout, got.stderr)
+	}
+	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes", "--config", "mcp.json").expect(t, exitOK, "Added", "")
+	s.runs(t, "", "upgrade", "--config", "mcp.json").expect(t, exitOK, "echo 2.0.0 is the newest.\n"+line, "")
+	s.runs(t, "", "upgrade", "range", "--config", "mcp.json").expect(t, exitConnection, "",
+		"does not say which version of which package is to be locked; write uvx as junction upgrade --help has it, without a range or other options, and it can be locked")
+	s.runs(t, "", "upgrade", "own", "--config", "mcp.json").expect(t, exitConnection, "", "is no command line of npx, uvx or dnx")
+}
