@@ -220,7 +220,7 @@ func (s *screen) submit() {
 	case text == "":
 		s.goOn()
 		return
-	case s.command(text):
+	case s.command(text), s.holdsLarge(text):
 		return
 	case s.run != nil, len(s.waiting.texts) > 0 && !s.waiting.first:
 		if _, err := s.toSend(text); err != nil {
