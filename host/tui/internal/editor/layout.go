@@ -26,7 +26,7 @@ func (b *Buffer) Layout(width int) (rows []Row, x, y int) {
 	return rows, x, y
 }
 
-// rows breaks the text at line breaks and, where it is too wide, at spaces, beside characters of
+// rows breaks the text at line breaks and, where it is too wide, at spaces, next to characters of
 // two cells, and within a word that is wider than a row. A space that does not fit stands where there
 // is room for the cursor. Solid texts are words.
 func (b *Buffer) rows(width int) []Row {
