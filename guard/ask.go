@@ -156,7 +156,7 @@ func (d Decision) why() string {
 		case CarriesText:
 			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, from))
 		case Tainted:
-			parts = append(parts, fmt.Sprintf("%s may write, send or spend, and the conversation has read text that is not trusted, of %s.", call, from))
+			parts = append(parts, fmt.Sprintf("The conversation has read text that is not trusted, of %s, and %s may come of it.", from, call))
 		case WayOut:
 			parts = append(parts, fmt.Sprintf("What %s is asked may leave this machine, and the conversation has read private text and text that is not trusted, of %s.", call, from))
 		}

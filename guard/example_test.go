@@ -47,6 +47,6 @@ func ExampleFlow() {
 	fmt.Println(flow.Ask(save).Allowed)
 	// Output:
 	// true
-	// notes/save may write, send or spend, and the conversation has read text that is not trusted, of web/fetch.
+	// The conversation has read text that is not trusted, of web/fetch, and notes/save may come of it.
 	// true
 }

@@ -95,8 +95,11 @@ const (
 // askPerson asks, makes the answer hold, and tells it. It returns what the model gets of a no.
 func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (refusal string) {
 	card.Agent, card.Reasons, card.Secret, card.Once = r.c.agent.Name, j.Reasons, j.Secret, j.Once
-	if j.Rules.Effect == policy.Allow {
-		card.Allowed = j.Rules.Rule
+	switch rule := j.Rules.Rule; {
+	case j.Rules.Effect == policy.Allow:
+		card.Allowed = rule
+	case j.Rules.Default && strings.HasSuffix(j.Reasons[0], "; "+rule.Reason):
+		card.NoRule = rule.Reason
 	}
 	for _, s := range j.Always {
 		card.Always = append(card.Always, AlwaysRule(s))

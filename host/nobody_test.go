@@ -45,6 +45,16 @@ func TestWhereNobodyIsThereTheModelLearnsIt(t *testing.T) {
 	}
 }
 
+// Whoever shows what the server claims of a call need not show it a second time.
+func TestACardSaysWithoutWhatTheCallDoesThatNoRuleIsForIt(t *testing.T) {
+	asked := &desk{consent: func(Card) Verdict { return Verdict{} }}
+	s := play(t, Options{Servers: []Server{keeper()}, Person: asked}, scripted.Call("keeper__write", `{}`), scripted.Say("done"))
+	ask(t, s.Conversation(nil), "write")
+	if len(asked.cards) != 1 || asked.cards[0].NoRule != "there is no rule for it yet" || asked.cards[0].Reasons[0] != "it may write and delete; there is no rule for it yet" {
+		t.Errorf("the cards are %+v", asked.cards)
+	}
+}
+
 func TestARuleOfThisSessionIsNamedAsSuch(t *testing.T) {
 	s := play(t, Options{Servers: []Server{keeper()}, Person: &desk{consent: func(c Card) Verdict {
 		return Verdict{Allow: true, Rule: &c.Always[0].Rule}

@@ -62,6 +62,9 @@ type Card struct {
 	// Reasons say why the person is asked: the rule, text of which untrusted
 	// servers was read before, secrets among the arguments.
 	Reasons []string
+	// NoRule, where no rule is for the call, is the first of Reasons without what the call
+	// does: for whoever shows that by Annotations.
+	NoRule string
 	// Allowed is the rule that allows the call, where what was read before, or what the
 	// call carries, asks for a yes all the same; nil where the rules ask. It is not to be
 	// changed.

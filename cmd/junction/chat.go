@@ -72,12 +72,15 @@ yes: once, until chat ends or for good. What servers say of themselves is shown
 to you before the model sees it.
 
 With --prompt (-p), or a question on standard input, it prints the answer and
-ends. Without a model (--model, or JUNCTION_MODEL) it uses one that is built in,
-needs neither network nor key, and is no language model: it finds a tool by the
-words of the question.
+ends. What is piped to it goes along with the question of -p.
+
+Without a model (--model, or JUNCTION_MODEL) it uses one that is built in, needs
+neither network nor key, and is no language model: it finds a tool by the words
+of the question.
 
   junction chat
   junction chat -p 'add 2 and 40' --trace
+  make 2>&1 | junction chat -p 'what failed?'
   junction chat --model anthropic:claude-sonnet-4-5 files weather
   junction chat --model ollama:qwen3 --up -p 'what is new?'
 
@@ -131,7 +134,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if l := f.limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
 		return usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
 	}
-	question, single, err := a.question(f, args)
+	question, single, err := a.question(ctx, f, args)
 	if err != nil {
 		return err
 	}
@@ -188,7 +191,7 @@ func closed(err, closing error) error {
 }
 
 // question is what is asked on the command line or on standard input.
-func (a *app) question(f *chatFlags, servers []string) (q host.Question, single bool, err error) {
+func (a *app) question(ctx context.Context, f *chatFlags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.prompt, f.prompt != ""
 	if f.prompt == "-" && slices.Contains(f.attach, "-") {
 		return q, false, usagef("-p - and --attach - would both read standard input: write the question behind -p")
@@ -223,7 +226,9 @@ func (a *app) question(f *chatFlags, servers []string) (q host.Question, single 
 		}
 		q.Attach = append(q.Attach, attached)
 	}
-	return q, given, nil
+	piped, err := a.piped(ctx, f)
+	q.Attach = append(q.Attach, piped...)
+	return q, given, err
 }
 
 // warnMentions says of files that a question names as in a conversation that they do not go along: the text may be

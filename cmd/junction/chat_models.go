@@ -165,7 +165,8 @@ func (s *modelSwitch) SetEffort(level string) error {
 	return s.use(f)
 }
 
-// List asks the current provider, and those whose key is there, for their models.
+// List asks the current provider, and those whose key is there, for their models; with --base-url
+// only that endpoint.
 func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	ctx, cancel := context.WithTimeout(ctx, listModelsTime)
 	defer cancel()
@@ -195,8 +196,8 @@ type modelSource struct {
 	provider, url, key string
 }
 
-// sources are the current provider and those that the person has keys of. The error says
-// why the current one cannot be asked.
+// sources are the current provider and those that the person has keys of. Whoever names an endpoint
+// wants no other one to hear of the chat. The error says why the current one cannot be asked.
 func (s *modelSwitch) sources() (all []modelSource, err error) {
 	_, f := s.now()
 	current := s.provider()
@@ -205,6 +206,9 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 		if from, err = f.source(current); err == nil {
 			all = append(all, from)
 		}
+	}
+	if f.BaseURL != "" && s.Info().Language {
+		return all, err
 	}
 	for _, provider := range providers() {
 		service, _ := serviceOf(provider)

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -89,6 +90,28 @@ func TestTheModelsOfTheProviderAreListedAndOneIsChosen(t *testing.T) {
 	ask(t, s)
 	if last := sent[len(sent)-1]; !strings.Contains(last, `"model":"qwen3:8b"`) || !strings.Contains(last, `"reasoning_effort":"high"`) || !strings.Contains(last, "key-of-mine") {
 		t.Errorf("asked %s", last)
+	}
+}
+
+// Whoever names an endpoint wants no other one to hear of the chat, whatever keys there are.
+func TestOnlyTheEndpointOfBaseURLIsAskedForItsModels(t *testing.T) {
+	withoutKeys(t)
+	t.Setenv("OPENAI_API_KEY", "key-of-openai")
+	for name, want := range map[string][]string{"ollama:a": {"ollama:a", "ollama:b", "ollama:qwen3:8b"}, "a": {"127.0.0.1:a", "127.0.0.1:b", "127.0.0.1:qwen3:8b"}} {
+		var sent []string
+		server := provider(t, &sent)
+		s := opened(t, &chatFlags{model: modelFlags{Model: name, BaseURL: server.URL + "/v1"}})
+		if from, err := s.sources(); err != nil || len(from) != 1 || from[0].url != server.URL+"/v1/models" || from[0].key != "" {
+			t.Fatalf("%s: asks %+v, %v", name, from, err)
+		}
+		list, err := s.List(t.Context())
+		var names []string
+		for _, m := range list {
+			names = append(names, m.Name)
+		}
+		if err != nil || !slices.Equal(names, want) || !list[0].Current {
+			t.Fatalf("%s: listed %+v, %v", name, list, err)
+		}
 	}
 }
 

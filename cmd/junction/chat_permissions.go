@@ -272,24 +272,80 @@ func (a *app) projectPermissions() (all []tui.Permission) {
 	}})
 }
 
-// answerPermissions are the answers to cards that the conversation remembers.
+// answerPermissions are the answers to cards that the conversation remembers, as the person gave
+// them: one yes can be remembered in several parts, and is taken back with all of them.
 func answerPermissions(session tui.Session) (all []tui.Permission) {
-	for _, a := range session.Talk().Approvals() {
-		var from []string
-		for _, s := range a.Sources {
-			from = append(from, s.String())
-		}
-		of := strings.Join(from, ", ")
-		what := fmt.Sprintf("allow %s/%s, though text of %s was read", a.Server, a.Tool, of)
-		switch a.Reason {
-		case guard.WayOut:
-			what = fmt.Sprintf("allow queries to %s, though private text was read, of %s", a.Server, of)
-		case guard.CarriesText:
-			what = fmt.Sprintf("allow %s/%s to carry text of %s, with the arguments that you saw", a.Server, a.Tool, of)
-		}
+	for _, parts := range answers(session.Talk().Approvals()) {
+		what := answered(parts)
 		all = append(all, tui.Permission{What: what, Where: "this conversation", Undo: func(context.Context) (string, error) {
-			return "you are asked again: " + what, session.Talk().Withdraw(a)
+			var errs []error
+			for _, a := range parts {
+				errs = append(errs, session.Talk().Withdraw(a))
+			}
+			return "you are asked again: " + what, errors.Join(errs...)
 		}})
 	}
 	return all
+}
+
+// answers are approvals by what they are about: the calls of a tool that writes, or the queries to
+// a server, and behind it the texts that such a call may carry.
+func answers(approvals []guard.Approval) (all [][]guard.Approval) {
+	for _, a := range approvals {
+		if a.Reason != guard.CarriesText {
+			all = append(all, []guard.Approval{a})
+		}
+	}
+	for _, a := range approvals {
+		if a.Reason != guard.CarriesText {
+			continue
+		}
+		of := func(tool string) func([]guard.Approval) bool {
+			return func(parts []guard.Approval) bool {
+				return parts[0].Server == a.Server && parts[0].Origin == a.Origin && parts[0].Tool == tool
+			}
+		}
+		i := slices.IndexFunc(all, of(a.Tool))
+		if i < 0 {
+			i = slices.IndexFunc(all, of("")) // where all tools that only read are one
+		}
+		if i < 0 {
+			i, all = len(all), append(all, nil)
+		}
+		all[i] = append(all[i], a)
+	}
+	return all
+}
+
+// answered are the parts of a yes in words.
+func answered(parts []guard.Approval) string {
+	var carried []string
+	for _, a := range parts {
+		if a.Reason == guard.CarriesText {
+			carried = append(carried, sourceNames(a.Sources)...)
+		}
+	}
+	slices.Sort(carried)
+	carry := fmt.Sprintf("to carry text of %s, with the arguments that you saw", strings.Join(slices.Compact(carried), ", "))
+	first := parts[0]
+	var what string
+	switch of := strings.Join(sourceNames(first.Sources), ", "); first.Reason {
+	case guard.CarriesText:
+		return fmt.Sprintf("allow %s/%s %s", first.Server, first.Tool, carry)
+	case guard.WayOut:
+		what = fmt.Sprintf("allow queries to %s, though private text was read, of %s", first.Server, of)
+	default:
+		what = fmt.Sprintf("allow %s/%s, though text of %s was read", first.Server, first.Tool, of)
+	}
+	if len(carried) > 0 {
+		what += ", and " + carry
+	}
+	return what
+}
+
+func sourceNames(sources []guard.Source) (names []string) {
+	for _, s := range sources {
+		names = append(names, s.String())
+	}
+	return names
 }

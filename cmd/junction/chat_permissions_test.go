@@ -1,9 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/policy"
@@ -46,5 +48,58 @@ func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	want.After = "@scope/files, files, odd@" + hash
 	if got := setup.permitted(rule); got != want.String() {
 		t.Errorf("the rule is shown as %s, want %s", got, want)
+	}
+}
+
+// approving is a conversation that remembers what was agreed to.
+type approving struct {
+	withoutServers
+	all *[]guard.Approval
+}
+
+func (a approving) Approvals() []guard.Approval { return *a.all }
+
+func (a approving) Withdraw(one guard.Approval) error {
+	*a.all = slices.DeleteFunc(*a.all, func(b guard.Approval) bool {
+		return b.Server == one.Server && b.Tool == one.Tool && b.Reason == one.Reason && b.Arguments == one.Arguments
+	})
+	return nil
+}
+
+type agreed struct {
+	tui.Session
+	approving
+}
+
+func (a agreed) Talk() tui.Talk { return a.approving }
+
+func TestAYesIsOneLineOfThePermissionsAndTakenBackWhole(t *testing.T) {
+	web, memory := guard.Source{Server: "web", Tool: "fetch"}, guard.Source{Server: "memory", Tool: "read"}
+	remembered := []guard.Approval{
+		{Server: "files", Tool: "write", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{memory}},
+		{Server: "files", Tool: "write", Reason: guard.Tainted, Sources: []guard.Source{web}},
+		{Server: "files", Tool: "write", Reason: guard.CarriesText, Arguments: "2", Sources: []guard.Source{memory, web}},
+		{Server: "search", Tool: "find", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{memory}},
+		{Server: "search", Reason: guard.WayOut, Sources: []guard.Source{memory, web}},
+		{Server: "notes", Tool: "look", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{web}},
+	}
+	session := agreed{approving: approving{all: &remembered}}
+	all := answerPermissions(session)
+	want := []string{
+		"allow files/write, though text of web/fetch was read, and to carry text of memory/read, web/fetch, with the arguments that you saw",
+		"allow queries to search, though private text was read, of memory/read, web/fetch, and to carry text of memory/read, with the arguments that you saw",
+		"allow notes/look to carry text of web/fetch, with the arguments that you saw",
+	}
+	var got []string
+	for _, p := range all {
+		got = append(got, p.What)
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("listed are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for i, left := range []int{3, 1, 0} {
+		if done, err := all[i].Undo(t.Context()); err != nil || done != "you are asked again: "+want[i] || len(remembered) != left {
+			t.Errorf("taken back: %q, %v; left are %+v", done, err, remembered)
+		}
 	}
 }

@@ -177,7 +177,11 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	}
 	lines = append(ink.Barred(head, width), about("sub-agent", ink.Plain, oneLine(call.Agent, 120), width)...)
 	lines = append(lines, about("resource", ink.Link, unbroken(call.Resource), width)...)
-	for _, reason := range call.Reasons {
+	reasons := call.Reasons
+	if call.NoRule != "" && call.Resource == "" { // what the call does is said below, once
+		reasons = append([]string{call.NoRule}, reasons[1:]...)
+	}
+	for _, reason := range reasons {
 		say(warnings([]string{reason}, width))
 	}
 	if len(call.Always) == 0 && call.Once != "" {

@@ -85,7 +85,8 @@ func editCard() host.Card {
 	card := writeCard()
 	card.Tool, card.Title, card.Description = "edit_file", "Edit a file", strings.Repeat("Makes line-based edits to a text file. ", 8)
 	card.Reasons = []string{"it may write and delete; there is no rule for it yet",
-		"files/edit_file may write, send or spend, and the conversation has read text that is not trusted, of files/read_text_file, files/list_directory, what was attached: notes.txt."}
+		"The conversation has read text that is not trusted, of files/read_text_file, files/list_directory, what was attached: notes.txt, and files/edit_file may come of it."}
+	card.NoRule = "there is no rule for it yet"
 	card.Arguments = object(`{"path":"/home/ada/list.md","edits":[{"oldText":"- tea\n- milk\n","newText":"- tea\n- coffee\n- milk\n"}]}`)
 	return card
 }
@@ -94,7 +95,7 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {60, 24}} {
 		play(t, &scripted{}, size.width, size.height, func(st *stage) {
 			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-			for _, want := range []string{"files · edit_file", "! files/edit_file may write", `path: "/home/ada/list.md"`, "+ - coffee", "y once"} {
+			for _, want := range []string{"files · edit_file", "! The conversation has read", `path: "/home/ada/list.md"`, "+ - coffee", "y once"} {
 				st.holds(want)
 			}
 			if st.keys("y"); !got.Allow {
@@ -103,6 +104,18 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 			cancel()
 		})
 	}
+}
+
+func TestACardSaysOnceWhatTheCallDoes(t *testing.T) {
+	play(t, &scripted{}, 100, 30, func(st *stage) {
+		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
+		st.holds("! there is no rule for it yet\n! The conversation has read text")
+		st.holds("The server claims (unverified): writes; may overwrite or delete; no outside access\n")
+		if n := strings.Count(st.frame(), "write") + strings.Count(st.frame(), "delete"); n != 3 { // all in the claim
+			t.Errorf("%d words say that it writes:\n%s", n, st.frame())
+		}
+		cancel()
+	})
 }
 
 func TestACallIsAllowedOnceItsArgumentsWereInSight(t *testing.T) {

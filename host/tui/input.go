@@ -220,9 +220,9 @@ func (s *screen) submit() {
 	case text == "":
 		s.goOn()
 		return
-	case s.command(text):
+	case s.command(text), s.holdsLarge(text):
 		return
-	case s.run != nil:
+	case s.run != nil, len(s.waiting.texts) > 0 && !s.waiting.first:
 		if _, err := s.toSend(text); err != nil {
 			s.hint = err.Error()
 			return
@@ -233,6 +233,9 @@ func (s *screen) submit() {
 	if err := s.send(text); err != nil {
 		s.hint = err.Error()
 		return
+	}
+	if s.waiting.first { // the others follow it
+		s.waiting.first, s.waiting.held = false, false
 	}
 	s.input.Set("")
 	s.history.leave()

@@ -63,11 +63,17 @@ func (t *typist) loop(ctx context.Context) error {
 	for !t.quitting {
 		t.flushLines()
 		t.width, t.cmds = t.out.Width(), nil
+		if t.large != "" {
+			t.person.Discard() // the rest of a paste is no answer
+		}
 		t.ui.prompting.Store(t.out)
 		line, err := t.person.Line(ctx, "> ")
 		t.ui.prompting.Store(nil)
 		if err != nil {
 			return err
+		}
+		if line == "" {
+			line = t.large // Enter alone sends what was kept back
 		}
 		t.input.Set(line)
 		t.menu.load(t.screen) // the prompts and resources that the line may name

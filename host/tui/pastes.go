@@ -7,6 +7,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/model"
 )
 
 const (
@@ -73,6 +74,23 @@ func (s *screen) refold() {
 	if text := s.folded(s.input.Text()); text != s.input.Text() {
 		s.input.Set(text)
 	}
+}
+
+// largeQuestion is how many percent of the model's window a question may take that is sent at the
+// first Enter.
+const largeQuestion = 50
+
+// holdsLarge keeps back a question that is large for the model's window, until it is sent a second time. It reports
+// whether it did.
+func (s *screen) holdsLarge(text string) bool {
+	tokens, window := model.EstimateTokens(len(text)), s.used.Window
+	if text == s.large || tokens*100 < window*largeQuestion || window == 0 {
+		s.large = ""
+		return false
+	}
+	s.large = text
+	s.hint = fmt.Sprintf("Enter again sends it: about %s tokens, of the %s that the model sees at a time", count(tokens), count(window))
+	return true
 }
 
 // inked is a row of the input, with the labels of pastes set off.

@@ -2,10 +2,13 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/host"
 )
 
 func TestALongPasteIsOneLabelAndSentWhole(t *testing.T) {
@@ -30,6 +33,49 @@ func TestALongPasteIsOneLabelAndSentWhole(t *testing.T) {
 	})
 	if len(session.calls) != 1 || session.calls[0] != "ask what is this? "+whole+" and, ?" {
 		t.Errorf("asked %q", session.calls)
+	}
+}
+
+func TestAPasteAsLargeAsTheWindowIsSentAtTheSecondEnter(t *testing.T) {
+	session := &scripted{ledger: host.Ledger{Window: 8_000}}
+	large := strings.Repeat("123456789 12345\n", 1_000) // 4,000 tokens
+	play(t, session, 100, 24, func(st *stage) {
+		st.keys("short<enter>")
+		st.wait(time.Second)
+		st.send(tea.PasteMsg{Content: large})
+		st.keys("<enter>")
+		st.holds("❯ [paste 1: 1.0k lines]\n")
+		st.holds("Enter again sends it: about 4.0k tokens, of the 8.0k that the model sees at a time")
+		if len(session.calls) != 1 {
+			t.Fatalf("asked %d questions", len(session.calls))
+		}
+		st.keys(" what?<enter>") // another question
+		if len(session.calls) != 1 {
+			t.Fatalf("asked %d questions", len(session.calls))
+		}
+		st.keys("<enter>")
+		st.wait(time.Second)
+	})
+	if len(session.calls) != 2 || session.calls[1] != "ask "+large+" what?" {
+		t.Errorf("asked %.100q", session.calls)
+	}
+}
+
+func TestALargeLineIsSentByEnterAlone(t *testing.T) {
+	large := strings.Repeat("word ", 400)
+	for _, test := range []struct {
+		name  string
+		lines []string
+		want  []string
+	}{
+		{"Enter sends it", []string{large, "", "next"}, []string{"ask " + strings.TrimSpace(large), "ask next"}},
+		{"anything else takes its place", []string{large, "next", ""}, []string{"ask next"}},
+	} {
+		session := &scripted{ledger: host.Ledger{Window: 1_000}}
+		out := lineByLine(t, session, nil, test.lines...)
+		if !strings.Contains(out, "> Enter again sends it: about 500 tokens, of the 1.0k that the model sees at a\ntime\n> ") || !slices.Equal(session.calls, test.want) {
+			t.Errorf("%s: asked %.60q\n%s", test.name, session.calls, out)
+		}
 	}
 }
 

@@ -52,6 +52,7 @@ type screen struct {
 		all   []pasted
 		count int
 	}
+	large  string          // a question that was kept back for its size; empty: none
 	cmds   []tea.Cmd       // what the program is to do next
 	steps  []host.PlanStep // as they were put into the input
 	absent []string        // what was typed behind an @ and is no file

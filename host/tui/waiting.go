@@ -15,10 +15,11 @@ const (
 )
 
 // waiting are questions that were typed while an answer came. They are sent one after
-// the other, unless the person or an error stopped the run before.
+// the other, unless the person or an error stopped the run before. None overtakes another.
 type waiting struct {
 	texts []string
 	held  bool // they wait until the person sends the next one
+	first bool // what was the first of them could not be sent, and stands in the input
 }
 
 // enqueue has what was typed wait for its turn.
@@ -30,6 +31,10 @@ func (s *screen) enqueue(text string) {
 	}
 	if w.texts = append(w.texts, text); len(w.texts) == 1 {
 		w.held = false
+	}
+	w.first = false
+	if s.run == nil {
+		s.hint = fmt.Sprintf("it waits behind what was held; Enter sends the first of %d", len(w.texts))
 	}
 	s.input.Set("")
 	s.menu.update(s)
@@ -62,10 +67,11 @@ func (s *screen) goOn() {
 		return
 	}
 	text := w.texts[0]
+	w.first = false
 	if err := s.send(text); err != nil {
 		s.hint, w.held = err.Error(), true
 		if s.input.Empty() {
-			w.texts = slices.Delete(w.texts, 0, 1)
+			w.texts, w.first = slices.Delete(w.texts, 0, 1), true
 			s.input.Set(s.folded(text))
 		}
 		return

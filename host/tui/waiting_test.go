@@ -87,6 +87,46 @@ func TestWhatIsQueuedIsHeldAfterCtrlCAndAfterAnError(t *testing.T) {
 	})
 }
 
+func TestWhatIsHeldIsNotOvertakenByWhatIsTypedLater(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = slow(st)
+		st.keys("one<enter>two<enter>three<enter><ctrl+c>")
+		st.wait(time.Second)
+		st.keys("four<enter>")
+		st.holds("3 questions held · Enter send · ↑ edit · Ctrl+X remove\n↳ two\n↳ three\n↳ four\n")
+		st.holds("it waits behind what was held; Enter sends the first of 3")
+		st.keys("<enter>")
+		for range 3 {
+			st.wait(11 * time.Second)
+		}
+		if want := []string{"ask one", "ask two", "ask three", "ask four"}; !slices.Equal(session.calls, want) {
+			t.Errorf("asked %q, want %q", session.calls, want)
+		}
+	})
+}
+
+// What could not be sent comes back to the input, and keeps its place when it is mended.
+func TestAHeldQuestionThatCannotBeSentKeepsItsPlace(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "ev", State: host.StateConnected}}}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = slow(st)
+		st.keys("one<enter>two @ev:a<enter>three<enter><ctrl+c>")
+		st.wait(time.Second)
+		st.screen.waiting.texts[0] = "two @ev:{a}" // it could be sent when it was typed
+		st.keys("<enter>")
+		st.holds("❯ two @ev:{a}")
+		st.holds("↳ three")
+		st.keys("<ctrl+u>two<enter>")
+		for range 2 {
+			st.wait(11 * time.Second)
+		}
+		if want := []string{"ask one", "ask two", "ask three"}; !slices.Equal(session.calls, want) {
+			t.Errorf("asked %q, want %q", session.calls, want)
+		}
+	})
+}
+
 // Whoever looks through earlier input goes on doing so when a question is sent meanwhile.
 func TestTheDraftSurvivesAQuestionThatIsSent(t *testing.T) {
 	session := &scripted{}

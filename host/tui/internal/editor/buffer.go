@@ -104,16 +104,9 @@ func (b *Buffer) move(at int) {
 
 // around are the ends of the solid text that a place is in; without one, the place itself.
 func (b *Buffer) around(at int) (from, to int) {
-	for _, solid := range b.Solid {
-		for end := 0; solid != ""; {
-			begin := strings.Index(b.text[end:], solid)
-			if begin < 0 {
-				break
-			}
-			begin += end
-			if end = begin + len(solid); begin < at && at < end {
-				return begin, end
-			}
+	for _, solid := range b.solidPlaces() {
+		if solid.from < at && at < solid.to {
+			return solid.from, solid.to
 		}
 	}
 	return at, at

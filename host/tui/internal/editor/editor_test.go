@@ -58,6 +58,65 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+func TestLinesAreWrappedAtSpaces(t *testing.T) {
+	for _, test := range []struct {
+		name, text, want string // in rows of nine cells and one for the cursor
+		x, y             int
+	}{
+		{"words", "one two three four", "one two |three |four", 4, 2},
+		{"a space that does not fit", "one two 9 cells..", "one two 9 |cells..", 7, 1},
+		{"a space at the end that does not fit", "123456789 ", "123456789 |", 0, 1},
+		{"a word that is wider than a row", "a 0123456789abc d", "a |012345678|9abc d", 6, 2},
+		{"a word that fills the row", "123456789", "123456789", 9, 0},
+		{"several spaces", "12345678   9", "12345678  | 9", 2, 1},
+		{"wide characters", "a 你好吗你好吗", "a 你好吗|你好吗", 6, 1},
+		{"a word behind wide characters", "你好 hello", "你好 |hello", 5, 1},
+		{"an emoji of several runes", "1234567 👨‍👩‍👧 x", "1234567 |👨‍👩‍👧 x", 4, 1},
+		{"line breaks", "one\ntwo three four\n", "one|two three |four|", 0, 3},
+		{"a tab", "12345\tx yz", "12345    |x yz", 4, 1},
+		{"a paste is one word", "a [b c d] e", "a [b c d] |e", 1, 1},
+		{"a paste is not broken at its spaces", "see [b c d] e", "see |[b c d] e", 9, 1},
+	} {
+		b := Buffer{Solid: []string{"[b c d]"}}
+		b.Set(test.text)
+		rows, x, y := b.Layout(10)
+		var texts []string
+		for _, r := range rows {
+			texts = append(texts, r.Text)
+		}
+		if got := strings.Join(texts, "|"); got != test.want || x != test.x || y != test.y {
+			t.Errorf("%s: got %q with the cursor at %d, %d; want %q, %d, %d", test.name, got, x, y, test.want, test.x, test.y)
+		}
+	}
+}
+
+func TestTheCursorMovesOverWrappedLines(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		do         func(*Buffer)
+		want       string
+	}{
+		{"up to a row that is shorter, and back", "ab cdefghi jklmnopq", func(b *Buffer) { b.Up(10); b.Up(10) }, "ab| cdefghi jklmnopq"},
+		{"the column is kept over a row that is shorter", "abcdefgh ij klmnopqr", func(b *Buffer) { b.Up(10); b.Up(10); b.Down(10); b.Down(10) }, "abcdefgh ij klmnopqr|"},
+		{"down from the first row", "ab cdefghi jk", func(b *Buffer) { b.Home(); b.Right(); b.Down(10) }, "ab c|defghi jk"},
+		{"Home and End go to the ends of the line", "x\nab cdefghi jk\ny", func(b *Buffer) {
+			b.Up(10)
+			b.Up(10)
+			b.Home()
+			b.Insert("<")
+			b.End()
+			b.Insert(">")
+		}, "x\n<ab cdefghi jk>|\ny"},
+		{"wide characters", "ab 你好吗你好吗", func(b *Buffer) { b.Up(10) }, "ab 你|好吗你好吗"},
+	} {
+		var b Buffer
+		b.Set(test.text)
+		if test.do(&b); at(&b) != test.want {
+			t.Errorf("%s: got %q, want %q", test.name, at(&b), test.want)
+		}
+	}
+}
+
 func TestThereIsALimit(t *testing.T) {
 	var b Buffer
 	b.Insert(strings.Repeat("界", maxText))
@@ -76,6 +135,18 @@ func FuzzBuffer(f *testing.F) {
 		for _, k := range keys[:min(len(keys), 200)] {
 			press(&b, k)
 			rows, x, y := b.Layout(20)
+			all := ""
+			for i, r := range rows {
+				if all += b.text[r.from:r.to]; i+1 < len(rows) && rows[i+1].from > r.to {
+					all += "\n"
+				}
+				if w := ink.Width(r.Text); w > 20 && r.to-r.from > ink.First(b.text[r.from:]) {
+					t.Fatalf("row %q has %d cells", r.Text, w)
+				}
+			}
+			if all != b.text {
+				t.Fatalf("the rows hold %q of %q", all, b.text)
+			}
 			if y >= len(rows) || x > 40 && ink.Width(rows[y].Text) < x {
 				t.Fatalf("cursor at %d, %d of %d rows", x, y, len(rows))
 			}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+)
+
+// pipeTime is how long what is piped to chat -p may take to begin: a pipe that nobody writes to never ends, as
+// those of programs that start others.
+const pipeTime = 5 * time.Second
+
+// piped is what is piped to chat -p, which goes along with the question; none where standard input is a terminal,
+// brings nothing, or is read for something else.
+func (a *app) piped(ctx context.Context, f *chatFlags) ([]host.Attachment, error) {
+	if f.prompt == "" || f.prompt == "-" || slices.Contains(f.attach, "-") || !isPiped(a.stdin) {
+		return nil, nil
+	}
+	data, err := a.readPiped(ctx)
+	if err != nil || len(bytes.TrimSpace(data)) == 0 {
+		return nil, err
+	}
+	const without = "; with < /dev/null the question goes without it"
+	attached, err := attachable("standard input", data)
+	if err != nil {
+		return nil, usagef("%w"+without, err)
+	}
+	a.screen.Printf("junction: standard input goes along with the question, %d bytes"+without+"\n", len(data))
+	return []host.Attachment{attached}, nil
+}
+
+// isPiped reports whether something may come from in that nobody types.
+func isPiped(in io.Reader) bool {
+	file, ok := in.(*os.File)
+	if !ok {
+		return in != nil
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&fs.ModeCharDevice == 0 && !info.IsDir()
+}
+
+// readPiped reads standard input to its end. Where nothing comes in pipeTime it goes on without, unless somebody
+// at the terminal can end the wait. A read cannot be interrupted: one that is given up ends with the process.
+func (a *app) readPiped(ctx context.Context) ([]byte, error) {
+	var data []byte
+	began, over := make(chan struct{}), make(chan error, 1)
+	go func() {
+		in := bufio.NewReader(a.stdin)
+		_, err := in.Peek(1)
+		if err == nil {
+			close(began)
+			data, err = readLimited(in, "standard input")
+		} else if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		over <- err
+	}()
+	late := time.NewTimer(pipeTime)
+	defer late.Stop()
+	select {
+	case err := <-over:
+		return data, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-began:
+	case <-late.C:
+		if !a.screen.Terminal() {
+			a.screen.Printf("junction: nothing came on standard input in %s, so the question goes without it; --attach - waits for it, and < /dev/null does not\n", pipeTime)
+			return nil, nil
+		}
+		a.screen.Printf("junction: waiting for standard input, which is no terminal; Ctrl-C ends this, and < /dev/null leaves it out\n")
+	}
+	select {
+	case err := <-over:
+		return data, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
