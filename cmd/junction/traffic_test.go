@@ -109,7 +109,7 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 		events = append(events, e)
 	}
 	// The server is a part of the process, and its messages are shown as those of others.
-	if len(events) != 2 || events[0].Hop != traffic.Server || events[0].Server != "everything" || events[0].Name != "fail" || events[1].Hop != traffic.Client || events[0].Call == 0 || events[0].Call != events[1].Call || events[0].PID == 0 || !isFault(&events[1].Event) {
+	if len(events) != 2 || events[0].Hop != traffic.Server || events[0].Server != "everything" || events[0].Name != "fail" || events[1].Hop != traffic.Client || events[0].Call == 0 || events[0].Call != events[1].Call || events[0].PID == 0 || !events[1].Failed() {
 		t.Errorf("%+v", events)
 	}
 }
@@ -338,5 +338,15 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 	<-came
 	if _, err := io.WriteString(stopped, "\n"); err != nil {
 		t.Errorf("the message was kept back until the process that is stopped was given up: %v", err)
+	}
+}
+
+func TestTrafficSaysThatAServerIsLegacyWhereItRefusesDiscovery(t *testing.T) {
+	e := shownEvent{Event: traffic.Event{Kind: traffic.Error, Hop: traffic.Server, Server: "files", Method: "server/discover", Legacy: true, Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`)}}
+	if got, want := gist(&e.Event), "server/discover refused: a legacy server"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	if f := (trafficFilter{errors: true}); f.shows(&e) {
+		t.Error("it is shown among errors")
 	}
 }

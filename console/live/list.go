@@ -37,6 +37,7 @@ type summary struct {
 	Size   int           `json:"size,omitempty"`
 	Count  int           `json:"count,omitempty"`
 	Error  bool          `json:"error,omitempty"`
+	Legacy bool          `json:"legacy,omitempty"` // a server refused server/discover, as legacy ones do: no error
 	// Row is its place among the messages that are neither notes of headers nor pings; these have none.
 	Row uint64 `json:"row,omitempty"`
 }
@@ -68,7 +69,7 @@ type found struct {
 func (r *Ring) summarize(n uint64, e *entry) summary {
 	s := summary{Seq: n, Time: time.Unix(0, e.time).UTC(), PID: int(e.pid), Kind: kinds[e.kind], Hop: hops[e.hop], ToServer: !e.toClient && e.hop > 0,
 		Server: r.table.text(e.server), Client: r.table.text(e.client), Method: r.table.text(e.method), Name: r.table.text(e.name), Note: r.table.text(e.note), Effect: effects[e.effect],
-		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed}
+		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed, Legacy: e.legacy}
 	if !e.unlisted {
 		s.Row = e.row
 	}

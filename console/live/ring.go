@@ -75,7 +75,7 @@ type entry struct {
 	client, server, method, name, note textID
 	shared                             textID // the message, where others have it, too
 	kind                               kind
-	toClient, failed, headers          bool
+	toClient, failed, headers, legacy  bool
 	unlisted                           bool   // headers, or a ping that did not fail: in no list unless asked for
 	row                                uint64 // its place among those that are listed; of others that of the one before
 	hop                                int8   // 0: none, 1: of the client, 2: of the server

@@ -203,7 +203,7 @@ export class List {
   }
 
   #row(item, at) {
-    const classes = ['traffic-row', `is-${item.kind}`];
+    const classes = ['traffic-row', `is-${item.legacy ? 'response' : item.kind}`];
     if (item.error) classes.push('is-failed');
     if (at.isSelected) classes.push('is-selected');
     if (at.isOfCall) classes.push('is-of-call');
@@ -255,12 +255,13 @@ export class List {
   #sentence(item) {
     if (item.kind === 'dropped') return '';
     const [from, to] = this.lanes.of(item).map((n) => nameOf(this.lanes.list[n], false));
-    return `${t('traffic.from.to', {from, to})}, ${t(`traffic.kind.${item.kind}`)}`;
+    return `${t('traffic.from.to', {from, to})}, ${t(item.legacy ? 'traffic.legacy' : `traffic.kind.${item.kind}`)}`;
   }
 }
 
 function what(item) {
   if (item.kind === 'dropped') return [h('span', {class: 'traffic-method'}, plural('traffic.missed', item.count ?? 0))];
+  if (item.legacy) return [h('span', {class: 'badge'}, t('traffic.legacy')), h('bdi', {class: 'traffic-method'}, item.method)];
   const marked = item.error || ['note', 'notification'].includes(item.kind);
   const label = item.error && item.kind === 'response' ? t('traffic.kind.error') : t(`traffic.kind.${item.kind}`);
   return [

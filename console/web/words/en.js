@@ -82,6 +82,8 @@ export default {
   'traffic.kind.error': 'error',
   'traffic.kind.failure': 'no response',
   'traffic.kind.note': 'note',
+  'traffic.legacy': 'legacy server',
+  'traffic.legacy.why': 'Legacy servers do not know server/discover, so this answer says that the server is one. It is no error: Junction goes on with initialize.',
   'traffic.effect.allow': 'policy: allow',
   'traffic.effect.ask': 'policy: ask',
   'traffic.effect.deny': 'policy: deny',

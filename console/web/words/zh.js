@@ -82,6 +82,8 @@ export default {
   'traffic.kind.error': '错误',
   'traffic.kind.failure': '无应答',
   'traffic.kind.note': '说明',
+  'traffic.legacy': '传统服务器',
+  'traffic.legacy.why': '传统服务器不认识 server/discover，因此这个应答表明它是传统服务器。这不是错误：Junction 会继续发送 initialize。',
   'traffic.effect.allow': '策略：允许',
   'traffic.effect.ask': '策略：询问',
   'traffic.effect.deny': '策略：拒绝',
