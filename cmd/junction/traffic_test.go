@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -349,4 +350,26 @@ func TestTrafficSaysThatAServerIsLegacyWhereItRefusesDiscovery(t *testing.T) {
 	if f := (trafficFilter{errors: true}); f.shows(&e) {
 		t.Error("it is shown among errors")
 	}
+}
+
+func TestWhoFollowsHearsThatAProcessEnded(t *testing.T) {
+	alone(t)
+	r := serving(t, "proxy", "everything")
+	ctx, cancel := context.WithCancel(t.Context())
+	began, ended, over := make(chan struct{}), make(chan int, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = followTraffic(ctx, nil, trafficFollower{
+			began: func(int) error { close(began); return nil },
+			event: func(shownEvent, bool) error { return nil },
+			ended: func(pid int) { ended <- pid },
+		})
+	}()
+	<-began
+	r.stop()
+	if pid := <-ended; pid != os.Getpid() {
+		t.Errorf("process %d ended, want %d", pid, os.Getpid())
+	}
+	cancel()
+	<-over
 }

@@ -104,6 +104,9 @@ func (r *Ring) write() {
 	for i := range r.pending {
 		r.append(&r.pending[i])
 	}
+	if len(r.pending) > 0 && len(r.ended) > 0 {
+		r.unend(r.pending[0].pid)
+	}
 	clear(r.pending)
 	r.records, r.pending, r.unkept = r.records[:0], r.pending[:0], nil
 	r.wake()

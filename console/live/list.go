@@ -56,6 +56,9 @@ type page struct {
 	Next  uint64 `json:"next"`
 	More  bool   `json:"more"`
 	Fault string `json:"fault,omitempty"`
+	// Ended are the processes that have ended.
+	Ended []int32 `json:"ended"`
+	ends  uint64
 }
 
 // A found message is one that a filter shows, as far as the index tells.
@@ -115,6 +118,9 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	p.Last, p.LastRow = r.next-1, r.rows
 	if p.First == 0 {
 		p.First, p.FirstRow = r.first, r.firstRow()
+	}
+	if p.Ended == nil || p.ends != r.ends {
+		p.Ended, p.ends = append([]int32{}, r.ended...), r.ends
 	}
 	if r.fault != nil {
 		p.Fault = r.fault.Error()
