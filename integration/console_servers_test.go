@@ -209,6 +209,14 @@ func TestOtherPagesCannotUseTheConsole(t *testing.T) {
 	viewed(t, env, "others", object{"other": other.URL})
 }
 
+// The page of a server whose process has ended shows what was said last, and asks for nothing.
+func TestTheConsoleLeavesAProcessThatEndedAlone(t *testing.T) {
+	t.Parallel()
+	env := isolated(t)
+	gatewayOf(t, env, configuration(t, object{"talks": entryOf(scriptedServer(t, "talks"))}, nil))
+	viewed(t, env, "ended", nil)
+}
+
 // Ten faults that somebody meets, each at a server of its own, whose page says why and what to do.
 func TestTheConsoleSaysWhyAServerFails(t *testing.T) {
 	t.Parallel()

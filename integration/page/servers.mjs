@@ -386,6 +386,25 @@ const scenarios = {
     faults.splice(0, faults.length, ...faults.filter((one) => !one.startsWith('a request to'))); // the other page's own
   },
 
+  async ended() {
+    const {pid} = await settled();
+    const asked = [];
+    page.on('request', (request) => { if (/\/log$/.test(request.url())) asked.push(request.url()); });
+    await go(`servers/${pid}/talks`);
+    await see('.server-log', 'It started.');
+    await page.waitForRequest(/\/log$/);
+    process.kill(pid, 'SIGTERM');
+    await see('[role=alert]', `Process ${pid} has ended.`);
+    is('nothing can be restarted', await page.locator('button', {hasText: 'Restart'}).isDisabled(), true);
+    is('no state is said', await page.locator('main h1 + span').isVisible(), false);
+    await see('.server-log', 'It started.');
+    const before = asked.length;
+    for (let n = 0; n < 5; n++) await page.waitForResponse(/instances$/); // as many looks at what runs
+    is('its log is not asked for', asked.length - before, 0);
+    await judge('ended');
+    await picture('ended');
+  },
+
   async faults() {
     await settled();
     call(settings.call);
