@@ -8,12 +8,12 @@ import {tokens} from './results.js';
 import {tree} from './tree.js';
 import {clock, number, t} from './words.js';
 
-/** annotations are what a tool says of its effects, as badges; what it does not say is what the specification assumes. */
+/** annotations are what a tool says of its effects, as badges: red is only what it says itself to destroy. Most say nothing. */
 export function annotations(tool) {
   const {readOnlyHint: reads, destructiveHint: destroys, idempotentHint: again, openWorldHint: open} = tool.annotations ?? {};
   const badge = (kind, word) => h('span', {class: `badge badge-${kind}`}, t(`inspector.tool.${word}`));
   return [
-    reads === true ? badge('good', 'reads') : destroys === false ? badge('warn', 'changes') : badge('bad', reads === undefined && destroys === undefined ? 'unsaid' : 'destroys'),
+    reads === true ? badge('good', 'reads') : destroys === true ? badge('bad', 'destroys') : badge('plain', destroys === false ? 'changes' : 'unsaid'),
     again === true && reads !== true ? badge('plain', 'idempotent') : null,
     open === false ? badge('plain', 'closed') : open === true ? badge('plain', 'open') : null,
   ];
