@@ -509,6 +509,7 @@ export default {
   'inspector.back': 'Back to the list',
   'inspector.item.gone': 'The server does not list {name} any more.',
   'inspector.item.undescribed': 'It has no description.',
+  'inspector.template.uri': 'This is read:',
   'inspector.tool.reads': 'reads only',
   'inspector.tool.changes': 'changes',
   'inspector.tool.destroys': 'destructive',

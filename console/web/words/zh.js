@@ -509,6 +509,7 @@ export default {
   'inspector.back': '返回列表',
   'inspector.item.gone': '服务器不再列出 {name}。',
   'inspector.item.undescribed': '没有描述。',
+  'inspector.template.uri': '将读取：',
   'inspector.tool.reads': '只读',
   'inspector.tool.changes': '会修改',
   'inspector.tool.destroys': '有破坏性',
