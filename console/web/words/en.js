@@ -293,6 +293,7 @@ export default {
   'conversations.forked': 'A copy of {id}',
   'conversations.resume': 'Go on with it:',
   'conversations.sent': 'What the model got',
+  'conversations.raw': 'As written',
   'conversations.reasoning': 'Reasoning',
   'conversations.call': 'calls',
   'conversations.result': 'result',

@@ -293,6 +293,7 @@ export default {
   'conversations.forked': '{id} 的副本',
   'conversations.resume': '继续对话：',
   'conversations.sent': '模型收到的内容',
+  'conversations.raw': '原文',
   'conversations.reasoning': '推理',
   'conversations.call': '调用',
   'conversations.result': '结果',
