@@ -228,18 +228,18 @@ const scenarios = {
     await page.keyboard.press('Escape');
     await see('h1', 'Conversations');
     await page.locator('.conversation-row', {hasText: 'A report'}).click();
-    const told = page.locator('.conversation-assistant');
-    is('Markdown is shown as it is meant', await told.locator('h4, li strong, li code').allInnerTexts(), ['Report', 'one', 'code']);
-    is('links lead to pages only, and say where', await told.locator('a').evaluateAll((all) => all.map((a) => [a.innerText, a.getAttribute('href'), a.rel, a.target, a.nextElementSibling?.innerText ?? ''])), [
+    const answer = page.locator('.conversation-assistant');
+    is('Markdown is shown as it is meant', await answer.locator('h4, li strong, li code').allInnerTexts(), ['Report', 'one', 'code']);
+    is('links lead to pages only, and say where', await answer.locator('a').evaluateAll((all) => all.map((a) => [a.innerText, a.getAttribute('href'), a.rel, a.target, a.nextElementSibling?.innerText ?? ''])), [
       ['my bank', 'https://evil.example/a', 'noopener noreferrer', '_blank', 'https://evil.example/a'],
       ['https://bank.example', 'https://evil.example/b', 'noopener noreferrer', '_blank', 'https://evil.example/b'],
       ['https://plain.example/', 'https://plain.example/', 'noopener noreferrer', '_blank', ''],
       ['pixel', 'https://evil.example/pixel.png', 'noopener noreferrer', '_blank', 'https://evil.example/pixel.png'],
     ]);
-    is('nothing of it runs or is loaded', [await told.locator('img, script').count(), await page.evaluate(() => window.ran === undefined)], [0, true]);
-    await told.getByRole('button', {name: 'As written'}).click();
+    is('nothing of it runs or is loaded', [await answer.locator('img, script').count(), await page.evaluate(() => window.ran === undefined)], [0, true]);
+    await answer.getByRole('button', {name: 'As written'}).click();
     await see('.conversation-text', '[my bank](https://evil.example/a)');
-    await told.getByRole('button', {name: 'As written'}).click();
+    await answer.getByRole('button', {name: 'As written'}).click();
     await see('.conversation-note', 'Plan: Write the report');
     await see('.conversation-note li', 'look at the file (done)');
     await look('plan');
