@@ -268,13 +268,20 @@ export class List {
 function what(item) {
   if (item.kind === 'dropped') return [h('span', {class: 'traffic-method'}, plural('traffic.missed', item.count ?? 0))];
   if (item.legacy) return [h('span', {class: 'badge'}, t('traffic.legacy')), h('bdi', {class: 'traffic-method'}, item.method)];
-  const marked = item.error || ['note', 'notification'].includes(item.kind);
+  const marked = item.error || item.kind === 'note' || item.kind === 'notification' && !item.method?.startsWith('notifications/'); // which says it itself
   const label = item.error && item.kind === 'response' ? t('traffic.kind.error') : t(`traffic.kind.${item.kind}`);
   return [
     item.effect && effects[item.effect] ? h('span', {class: `badge ${effects[item.effect]}`}, t(`traffic.effect.${item.effect}`)) : marked ? h('span', {class: `badge ${item.error ? 'badge-bad' : item.kind === 'note' ? 'badge-accent' : ''}`}, item.note || label) : null,
-    h('bdi', {class: 'traffic-method'}, item.method ?? (item.kind === 'response' ? t('traffic.kind.response') : '')),
+    h('bdi', {class: 'traffic-method'}, methodOf(item)),
     item.name ? h('bdi', {class: 'traffic-name'}, item.name) : null,
   ];
+}
+
+// methodOf has the beginning that all notifications have by itself: where there is little room, what follows says more.
+function methodOf({method, kind}) {
+  if (!method) return kind === 'response' ? t('traffic.kind.response') : '';
+  const [, prefix, rest] = /^(notifications\/)?(.*)$/s.exec(method);
+  return [prefix ? h('span', {class: 'traffic-prefix'}, prefix) : null, rest];
 }
 
 function took(item, waits) {

@@ -275,6 +275,18 @@ if (plan.part === 'nothing') {
     await page.evaluate((was) => { location.hash = was; }, before);
   });
 
+  await step('notifications on a small screen', async () => {
+    const before = hash();
+    await page.evaluate(() => { location.hash = '#/traffic/?method=notifications%2Finitialized'; });
+    const method = page.locator('.is-notification .traffic-method').first();
+    await method.waitFor();
+    assert.equal(await page.locator('.is-notification .badge').count(), 0);
+    await page.setViewportSize({width: 360, height: 740});
+    assert.equal(await method.innerText(), 'initialized');
+    await page.setViewportSize({width: 1280, height: 800});
+    await page.evaluate((was) => { location.hash = was; }, before);
+  });
+
   await step('the console is gone, and comes back', async () => {
     await context.setOffline(true); // which leaves the stream that is open
     await page.locator('main').focus();
