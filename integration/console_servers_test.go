@@ -129,7 +129,7 @@ func TestTheConsoleShowsConversations(t *testing.T) {
 	stored := storedIn(t, filepath.Join(c.home, "state"))
 	planned := stored.New(archive.Meta{Model: "recorded"})
 	wish := model.UserText("A report, please.")
-	for _, e := range []host.Entry{{Title: "A report"}, {Message: &wish}, {Plan: &host.Plan{Goal: "Write the report", Steps: []host.PlanStep{{Text: "look at the file", State: host.PlanDone}, {Text: "write"}}}}} {
+	for _, e := range []host.Entry{{Title: "A report"}, {Message: &wish}, {Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: hostileMarkdown}}}}, {Plan: &host.Plan{Goal: "Write the report", Steps: []host.PlanStep{{Text: "look at the file", State: host.PlanDone}, {Text: "write"}}}}} {
 		e.At = time.Now()
 		if err := planned.Append(e); err != nil {
 			t.Fatal(err)
@@ -137,6 +137,16 @@ func TestTheConsoleShowsConversations(t *testing.T) {
 	}
 	viewed(t, c.env, "conversations", object{})
 }
+
+// hostileMarkdown is what a model could write to deceive who reads it.
+const hostileMarkdown = `# Report
+
+- **one** and ` + "`code`" + `
+- [my bank](https://evil.example/a) [https://bank.example](https://evil.example/b) <https://plain.example/>
+- [run](javascript:window.ran=1) [data](data:text/html,<script>window.ran=1</script>) [mail](mailto:a@b.example)
+
+![pixel](https://evil.example/pixel.png) <img src=x onerror=window.ran=1> <script>window.ran=1</script>
+`
 
 // Each text of page/payloads.json stands wherever a server, a client or a model can write into these views.
 func TestNothingThatWasWrittenRunsInTheConsole(t *testing.T) {
@@ -207,6 +217,14 @@ func TestOtherPagesCannotUseTheConsole(t *testing.T) {
 	}))
 	t.Cleanup(other.Close)
 	viewed(t, env, "others", object{"other": other.URL})
+}
+
+// The page of a server whose process has ended shows what was said last, and asks for nothing.
+func TestTheConsoleLeavesAProcessThatEndedAlone(t *testing.T) {
+	t.Parallel()
+	env := isolated(t)
+	gatewayOf(t, env, configuration(t, object{"talks": entryOf(scriptedServer(t, "talks"))}, nil))
+	viewed(t, env, "ended", nil)
 }
 
 // Ten faults that somebody meets, each at a server of its own, whose page says why and what to do.

@@ -66,6 +66,8 @@ type Event struct {
 	Fault  string `json:"fault,omitempty"`
 	// Note is what a note is about, such as "policy".
 	Note string `json:"note,omitempty"`
+	// Legacy says that a server refused server/discover, as legacy servers do: this is how its era is found out, and no error.
+	Legacy bool `json:"legacy,omitempty"`
 	// Transport is how the messages of the hop travel: "stream", "http" or "sse", or "process": the server
 	// is a part of this process, and the messages are made to be shown.
 	Transport string `json:"transport,omitempty"`
@@ -174,6 +176,9 @@ func (e *Event) AppendJSON(dst []byte) []byte {
 	}
 	words("fault", e.Fault)
 	words("note", e.Note)
+	if e.Legacy {
+		w.Bool("legacy", true)
+	}
 	words("transport", e.Transport)
 	number("count", int64(e.Count))
 	return w.Bytes()
@@ -193,6 +198,7 @@ func (e *Event) readMessage() {
 		fallthrough
 	case Failure:
 		e.Method, e.Name, e.Took = e.of.method, name, e.Time.Sub(e.of.began)
+		e.Legacy = e.Legacy || e.refusesDiscovery()
 	case Note:
 		e.Name = name
 	}
@@ -226,6 +232,8 @@ func (e *Event) readKind() bool {
 // Failed reports whether the event says that something failed: a request, or a tool.
 func (e *Event) Failed() bool {
 	switch {
+	case e.Legacy:
+		return false
 	case e.Kind == Error, e.Kind == Failure:
 		return true
 	case e.Kind != Response || e.read:

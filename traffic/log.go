@@ -108,6 +108,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	switch {
 	case m.Err != nil:
 		e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault))
+		e.Legacy = h.name == Server && e.of != nil && e.of.method == methodDiscover && statusIsLegacy(m.Err)
 	case m.ToServer:
 		if id, method := request(m.Message); id != nil && method != "" {
 			ctx = h.asks(ctx, &e, string(id), method)

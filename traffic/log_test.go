@@ -595,7 +595,7 @@ func TestTheCallsOfTheProcessItselfHaveANumber(t *testing.T) {
 // What is written without reflection is what encoding/json reads, and writes.
 func TestAnEventIsWrittenAsEncodingJSONDoes(t *testing.T) {
 	full := Event{Time: time.Date(2026, 11, 26, 1, 2, 3, 4_500, time.FixedZone("", 3600)), Kind: Response, Hop: Server, ToServer: true, Server: "s\"1", Client: "c/1", Revision: modern, Call: 1<<64 - 1, ID: json.RawMessage(`"a"`),
-		Method: "m\n", Name: "é", Took: 17, Size: 3, Message: json.RawMessage(`{"a":[1]}`), Fault: "f", Note: "n", Transport: "http", Count: 2}
+		Method: "m\n", Name: "é", Took: 17, Size: 3, Message: json.RawMessage(`{"a":[1]}`), Fault: "f", Note: "n", Legacy: true, Transport: "http", Count: 2}
 	for field, value := range reflect.ValueOf(full).Fields() {
 		if field.IsExported() && field.Tag.Get("json") != "-" && value.IsZero() {
 			t.Errorf("%s is not tested", field.Name)

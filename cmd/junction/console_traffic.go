@@ -37,6 +37,7 @@ func (a *app) keepTraffic(ctx context.Context) (ring *live.Ring, end func() erro
 				ring.Add(e.PID, &e.Event)
 				return nil
 			},
+			ended: ring.End,
 		})
 		if ctx.Err() == nil {
 			a.screen.Printf("The console shows no traffic: %v\n", err)

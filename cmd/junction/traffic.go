@@ -132,18 +132,7 @@ func (f *trafficFilter) shows(e *shownEvent) bool {
 	return (len(f.servers) == 0 || slices.Contains(f.servers, e.serves) || e.Hop == traffic.Server && slices.Contains(f.servers, e.Server)) &&
 		(f.notes || e.Kind != traffic.Note) && (f.method == "" || e.Method == f.method) &&
 		(f.text == "" || bytes.Contains(e.Message, []byte(f.text)) || strings.Contains(e.Fault, f.text)) &&
-		(!f.errors || isFault(&e.Event))
-}
-
-// isFault reports whether a message says that something failed.
-func isFault(e *traffic.Event) bool {
-	switch e.Kind {
-	case traffic.Error, traffic.Failure:
-		return true
-	case traffic.Response:
-		return string(jsonrpc.Get(jsonrpc.Get(e.Message, "result"), "isError")) == "true"
-	}
-	return false
+		(!f.errors || e.Failed())
 }
 
 // showEvent prints one message.
@@ -200,6 +189,9 @@ func lane(e *traffic.Event) string {
 // gist is what a message says, in a few words.
 func gist(e *traffic.Event) string {
 	words := strings.TrimSpace(e.Method + " " + e.Name)
+	if e.Legacy {
+		return words + " refused" + took(e) + ": a legacy server"
+	}
 	switch e.Kind {
 	case traffic.Note:
 		return words + " " + e.Note + ": " + text(e.Message)
@@ -221,7 +213,7 @@ func gist(e *traffic.Event) string {
 		result = content
 	}
 	said := " answered"
-	if isFault(e) {
+	if e.Failed() {
 		said = " failed"
 	}
 	return words + said + took(e) + ": " + text(result)

@@ -24,6 +24,7 @@ type trafficFollower struct {
 	began func(processes int) error              // once, with the number of those that run
 	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
 	event func(e shownEvent, several bool) error // for each message; several says that there is more than one process
+	ended func(pid int)                          // for a process of which no more messages come
 }
 
 // followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
@@ -74,6 +75,9 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 			w.join(a)
 		case path := <-w.ended:
 			delete(w.seen, path) // it may be there still, or again
+			if f.ended != nil {
+				f.ended(processOf(path))
+			}
 		case <-look.C:
 			w.ask(unwatched(dir, pids, w.seen))
 		case <-ctx.Done():

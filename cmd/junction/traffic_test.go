@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -109,7 +110,7 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 		events = append(events, e)
 	}
 	// The server is a part of the process, and its messages are shown as those of others.
-	if len(events) != 2 || events[0].Hop != traffic.Server || events[0].Server != "everything" || events[0].Name != "fail" || events[1].Hop != traffic.Client || events[0].Call == 0 || events[0].Call != events[1].Call || events[0].PID == 0 || !isFault(&events[1].Event) {
+	if len(events) != 2 || events[0].Hop != traffic.Server || events[0].Server != "everything" || events[0].Name != "fail" || events[1].Hop != traffic.Client || events[0].Call == 0 || events[0].Call != events[1].Call || events[0].PID == 0 || !events[1].Failed() {
 		t.Errorf("%+v", events)
 	}
 }
@@ -339,4 +340,36 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 	if _, err := io.WriteString(stopped, "\n"); err != nil {
 		t.Errorf("the message was kept back until the process that is stopped was given up: %v", err)
 	}
+}
+
+func TestTrafficSaysThatAServerIsLegacyWhereItRefusesDiscovery(t *testing.T) {
+	e := shownEvent{Event: traffic.Event{Kind: traffic.Error, Hop: traffic.Server, Server: "files", Method: "server/discover", Legacy: true, Message: json.RawMessage(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`)}}
+	if got, want := gist(&e.Event), "server/discover refused: a legacy server"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+	if f := (trafficFilter{errors: true}); f.shows(&e) {
+		t.Error("it is shown among errors")
+	}
+}
+
+func TestWhoFollowsHearsThatAProcessEnded(t *testing.T) {
+	alone(t)
+	r := serving(t, "proxy", "everything")
+	ctx, cancel := context.WithCancel(t.Context())
+	began, ended, over := make(chan struct{}), make(chan int, 1), make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = followTraffic(ctx, nil, trafficFollower{
+			began: func(int) error { close(began); return nil },
+			event: func(shownEvent, bool) error { return nil },
+			ended: func(pid int) { ended <- pid },
+		})
+	}()
+	<-began
+	r.stop()
+	if pid := <-ended; pid != os.Getpid() {
+		t.Errorf("process %d ended, want %d", pid, os.Getpid())
+	}
+	cancel()
+	<-over
 }

@@ -54,7 +54,7 @@ func (r *Ring) prepare(pid int, of *traffic.Event) {
 		r.records, size, r.unkept = r.records[:begin], 0, fmt.Errorf("it has %d bytes", size)
 	}
 	one := entry{at: -1, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: int32(pid), head: int32(head), body: int32(len(e.Message)),
-		size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind), toClient: !e.ToServer, failed: of.Failed(),
+		size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind), toClient: !e.ToServer, failed: of.Failed(), legacy: of.Legacy,
 		headers: e.Kind == traffic.Note && e.Note == "http"}
 	for i, hop := range hops {
 		if hop == e.Hop {
@@ -103,6 +103,9 @@ func (r *Ring) write() {
 	}
 	for i := range r.pending {
 		r.append(&r.pending[i])
+	}
+	if len(r.pending) > 0 && len(r.ended) > 0 {
+		r.unend(r.pending[0].pid)
 	}
 	clear(r.pending)
 	r.records, r.pending, r.unkept = r.records[:0], r.pending[:0], nil

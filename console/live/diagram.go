@@ -65,12 +65,14 @@ func caption(s *summary) string {
 	if s.Call > 0 {
 		fmt.Fprintf(&b, "#%d ", s.Call)
 	}
-	switch s.Kind {
-	case traffic.Dropped:
+	switch {
+	case s.Legacy:
+		b.WriteString("legacy server: ")
+	case s.Kind == traffic.Dropped:
 		return plaintext.Count(s.Count, "message") + " missed"
-	case traffic.Note:
+	case s.Kind == traffic.Note:
 		b.WriteString(s.Note + ": ")
-	case traffic.Error, traffic.Failure:
+	case s.Kind == traffic.Error, s.Kind == traffic.Failure:
 		b.WriteString(s.Kind + ": ")
 	}
 	b.WriteString(strings.TrimSpace(s.Method + " " + s.Name))

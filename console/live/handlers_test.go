@@ -350,3 +350,21 @@ func TestADiagramHasAtMostSomeMessagesAndLanes(t *testing.T) {
 		t.Errorf("%d arrows between at most %d lanes, the first is %+v", len(d.Items), d.MaxLanes, d.Items[0])
 	}
 }
+
+func TestARefusedDiscoveryOfALegacyServerIsNoError(t *testing.T) {
+	r := opened(t, Options{Messages: 100})
+	r.Add(7, &traffic.Event{Time: began, Kind: traffic.Error, Hop: traffic.Server, Server: "files", Method: "server/discover", Call: 1, Legacy: true, Message: json.RawMessage(`{"error":{"code":-32601}}`)})
+	all := read[page](t, r, "/traffic").Items
+	if len(all) != 1 || !all[0].Legacy || all[0].Error {
+		t.Errorf("it is shown as %+v", all)
+	}
+	if errors := read[page](t, r, "/traffic?errors=true").Items; len(errors) > 0 {
+		t.Errorf("it is among the errors: %+v", errors)
+	}
+	if d := read[detail](t, r, "/traffic/1"); !d.Legacy {
+		t.Errorf("what is known of it is %+v", d)
+	}
+	if drawn := asked(t, r, "GET", "/traffic/export?format=mermaid", http.StatusOK); !strings.Contains(drawn, "legacy server#58; server/discover") {
+		t.Errorf("it is drawn as %s", drawn)
+	}
+}

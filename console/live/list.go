@@ -37,6 +37,7 @@ type summary struct {
 	Size   int           `json:"size,omitempty"`
 	Count  int           `json:"count,omitempty"`
 	Error  bool          `json:"error,omitempty"`
+	Legacy bool          `json:"legacy,omitempty"` // a server refused server/discover, as legacy ones do: no error
 	// Row is its place among the messages that are neither notes of headers nor pings; these have none.
 	Row uint64 `json:"row,omitempty"`
 }
@@ -55,6 +56,9 @@ type page struct {
 	Next  uint64 `json:"next"`
 	More  bool   `json:"more"`
 	Fault string `json:"fault,omitempty"`
+	// Ended are the processes that have ended.
+	Ended []int32 `json:"ended"`
+	ends  uint64
 }
 
 // A found message is one that a filter shows, as far as the index tells.
@@ -68,7 +72,7 @@ type found struct {
 func (r *Ring) summarize(n uint64, e *entry) summary {
 	s := summary{Seq: n, Time: time.Unix(0, e.time).UTC(), PID: int(e.pid), Kind: kinds[e.kind], Hop: hops[e.hop], ToServer: !e.toClient && e.hop > 0,
 		Server: r.table.text(e.server), Client: r.table.text(e.client), Method: r.table.text(e.method), Name: r.table.text(e.name), Note: r.table.text(e.note), Effect: effects[e.effect],
-		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed}
+		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed, Legacy: e.legacy}
 	if !e.unlisted {
 		s.Row = e.row
 	}
@@ -114,6 +118,9 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	p.Last, p.LastRow = r.next-1, r.rows
 	if p.First == 0 {
 		p.First, p.FirstRow = r.first, r.firstRow()
+	}
+	if p.Ended == nil || p.ends != r.ends {
+		p.Ended, p.ends = append([]int32{}, r.ended...), r.ends
 	}
 	if r.fault != nil {
 		p.Fault = r.fault.Error()

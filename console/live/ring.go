@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -21,6 +22,7 @@ const (
 	maxWords        = 16 << 20 // bytes of different ones, and of messages that several have
 	maxShared       = 4 << 10  // of one of these
 	maxServers      = 64       // of one call
+	maxEnded        = 1_000    // processes that are known to have ended, the newest
 	minBytes        = 8 << 20  // several of the largest messages
 	fileEnd         = ".ring"
 )
@@ -62,7 +64,9 @@ type Ring struct {
 	left    recentCall    // by the oldest one
 	changed chan struct{} // closed when there is more to see; nil while nobody waits
 	streams int
-	rows    uint64 // messages so far that are listed
+	ended   []int32 // processes that have ended, the newest last
+	ends    uint64  // counts what changed in it
+	rows    uint64  // messages so far that are listed
 }
 
 // An entry is what the index has of one message.
@@ -75,7 +79,7 @@ type entry struct {
 	client, server, method, name, note textID
 	shared                             textID // the message, where others have it, too
 	kind                               kind
-	toClient, failed, headers          bool
+	toClient, failed, headers, legacy  bool
 	unlisted                           bool   // headers, or a ping that did not fail: in no list unless asked for
 	row                                uint64 // its place among those that are listed; of others that of the one before
 	hop                                int8   // 0: none, 1: of the client, 2: of the server
@@ -175,6 +179,27 @@ func (r *Ring) Clear() {
 	}
 	r.cleared = r.next - 1
 	r.wake()
+}
+
+// End says that a process has ended, and that no more messages of it come.
+func (r *Ring) End(pid int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.unend(int32(pid))
+	if len(r.ended) == maxEnded {
+		r.ended = slices.Delete(r.ended, 0, 1)
+	}
+	r.ended = append(r.ended, int32(pid))
+	r.ends++
+	r.wake()
+}
+
+// unend forgets that a process has ended, as its number is another's; r.mu is held.
+func (r *Ring) unend(pid int32) {
+	if at := slices.Index(r.ended, pid); at >= 0 {
+		r.ended = slices.Delete(r.ended, at, at+1)
+		r.ends++
+	}
 }
 
 // reserve returns where a record of so many bytes goes, and forgets what is there; r.mu is held.

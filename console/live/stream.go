@@ -30,6 +30,7 @@ type batch struct {
 	Skipped  uint64    `json:"skipped,omitempty"`
 	Cleared  bool      `json:"cleared,omitempty"` // all before First were removed
 	Fault    string    `json:"fault,omitempty"`
+	Ended    []int32   `json:"ended,omitzero"` // processes; nil where they are as before
 }
 
 // enter counts a stream, and reports whether there may be one more.
@@ -80,6 +81,7 @@ type stream struct {
 	out     *http.ResponseController
 	at      uint64 // the newest message that it had
 	cleared uint64 // as the ring was, when it looked last
+	ends    uint64 // the same
 	fault   string
 }
 
@@ -141,11 +143,14 @@ func (s *stream) batch() (changed <-chan struct{}, more bool, err error) {
 		b.Skipped += p.First - 1 - s.at
 	}
 	b.First, b.Last, b.FirstRow, b.LastRow, b.Items, b.Fault = p.First, p.Last, p.FirstRow, p.LastRow, p.Items, p.Fault
+	if p.ends != s.ends {
+		b.Ended = p.Ended
+	}
 	s.at = max(s.at, p.Next)
-	if len(b.Items) == 0 && b.Skipped == 0 && !b.Cleared && b.Fault == s.fault {
+	if len(b.Items) == 0 && b.Skipped == 0 && !b.Cleared && b.Fault == s.fault && b.Ended == nil {
 		return changed, p.More, nil
 	}
-	s.fault = b.Fault
+	s.fault, s.ends = b.Fault, p.ends
 	data, err := json.Marshal(&b)
 	if err != nil {
 		return nil, false, err

@@ -293,3 +293,41 @@ func TestThereAreAtMostSomeStreams(t *testing.T) {
 		}
 	})
 }
+
+func TestWhoReadsHearsWhichProcessesEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := opened(t, Options{Messages: 100})
+		conversation(r)
+		r.End(7)
+		if p := read[page](t, r, "/traffic"); !slices.Equal(p.Ended, []int32{7}) {
+			t.Errorf("the list says that %v ended", p.Ended)
+		}
+		one := reads(t, r, "after=9", "")
+		r.End(8)
+		time.Sleep(time.Second)
+		conversation(r) // both numbers are those of other processes now
+		time.Sleep(time.Second)
+		one.leave()
+		<-one.ended
+		all, _ := one.batches(t)
+		var said [][]int32
+		for _, b := range all {
+			if b.Ended != nil {
+				said = append(said, b.Ended)
+			}
+		}
+		if len(said) < 3 || !slices.Equal(said[0], []int32{7}) || !slices.Equal(said[1], []int32{7, 8}) || len(said[len(said)-1]) > 0 {
+			t.Errorf("the stream says that %v ended", said)
+		}
+	})
+}
+
+func TestOnlyTheNewestProcessesThatEndedAreKept(t *testing.T) {
+	r := opened(t, Options{Messages: 100})
+	for pid := range 2 * maxEnded {
+		r.End(pid)
+	}
+	if len(r.ended) != maxEnded || r.ended[maxEnded-1] != 2*maxEnded-1 {
+		t.Errorf("%d are kept, the newest is %d", len(r.ended), r.ended[len(r.ended)-1])
+	}
+}

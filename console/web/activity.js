@@ -1,7 +1,7 @@
 // What happens on a connection, newest first: notifications, messages, output of the program, requests over HTTP.
 import {post} from './api.js';
 import {clear, h, link} from './dom.js';
-import {exchange, logLine, message, target, took} from './run.js';
+import {direction, exchange, logLine, message, target, took} from './run.js';
 import {tree} from './tree.js';
 import {bytes, clock, number, t} from './words.js';
 
@@ -58,7 +58,7 @@ function note(one) {
 // folded is a message whose text is there once somebody opens it.
 function folded(one) {
   const node = h('details', {class: 'ins-event', ontoggle: () => node.open && node.childNodes.length === 1 && node.append(message(one))}, h('summary', null,
-    h('span', {class: 'dim'}, clock(one.time)), ' ', h('span', {class: `badge badge-${one.toServer ? 'accent' : one.error || one.message?.error ? 'bad' : 'good'}`}, t(one.toServer ? 'inspector.toserver' : 'inspector.fromserver')), ' ',
+    h('span', {class: 'dim'}, clock(one.time)), ' ', direction(one), ' ',
     h('strong', {class: 'mono'}, one.method ?? one.kind ?? ''), ' ', target({params: one.message?.params}), h('span', {class: 'dim ins-facts'}, ` ${[one.kind, one.ms === undefined ? null : took(one.ms), bytes(one.bytes ?? 0)].filter(Boolean).join(' · ')}`)));
   return node;
 }

@@ -2,6 +2,8 @@
 import {clear, h} from './dom.js';
 import {get} from './api.js';
 import {labels} from './labels.js';
+import {looksLike} from './markdown.js';
+import {rendered} from './results.js';
 import {bytes, locale, number, plural, t} from './words.js';
 
 const usual = 50; // conversations in the list at first; Show more doubles them
@@ -162,11 +164,25 @@ function item(kind, at, ...children) {
 function message(entry) {
   const {role, parts} = entry.message;
   if (role === 'user' && entry.shown) return item('user', entry.at, h('p', {class: 'conversation-text'}, entry.shown), h('details', null, h('summary', {class: 'dim'}, t('conversations.sent')), parts.map(part)));
+  if (role === 'user') return item(role, entry.at, (parts ?? []).map((one) => (one.text === undefined ? part(one) : h('p', {class: 'conversation-text'}, one.text)))); // as it was typed
   return item(role, entry.at, (parts ?? []).map(part));
 }
 
+// written is a text of a model or a tool: Markdown as it is meant, with a button for what was written.
+function written(text) {
+  const raw = h('p', {class: 'conversation-text'}, text);
+  if (!looksLike(text)) return raw;
+  const meant = rendered(text);
+  raw.hidden = true;
+  const button = h('button', {type: 'button', class: 'button-plain button-small conversation-raw', 'aria-pressed': 'false', onclick: () => {
+    [raw.hidden, meant.hidden] = [meant.hidden, raw.hidden];
+    button.setAttribute('aria-pressed', String(!raw.hidden));
+  }}, t('conversations.raw'));
+  return h('div', {class: 'conversation-written'}, button, meant, raw);
+}
+
 function part(one) {
-  if (one.text !== undefined) return h('p', {class: 'conversation-text'}, one.text);
+  if (one.text !== undefined) return written(one.text);
   if (one.reasoning) return h('details', null, h('summary', {class: 'dim'}, t('conversations.reasoning')), h('p', {class: 'conversation-text dim'}, one.reasoning.text ?? ''));
   if (one.call) {
     return h('details', {class: 'conversation-call'}, h('summary', null, h('span', {class: 'badge badge-accent'}, t('conversations.call')), ' ', h('span', {class: 'mono'}, one.call.name), ' ', h('span', {class: 'dim conversation-arguments mono'}, JSON.stringify(one.call.arguments))),
@@ -189,7 +205,7 @@ function media({type, data}) {
 
 // note is any other entry in words.
 function note(e) {
-  if (e.summary) return h('details', null, h('summary', null, plural('conversations.summary', e.summary.messages)), h('p', {class: 'conversation-text'}, e.summary.text));
+  if (e.summary) return h('details', null, h('summary', null, plural('conversations.summary', e.summary.messages)), written(e.summary.text));
   if (e.found) return t('conversations.found', {tools: e.found.map((f) => `${f.server}/${f.tool}`).join(', ')});
   if (e.kept) return t('conversations.kept', {tool: `${e.kept.server}/${e.kept.tool}`, uri: e.kept.uri});
   if (e.note) return t('conversations.note', {text: e.note});

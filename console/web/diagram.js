@@ -1,6 +1,7 @@
 // The diagram: who stands where, from whom to whom an arrow goes, and which arrows belong to one call.
 
 const maxLanes = 40; // all others stand in the last one
+const maxSeen = 400; // lanes that are known
 const maxTracks = 6; // calls whose lines stand next to each other
 const maxWaiting = 1000; // requests of which it is known that nothing answered them
 const kinds = ['client', 'junction', 'server'];
@@ -14,24 +15,56 @@ export function ends(item) {
   return Boolean(item.toServer) === (item.hop === 'client') ? [other, process] : [process, other];
 }
 
-/** Lanes are the columns, in the order clients, processes of Junction, servers; of each those seen first stand first. */
-export class Lanes {
-  #seen = new Map(); // by kind and name
-  list = [];
+const keyOf = ({kind, name}) => kind + name;
 
-  /** see adds whom messages name, and reports whether there is a new one. */
+/**
+ * Lanes are the columns, in the order clients, processes of Junction, servers; of each those seen first stand first. Those that
+ * only processes had that have ended are there as long as one looks at their messages.
+ */
+export class Lanes {
+  #seen = new Map(); // by kind and name: {kind, name, pids: those that run}
+  #ended = new Set(); // numbers of processes
+  list = [];
+  version = 0; // of the list
+
+  /** see adds whom messages name. */
   see(items) {
-    const before = this.#seen.size;
     for (const item of items) {
       for (const lane of ends(item)) {
-        const key = lane.kind + lane.name;
-        if (this.#seen.size < maxLanes && !this.#seen.has(key)) this.#seen.set(key, lane);
+        const key = keyOf(lane);
+        if (!this.#seen.has(key) && this.#room()) this.#seen.set(key, {...lane, pids: new Set()});
+        if (!this.#ended.has(item.pid)) this.#seen.get(key)?.pids.add(item.pid);
       }
     }
-    if (this.#seen.size === before) return false;
-    this.list = [...this.#seen.values()].sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+  }
+
+  /** end takes the processes that have ended. */
+  end(pids) {
+    this.#ended = new Set(pids);
+    for (const lane of this.#seen.values()) lane.pids = new Set([...lane.pids].filter((pid) => !this.#ended.has(pid)));
+  }
+
+  // room reports whether one more can be known. What has ended makes room for it.
+  #room() {
+    if (this.#seen.size < maxSeen) return true;
+    for (const [key, lane] of this.#seen) if (lane.pids.size === 0) return this.#seen.delete(key);
+    return false;
+  }
+
+  /** choose makes the list, where one looks at these messages, and reports whether it changed. */
+  choose(items) {
+    this.see(items);
+    const looked = new Set(items.flatMap(ends).map(keyOf));
+    const list = [...this.#seen].filter(([key, lane]) => looked.has(key) || lane.pids.size > 0).slice(0, maxLanes).map(([, lane]) => lane)
+      .sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
+    if (list.length === this.list.length && list.every((lane, n) => lane === this.list[n])) return false;
+    this.list = list;
+    this.version++;
     return true;
   }
+
+  /** alone says that there is one process. */
+  get alone() { return this.list.filter(({kind}) => kind === 'junction').length === 1; }
 
   /** of are the places of a message's lanes. */
   of(item) {
@@ -41,9 +74,9 @@ export class Lanes {
     });
   }
 
-  /** names are those of one kind, for a choice. */
+  /** names are those of one kind that are known, for a choice. */
   names(kind) {
-    return this.list.filter((lane) => lane.kind === kind && lane.name !== '').map(({name}) => name);
+    return [...this.#seen.values()].filter((lane) => lane.kind === kind && lane.name !== '').map(({name}) => name);
   }
 }
 

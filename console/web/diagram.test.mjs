@@ -21,14 +21,47 @@ test('messages go from lane to lane', () => {
 
 test('clients stand left, servers right, and those beyond the limit share the last lane', () => {
   const lanes = new Lanes();
-  assert.equal(lanes.see([passedOn, request, {...passedOn, server: 'a'}]), true);
-  assert.equal(lanes.see([answer, result]), false);
+  assert.equal(lanes.choose([passedOn, request, {...passedOn, server: 'a'}]), true);
+  assert.equal(lanes.choose([answer, result]), false);
   assert.deepEqual(lanes.list.map(({name}) => name), ['me/1', '7', 'math', 'a']);
   assert.deepEqual(lanes.of(result), [2, 1]);
   assert.deepEqual(lanes.names('server'), ['math', 'a']);
   for (let n = 0; n < 100; n++) lanes.see([{...passedOn, server: `s${n}`}]);
+  assert.equal(lanes.choose([]), true);
   assert.equal(lanes.list.length, 40);
   assert.deepEqual(lanes.of({...passedOn, server: 's99'}), [1, 39]);
+});
+
+test('what only ended processes had has a lane as long as one looks at it', () => {
+  const lanes = new Lanes();
+  const names = (items) => {
+    lanes.choose(items);
+    return lanes.list.map(({name}) => name);
+  };
+  const old = [passedOn, {...passedOn, server: 'gone'}];
+  const next = {...passedOn, pid: 8};
+  assert.deepEqual(names([...old, request]), ['me/1', '7', 'math', 'gone']);
+  lanes.end([7]);
+  assert.deepEqual(names(old), ['7', 'math', 'gone']);
+  assert.deepEqual(names([next]), ['8', 'math']);
+  assert.equal(lanes.alone, true);
+  assert.deepEqual(names([next, old[0]]), ['7', '8', 'math']);
+  assert.deepEqual(names([]), ['8', 'math']);
+  assert.deepEqual(lanes.names('junction'), ['7', '8']); // they can be filtered by
+  lanes.end([]);
+  lanes.see([request]); // the number is that of another process now
+  assert.deepEqual(names([]), ['me/1', '7', '8', 'math']);
+});
+
+test('the lanes of many processes that ended are forgotten', () => {
+  const lanes = new Lanes();
+  for (let pid = 1; pid <= 1000; pid++) {
+    lanes.see([{...passedOn, pid}]);
+    lanes.end([pid]);
+  }
+  assert.ok(lanes.names('junction').length <= 400);
+  lanes.choose([{...passedOn, pid: 1001}]);
+  assert.deepEqual(lanes.list.map(({name}) => name), ['1001', 'math']);
 });
 
 test('an arrow is between its lanes, and its text where there is room', () => {

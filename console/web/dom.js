@@ -46,7 +46,7 @@ function append(node, children) {
 }
 
 // Schemes of addresses that a person may follow from the page: no other one runs nothing.
-const followed = new Set(['http:', 'https:', 'mailto:']);
+const followed = new Set(['http:', 'https:']);
 
 /** link makes a link that opens elsewhere, or only text where the address is of a kind that is not followed. */
 export function link(address, ...children) {

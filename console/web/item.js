@@ -8,12 +8,12 @@ import {tokens} from './results.js';
 import {tree} from './tree.js';
 import {clock, number, t} from './words.js';
 
-/** annotations are what a tool says of its effects, as badges; what it does not say is what the specification assumes. */
+/** annotations are what a tool says of its effects, as badges: red is only what it says itself to destroy. Most say nothing. */
 export function annotations(tool) {
   const {readOnlyHint: reads, destructiveHint: destroys, idempotentHint: again, openWorldHint: open} = tool.annotations ?? {};
   const badge = (kind, word) => h('span', {class: `badge badge-${kind}`}, t(`inspector.tool.${word}`));
   return [
-    reads === true ? badge('good', 'reads') : destroys === false ? badge('warn', 'changes') : badge('bad', reads === undefined && destroys === undefined ? 'unsaid' : 'destroys'),
+    reads === true ? badge('good', 'reads') : destroys === true ? badge('bad', 'destroys') : badge('plain', destroys === false ? 'changes' : 'unsaid'),
     again === true && reads !== true ? badge('plain', 'idempotent') : null,
     open === false ? badge('plain', 'closed') : open === true ? badge('plain', 'open') : null,
   ];
@@ -41,6 +41,7 @@ export function item(session, kind, key, {go, say}) {
   const timeout = h('input', {type: 'number', min: 1, max: 1800, class: 'ins-seconds', placeholder: '60', 'aria-label': t('inspector.timeout')});
   const task = h('input', {type: 'checkbox'});
   const changed = h('span', {class: 'dim', role: 'status'});
+  const preview = h('code', {class: 'ins-key'}); // of a template: the URI that is read
 
   const read = (uri) => {
     const known = session.entry('resources', uri);
@@ -53,6 +54,7 @@ export function item(session, kind, key, {go, say}) {
     const params = request.params ?? {};
     if (kind === 'templates') asked?.set(session.drafts.get(at) ?? {});
     else if (asked) asked.set(params.arguments ?? {});
+    drawPreview();
     asked?.focus();
   }
 
@@ -93,6 +95,10 @@ export function item(session, kind, key, {go, say}) {
     }
   }
 
+  function drawPreview() {
+    if (kind === 'templates') preview.textContent = expand(key, texts(asked?.value()));
+  }
+
   function fields(entry) {
     const complete = session.view.capabilities?.completions === undefined ? undefined : async ([name], value) => {
       const ref = kind === 'prompts' ? {type: 'ref/prompt', name: key} : {type: 'ref/resource', uri: key};
@@ -101,7 +107,7 @@ export function item(session, kind, key, {go, say}) {
       const {result} = await session.ask('completion/complete', {ref, argument: {name: String(name), value}, ...(Object.keys(others).length > 0 && {context: {arguments: others}})});
       return result?.completion?.values ?? [];
     };
-    const options = {value: session.drafts.get(at), onchange: (value) => { session.drafts.set(at, value); delete node.dataset.forced; }};
+    const options = {value: session.drafts.get(at), onchange: (value) => { session.drafts.set(at, value); delete node.dataset.forced; drawPreview(); }};
     const texted = (all) => ({type: 'object', properties: Object.fromEntries(all.map((one) => [one.name, {type: 'string', ...(one.title && {title: one.title}), ...(one.description && {description: one.description})}])),
       required: all.filter((one) => one.required).map((one) => one.name)});
     switch (kind) {
@@ -136,6 +142,7 @@ export function item(session, kind, key, {go, say}) {
           h('div', {class: 'toolbar'}, kind === 'tools' ? annotations(entry) : null, entry.mimeType ? h('span', {class: 'badge'}, String(entry.mimeType)) : null, h('span', {class: 'dim ins-small'}, t('inspector.tokens', {n: number(size)}))),
           entry.description ? h('p', {class: 'ins-text'}, String(entry.description)) : h('p', {class: 'dim'}, t('inspector.item.undescribed'))),
         asked?.node,
+        kind === 'templates' ? h('p', {class: 'ins-preview'}, h('span', {class: 'dim'}, t('inspector.template.uri')), ' ', preview) : null,
         h('div', {class: 'toolbar ins-actions'},
           h('button', {type: 'button', class: 'button-primary', onclick: start, title: 'Ctrl+Enter'}, t(`inspector.do.${kind}`)),
           kind === 'resources' ? subscription() : null,
@@ -147,6 +154,7 @@ export function item(session, kind, key, {go, say}) {
         h('details', {class: 'ins-definition'}, h('summary', null, t('inspector.definition')), tree(entry, t('inspector.definition')))),
       outcome);
     drawChanged();
+    drawPreview();
     if (session.latest.has(at)) show(session.latest.get(at));
     else clear(outcome, appOf(entry) ? null : h('div', {class: 'empty ins-nothing'}, h('p', null, t('inspector.run.none')), h('p', null, h('kbd', null, 'Ctrl'), ' ', h('kbd', null, 'Enter'))));
   }
@@ -194,6 +202,7 @@ export function item(session, kind, key, {go, say}) {
     fill(value) {
       session.drafts.set(at, value);
       asked?.set(value);
+      drawPreview();
       asked?.focus();
     },
     update(topic, value) {

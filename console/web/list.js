@@ -1,7 +1,7 @@
 // The stream of messages as rows, of which only those that one sees are in the document: as a list, or as a diagram, in
 // which each row has its arrow.
 import {clear, h} from './dom.js';
-import {arrow, callKey, laneOf, Lanes, tracks, Waiting} from './diagram.js';
+import {arrow, callKey, ends, laneOf, Lanes, tracks, Waiting} from './diagram.js';
 import {visible} from './rows.js';
 import {bytes, clock, duration, plural, t} from './words.js';
 
@@ -72,7 +72,7 @@ export class List {
 
   /** see learns from messages who talks. */
   see(items) {
-    if (this.lanes.see(items) && this.#diagram) this.#showHead();
+    this.lanes.see(items);
   }
 
   /** changed shows rows that came, or went. */
@@ -137,7 +137,7 @@ export class List {
     this.head.removeAttribute('role');
     this.head.setAttribute('aria-hidden', 'true'); // each row says from whom to whom it goes
     const lane = laneOf(this.width, list.length);
-    const alone = this.lanes.names('junction').length === 1;
+    const {alone} = this.lanes;
     for (const one of [this.head, this.body]) {
       one.style.minWidth = `${gutter + this.width}px`;
       one.style.setProperty('--lane', `${lane}px`);
@@ -154,7 +154,13 @@ export class List {
     node.setAttribute('aria-rowcount', rows.count + 1);
     if (this.#diagram) node.removeAttribute('aria-rowcount');
     if (this.follows) node.scrollTop = node.scrollHeight;
-    const {start, end} = visible(node.scrollTop, node.clientHeight - this.head.offsetHeight, rowHeight, rows.count);
+    const within = [node.scrollTop, node.clientHeight - this.head.offsetHeight, rowHeight, rows.count];
+    const {start, end} = visible(...within);
+    const looked = visible(...within, 0);
+    if (this.lanes.choose(Array.from({length: looked.end - looked.start}, (_, n) => rows.at(looked.start + n)).filter(Boolean)) && this.#diagram) {
+      this.#showHead();
+      if (this.follows) node.scrollTop = node.scrollHeight; // the head may have another height, and be wider than the page
+    }
     const queries = rows.missing(start, end);
     if (queries.length > 0) this.need(queries);
     const chosen = rows.rowOf(this.selected);
@@ -170,7 +176,7 @@ export class List {
       const before = row > 0 ? rows.at(row - 1) : undefined;
       const gap = item && before ? (Date.parse(item.time) - Date.parse(before.time)) * 1e6 : 0;
       const at = {row, lines: lines[row - this.#lines.at] ?? [], waits, gap, isSelected: row === chosen, isOfCall: call !== '' && item !== undefined && callKey(item) === call};
-      const state = `${row} ${waits} ${gap >= long} ${at.isSelected} ${at.isOfCall} ${this.width} ${this.lanes.list.length} ${at.lines.map((line) => line.track + line.part + line.own)}`;
+      const state = `${row} ${waits} ${gap >= long} ${at.isSelected} ${at.isOfCall} ${this.width} ${this.lanes.version} ${at.lines.map((line) => line.track + line.part + line.own)}`;
       let drawn = this.#drawn.get(key);
       if (!drawn || drawn.state !== state) {
         const element = item ? this.#row(item, at) : h('div', {class: 'traffic-row is-empty', role: 'presentation'});
@@ -203,7 +209,7 @@ export class List {
   }
 
   #row(item, at) {
-    const classes = ['traffic-row', `is-${item.kind}`];
+    const classes = ['traffic-row', `is-${item.legacy ? 'response' : item.kind}`];
     if (item.error) classes.push('is-failed');
     if (at.isSelected) classes.push('is-selected');
     if (at.isOfCall) classes.push('is-of-call');
@@ -215,13 +221,13 @@ export class List {
         h('span', {class: 'traffic-time'}, clock(item.time)), h('span', {class: 'quiet'}, this.#sentence(item)), callLines(at.lines), gap, this.#arrow(item, at),
         item.call ? h('span', {class: 'quiet'}, t('traffic.call.number', {n: item.call})) : null);
     }
-    const alone = this.lanes.names('junction').length === 1;
-    const [from, to] = this.lanes.of(item).map((n) => this.lanes.list[n]);
+    const {alone} = this.lanes;
+    const [from, to] = ends(item);
     const side = (lane) => h('bdi', {class: `traffic-side-${lane.kind}`}, nameOf(lane, alone));
     const cells = {
       time: [clock(item.time)],
       call: [callLines(at.lines), item.call ? h('span', {class: 'traffic-number'}, `#${item.call}`) : null],
-      route: from === to ? [nameOf(from, alone)] : [side(from), h('span', {class: 'traffic-to'}, ' → '), side(to)],
+      route: from.kind === to.kind ? [nameOf(from, alone)] : [side(from), h('span', {class: 'traffic-to'}, ' → '), side(to)],
       what: [what(item), gap],
       took: [took(item, at.waits)],
       size: [item.size ? bytes(item.size) : ''],
@@ -254,20 +260,28 @@ export class List {
   // sentence is what the arrow says to those who see it.
   #sentence(item) {
     if (item.kind === 'dropped') return '';
-    const [from, to] = this.lanes.of(item).map((n) => nameOf(this.lanes.list[n], false));
-    return `${t('traffic.from.to', {from, to})}, ${t(`traffic.kind.${item.kind}`)}`;
+    const [from, to] = ends(item).map((lane) => nameOf(lane, false));
+    return `${t('traffic.from.to', {from, to})}, ${t(item.legacy ? 'traffic.legacy' : `traffic.kind.${item.kind}`)}`;
   }
 }
 
 function what(item) {
   if (item.kind === 'dropped') return [h('span', {class: 'traffic-method'}, plural('traffic.missed', item.count ?? 0))];
-  const marked = item.error || ['note', 'notification'].includes(item.kind);
+  if (item.legacy) return [h('span', {class: 'badge'}, t('traffic.legacy')), h('bdi', {class: 'traffic-method'}, item.method)];
+  const marked = item.error || item.kind === 'note' || item.kind === 'notification' && !item.method?.startsWith('notifications/'); // which says it itself
   const label = item.error && item.kind === 'response' ? t('traffic.kind.error') : t(`traffic.kind.${item.kind}`);
   return [
     item.effect && effects[item.effect] ? h('span', {class: `badge ${effects[item.effect]}`}, t(`traffic.effect.${item.effect}`)) : marked ? h('span', {class: `badge ${item.error ? 'badge-bad' : item.kind === 'note' ? 'badge-accent' : ''}`}, item.note || label) : null,
-    h('bdi', {class: 'traffic-method'}, item.method ?? (item.kind === 'response' ? t('traffic.kind.response') : '')),
+    h('bdi', {class: 'traffic-method'}, methodOf(item)),
     item.name ? h('bdi', {class: 'traffic-name'}, item.name) : null,
   ];
+}
+
+// methodOf has the beginning that all notifications have by itself: where there is little room, what follows says more.
+function methodOf({method, kind}) {
+  if (!method) return kind === 'response' ? t('traffic.kind.response') : '';
+  const [, prefix, rest] = /^(notifications\/)?(.*)$/s.exec(method);
+  return [prefix ? h('span', {class: 'traffic-prefix'}, prefix) : null, rest];
 }
 
 function took(item, waits) {

@@ -215,10 +215,16 @@ function emphasis(text, at, depth) {
   return whole;
 }
 
+// unlinked are the words of a link, in which none is another one: that would lead elsewhere.
+const unlinked = (children) => children.flatMap((one) => {
+  if (one.type === 'link') return unlinked(one.children);
+  return one.children ? [{...one, children: unlinked(one.children)}] : [one];
+});
+
 function bracket(text, at, depth, image) {
   const found = /^\[((?:[^[\]\\]|\\.|\[[^[\]]{0,200}\](?!\())*)\]\(\s*(?:<([^<>\n]*)>|((?:[^\s()]|\([^\s()]*\))*))(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(text.slice(at, at + MAX_AHEAD));
   if (!found) return null;
   const address = found[2] ?? found[3];
-  const node = image ? {type: 'image', address, text: found[1]} : {type: 'link', address, children: inline(found[1], depth + 1)};
+  const node = image ? {type: 'image', address, text: found[1]} : {type: 'link', address, children: unlinked(inline(found[1], depth + 1))};
   return {node, end: at + found[0].length};
 }

@@ -70,3 +70,8 @@ test('plain text differs from Markdown', () => {
   for (const text of ['# a', '- a', 'x **b**', '```\na', '[a](b)', '|a|b|']) assert.ok(looksLike(text), text);
   for (const text of ['plain', '{"a": 1}', 'a - b', '2 * 3 * 4']) assert.ok(!looksLike(text), text);
 });
+
+test('there is no link in a link', () => {
+  assert.deepEqual(parse('[**https://bank.example** b](https://evil.example)')[0].children, [
+    {type: 'link', address: 'https://evil.example', children: [{type: 'strong', children: ['https://bank.example']}, ' b']}]);
+});

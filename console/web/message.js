@@ -70,7 +70,7 @@ export class Panel {
     return [
       this.#head(h('bdi', null, message.method ?? t(`traffic.kind.${message.kind}`)), message.name ? h('bdi', {class: 'traffic-panel-name'}, message.name) : null),
       h('div', {class: 'toolbar'},
-        h('span', {class: `badge ${message.error ? 'badge-bad' : 'badge-accent'}`}, message.note || (message.error && message.kind === 'response' ? t('traffic.kind.error') : t(`traffic.kind.${message.kind}`))),
+        h('span', {class: `badge ${message.error ? 'badge-bad' : 'badge-accent'}`}, message.note || (message.legacy ? t('traffic.legacy') : message.error && message.kind === 'response' ? t('traffic.kind.error') : t(`traffic.kind.${message.kind}`))),
         message.took ? h('span', {class: 'badge'}, duration(message.took)) : null,
         message.size ? h('span', {class: 'badge'}, bytes(message.size)) : null,
         message.tokens ? h('span', {class: 'badge', title: t('traffic.tokens.why')}, t('traffic.tokens', {n: number(message.tokens)})) : null,
@@ -79,7 +79,8 @@ export class Panel {
         ['from', from === to ? from : `${from} → ${to}`], ['time', clock(message.time)], ['process', String(message.pid)], ['id', message.id === undefined ? null : JSON.stringify(message.id)],
         ['revision', message.revision], ['transport', message.transport],
       ]),
-      message.fault ? h('p', {class: 'notice notice-bad'}, message.fault) : null,
+      message.legacy ? h('p', null, t('traffic.legacy.why')) : null,
+      message.fault ? h('p', {class: message.legacy ? 'dim' : 'notice notice-bad'}, message.fault) : null,
       call && call.spans.length > 0 ? section('call', this.#callTitle(call), waterfall(call, message.seq, this.openOther)) : null,
       section('message', t('traffic.section.message'), this.#body(message)),
       headers && (asks || headers.status) ? section('headers', t('traffic.section.headers'), headersList(headers, asks)) : null,

@@ -31,10 +31,11 @@ export function overview(session) {
 
   function drawSteps() {
     const {events, view} = session;
+    const isLegacy = ({step}) => step === 'discover' && events.steps.some((one) => one.step === 'initialize' && one.ok); // how its era was found, and no failure
     clear(steps, h('h3', null, t('inspector.steps')),
       events.steps.length === 0 && view.state !== 'connecting' ? h('p', {class: 'dim'}, t('inspector.steps.none')) : null,
-      h('ol', {class: 'ins-steps'}, events.steps.map((one) => h('li', {class: one.ok ? 'ins-ok' : 'ins-not'},
-        h('span', {class: 'ins-mark', role: 'img', 'aria-label': t(one.ok ? 'inspector.step.ok' : 'inspector.step.not')}, one.ok ? '✓' : '✗'),
+      h('ol', {class: 'ins-steps'}, events.steps.map((one) => h('li', {class: one.ok ? 'ins-ok' : isLegacy(one) ? null : 'ins-not'},
+        h('span', {class: 'ins-mark', role: 'img', 'aria-label': t(one.ok ? 'inspector.step.ok' : isLegacy(one) ? 'traffic.legacy' : 'inspector.step.not')}, one.ok ? '✓' : isLegacy(one) ? '–' : '✗'),
         h('span', null, h('strong', null, one.step), ' ', one.detail), h('span', {class: 'dim ins-number'}, took(one.ms)))),
       view.state === 'connecting' ? h('li', {class: 'dim'}, h('span', {class: 'ins-mark'}, '…'), h('span', null, t('inspector.connecting')), h('span')) : null),
       events.lines.length === 0 ? null : h('details', {open: view.state !== 'connected' || events.lines.some((one) => one.from === 'stdout')}, h('summary', null, t('inspector.events.output')), h('div', {class: 'code ins-short', tabindex: '0'}, events.lines.slice(-30).map(line))));

@@ -135,11 +135,17 @@ function inlineOf(node) {
   switch (node.type) {
     case 'code': return h('code', null, node.text);
     case 'break': return h('br');
-    case 'link': return link(node.address, node.children.map(inlineOf));
-    case 'image': return [h('span', {class: 'dim'}, t('inspector.picture'), ' '), link(node.address, node.text || node.address)]; // it is not loaded: that would tell its server who reads
+    case 'link': return linkTo(node.address, node.children.map(inlineOf));
+    case 'image': return [h('span', {class: 'dim'}, t('inspector.picture'), ' '), linkTo(node.address, node.text || node.address)]; // it is not loaded: that would tell its server who reads
     case 'strike': return h('s', null, node.children.map(inlineOf));
   }
   return h(node.type, null, node.children.map(inlineOf));
+}
+
+// linkTo says where it leads, whatever its words say.
+function linkTo(address, words) {
+  const node = link(address, words);
+  return node.href && ![address, node.href].includes(node.textContent) ? [node, ' ', h('bdi', {class: 'ins-target'}, node.href)] : node;
 }
 
 function decoded(data) {

@@ -157,12 +157,19 @@ function wire(session, n) {
   return [messages.map((one) => message(one)), http.map((one) => exchange(one))];
 }
 
+/** direction is a badge of where a message went. That server/discover is refused is how a legacy server is known, and no error. */
+export function direction(one) {
+  const failed = one.error || one.message?.error;
+  const kind = one.toServer ? 'accent' : failed ? (one.method === 'server/discover' ? 'plain' : 'bad') : 'good';
+  return h('span', {class: `badge badge-${kind}`}, t(one.toServer ? 'inspector.toserver' : 'inspector.fromserver'));
+}
+
 /** message is one that went over the wire. */
 export function message(one) {
   const text = one.message === undefined ? one.text ?? one.error ?? '' : JSON.stringify(one.message, null, 2);
   return h('div', {class: 'ins-message'},
     h('div', {class: 'toolbar'},
-      h('span', {class: `badge badge-${one.toServer ? 'accent' : one.error || one.message?.error ? 'bad' : 'good'}`}, t(one.toServer ? 'inspector.toserver' : 'inspector.fromserver')),
+      direction(one),
       h('strong', {class: 'mono'}, [one.method, one.kind].filter(Boolean).join(' ')),
       h('span', {class: 'dim ins-facts'}, [one.time ? clock(one.time) : null, one.ms === undefined ? null : took(one.ms), bytes(one.bytes ?? 0), t('inspector.tokens', {n: number(tokens(text))})].filter(Boolean).join(' · '))),
     h('pre', {class: 'code', tabindex: '0'}, text.slice(0, 200_000)));

@@ -29,6 +29,7 @@ export function server(pid, name, {say}) {
   let drawn = ''; // its facts
   let timer = 0;
   let closed = false;
+  let over = false; // its process has ended
 
   async function order(path, key) {
     restart.disabled = true;
@@ -38,7 +39,14 @@ export function server(pid, name, {say}) {
     } catch (error) {
       tell(error.message, 'bad');
     }
-    restart.disabled = false;
+    restart.disabled = over;
+  }
+
+  // end says whether the process has ended: there is nobody to ask then.
+  function end(isOver) {
+    if (isOver === over) return;
+    over = state.hidden = restart.disabled = isOver;
+    if (!over) readLog();
   }
 
   function tell(text, how) {
@@ -152,6 +160,7 @@ export function server(pid, name, {say}) {
 
   async function readLog() {
     clearTimeout(timer);
+    if (over) return;
     if (!document.hidden) {
       try {
         const {lines} = await get(`${at}/log`);
@@ -183,6 +192,7 @@ export function server(pid, name, {say}) {
       h('section', {class: 'panel', 'aria-label': t('server.facts')}, facts),
       approvals, offered, log),
     show,
+    end,
     close() {
       closed = true;
       clearTimeout(timer);

@@ -66,6 +66,7 @@ export function view({go, say}) {
         const one = all.find((instance) => String(instance.pid) === pid);
         if (one) was = one;
         part.node.hidden = !was;
+        part.end?.(!one && !trouble);
         const text = trouble ?? (one ? '' : t(was ? 'servers.ended' : 'servers.unknown', {pid}));
         const next = one || trouble ? undefined : successor(all, was, name);
         if (text + next?.pid !== said) {

@@ -123,6 +123,7 @@ class Traffic {
       if (round !== this.#round) return;
       this.#fault = answer.fault ?? '';
       this.#rows.bounds(answer);
+      this.list.lanes.end(answer.ended);
       this.#see(answer.items.toReversed());
       this.#rows instanceof FoundRows ? this.#rows.older(answer) : this.#rows.put(answer.items);
       [this.#last, this.#lastRow] = [answer.last, answer.lastRow];
@@ -162,6 +163,10 @@ class Traffic {
   async #take(batch, upTo) {
     const round = this.#round;
     this.#fault = batch.fault ?? '';
+    if (batch.ended) {
+      this.list.lanes.end(batch.ended);
+      this.list.changed();
+    }
     if (batch.cleared || batch.skipped) this.list.waiting = new Waiting(); // the answers are not among what came
     if (batch.cleared) {
       this.list.shift(-this.#rows.bounds({...batch, lastRow: batch.firstRow - 1}));

@@ -87,6 +87,14 @@ const scenarios = {
     await page.keyboard.press('k');
     saw('Escape goes back to the list');
 
+    const calm = page.locator('.ins-badges .badge-plain', {hasText: /changes|may change/});
+    await page.keyboard.press('/');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.press('Delete');
+    assert.ok(await calm.count() > 0, 'what is not said to destroy is calm');
+    assert.deepEqual([...new Set(await page.locator('.ins-badges .badge-bad').allInnerTexts())], ['destructive']);
+    saw('the effects of tools');
+
     await to('tools', 'add');
     await page.locator('.form-toolbar button').nth(1).click();
     await page.locator('.form-raw').fill('{"a": 1}');
@@ -179,6 +187,12 @@ const scenarios = {
     saw('a subscription');
 
     await to('templates', 'everything://planets/{name}');
+    const preview = page.locator('.ins-preview code');
+    assert.equal(await preview.innerText(), 'everything://planets/');
+    await fields.first().fill('a b/é<i>');
+    assert.equal(await preview.innerText(), 'everything://planets/a%20b%2F%C3%A9%3Ci%3E');
+    saw('the URI that a template becomes');
+    await fields.first().fill('');
     await fields.first().pressSequentially('mar');
     await page.locator('datalist option[value="mars"]').waitFor({state: 'attached'});
     await fields.first().fill('mars');

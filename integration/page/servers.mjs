@@ -228,6 +228,18 @@ const scenarios = {
     await page.keyboard.press('Escape');
     await see('h1', 'Conversations');
     await page.locator('.conversation-row', {hasText: 'A report'}).click();
+    const answer = page.locator('.conversation-assistant');
+    is('Markdown is shown as it is meant', await answer.locator('h4, li strong, li code').allInnerTexts(), ['Report', 'one', 'code']);
+    is('links lead to pages only, and say where', await answer.locator('a').evaluateAll((all) => all.map((a) => [a.innerText, a.getAttribute('href'), a.rel, a.target, a.nextElementSibling?.innerText ?? ''])), [
+      ['my bank', 'https://evil.example/a', 'noopener noreferrer', '_blank', 'https://evil.example/a'],
+      ['https://bank.example', 'https://evil.example/b', 'noopener noreferrer', '_blank', 'https://evil.example/b'],
+      ['https://plain.example/', 'https://plain.example/', 'noopener noreferrer', '_blank', ''],
+      ['pixel', 'https://evil.example/pixel.png', 'noopener noreferrer', '_blank', 'https://evil.example/pixel.png'],
+    ]);
+    is('nothing of it runs or is loaded', [await answer.locator('img, script').count(), await page.evaluate(() => window.ran === undefined)], [0, true]);
+    await answer.getByRole('button', {name: 'As written'}).click();
+    await see('.conversation-text', '[my bank](https://evil.example/a)');
+    await answer.getByRole('button', {name: 'As written'}).click();
     await see('.conversation-note', 'Plan: Write the report');
     await see('.conversation-note li', 'look at the file (done)');
     await look('plan');
@@ -384,6 +396,25 @@ const scenarios = {
     await again.goto(link);
     is('the link lets nobody else in', await again.locator('main table').count(), 0);
     faults.splice(0, faults.length, ...faults.filter((one) => !one.startsWith('a request to'))); // the other page's own
+  },
+
+  async ended() {
+    const {pid} = await settled();
+    const asked = [];
+    page.on('request', (request) => { if (/\/log$/.test(request.url())) asked.push(request.url()); });
+    await go(`servers/${pid}/talks`);
+    await see('.server-log', 'It started.');
+    await page.waitForRequest(/\/log$/);
+    process.kill(pid, 'SIGTERM');
+    await see('[role=alert]', `Process ${pid} has ended.`);
+    is('nothing can be restarted', await page.locator('button', {hasText: 'Restart'}).isDisabled(), true);
+    is('no state is said', await page.locator('main h1 + span').isVisible(), false);
+    await see('.server-log', 'It started.');
+    const before = asked.length;
+    for (let n = 0; n < 5; n++) await page.waitForResponse(/instances$/); // as many looks at what runs
+    is('its log is not asked for', asked.length - before, 0);
+    await judge('ended');
+    await picture('ended');
   },
 
   async faults() {

@@ -263,6 +263,30 @@ if (plan.part === 'nothing') {
     assert.match(found[3][2], /^sequenceDiagram/);
   });
 
+  await step('that a legacy server refuses server/discover is no error', async () => {
+    const before = hash();
+    await page.evaluate(() => { location.hash = '#/traffic/?method=server%2Fdiscover'; });
+    await page.getByRole('option', {name: /memory to Junction \d+, legacy server/}).first().click();
+    await panel.getByText('It is no error: Junction goes on with initialize.').waitFor();
+    assert.equal(await panel.locator('.badge-bad, .notice-bad').count(), 0);
+    await page.keyboard.press('Escape');
+    const answers = await page.evaluate(async () => (await (await fetch('api/v1/traffic?method=server/discover&server=memory&errors=true')).json()).items);
+    assert.deepEqual(answers, []);
+    await page.evaluate((was) => { location.hash = was; }, before);
+  });
+
+  await step('notifications on a small screen', async () => {
+    const before = hash();
+    await page.evaluate(() => { location.hash = '#/traffic/?method=notifications%2Finitialized'; });
+    const method = page.locator('.is-notification .traffic-method').first();
+    await method.waitFor();
+    assert.equal(await page.locator('.is-notification .badge').count(), 0);
+    await page.setViewportSize({width: 360, height: 740});
+    assert.equal(await method.innerText(), 'initialized');
+    await page.setViewportSize({width: 1280, height: 800});
+    await page.evaluate((was) => { location.hash = was; }, before);
+  });
+
   await step('the console is gone, and comes back', async () => {
     await context.setOffline(true); // which leaves the stream that is open
     await page.locator('main').focus();
