@@ -27,7 +27,6 @@ type storm struct {
 	mu   sync.Mutex
 	calm bool
 	made map[string]*mcp.Server // the newest server of each member
-	open map[net.Conn]struct{}
 	n    func(most int) int
 }
 
