@@ -87,8 +87,9 @@ type Gateway struct {
 	added   time.Time // when the last of them was
 	// remembers says that the definitions of a member were remembered.
 	remembers bool
-	removed   bool   // some member was
-	offer     *offer // what all offer together; nil when it must be made again
+	removed   bool          // some member was
+	offer     *offer        // what all offer together; nil when it must be made again
+	renewed   chan struct{} // closed when the offer changes
 	changes   *changes.Feed
 }
 
@@ -107,7 +108,7 @@ func New(o Options) *Gateway {
 		o.MaxStarts = max(2, runtime.GOMAXPROCS(0))
 	}
 	g := &Gateway{options: o, id: rand.Text(), log: o.Logger, changes: changes.NewFeed(), starts: &startQueue{free: o.MaxStarts, alone: o.MaxStarts == 1}, reports: make(chan struct{}, 1)}
-	g.first.known = make(chan struct{})
+	g.first.known, g.renewed = make(chan struct{}), make(chan struct{})
 	if g.log == nil {
 		g.log = slog.Default()
 	}
@@ -371,6 +372,8 @@ func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result
 func (g *Gateway) changedOffer(kinds kinds) {
 	g.mu.Lock()
 	g.offer = nil
+	close(g.renewed)
+	g.renewed = make(chan struct{})
 	g.mu.Unlock()
 	g.notify(kinds)
 	g.report()

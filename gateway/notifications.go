@@ -190,48 +190,115 @@ func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
 	return lists
 }
 
-// watch listens to the members for updates of the resources that are offered until ctx is done.
+// A watch listens to the members for the updates that one client wants.
+type watch struct {
+	gateway *Gateway
+	client  *changes.Listener
+	req     *mcp.Request
+	offers  choice
+	sorted  *matching
+	owned   map[*member]map[string]bool // the client's URIs that each is listened to for
+	ended   chan watchEnd
+}
+
+// A watchEnd is a member that is not listened to any more.
+type watchEnd struct {
+	member *member
+	known  map[string][]string
+}
+
+// watch listens to the members for updates of the resources until ctx is done. A resource that nobody offers, as its member
+// is not connected yet, was removed or refused to tell of it, is looked for again when the offer changes.
 func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
-	byMember := map[*member]map[string][]string{} // by the member's own URIs, those that the client knows
-	w := newListenMatching()
-	for _, uri := range slices.Compact(slices.Sorted(slices.Values(uris))) {
-		owners, sure := g.current().owners(uri, w)
-		if !sure && g.await(ctx) == nil {
-			owners, _ = g.current().owners(uri, w)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-		for _, r := range owners {
-			if !offers.has(resourceKind, uri, r.member, r.uri) {
-				continue
+	w := &watch{g, l, req, offers, newListenMatching(), map[*member]map[string]bool{}, make(chan watchEnd)}
+	free := slices.Compact(slices.Sorted(slices.Values(uris)))
+	running := 0
+	end := func(e watchEnd) {
+		running--
+		for _, known := range e.known {
+			for _, uri := range known {
+				free = append(free, uri)
+				delete(w.owned[e.member], uri)
 			}
-			if byMember[r.member] == nil {
-				byMember[r.member] = map[string][]string{}
-			}
-			byMember[r.member][r.uri] = append(byMember[r.member][r.uri], uri)
+		}
+		if len(w.owned[e.member]) == 0 {
+			delete(w.owned, e.member)
 		}
 	}
-	var watching sync.WaitGroup
-	defer watching.Wait()
-	for m, known := range byMember {
-		watching.Go(func() {
-			here, end := context.WithCancel(ctx)
-			stop := context.AfterFunc(m.staying, end)
-			m.watch(here, l, req, known)
-			stop()
-			end()
-			if m.staying.Err() != nil && sleep(ctx, watchPause) { // it was removed, and another may have them now
-				g.watch(ctx, l, req, slices.Concat(slices.Collect(maps.Values(known))...), offers)
+	defer func() {
+		for running > 0 {
+			end(<-w.ended)
+		}
+	}()
+	for {
+		g.mu.RLock()
+		renewed := g.renewed
+		g.mu.RUnlock()
+		var found map[*member]map[string][]string
+		free, found = w.find(free)
+		for m, known := range found {
+			running++
+			go func() {
+				m.watch(ctx, l, req, known)
+				w.ended <- watchEnd{m, known}
+			}()
+		}
+		for again := false; !again; {
+			select {
+			case <-renewed:
+				again = true
+			case e := <-w.ended:
+				end(e)
+				again = e.member.staying.Err() != nil // another may have them now
+			case <-ctx.Done():
+				return
 			}
-		})
+		}
+		if !sleep(ctx, rereadPause) {
+			return
+		}
 	}
 }
 
-// watch listens to the member for updates of resources until ctx is done or the
-// member refuses. A member that is lost, or not connected, is tried again. known
+// find returns whom to listen to for resources: by the member's own URIs those that the client knows. free are those that
+// nobody offers.
+func (w *watch) find(uris []string) (free []string, found map[*member]map[string][]string) {
+	found = map[*member]map[string][]string{}
+	offer := w.gateway.current()
+	for _, uri := range uris {
+		owners, _ := offer.owners(uri, w.sorted)
+		isOwned := false
+		for _, r := range owners {
+			if !w.offers.has(resourceKind, uri, r.member, r.uri) {
+				continue
+			}
+			isOwned = true
+			if w.owned[r.member][uri] {
+				continue
+			}
+			if w.owned[r.member] == nil {
+				w.owned[r.member] = map[string]bool{}
+			}
+			w.owned[r.member][uri] = true
+			if found[r.member] == nil {
+				found[r.member] = map[string][]string{}
+			}
+			found[r.member][r.uri] = append(found[r.member][r.uri], uri)
+		}
+		if !isOwned {
+			free = append(free, uri)
+		}
+	}
+	return free, found
+}
+
+// watch listens to the member for updates of resources until ctx is done, the member leaves or
+// refuses. A member that is lost, or not connected, is tried again. known
 // are the resources, with the URIs that the client knows.
 func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, known map[string][]string) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(m.staying, cancel)()
 	uris := slices.Sorted(maps.Keys(known))
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}}) // cannot fail
 	sub := mcp.NewRequest(req.Method, params)

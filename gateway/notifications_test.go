@@ -203,3 +203,38 @@ func TestListsThatChangeAllTheTimeAreReadNowAndThen(t *testing.T) {
 		}
 	})
 }
+
+func TestASubscriptionToAResourceThatIsOfferedLaterIsHeardOf(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		c := client(t, g)
+		defer c.Close()
+		heard := make(chan string, 100)
+		ctx, cancel := context.WithCancel(t.Context())
+		var listening sync.WaitGroup
+		listening.Go(func() {
+			_ = c.Listen(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"test://one/text", "test://two/text"}}, func(n mcp.Notification) { heard <- n.URI })
+		})
+		defer listening.Wait()
+		defer cancel()
+		time.Sleep(time.Hour) // longer than any list is waited for
+		for _, name := range []string{"one", "two"} {
+			for range 2 { // the second time it comes back
+				s := member(t, name)
+				must(t, g.AddHandler(name, s))
+				time.Sleep(time.Minute)
+				for len(heard) > 0 {
+					<-heard
+				}
+				s.ResourceUpdated("test://" + name + "/text")
+				time.Sleep(time.Second)
+				if len(heard) != 1 {
+					t.Errorf("%d updates came of %s", len(heard), name)
+				}
+				must(t, g.Remove(ctx, name))
+				time.Sleep(time.Minute)
+			}
+		}
+	})
+}

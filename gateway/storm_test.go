@@ -143,7 +143,7 @@ func (s *storm) server(name string) *mcp.Server {
 func (s *storm) upstream(name string) (u gateway.Upstream, stop func()) {
 	revision := revisions[s.n(len(revisions))]
 	options := mcp.ClientOptions{Name: name, Revision: revision, Bridge: true, Logger: quiet, LogLevel: mcp.LogDebug}
-	u = gateway.Upstream{MaxInstances: 3, IdleTime: time.Minute, Isolation: []gateway.Isolation{gateway.Shared, gateway.PerClient}[s.n(2)]}
+	u = gateway.Upstream{MaxInstances: 20, IdleTime: time.Minute, Isolation: []gateway.Isolation{gateway.Shared, gateway.PerClient}[s.n(2)]}
 	if s.n(2) == 0 {
 		u.Isolation = gateway.Shared // made holds one server
 		u.Dial = func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -230,6 +230,7 @@ func (s *storm) blow() {
 	}
 	way, stop := s.serve(g)
 	seen := s.watch(g)
+	updated := s.subscribe(g, members)
 	var running sync.WaitGroup
 	for i := range 6 {
 		running.Go(func() {
@@ -263,6 +264,7 @@ func (s *storm) blow() {
 	s.mu.Unlock()
 	time.Sleep(2 * time.Minute)
 	want := s.compare(way, g, members)
+	updated()
 	for revision, saw := range seen() {
 		if !slices.Equal(saw, want) {
 			s.t.Errorf("who watches the tools with %s saw at last\n%v, the servers have\n%v", revision, saw, want)
@@ -314,6 +316,54 @@ func (s *storm) watch(g *gateway.Gateway) func() map[string][]string {
 		cancel()
 		watching.Wait()
 		return seen
+	}
+}
+
+// subscribe has clients subscribe to a text of each member, over connections that hold. The function it returns
+// updates each text, sees that every client hears of it, and ends them.
+func (s *storm) subscribe(g *gateway.Gateway, members []string) func() {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var mu sync.Mutex
+	var listening sync.WaitGroup
+	heard := map[string]bool{}
+	var filter mcp.SubscriptionFilter
+	for _, name := range members {
+		filter.ResourceSubscriptions = append(filter.ResourceSubscriptions, "test://"+name)
+	}
+	for _, revision := range revisions {
+		c, err := mcp.DialWith(ctx, stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet})
+		must(s.t, err)
+		listening.Go(func() {
+			defer c.Close()
+			err := c.Listen(ctx, filter, func(n mcp.Notification) {
+				mu.Lock()
+				defer mu.Unlock()
+				heard[revision+" "+n.URI] = true
+			})
+			if ctx.Err() == nil {
+				s.t.Errorf("who listens with %s: %v", revision, err)
+			}
+		})
+	}
+	return func() {
+		mu.Lock()
+		clear(heard)
+		mu.Unlock()
+		s.mu.Lock()
+		for _, name := range members {
+			s.made[name].ResourceUpdated("test://" + name)
+		}
+		s.mu.Unlock()
+		time.Sleep(time.Minute)
+		cancel()
+		listening.Wait()
+		for _, revision := range revisions {
+			for _, uri := range filter.ResourceSubscriptions {
+				if !heard[revision+" "+uri] {
+					s.t.Errorf("who listens with %s did not hear of %s", revision, uri)
+				}
+			}
+		}
 	}
 }
 
