@@ -229,7 +229,7 @@ func (s *storm) blow() {
 		must(s.t, g.Add(name, u))
 	}
 	way, stop := s.serve(g)
-	seen := s.watch(g)
+	seen := s.watch(g, way)
 	updated := s.subscribe(g, members)
 	var running sync.WaitGroup
 	for i := range 6 {
@@ -265,10 +265,14 @@ func (s *storm) blow() {
 	time.Sleep(2 * time.Minute)
 	want := s.compare(way, g, members)
 	updated()
-	for revision, saw := range seen() {
+	saw := seen()
+	for who, saw := range saw {
 		if !slices.Equal(saw, want) {
-			s.t.Errorf("who watches the tools with %s saw at last\n%v, the servers have\n%v", revision, saw, want)
+			s.t.Errorf("who watches the tools with %s saw at last\n%v, the servers have\n%v", who, saw, want)
 		}
+	}
+	if len(saw) != 2*len(revisions) {
+		s.t.Errorf("%d watch the tools", len(saw))
 	}
 	stop()
 	began := time.Now()
@@ -282,41 +286,61 @@ func (s *storm) blow() {
 	time.Sleep(2 * time.Minute) // servers whose client is gone wait a moment for what runs
 }
 
-// watch has clients watch the tools, over connections that hold. The function it returns ends them, and tells
-// what each saw at last.
-func (s *storm) watch(g *gateway.Gateway) func() map[string][]string {
+// watch has clients watch the tools, over connections that hold and over HTTP, where they connect again. The function
+// it returns ends them, and tells what each saw at last.
+func (s *storm) watch(g *gateway.Gateway, way *http.Client) func() map[string][]string {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var mu sync.Mutex
 	var watching sync.WaitGroup
 	seen := map[string][]string{}
 	for _, revision := range revisions {
-		c, err := mcp.DialWith(ctx, stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet})
-		must(s.t, err)
-		watching.Go(func() {
-			defer c.Close()
-			for tools, err := range c.WatchTools(ctx) {
-				if err != nil {
-					if ctx.Err() == nil {
+		for how, transport := range map[string]func() mcp.Transport{
+			"memory": func() mcp.Transport { return stream.Pipe(g) },
+			"HTTP": func() mcp.Transport {
+				return streamable.ClientWith(stormURL, streamable.ClientOptions{HTTP: way, Logger: quiet})
+			},
+		} {
+			watching.Go(func() {
+				for ctx.Err() == nil {
+					err := s.watchTools(ctx, transport(), revision, func(tools []string) {
+						mu.Lock()
+						defer mu.Unlock()
+						seen[revision+" over "+how] = tools
+					})
+					if how == "memory" && ctx.Err() == nil {
 						s.t.Errorf("who watches with %s: %v", revision, err)
 					}
-					return
+					s.pause(ctx, time.Second)
 				}
-				names := []string{}
-				for _, tool := range tools {
-					names = append(names, tool.Name)
-				}
-				slices.Sort(names)
-				mu.Lock()
-				seen[revision] = names
-				mu.Unlock()
-			}
-		})
+			})
+		}
 	}
 	return func() map[string][]string {
 		cancel()
 		watching.Wait()
 		return seen
 	}
+}
+
+// watchTools is a client that watches the tools until its connection breaks, or ctx is done.
+func (s *storm) watchTools(ctx context.Context, transport mcp.Transport, revision string, saw func([]string)) error {
+	c, err := mcp.DialWith(ctx, transport, mcp.ClientOptions{Revision: revision, Logger: quiet})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for tools, failed := range c.WatchTools(ctx) {
+		if err = failed; err != nil {
+			continue
+		}
+		names := []string{}
+		for _, tool := range tools {
+			names = append(names, tool.Name)
+		}
+		slices.Sort(names)
+		saw(names)
+	}
+	return err
 }
 
 // subscribe has clients subscribe to a text of each member, over connections that hold. The function it returns
