@@ -74,6 +74,8 @@ func (t *typist) loop(ctx context.Context) error {
 		}
 		if line == "" {
 			line = t.large // Enter alone sends what was kept back
+		} else if line != t.large {
+			t.large = ""
 		}
 		t.input.Set(line)
 		t.menu.load(t.screen) // the prompts and resources that the line may name
