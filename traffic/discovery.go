@@ -33,7 +33,11 @@ func isLegacy(e *jsonrpc.Error) bool {
 // statusIsLegacy reports whether err is the HTTP status by which a legacy server refuses server/discover.
 func statusIsLegacy(err error) bool {
 	var status *mcp.StatusError
-	if !errors.As(err, &status) || status.Status < 400 || status.Status >= 500 || status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden {
+	if !errors.As(err, &status) || status.Status < 400 || status.Status >= 500 {
+		return false
+	}
+	switch status.Status {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests: // it says nothing of the method
 		return false
 	}
 	return status.Fault == nil || isLegacy(&jsonrpc.Error{Code: status.Fault.Code, Data: status.Fault.Data})

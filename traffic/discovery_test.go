@@ -29,6 +29,7 @@ func TestARefusedDiscoverySaysThatTheServerIsLegacyAndIsNoError(t *testing.T) {
 		{"an HTTP status with an error of modern servers", 400, `"error":{"code":-32020,"message":"no"}`, Failure, false},
 		{"an HTTP status alone", 405, "", Failure, true},
 		{"a missing login", 401, "", Failure, false},
+		{"too many requests", 429, "", Failure, false},
 		{"a server that is broken", 500, "", Failure, false},
 		{"an answer", 200, `"result":{"supportedVersions":["2026-07-28"],"capabilities":{},"serverInfo":{"name":"a","version":"1"}}`, Response, false},
 	} {

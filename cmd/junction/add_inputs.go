@@ -273,15 +273,25 @@ func (n need) check(value string) error {
 
 // secretName is the name under which a value is kept. Of names that a secret cannot have as they are, and of those that could be
 // cut in two in another way, a hash keeps them apart: else one value would be kept in place of another, and a server be given what
-// is another one's.
+// is another one's. So does it of those that end as if they had one, as whoever describes a server names its values.
 func (w *addition) secretName(name string) string {
 	whole := w.name + "." + name
 	kept := hostconfig.SecretName(whole)
-	if kept == whole && !strings.Contains(name, ".") {
+	if kept == whole && !strings.Contains(name, ".") && !endsInHash(kept) {
 		return kept
 	}
 	sum := sha256.Sum256([]byte(w.name + "\x00" + name))
-	return kept + "-" + hex.EncodeToString(sum[:6])
+	return kept + "-" + hex.EncodeToString(sum[:secretHash])
+}
+
+// secretHash is how many bytes of a hash the name of a secret ends in: as many as there is room for, so that nobody finds a second
+// name with the same.
+const secretHash = 9
+
+// endsInHash reports whether a name ends as that of a secret with a hash.
+func endsInHash(name string) bool {
+	at := len(name) - hex.EncodedLen(secretHash)
+	return at > 0 && name[at-1] == '-' && strings.Trim(name[at:], "0123456789abcdef") == ""
 }
 
 // question asks for a value.

@@ -319,15 +319,21 @@ func answers(approvals []guard.Approval) (all [][]guard.Approval) {
 
 // answered are the parts of a yes in words.
 func answered(parts []guard.Approval) string {
-	var carried []string
+	first := parts[0]
+	var carried, by []string
 	for _, a := range parts {
 		if a.Reason == guard.CarriesText {
 			carried = append(carried, sourceNames(a.Sources)...)
+			by = append(by, a.Server+"/"+a.Tool)
 		}
 	}
 	slices.Sort(carried)
-	carry := fmt.Sprintf("to carry text of %s, with the arguments that you saw", strings.Join(slices.Compact(carried), ", "))
-	first := parts[0]
+	slices.Sort(by)
+	carry := "to carry text of " + strings.Join(slices.Compact(carried), ", ")
+	if first.Tool == "" { // it may be one that writes, too
+		carry += " by " + strings.Join(slices.Compact(by), ", ")
+	}
+	carry += ", with the arguments that you saw"
 	var what string
 	switch of := strings.Join(sourceNames(first.Sources), ", "); first.Reason {
 	case guard.CarriesText:

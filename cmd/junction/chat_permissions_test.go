@@ -80,6 +80,7 @@ func TestAYesIsOneLineOfThePermissionsAndTakenBackWhole(t *testing.T) {
 		{Server: "files", Tool: "write", Reason: guard.Tainted, Sources: []guard.Source{web}},
 		{Server: "files", Tool: "write", Reason: guard.CarriesText, Arguments: "2", Sources: []guard.Source{memory, web}},
 		{Server: "search", Tool: "find", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{memory}},
+		{Server: "search", Tool: "post", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{memory}},
 		{Server: "search", Reason: guard.WayOut, Sources: []guard.Source{memory, web}},
 		{Server: "notes", Tool: "look", Reason: guard.CarriesText, Arguments: "1", Sources: []guard.Source{web}},
 	}
@@ -87,7 +88,7 @@ func TestAYesIsOneLineOfThePermissionsAndTakenBackWhole(t *testing.T) {
 	all := answerPermissions(session)
 	want := []string{
 		"allow files/write, though text of web/fetch was read, and to carry text of memory/read, web/fetch, with the arguments that you saw",
-		"allow queries to search, though private text was read, of memory/read, web/fetch, and to carry text of memory/read, with the arguments that you saw",
+		"allow queries to search, though private text was read, of memory/read, web/fetch, and to carry text of memory/read by search/find, search/post, with the arguments that you saw",
 		"allow notes/look to carry text of web/fetch, with the arguments that you saw",
 	}
 	var got []string
@@ -97,7 +98,7 @@ func TestAYesIsOneLineOfThePermissionsAndTakenBackWhole(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Fatalf("listed are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	for i, left := range []int{3, 1, 0} {
+	for i, left := range []int{4, 1, 0} {
 		if done, err := all[i].Undo(t.Context()); err != nil || done != "you are asked again: "+want[i] || len(remembered) != left {
 			t.Errorf("taken back: %q, %v; left are %+v", done, err, remembered)
 		}

@@ -118,18 +118,37 @@ func dialMine(ctx context.Context, path string) (net.Conn, error) {
 }
 
 // removeLeft removes the sockets that processes left which are gone, whatever asks at them: one that was killed removes none, and
-// so did those of older versions. What has another name, such as a socket that is about to get its own, stays.
+// so did those of older versions. What has another name, such as a socket that is about to get its own, stays. Nobody is asked whose
+// process runs, as that would take the place of one who watches it; it is looked for again before its socket is removed, as it may
+// have the number of the one that is gone.
 func removeLeft(ctx context.Context, dir string) {
 	files, _ := os.ReadDir(dir) // of a folder that cannot be read nothing is removed
 	for _, f := range files {
-		pid, ending, _ := strings.Cut(f.Name(), ".")
-		if _, err := strconv.ParseUint(pid, 10, 31); err != nil || strings.Contains(ending, ".") {
+		name, ending, _ := strings.Cut(f.Name(), ".")
+		pid, err := strconv.ParseUint(name, 10, 31)
+		if err != nil || strings.Contains(ending, ".") || processRuns(int(pid)) {
 			continue
 		}
-		if conn, err := dialMine(ctx, filepath.Join(dir, f.Name())); err == nil {
-			conn.Close()
+		path := filepath.Join(dir, f.Name())
+		conn, err := (&net.Dialer{Timeout: statusTime}).DialContext(ctx, "unix", path)
+		switch {
+		case err == nil:
+			conn.Close() // of a container that shares the folder
+		case refused(err) && !processRuns(int(pid)):
+			os.Remove(path)
 		}
 	}
+}
+
+// processRuns reports whether there is a process of this number, whosever it is.
+func processRuns(pid int) bool {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return false
+	}
+	defer p.Release()
+	err = p.Signal(syscall.Signal(0))
+	return err == nil || errors.Is(err, os.ErrPermission) || runtime.GOOS == "windows" // which finds none that is gone
 }
 
 // listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.

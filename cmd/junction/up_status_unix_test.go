@@ -69,24 +69,26 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 
 // A process that is killed removes no socket, and nobody may ever ask at it again.
 func TestKilledProcessesLeaveNoSockets(t *testing.T) {
+	const gone = "214748364" // no system has so many processes
+	reused := fmt.Sprint(os.Getppid(), controlEnd)
 	alone(t)
 	dir, err := statusFolder()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"1.sock", "2.control", "3" + controlEnd, "4" + trafficEnd, "5" + watchingEnd, "6" + controlEnd} {
+	for _, name := range []string{gone + "1.sock", gone + "2.control", gone + "3" + controlEnd, gone + "4" + trafficEnd, gone + "5" + watchingEnd, gone + "6" + controlEnd, reused} {
 		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, name), Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		l.SetUnlinkOnClose(false)
-		if name == "6"+controlEnd { // which lives
+		if name == gone+"6"+controlEnd { // which lives
 			defer l.Close()
 			continue
 		}
 		l.Close()
 	}
-	notMade := filepath.Join(dir, "7"+controlEnd+".new")
+	notMade := filepath.Join(dir, gone+"7"+controlEnd+".new")
 	if err := os.WriteFile(notMade, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +100,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 	for _, f := range files {
 		left = append(left, f.Name())
 	}
-	want := []string{fmt.Sprint(os.Getpid(), trafficEnd), "6" + controlEnd, filepath.Base(notMade)}
+	want := []string{fmt.Sprint(os.Getpid(), trafficEnd), gone + "6" + controlEnd, filepath.Base(notMade), reused}
 	slices.Sort(want)
 	if err != nil || !slices.Equal(left, want) {
 		t.Errorf("%v: left are %q, want %q", err, left, want)
@@ -125,6 +127,37 @@ func (f *failing) Accept() (net.Conn, error) {
 	return conn, nil
 }
 
+// It has some places for those who watch, and one who begins is none of them.
+func TestAProcessThatBeginsDoesNotAskThoseThatRun(t *testing.T) {
+	alone(t)
+	dir, err := statusFolder()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, fmt.Sprint(os.Getppid(), trafficEnd))
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	removeLeft(t.Context(), dir)
+	asks, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer asks.Close()
+	if _, err := asks.Write([]byte{wantsMessages}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if n, err := first.Read(make([]byte, 1)); n != 1 {
+		t.Errorf("the first one who came wanted nothing: %v", err)
+	}
+}
 func TestStatusIsAnsweredAfterTooManyOpenFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()

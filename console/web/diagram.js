@@ -27,12 +27,12 @@ export class Lanes {
   list = [];
   version = 0; // of the list
 
-  /** see adds whom messages name. */
-  see(items) {
+  /** see adds whom messages name; looked are lanes that one looks at. */
+  see(items, looked = new Set()) {
     for (const item of items) {
       for (const lane of ends(item)) {
         const key = keyOf(lane);
-        if (!this.#seen.has(key) && this.#room()) this.#seen.set(key, {...lane, pids: new Set()});
+        if (!this.#seen.has(key) && this.#room(looked)) this.#seen.set(key, {...lane, pids: new Set()});
         if (!this.#ended.has(item.pid)) this.#seen.get(key)?.pids.add(item.pid);
       }
     }
@@ -44,17 +44,17 @@ export class Lanes {
     for (const lane of this.#seen.values()) lane.pids = new Set([...lane.pids].filter((pid) => !this.#ended.has(pid)));
   }
 
-  // room reports whether one more can be known. What has ended makes room for it.
-  #room() {
+  // room reports whether one more can be known. What has ended makes room for it, but what one looks at.
+  #room(looked) {
     if (this.#seen.size < maxSeen) return true;
-    for (const [key, lane] of this.#seen) if (lane.pids.size === 0) return this.#seen.delete(key);
+    for (const [key, lane] of this.#seen) if (lane.pids.size === 0 && !looked.has(key)) return this.#seen.delete(key);
     return false;
   }
 
   /** choose makes the list, where one looks at these messages, and reports whether it changed. */
   choose(items) {
-    this.see(items);
     const looked = new Set(items.flatMap(ends).map(keyOf));
+    this.see(items, looked);
     const list = [...this.#seen].filter(([key, lane]) => looked.has(key) || lane.pids.size > 0).slice(0, maxLanes).map(([, lane]) => lane)
       .sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));
     if (list.length === this.list.length && list.every((lane, n) => lane === this.list[n])) return false;

@@ -64,6 +64,20 @@ test('the lanes of many processes that ended are forgotten', () => {
   assert.deepEqual(lanes.list.map(({name}) => name), ['1001', 'math']);
 });
 
+test('what one looks at keeps its lanes, however many are known', () => {
+  const lanes = new Lanes();
+  const long = {...passedOn, pid: 1, server: 'long'}; // it ends last
+  const others = Array.from({length: 500}, (_, n) => ({...passedOn, pid: n + 2, server: `s${n + 2}`}));
+  lanes.see([long]);
+  others.forEach((one, n) => {
+    lanes.see([one]);
+    lanes.end(others.slice(0, n + 1).map(({pid}) => pid));
+  });
+  lanes.end([...others.map(({pid}) => pid), 1]);
+  lanes.choose([long, others[0]]);
+  assert.deepEqual(lanes.of(long).map((n) => lanes.list[n].name), ['1', 'long']);
+});
+
 test('an arrow is between its lanes, and its text where there is room', () => {
   assert.deepEqual(arrow([0, 1], 300, 3), {left: 50, width: 100, toRight: true, remark: false, textLeft: true, room: 100});
   assert.deepEqual(arrow([2, 1], 300, 3), {left: 150, width: 100, toRight: false, remark: false, textLeft: false, room: 100});

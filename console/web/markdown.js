@@ -26,6 +26,9 @@ export function looksLike(text) {
   return /^(#{1,6} |[-*+] |\d+[.)] |> |```|~~~|\|.*\|)|\*\*\S|`[^`\n]+`|\]\(/m.test(text.slice(0, MAX_TEXT));
 }
 
+/** says reports whether the words of a link are where it leads, letter by letter as the browser has it. */
+export const says = (words, href) => words === href || `${words}/` === href;
+
 const fence = /^ {0,3}(`{3,}|~{3,})\s*([^`]*)$/;
 const heading = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/;
 const rule = /^ {0,3}(?:(?:\*[ \t]*){3,}|(?:-[ \t]*){3,}|(?:_[ \t]*){3,})$/;

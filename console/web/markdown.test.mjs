@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {looksLike, MAX_TEXT, parse} from './markdown.js';
+import {looksLike, MAX_TEXT, parse, says} from './markdown.js';
 
 const paragraph = (...children) => ({type: 'paragraph', children});
 
@@ -74,4 +74,12 @@ test('plain text differs from Markdown', () => {
 test('there is no link in a link', () => {
   assert.deepEqual(parse('[**https://bank.example** b](https://evil.example)')[0].children, [
     {type: 'link', address: 'https://evil.example', children: [{type: 'strong', children: ['https://bank.example']}, ' b']}]);
+});
+
+test('words say where a link leads only where they read as its address', () => {
+  for (const address of ['https://bank.example', 'https://bank.example/a?b=c']) assert.ok(says(address, new URL(address).href), address);
+  for (const [words, address] of [['https://bank.example', 'https://evil.example'],
+    ['https://\u202eelpmaxe.live@elpmaxe.knab', 'https://\u202eelpmaxe.live@elpmaxe.knab'], // reads as bank.example@evil.example
+    ['https://b\u0430nk.example', 'https://b\u0430nk.example'], // a Cyrillic letter
+    ['https:bank.example', 'https:bank.example']]) assert.ok(!says(words, new URL(address).href), words);
 });

@@ -2,7 +2,7 @@
 // written by somebody else, so it becomes text, and pictures as the browser shows them without running anything.
 import {clear, h, link} from './dom.js';
 import {isObject, parseText} from './json.js';
-import {looksLike, parse} from './markdown.js';
+import {looksLike, parse, says} from './markdown.js';
 import {tree} from './tree.js';
 import {bytes, number, t} from './words.js';
 
@@ -145,7 +145,7 @@ function inlineOf(node) {
 // linkTo says where it leads, whatever its words say.
 function linkTo(address, words) {
   const node = link(address, words);
-  return node.href && ![address, node.href].includes(node.textContent) ? [node, ' ', h('bdi', {class: 'ins-target'}, node.href)] : node;
+  return node.href && !says(node.textContent, node.href) ? [node, ' ', h('bdi', {class: 'ins-target'}, node.href)] : node;
 }
 
 function decoded(data) {

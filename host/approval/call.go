@@ -35,6 +35,9 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 		say(a.IdempotentHint, "safe to repeat", "not safe to repeat")
 	}
 	say(a.OpenWorldHint, "reaches other systems", "no outside access")
+	if unsaid := unclaimed(a); len(words) > 0 && len(unsaid) > 0 {
+		words = append(words, "does not say whether it "+strings.Join(unsaid, " or "))
+	}
 	switch {
 	case len(words) == 0:
 		return "The server does not say what this does: it may write, delete and reach other systems"
@@ -42,4 +45,18 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 		return "The server claims (you trust it): " + strings.Join(words, "; ")
 	}
 	return "The server claims (unverified): " + strings.Join(words, "; ")
+}
+
+// unclaimed is what a tool may do of which its server says nothing: a claim about something else must not be taken for all there is.
+func unclaimed(a *mcp.ToolAnnotations) (does []string) {
+	if reads := a.ReadOnlyHint != nil && *a.ReadOnlyHint; !reads && a.DestructiveHint == nil {
+		if a.ReadOnlyHint == nil {
+			does = append(does, "writes")
+		}
+		does = append(does, "deletes")
+	}
+	if a.OpenWorldHint == nil {
+		does = append(does, "reaches other systems")
+	}
+	return does
 }

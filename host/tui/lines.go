@@ -74,6 +74,8 @@ func (t *typist) loop(ctx context.Context) error {
 		}
 		if line == "" {
 			line = t.large // Enter alone sends what was kept back
+		} else if line != t.large {
+			t.large = ""
 		}
 		t.input.Set(line)
 		t.menu.load(t.screen) // the prompts and resources that the line may name
@@ -348,8 +350,10 @@ func (c *formCard) line(_ *screen, text string) bool {
 	return false
 }
 
-// isYesOrNo reports whether the form asks for nothing else.
-func (c *formCard) isYesOrNo() bool { return len(c.fields) == 1 && c.fields[0].Type == "boolean" }
+// isYesOrNo reports whether the form asks for nothing else, and in the card's words: in those of a server a no may be a yes.
+func (c *formCard) isYesOrNo() bool {
+	return len(c.fields) == 1 && c.fields[0].Type == "boolean" && len(c.fields[0].Enum)+len(c.fields[0].OneOf) == 0
+}
 
 // take sets a field to what was typed: nothing leaves it as it is, a - empties it. Choices are
 // taken by number or by name.

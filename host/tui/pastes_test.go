@@ -70,6 +70,7 @@ func TestALargeLineIsSentByEnterAlone(t *testing.T) {
 	}{
 		{"Enter sends it", []string{large, "", "next"}, []string{"ask " + strings.TrimSpace(large), "ask next"}},
 		{"anything else takes its place", []string{large, "next", ""}, []string{"ask next"}},
+		{"a command does, too", []string{large, "/context", "", "next"}, []string{"ask next"}},
 	} {
 		session := &scripted{ledger: host.Ledger{Window: 1_000}}
 		out := lineByLine(t, session, nil, test.lines...)

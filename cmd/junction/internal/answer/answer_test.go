@@ -77,6 +77,7 @@ func TestForm(t *testing.T) {
 		{"the end of the input cancels", `"a":{"type":"string"}`, true, "x", `cancel`},
 		{"a yes or no that is all of the form is sent as it was typed", `"a":{"type":"boolean"}`, true, "maybe,y", `{"a":true}`},
 		{"a no to a single question is its answer, and declines nothing", `"a":{"type":"boolean"}`, true, "n", `{"a":false}`},
+		{"words that the server has for yes and no are no answer to the form", `"a":{"type":"boolean","oneOf":[{"const":true,"title":"no"},{"const":false,"title":"yes"}]}`, true, "n,n", `decline`},
 		{"a form without fields is only sent", ``, false, ",y", `{}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {

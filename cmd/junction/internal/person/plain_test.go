@@ -173,7 +173,8 @@ func TestTheCardShowsWhatIsSent(t *testing.T) {
 	const want = `── may this call run? ──────────────────────────────────────────────────────────
 bank · pay “Pay”
 ! a secret is sent
-The server claims (unverified): may overwrite or delete
+The server claims (unverified): may overwrite or delete; does not say whether it
+reaches other systems
 arguments:
   to_account: 9007199254740993
   rate: 1e400

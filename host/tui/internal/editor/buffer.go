@@ -90,9 +90,15 @@ func (b *Buffer) Delete()    { b.cut(b.at, b.right()) }
 
 // KillWord deletes a word, KillLeft and KillRight to the ends of the line, and
 // keep it for Yank.
-func (b *Buffer) KillWord()  { b.kill(b.wordLeft(), b.at) }
-func (b *Buffer) KillLeft()  { b.kill(b.home(), b.at) }
-func (b *Buffer) KillRight() { b.kill(b.at, b.end()) }
+func (b *Buffer) KillWord() { b.kill(b.wordLeft(), b.at) }
+func (b *Buffer) KillLeft() { b.kill(b.home(), b.at) }
+func (b *Buffer) KillRight() {
+	to := b.end()
+	if to == b.at && to < len(b.text) {
+		to++ // the line break
+	}
+	b.kill(b.at, to)
+}
 
 // Yank inserts what was deleted last.
 func (b *Buffer) Yank() { b.Insert(b.killed) }
@@ -128,8 +134,8 @@ func (b *Buffer) cut(from, to int) {
 }
 
 func (b *Buffer) kill(from, to int) {
-	if from == to && to < len(b.text) {
-		to++ // the line break
+	if from == to {
+		return
 	}
 	b.killed = b.text[from:to]
 	b.cut(from, to)

@@ -27,6 +27,7 @@ func TestEditing(t *testing.T) {
 		{"a killed word comes back", "one two", func(b *Buffer) { b.KillWord(); b.Home(); b.Yank() }, "two|one "},
 		{"killing to the ends of a line", "a\nbcd\ne", func(b *Buffer) { b.Up(80); b.Right(); b.KillLeft(); b.KillRight() }, "a\n|\ne"},
 		{"killing a line break", "a\nb", func(b *Buffer) { b.Up(80); b.End(); b.KillRight() }, "a|b"},
+		{"killing to the left where nothing is", "你b", func(b *Buffer) { b.Home(); b.KillLeft(); b.KillWord() }, "|你b"},
 		{"control characters do not get in", "", func(b *Buffer) { b.Insert("a\x1b[31m\r\nb\x00\u009bc\rd") }, "a[31m\nbc\nd|"},
 		{"replacing a word", "see @ev", func(b *Buffer) { b.Replace(3, "@everything:") }, "see @everything:|"},
 		{"a column is kept", "abcd\nx\nabcd", func(b *Buffer) { b.Up(80); b.Up(80) }, "abcd|\nx\nabcd"},
@@ -74,6 +75,7 @@ func TestLinesAreWrappedAtSpaces(t *testing.T) {
 		{"an emoji of several runes", "1234567 👨‍👩‍👧 x", "1234567 |👨‍👩‍👧 x", 4, 1},
 		{"line breaks", "one\ntwo three four\n", "one|two three |four|", 0, 3},
 		{"a tab", "12345\tx yz", "12345    |x yz", 4, 1},
+		{"a space that is not shown as one", "12345678 \ufe0f", `12345678| \ufe0f`, 7, 1},
 		{"a paste is one word", "a [b c d] e", "a [b c d] |e", 1, 1},
 		{"a paste is not broken at its spaces", "see [b c d] e", "see |[b c d] e", 9, 1},
 	} {
@@ -108,8 +110,10 @@ func TestTheCursorMovesOverWrappedLines(t *testing.T) {
 			b.Insert(">")
 		}, "x\n<ab cdefghi jk>|\ny"},
 		{"wide characters", "ab 你好吗你好吗", func(b *Buffer) { b.Up(10) }, "ab 你|好吗你好吗"},
+		{"down over a paste that is wider than a row", "a\n[a picture]\nb", func(b *Buffer) { b.move(0); b.Down(10); b.Down(10); b.Down(10) }, "a\n[a picture]\n|b"},
+		{"up over it", "a\n[a picture]\nb", func(b *Buffer) { b.Up(10); b.Up(10) }, "a|\n[a picture]\nb"},
 	} {
-		var b Buffer
+		b := Buffer{Solid: []string{"[a picture]"}}
 		b.Set(test.text)
 		if test.do(&b); at(&b) != test.want {
 			t.Errorf("%s: got %q, want %q", test.name, at(&b), test.want)

@@ -48,7 +48,7 @@ func (b *Buffer) rows(width int) []Row {
 			if w == 2 && breaks {
 				fits, fitting = at, cells
 			}
-			if b.text[at] == ' ' && breaks && cells+w > width {
+			if b.text[at] == ' ' && w == 1 && breaks && cells+w > width {
 				cut(at+n, at+n, 0)
 				at += n
 				continue
@@ -115,6 +115,9 @@ func (b *Buffer) vertical(width, by int) bool {
 			break
 		}
 		at += n
+	}
+	if from, to := b.around(at); by > 0 && from <= b.at { // a solid text that fills rows is passed
+		at = to
 	}
 	b.move(at)
 	b.goal = goal
