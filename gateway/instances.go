@@ -30,6 +30,9 @@ const (
 	defaultInstances = 16
 	// defaultIdleTime is how long an instance that nobody uses is kept.
 	defaultIdleTime = 10 * time.Minute
+	// relistPause is how long after the lists were read an instance that starts with other ones has them read again: where each
+	// user has their own, every instance does.
+	relistPause = time.Minute
 )
 
 // instances are the connections of a member that is not shared, by whose they are.
@@ -223,13 +226,20 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 // may have changed while nobody was connected, until ctx is done: by a connection that is nobody's, as what an instance
 // offers may be for its user only.
 func (m *member) followInstance(ctx context.Context, i *instance, changes *pending) {
+	began := time.Now()
+	var due <-chan time.Time
 	if m.differs(ctx, i) {
-		m.want()
+		due = time.After(time.Until(m.readAt().Add(relistPause)))
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-due:
+			if !m.readAt().After(began) {
+				m.want()
+			}
+			continue
 		case <-i.again:
 			m.showLists(ctx, i)
 			continue
@@ -241,6 +251,13 @@ func (m *member) followInstance(ctx context.Context, i *instance, changes *pendi
 			return
 		}
 	}
+}
+
+// readAt is when the lists were read last.
+func (m *member) readAt() time.Time {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.began
 }
 
 // differs reports whether an instance lists other tools or prompts than are known.

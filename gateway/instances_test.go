@@ -316,3 +316,27 @@ func TestAListThatChangedWhileNobodyWasConnectedIsReadAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestListsThatAreEachUsersOwnAreReadAgainSeldom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var starts atomic.Int64
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		must(t, g.Add("counting", gateway.Upstream{Isolation: gateway.PerClient, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+			s := counting()
+			mcp.AddTool(s, fmt.Sprintf("own%d", starts.Add(1)), func(context.Context, struct{}) (string, error) { return "", nil })
+			return mcp.Dial(ctx, stream.Pipe(s))
+		}}))
+		must(t, g.Settle(t.Context()))
+		for range 10 {
+			c := client(t, g)
+			defer c.Close()
+			next(t, c)
+			time.Sleep(time.Second)
+		}
+		time.Sleep(10 * time.Minute)
+		if n := starts.Load(); n > 13 {
+			t.Errorf("for ten clients %d connections were made", n)
+		}
+	})
+}

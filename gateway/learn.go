@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -32,7 +33,7 @@ func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole 
 }
 
 func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole bool) (changed kinds, err error) {
-	now := definitions.Definitions{}
+	began, now := time.Now(), definitions.Definitions{}
 	m.mu.RLock()
 	if m.known != nil {
 		now = *m.known
@@ -71,7 +72,7 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	m.setServerInfo(c, &now)
 	m.mu.Lock()
 	first := m.known == nil
-	m.known, m.unread = &now, unread
+	m.known, m.unread, m.began = &now, unread, began
 	m.mu.Unlock()
 	// Before middleware may say that something waits for approval, as it is approved by what is remembered. Tools are enough to
 	// have the server started, which reads the other lists again.

@@ -68,6 +68,7 @@ type member struct {
 	listings  map[string]listing
 	shown     uint64                   // how often they were made
 	known     *definitions.Definitions // what was remembered or read; nil if neither
+	began     time.Time                // when the lists were read last, before the first of them was
 	unread    map[string]error         // why a list could not be read, by method; nil or never changed
 	gateways  []string                 // ids of the gateways behind it; see loop.go
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ func (a *app) listAll(ctx context.Context, l list, names []string, refresh, abou
 	switch {
 	case ctx.Err() != nil:
 		a.reportFailed(all)
-		return err
+		return cmp.Or(err, context.Cause(ctx)) // it may have ended just now
 	case err != nil:
 		return err
 	case !a.flags.json:
