@@ -229,6 +229,7 @@ const scenarios = {
     await see('h1', 'Conversations');
     await page.locator('.conversation-row', {hasText: 'A report'}).click();
     const answer = page.locator('.conversation-assistant');
+    await answer.locator('h4').waitFor();
     is('Markdown is shown as it is meant', await answer.locator('h4, li strong, li code').allInnerTexts(), ['Report', 'one', 'code']);
     is('links lead to pages only, and say where', await answer.locator('a').evaluateAll((all) => all.map((a) => [a.innerText, a.getAttribute('href'), a.rel, a.target, a.nextElementSibling?.innerText ?? ''])), [
       ['my bank', 'https://evil.example/a', 'noopener noreferrer', '_blank', 'https://evil.example/a'],
