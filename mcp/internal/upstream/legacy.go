@@ -37,6 +37,7 @@ type legacy struct {
 	asked         map[askedKey]*serverRequest // what the server waits for responses to, inside and outside of calls
 	askedBytes    int                         // of their parameters
 	listeners     map[*listener]struct{}
+	unheard       map[string]bool // lists that changed while nobody listened for that, by method
 	subscriptions map[string]*subscription
 	renewal       *renewal
 	renewing      *session              // that is being replaced until it works, also while nobody asks
@@ -48,7 +49,7 @@ func newLegacy(c *conn) *legacy {
 	return &legacy{
 		conn: c, callTurn: new(callerTurn),
 		parked: map[string]*call{}, asked: map[askedKey]*serverRequest{}, outsideSlots: make(chan struct{}, maxWaiting),
-		listeners: map[*listener]struct{}{}, subscriptions: map[string]*subscription{}, watched: map[string]*taskWatch{},
+		listeners: map[*listener]struct{}{}, unheard: map[string]bool{}, subscriptions: map[string]*subscription{}, watched: map[string]*taskWatch{},
 	}
 }
 

@@ -104,14 +104,26 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	}
 }
 
+// join adds a listener. A list that changed while nobody listened for that has changed for the first who does: a client
+// may have read it before, and calls a tool while the stream for its notifications is still being opened.
 func (e *legacy) join(l *listener) {
 	e.mu.Lock()
 	e.listeners[l] = struct{}{}
+	var missed []string
+	for method := range e.unheard {
+		if !l.onlyTasks && wants(&l.filter, method, "") {
+			missed = append(missed, method)
+			delete(e.unheard, method)
+		}
+	}
 	var waiting []*serverRequest
 	if e.options.OneClient && !l.onlyTasks {
 		waiting, e.waiting = e.waiting, nil
 	}
 	e.mu.Unlock()
+	for _, method := range missed {
+		l.events.putOnce(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: method}})
+	}
 	for _, r := range waiting {
 		e.handleOutside(r)
 	}
@@ -147,7 +159,7 @@ func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 		of = "taskId"
 	}
 	uri, _ := jsonrpc.Unquote(m.Members.Get(of))
-	for _, l := range e.allListeners() {
+	for _, l := range e.listenersFor(m.Method) {
 		switch {
 		case m.Method == notificationTaskStatus:
 			l.hint(uri)
@@ -160,9 +172,31 @@ func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 	}
 }
 
+// listenersFor returns all listeners, and notes that a list changed of which none of them wants to hear.
+func (e *legacy) listenersFor(method string) []*listener {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	isHeard := false
+	for l := range e.listeners {
+		isHeard = isHeard || !l.onlyTasks && wants(&l.filter, method, "")
+	}
+	switch method {
+	case notificationToolsChanged, notificationPromptsChanged, notificationResourcesChanged:
+		if !isHeard {
+			e.unheard[method] = true
+		}
+	}
+	return e.everyListener()
+}
+
 func (e *legacy) allListeners() []*listener {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.everyListener()
+}
+
+// everyListener is allListeners under the lock.
+func (e *legacy) everyListener() []*listener {
 	all := make([]*listener, 0, len(e.listeners))
 	for l := range e.listeners {
 		all = append(all, l)
