@@ -89,8 +89,7 @@ func (b *breaker) pinged(err error, late bool) error {
 			if late && !busy {
 				b.times = 0 // it is about to be restarted
 			}
-			b.cause = err
-			b.open()
+			b.open() // the cause stays that of the requests, which people sent
 		}
 	}
 	if late && !end.IsZero() && !time.Now().Before(end) {

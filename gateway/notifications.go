@@ -190,15 +190,12 @@ func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
 	return lists
 }
 
-// A watch listens to the members for the updates that one client wants.
+// A watch knows which members are listened to for the updates that one client wants.
 type watch struct {
 	gateway *Gateway
-	client  *changes.Listener
-	req     *mcp.Request
 	offers  choice
-	sorted  *matching
+	matches *matching
 	owned   map[*member]map[string]bool // the client's URIs that each is listened to for
-	ended   chan watchEnd
 }
 
 // A watchEnd is a member that is not listened to any more.
@@ -210,7 +207,8 @@ type watchEnd struct {
 // watch listens to the members for updates of the resources until ctx is done. A resource that nobody offers, as its member
 // is not connected yet, was removed or refused to tell of it, is looked for again when the offer changes.
 func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
-	w := &watch{g, l, req, offers, newListenMatching(), map[*member]map[string]bool{}, make(chan watchEnd)}
+	w := &watch{g, offers, newListenMatching(), map[*member]map[string]bool{}}
+	ended := make(chan watchEnd)
 	free := slices.Compact(slices.Sorted(slices.Values(uris)))
 	running := 0
 	end := func(e watchEnd) {
@@ -227,7 +225,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 	}
 	defer func() {
 		for running > 0 {
-			end(<-w.ended)
+			end(<-ended)
 		}
 	}()
 	for {
@@ -240,14 +238,14 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 			running++
 			go func() {
 				m.watch(ctx, l, req, known)
-				w.ended <- watchEnd{m, known}
+				ended <- watchEnd{m, known}
 			}()
 		}
 		for again := false; !again; {
 			select {
 			case <-renewed:
 				again = true
-			case e := <-w.ended:
+			case e := <-ended:
 				end(e)
 				again = e.member.staying.Err() != nil // another may have them now
 			case <-ctx.Done():
@@ -266,7 +264,7 @@ func (w *watch) find(uris []string) (free []string, found map[*member]map[string
 	found = map[*member]map[string][]string{}
 	offer := w.gateway.current()
 	for _, uri := range uris {
-		owners, _ := offer.owners(uri, w.sorted)
+		owners, _ := offer.owners(uri, w.matches)
 		isOwned := false
 		for _, r := range owners {
 			if !w.offers.has(resourceKind, uri, r.member, r.uri) {
