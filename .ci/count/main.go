@@ -1,6 +1,6 @@
 // Count reads the output of go test -json from standard input, prints what
-// failed, what was skipped and what was slow, and writes "passed failed skipped" to the file
-// that it is given. A test with subtests counts as its subtests, unless it fails
+// was skipped, what was slow and what failed, and writes "passed failed skipped" to the file
+// that it is given, with the name of each failure on a line below. A test with subtests counts as its subtests, unless it fails
 // where they pass; a package that does not build, or that dies, counts as one
 // failure.
 //
@@ -106,8 +106,9 @@ func (r *report) take(line []byte) {
 	}
 }
 
-// count prints the failures and skips, and returns how many there are of each.
-func (r *report) count(w io.Writer) (passed, failed, skipped int) {
+// count prints the skips, and the failures last, where a log that is cut keeps them. It returns how many
+// passed and were skipped, and the names of the failures.
+func (r *report) count(w io.Writer) (passed, skipped int, failed []string) {
 	for _, k := range r.order {
 		isTest := strings.Contains(k, " ")
 		result := r.results[k]
@@ -121,15 +122,17 @@ func (r *report) count(w io.Writer) (passed, failed, skipped int) {
 		case "pass":
 			passed++
 		case "fail":
-			failed++
-			fmt.Fprintf(w, "FAIL %s\n    %s\n", k, strings.ReplaceAll(strings.TrimSpace(strings.Join(r.output[k], "")), "\n", "\n    "))
+			failed = append(failed, k)
 		case "skip":
 			skipped++
 			fmt.Fprintf(w, "skip %s: %s\n", k, reason(r.output[k]))
 		}
 	}
 	r.nameSlow(w)
-	return passed, failed, skipped
+	for _, k := range failed {
+		fmt.Fprintf(w, "FAIL %s\n    %s\n", k, strings.ReplaceAll(strings.TrimSpace(strings.Join(r.output[k], "")), "\n", "\n    "))
+	}
+	return passed, skipped, failed
 }
 
 // nameSlow prints what took the longest.
@@ -169,8 +172,12 @@ func main() {
 		fmt.Fprintln(os.Stderr, "count:", err)
 		os.Exit(1)
 	}
-	passed, failed, skipped := all.count(os.Stdout)
-	if err := os.WriteFile(os.Args[1], fmt.Appendf(nil, "%d %d %d\n", passed, failed, skipped), 0o644); err != nil {
+	passed, skipped, failed := all.count(os.Stdout)
+	counts := fmt.Sprintf("%d %d %d\n", passed, len(failed), skipped)
+	for _, name := range failed {
+		counts += name + "\n"
+	}
+	if err := os.WriteFile(os.Args[1], []byte(counts), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, "count:", err)
 		os.Exit(1)
 	}

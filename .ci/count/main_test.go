@@ -50,6 +50,14 @@ func TestCount(t *testing.T) {
 {"Action":"fail","Package":"p"}`,
 			passed: 1, failed: 1, says: "panic: oops",
 		},
+		"a failure comes after what was skipped": {
+			lines: `{"Action":"output","Package":"p","Test":"A","Output":"oops\n"}
+{"Action":"fail","Package":"p","Test":"A"}
+{"Action":"output","Package":"p","Test":"B","Output":"not here\n"}
+{"Action":"skip","Package":"p","Test":"B"}
+{"Action":"fail","Package":"p"}`,
+			failed: 1, skipped: 1, says: "skip p B: not here\nFAIL p A\n    oops\n",
+		},
 		"a slow test": {
 			lines: `{"Action":"pass","Package":"p","Test":"A/x","Elapsed":70}
 {"Action":"pass","Package":"p","Test":"A","Elapsed":71.2}
@@ -64,7 +72,8 @@ func TestCount(t *testing.T) {
 				t.Fatal(err)
 			}
 			var said strings.Builder
-			passed, failed, skipped := all.count(&said)
+			passed, skipped, failures := all.count(&said)
+			failed := len(failures)
 			if passed != test.passed || failed != test.failed || skipped != test.skipped || !strings.Contains(said.String(), test.says) {
 				t.Errorf("%d passed, %d failed, %d skipped, %q; want %d, %d, %d, %q", passed, failed, skipped, said.String(), test.passed, test.failed, test.skipped, test.says)
 			}
