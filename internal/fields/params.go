@@ -1,0 +1,259 @@
+package fields
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// Params are the fields of a filter F that users set by a flag or by a parameter of a URL: those with the tag doc. Their tags are
+//
+//	name:"tool"           of the flag or parameter; default the field's name in small letters
+//	doc:"…"               the usage; its first WORD in capitals is the name of the value
+//	enum:"a,b"            the valid values; a user may give several, with commas
+//	match:"equal"         how an object's member is compared: equal, part (in any case of letters), since, until
+//	member:"name"         of the object; default the parameter's
+type Params[F any] struct{ list []Param }
+
+// A Param is one row of Params.
+type Param struct {
+	Name string
+	Doc  string
+	Enum []string
+
+	match, member string
+	at            int // of the field
+	list, truth   bool
+	number        int // bits
+}
+
+// ParamsOf returns the parameters of F.
+func ParamsOf[F any]() *Params[F] {
+	var all Params[F]
+	for i, typ := 0, reflect.TypeFor[F](); i < typ.NumField(); i++ {
+		of := typ.Field(i)
+		p := Param{Name: of.Tag.Get("name"), Doc: of.Tag.Get("doc"), match: of.Tag.Get("match"), member: of.Tag.Get("member"), at: i}
+		if p.Doc == "" {
+			continue
+		}
+		if p.Name == "" {
+			p.Name = strings.ToLower(of.Name)
+		}
+		if p.member == "" {
+			p.member = p.Name
+		}
+		if enum := of.Tag.Get("enum"); enum != "" {
+			p.Enum = strings.Split(enum, ",")
+		}
+		switch of.Type.Kind() {
+		case reflect.Slice:
+			p.list = true
+		case reflect.Bool:
+			p.truth = true
+		case reflect.Int, reflect.Int32, reflect.Int64:
+			p.number = of.Type.Bits() - 1
+		case reflect.Uint64:
+			p.number = of.Type.Bits()
+		}
+		all.list = append(all.list, p)
+	}
+	return &all
+}
+
+// List returns the rows.
+func (p *Params[F]) List() []Param { return p.list }
+
+// A FlagSet has the methods of a pflag.FlagSet that define flags.
+type FlagSet interface {
+	String(name, value, usage string) *string
+	StringArray(name string, value []string, usage string) *[]string
+	Bool(name string, value bool, usage string) *bool
+	Int(name string, value int, usage string) *int
+}
+
+// Flags defines the flags of all parameters but some. The function that it returns sets the fields of those that were given.
+func (p *Params[F]) Flags(set FlagSet, but ...string) func(*F) error {
+	given := map[string]func() []string{}
+	for i := range p.list {
+		one := &p.list[i]
+		usage := one.Doc
+		if at := capitals.FindStringIndex(one.Doc); at != nil && !one.truth {
+			usage = one.Doc[:at[0]] + "`" + one.Doc[at[0]:at[1]] + "`" + one.Doc[at[1]:]
+		}
+		switch {
+		case slices.Contains(but, one.Name):
+		case one.list:
+			value := set.StringArray(one.Name, nil, usage)
+			given[one.Name] = func() []string { return *value }
+		case one.truth:
+			value := set.Bool(one.Name, false, usage)
+			given[one.Name] = func() []string { return []string{strconv.FormatBool(*value)} }
+		case one.number > 0:
+			value := set.Int(one.Name, 0, usage)
+			given[one.Name] = func() []string { return []string{strconv.Itoa(*value)} }
+		default:
+			value := set.String(one.Name, "", usage)
+			given[one.Name] = func() []string { return []string{*value} }
+		}
+	}
+	return func(f *F) error {
+		return p.read(f, "--", func(name string) []string {
+			if of := given[name]; of != nil {
+				return of()
+			}
+			return nil
+		})
+	}
+}
+
+// capitals is the name of the value in a usage.
+var capitals = regexp.MustCompile(`\b[A-Z]+\b`)
+
+// Query sets the fields of F that are named by parameters of a URL. Other fields stay as they are.
+func (p *Params[F]) Query(f *F, query map[string][]string) error {
+	return p.read(f, "", func(name string) []string { return query[name] })
+}
+
+func (p *Params[F]) read(f *F, dashes string, given func(name string) []string) error {
+	for i := range p.list {
+		one := &p.list[i]
+		values := given(one.Name)
+		if len(values) == 0 || !one.list && values[0] == "" {
+			continue
+		}
+		if err := one.set(reflect.ValueOf(f).Elem().Field(one.at), values); err != nil {
+			return &ParamError{dashes + one.Name, values[0], err}
+		}
+	}
+	return nil
+}
+
+// A ParamError is about a parameter with an invalid value.
+type ParamError struct {
+	Name string // with the dashes of a flag
+	Got  string
+	Err  error
+}
+
+func (e *ParamError) Error() string { return e.Name + ": " + e.Err.Error() }
+func (e *ParamError) Unwrap() error { return e.Err }
+
+// set sets the field of a parameter.
+func (p *Param) set(field reflect.Value, given []string) error {
+	value := given[0]
+	switch {
+	case p.list:
+		field.Set(reflect.ValueOf(slices.Clone(given)))
+	case p.truth:
+		is, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("expected true or false, got %.40q", value)
+		}
+		field.SetBool(is)
+	case p.number > 0:
+		n, err := strconv.ParseUint(value, 10, p.number)
+		if err != nil {
+			return fmt.Errorf("expected a number, got %.40q", value)
+		}
+		if field.CanUint() {
+			field.SetUint(n)
+		} else {
+			field.SetInt(int64(n))
+		}
+	case field.Type() == reflect.TypeFor[time.Time]():
+		at, err := parseTime(value)
+		if err != nil {
+			return err
+		}
+		field.Set(reflect.ValueOf(at))
+	default:
+		for _, word := range strings.Split(value, ",") {
+			if p.Enum != nil && !slices.Contains(p.Enum, word) {
+				return fmt.Errorf("expected one of %s, got %.40q", strings.Join(p.Enum, ", "), word)
+			}
+		}
+		field.SetString(value)
+	}
+	return nil
+}
+
+// parseTime reads a point in time that a user wrote.
+func parseTime(text string) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil {
+		return time.Now().Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", text)
+}
+
+// Fits returns a function that reports whether f chooses an object, which must be valid JSON.
+func (p *Params[F]) Fits(f *F) func(object []byte) bool {
+	var conditions []func(object []byte) bool
+	for i := range p.list {
+		one := &p.list[i]
+		if field := reflect.ValueOf(f).Elem().Field(one.at); one.match != "" && !field.IsZero() {
+			conditions = append(conditions, one.fits(field))
+		}
+	}
+	return func(object []byte) bool {
+		for _, fits := range conditions {
+			if !fits(object) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// fits returns the condition of one field.
+func (p *Param) fits(field reflect.Value) func(object []byte) bool {
+	member := p.member
+	value := func(object []byte) string {
+		text, _ := jsonrpc.Unquote(jsonrpc.Get(object, member))
+		return text
+	}
+	if bound, is := field.Interface().(time.Time); is {
+		since := p.match == "since"
+		return func(object []byte) bool {
+			at, err := time.Parse(time.RFC3339, value(object))
+			return err == nil && at.Before(bound) != since
+		}
+	}
+	switch want := field.String(); {
+	case p.match == "part":
+		want = strings.ToLower(want)
+		return func(object []byte) bool { return strings.Contains(strings.ToLower(value(object)), want) }
+	case p.Enum != nil:
+		words := strings.Split(want, ",")
+		return func(object []byte) bool { return slices.Contains(words, value(object)) }
+	default:
+		return func(object []byte) bool { return value(object) == want }
+	}
+}
+
+// Markdown returns a row of a table for each parameter, with what is in front of its name.
+func (p *Params[F]) Markdown(dashes string) string {
+	var b strings.Builder
+	for i := range p.list {
+		tableRow(&b, dashes+p.list[i].Name, p.list[i].Doc)
+	}
+	return b.String()
+}
+
+// quoted is a text that pages show as code.
+var quoted = regexp.MustCompile(`(^|[ (])'([^']+)'`)
+
+// tableRow appends a row of a table in Markdown.
+func tableRow(b *strings.Builder, name, doc string) {
+	fmt.Fprintf(b, "| `%s` | %s |\n", name, strings.ReplaceAll(quoted.ReplaceAllString(doc, "$1`$2`"), "|", `\|`))
+}

@@ -1,0 +1,299 @@
+package fields
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unsafe"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// A Table has the fields of T that are written as members of a JSON object, in their order. Their tags are
+//
+//	json:"name,omitzero"  as encoding/json has it; omitempty, too
+//	field:"name"          the same where encoding/json does not write the field as the table does
+//	layout:"15:04"        of a time, which is then in UTC; default RFC 3339 with all digits
+//	unit:"us"             of a duration: microseconds; default nanoseconds
+//	redact:"class"        the value may hold secrets: [Table.Append] passes it to a [Hider], and [Table.Texts] visits it
+//	doc:"…"               what the value is; 'words' in quotes are code
+type Table[T any] struct {
+	fields []Field
+	rows   []row
+}
+
+// A Field is one row of a Table.
+type Field struct {
+	Name string
+	Doc  string
+	Tag  reflect.StructTag
+	*row
+}
+
+// A row is the part of a Field that write needs.
+type row struct {
+	key    jsonrpc.Key
+	offset uintptr
+	size   uintptr // offset of a word that is 0 if the field is omitted; or noSize
+	kind   kind
+	omit   omit
+	class  string // of redaction; empty: none
+	unit   int64
+	layout string
+	rows   []row // of an object
+}
+
+const noSize = ^uintptr(0)
+
+// A kind is how a field is held and written.
+type kind uint8
+
+const (
+	text kind = iota
+	number
+	number64
+	positive64
+	fraction
+	truth
+	moment
+	raw
+	texts
+	object // behind a pointer
+)
+
+// An omit is the values that are not written.
+type omit uint8
+
+const (
+	never omit = iota
+	zero
+	empty // and lists without elements
+)
+
+// A Hider returns values without secrets.
+type Hider interface {
+	Text(value string) string
+	JSON(value json.RawMessage) json.RawMessage
+}
+
+// Of returns the table of T. It panics if T has a field of a type that cannot be written.
+func Of[T any]() *Table[T] {
+	fields, rows := fieldsOf(reflect.TypeFor[T]())
+	return &Table[T]{fields, rows}
+}
+
+func fieldsOf(typ reflect.Type) (fields []Field, rows []row) {
+	rows = make([]row, 0, typ.NumField())
+	for i := range typ.NumField() {
+		of := typ.Field(i)
+		name, options, _ := strings.Cut(of.Tag.Get("json"), ",")
+		if own := of.Tag.Get("field"); own != "" {
+			name, options, _ = strings.Cut(own, ",")
+		}
+		if !of.IsExported() || name == "-" || name == "" {
+			continue
+		}
+		r := row{key: jsonrpc.KeyOf(name), offset: of.Offset, size: noSize, kind: kindOf(of.Type), class: of.Tag.Get("redact"), layout: of.Tag.Get("layout"), unit: 1}
+		if of.Tag.Get("unit") == "us" {
+			r.unit = int64(time.Microsecond)
+		}
+		switch options {
+		case "omitzero":
+			r.omit = zero
+		case "omitempty":
+			r.omit = empty
+		}
+		switch word := unsafe.Sizeof(uintptr(0)); {
+		case r.omit == never:
+		case r.kind == text, r.omit == empty && (r.kind == raw || r.kind == texts):
+			r.size = of.Offset + word
+		case r.kind == raw, r.kind == texts, r.kind == object, r.kind == number, word == 8 && (r.kind == number64 || r.kind == positive64):
+			r.size = of.Offset
+		}
+		if r.kind == object {
+			_, r.rows = fieldsOf(of.Type.Elem())
+		}
+		rows = append(rows, r)
+		fields = append(fields, Field{name, of.Tag.Get("doc"), of.Tag, &rows[len(rows)-1]})
+	}
+	return fields, rows
+}
+
+func kindOf(typ reflect.Type) kind {
+	switch typ {
+	case reflect.TypeFor[time.Time]():
+		return moment
+	case reflect.TypeFor[json.RawMessage]():
+		return raw
+	case reflect.TypeFor[[]string]():
+		return texts
+	}
+	switch typ.Kind() {
+	case reflect.String:
+		return text
+	case reflect.Int:
+		return number
+	case reflect.Int64:
+		return number64
+	case reflect.Uint64:
+		return positive64
+	case reflect.Float64:
+		return fraction
+	case reflect.Bool:
+		return truth
+	case reflect.Pointer:
+		if typ.Elem().Kind() == reflect.Struct {
+			return object
+		}
+	}
+	panic(fmt.Sprintf("fields: a field of type %v cannot be written", typ))
+}
+
+// Fields returns the rows.
+func (t *Table[T]) Fields() []Field { return t.fields }
+
+// Append appends v as a JSON object. Unless h is nil, the values with the tag redact are written as h returns them.
+func (t *Table[T]) Append(dst []byte, v *T, h Hider) []byte {
+	w := jsonrpc.NewObject(dst)
+	write(&w, t.rows, unsafe.Pointer(v), h)
+	return w.Bytes()
+}
+
+// Texts calls visit with each field of v that is a text to be redacted, its class, and its place among these.
+func (t *Table[T]) Texts(v *T, visit func(n int, class string, value *string)) {
+	n := 0
+	for i := range t.rows {
+		if r := &t.rows[i]; r.class != "" && r.kind == text {
+			visit(n, r.class, (*string)(unsafe.Add(unsafe.Pointer(v), r.offset)))
+			n++
+		}
+	}
+}
+
+// write writes the fields of the struct at a place.
+func write(w *jsonrpc.Writer, rows []row, at unsafe.Pointer, h Hider) {
+	for i := range rows {
+		r := &rows[i]
+		if r.size != noSize && *(*uintptr)(unsafe.Add(at, r.size)) == 0 {
+			continue
+		}
+		p := unsafe.Add(at, r.offset)
+		switch r.kind {
+		case text:
+			value := *(*string)(p)
+			if r.class != "" && h != nil {
+				value = h.Text(value)
+			}
+			w.Key(r.key)
+			w.StringElement(value)
+		case number:
+			r.int(w, int64(*(*int)(p)))
+		case number64:
+			r.int(w, *(*int64)(p))
+		case positive64:
+			if value := *(*uint64)(p); value != 0 || r.omit == never {
+				w.Key(r.key)
+				var digits [20]byte
+				w.Element(strconv.AppendUint(digits[:0], value, 10))
+			}
+		case fraction:
+			if value := *(*float64)(p); value != 0 || r.omit == never {
+				w.Key(r.key)
+				w.NumberElement(value)
+			}
+		case truth:
+			if value := *(*bool)(p); value || r.omit == never {
+				w.Key(r.key)
+				var word [5]byte
+				w.Element(strconv.AppendBool(word[:0], value))
+			}
+		case moment:
+			r.time(w, (*time.Time)(p))
+		case raw:
+			value := *(*json.RawMessage)(p)
+			if r.class != "" && h != nil && len(value) > 0 {
+				value = h.JSON(value)
+			}
+			w.Key(r.key)
+			if len(value) == 0 {
+				value = json.RawMessage("null")
+			}
+			w.Element(value)
+		case texts:
+			r.texts(w, *(*[]string)(p), h)
+		case object:
+			w.Key(r.key)
+			if value := *(*unsafe.Pointer)(p); value != nil {
+				w.ObjectElement()
+				write(w, r.rows, value, h)
+				w.End()
+			} else {
+				w.Element(json.RawMessage("null"))
+			}
+		}
+	}
+}
+
+func (r *row) int(w *jsonrpc.Writer, value int64) {
+	if r.unit > 1 {
+		value /= r.unit
+	}
+	if value != 0 || r.omit == never {
+		w.Key(r.key)
+		var digits [20]byte
+		w.Element(strconv.AppendInt(digits[:0], value, 10))
+	}
+}
+
+func (r *row) time(w *jsonrpc.Writer, value *time.Time) {
+	if r.omit != never && value.IsZero() {
+		return
+	}
+	var stamp [64]byte
+	w.Key(r.key)
+	if r.layout == "" {
+		w.StringElementBytes(value.AppendFormat(stamp[:0], time.RFC3339Nano))
+	} else {
+		w.StringElementBytes(value.UTC().AppendFormat(stamp[:0], r.layout))
+	}
+}
+
+func (r *row) texts(w *jsonrpc.Writer, values []string, h Hider) {
+	w.Key(r.key)
+	w.ArrayElement()
+	for _, value := range values {
+		if r.class != "" && h != nil {
+			value = h.Text(value)
+		}
+		w.StringElement(value)
+	}
+	w.End()
+}
+
+// Text returns the field's member of an object that Append wrote, for readers, or "".
+func (f *Field) Text(written json.RawMessage) string {
+	value := jsonrpc.Get(written, f.Name)
+	if unquoted, is := jsonrpc.Unquote(value); is {
+		return unquoted
+	}
+	if f.unit > 1 && value != nil {
+		d, _ := time.ParseDuration(string(value) + "us")
+		return d.String()
+	}
+	return string(value)
+}
+
+// IsNumber reports whether the field is written as a number.
+func (f *Field) IsNumber() bool { return f.kind >= number && f.kind <= fraction }
+
+// Markdown returns a row of a table for each field.
+func (t *Table[T]) Markdown() string {
+	var b strings.Builder
+	for i := range t.fields {
+		tableRow(&b, t.fields[i].Name, t.fields[i].Doc)
+	}
+	return b.String()
+}

@@ -1,0 +1,64 @@
+// Package idle ends what is silent for too long.
+package idle
+
+import (
+	"sync"
+	"time"
+)
+
+// A Timer calls a function once nothing was heard of a request for a time; while somebody is asked, it stands. A nil one does nothing. It is
+// safe for concurrent use.
+type Timer struct {
+	limit time.Duration
+
+	mu      sync.Mutex
+	timer   *time.Timer
+	held    int
+	stopped bool
+}
+
+// After returns a Timer that calls over after limit.
+func After(limit time.Duration, over func()) *Timer {
+	return &Timer{limit: limit, timer: time.AfterFunc(limit, over)}
+}
+
+// Restart gives the request its time again: something was heard of it.
+func (t *Timer) Restart() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held == 0 && !t.stopped && t.timer.Stop() {
+		t.timer.Reset(t.limit)
+	}
+}
+
+// Hold stops the Timer until release is called, as often as Hold was.
+func (t *Timer) Hold() (release func()) {
+	if t == nil {
+		return func() {}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held++
+	t.timer.Stop()
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.held--; t.held == 0 && !t.stopped {
+			t.timer.Reset(t.limit)
+		}
+	}
+}
+
+// Stop ends the Timer for good.
+func (t *Timer) Stop() {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stopped = true
+	t.timer.Stop()
+}

@@ -1,0 +1,143 @@
+package oauthdoc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+const (
+	maxDocument = 256 << 10 // bytes of a document
+	maxWords    = 200       // of those of a server that are repeated
+)
+
+// ErrNone is the error where no place of a document has it.
+var ErrNone = errors.New("there is no such document")
+
+// A searchError is the answers of all places.
+type searchError struct {
+	text  string
+	cause error
+}
+
+// Error names each place and its answer.
+func (e *searchError) Error() string { return e.text }
+
+// Unwrap is [ErrNone] if no place had such a document, or else what was wrong with those that had one.
+func (e *searchError) Unwrap() error { return e.cause }
+
+// Read reads a document at the first of several places that has it. Any other answer, such as a page of an application that knows
+// no such path, leads on to the next place; a place that cannot be reached ends the search, unless it only closes the connection. take decodes a document, and reports what
+// is wrong with it: ErrNone, that it is another one. The error names each place, and its answer.
+func Read(ctx context.Context, client *http.Client, places []string, take func(text []byte) error) error {
+	e := &searchError{cause: ErrNone}
+	var faults []error
+	for _, place := range places {
+		text, answered, err := get(ctx, client, place)
+		if err == nil {
+			if err = take(text); err == nil {
+				return nil
+			}
+			err = fmt.Errorf("%s: %w", place, err)
+		}
+		if e.text != "" {
+			e.text += "; "
+		}
+		e.text += strings.TrimSuffix(err.Error(), ": "+ErrNone.Error())
+		if !errors.Is(err, ErrNone) {
+			faults = append(faults, err)
+		}
+		if !answered {
+			break
+		}
+	}
+	if len(faults) > 0 {
+		e.cause = errors.Join(faults...)
+	}
+	return e
+}
+
+// get reads one place. answered is false where no response came.
+func get(ctx context.Context, client *http.Client, place string) (text []byte, answered bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, place, nil)
+	if err != nil {
+		return nil, true, err
+	}
+	req.Header.Set("Accept", "application/json")
+	response, err := client.Do(req)
+	if response != nil {
+		defer response.Body.Close()
+	}
+	if err != nil && response != nil { // it redirects to where this client does not go
+		return nil, true, fmt.Errorf("%s: %w", place, cause(err))
+	}
+	if err != nil {
+		return nil, errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET), fmt.Errorf("%s: %w", place, cause(err))
+	}
+	text, err = io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
+	switch status := response.StatusCode; {
+	case err != nil:
+		return nil, true, fmt.Errorf("%s: %w", place, err)
+	case status >= 400 && status < 500:
+		return nil, true, fmt.Errorf("%s: HTTP status %d: %w", place, status, ErrNone)
+	case status != http.StatusOK:
+		return nil, true, fmt.Errorf("%s: HTTP status %d", place, status)
+	case len(text) > maxDocument:
+		return nil, true, fmt.Errorf("%s has more than %d KiB", place, maxDocument>>10)
+	}
+	var object map[string]any
+	if Decode(text, &object) != nil {
+		kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+		return nil, true, fmt.Errorf("%s: a response of type %.60q that is no JSON object: %w", place, kind, ErrNone)
+	}
+	if fault := FaultOf(text); fault.Code != "" {
+		return nil, true, fmt.Errorf("%s: the error %s: %w", place, plaintext.Line(fault.Code+" "+fault.Description, maxWords), ErrNone)
+	}
+	return text, true, nil
+}
+
+// cause is an error of a client without the URL, which a redirect changes.
+func cause(err error) error {
+	if failed, is := errors.AsType[*url.Error](err); is {
+		return failed.Err
+	}
+	return err
+}
+
+// WellKnown are the places of a document about a URL: with the URL's path behind the name, and then, unless only that is right,
+// without.
+func WellKnown(u *url.URL, name string, pathOnly bool) (places []string) {
+	path := strings.TrimSuffix(u.EscapedPath(), "/")
+	place := Origin(u) + "/.well-known/" + name
+	if path != "" {
+		places = append(places, place+path)
+	}
+	if path == "" || !pathOnly {
+		places = append(places, place)
+	}
+	return places
+}
+
+// Issuer are the places of the metadata of an authorization server (RFC 8414 section 3.1), and those of OpenID Connect Discovery,
+// which puts the path in front, too.
+func Issuer(u *url.URL) []string {
+	places := append(WellKnown(u, "oauth-authorization-server", true), WellKnown(u, "openid-configuration", true)...)
+	if own := OpenID(u); !slices.Contains(places, own) {
+		places = append(places, own)
+	}
+	return places
+}
+
+// OpenID is where OpenID Connect Discovery has the metadata of a provider.
+func OpenID(u *url.URL) string {
+	return Origin(u) + strings.TrimSuffix(u.EscapedPath(), "/") + "/.well-known/openid-configuration"
+}

@@ -1,0 +1,24 @@
+package outside
+
+import (
+	"net/url"
+	"strings"
+)
+
+// SameOrigin reports whether two URLs are of one origin, with the usual port or without a port.
+func SameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && Port(a) == Port(b)
+}
+
+// Port is that of a URL, or else the usual one of http and https.
+func Port(u *url.URL) string {
+	switch p := u.Port(); {
+	case p != "":
+		return p
+	case strings.EqualFold(u.Scheme, "https"):
+		return "443"
+	case strings.EqualFold(u.Scheme, "http"):
+		return "80"
+	}
+	return ""
+}

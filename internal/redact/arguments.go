@@ -1,0 +1,98 @@
+package redact
+
+import "strings"
+
+// Arguments returns a copy of a program's arguments to show, one for one:
+//
+//   - what follows a flag whose name is sensitive, or -H, is hidden, but for the
+//     name of a variable behind a flag such as --token-env;
+//   - so is the value of NAME=value where the name is sensitive or the value
+//     looks like a secret, and after -e or --env, whatever the name is;
+//   - so is the value of "Name: value", likewise;
+//   - so are words that look like secrets;
+//   - of URLs, also within longer texts and assignments, that is hidden which
+//     [URL] hides.
+func Arguments(args []string) []string {
+	shown := make([]string, len(args))
+	before := ""
+	for i, arg := range args {
+		shown[i] = argument(before, arg)
+		before = arg
+	}
+	return shown
+}
+
+// argument hides what is secret in the argument that stands after another.
+func argument(before, arg string) string {
+	if takesSecret(before) && !namesVariable(before, arg) || Looks(arg) {
+		return Hidden
+	}
+	// The header comes first: what looks like an assignment in it may be the
+	// padding of a credential in base64.
+	header, content, isHeader := strings.Cut(arg, ":")
+	isHeader = isHeader && !(isURL(arg) && strings.HasPrefix(content, "//"))
+	name, value, assigned := strings.Cut(arg, "=")
+	switch {
+	case isURL(arg) && URL(arg) == Hidden:
+		return Hidden
+	case isHeader && len(header) < len(name) && (Named(header) || Looks(strings.TrimSpace(content))):
+		return header + ": " + Hidden
+	case asks(name):
+		return within(arg)
+	case assigned && (Named(name) && !namesVariable(name, value) || Looks(value) || setsVariable(name) || setsVariable(before)):
+		return withoutValue(name)
+	case isHeader && !isURL(value) && Named(header):
+		return header + ": " + Hidden
+	}
+	return within(arg)
+}
+
+// withoutValue shows what a hidden value is assigned to.
+func withoutValue(name string) string {
+	const mark = "://"
+	if i := strings.LastIndex(name, mark) + len(mark); i >= len(mark) && !strings.Contains(name[i:], "/") {
+		return within(name[:i]) + Hidden // the value may end user information that begins in the name
+	}
+	if name = within(name); name == Hidden {
+		return name
+	}
+	return name + "=" + Hidden
+}
+
+// takesSecret reports whether the argument after this one is a secret.
+func takesSecret(arg string) bool {
+	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && (Named(arg) || arg == "-H")
+}
+
+// namesVariable reports whether a flag says which variable of the environment has the secret, and the value is a name of one.
+func namesVariable(flag, value string) bool {
+	if !strings.HasPrefix(flag, "-") || !strings.HasSuffix(strings.ToLower(flag), "-env") || value == "" {
+		return false
+	}
+	for i, r := range value {
+		if r != '_' && (r < 'A' || r > 'Z') && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return true
+}
+
+// setsVariable reports whether a flag sets a variable of an environment.
+func setsVariable(flag string) bool { return flag == "-e" || flag == "--env" }
+
+// asks reports whether a URL in a text has a query or fragment.
+func asks(text string) bool {
+	_, rest, _ := strings.Cut(text, "://")
+	return strings.ContainsAny(rest, "?#")
+}
+
+// within hides what is secret in the URLs of a text.
+func within(text string) string {
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	if name, value, _ := strings.Cut(text, "="); !isURL(text) && isURL(value) && URL(value) == Hidden {
+		return within(name) + "=" + Hidden
+	}
+	return URL(text)
+}

@@ -1,0 +1,211 @@
+package redact
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// Limits are those of what [JSON] returns.
+type Limits struct {
+	Text  int // characters of one string; what follows is cut
+	Bytes int // in all
+	Depth int // of objects and arrays in each other; what is nested deeper is cut
+	// Shown, if not nil, says of which members with a sensitive name the value is none.
+	Shown func(name string) bool
+	// Hidden, if not nil, says of which other members the value is one.
+	Hidden func(name string) bool
+}
+
+// Cut stands for the rest of a text, and for what is nested too deep.
+const Cut = "…"
+
+// JSON returns a valid JSON value without secrets: hidden are the members whose names are sensitive ([Named]), strings and
+// names that are secrets by their looks or hold such a word, and what [URL] hides of URLs. In strings that are JSON the same is hidden. It is not whole where it would
+// have more bytes than the limits say.
+func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
+	if len(data) == 0 {
+		return nil, true
+	}
+	return AppendJSON(make([]byte, 0, min(len(data)+64, l.Bytes)), data, l)
+}
+
+// AppendJSON is [JSON], appended to dst.
+func AppendJSON(dst []byte, data json.RawMessage, l Limits) (shown []byte, whole bool) {
+	i := jsonrpc.SkipSpace(data, 0)
+	if i == len(data) {
+		return dst, true
+	}
+	if l.AsIs(data, nil) {
+		return append(dst, data...), true
+	}
+	return l.walk(dst, data[i:])
+}
+
+// walk is not part of AppendJSON, as it puts the limits on the heap.
+func (l Limits) walk(dst []byte, data json.RawMessage) (shown []byte, whole bool) {
+	s := &display{Limits: &l, end: len(dst) + l.Bytes}
+	dst, _ = Walk{Rewriter: s}.append(dst, data, Place{})
+	return dst, len(dst) <= s.end
+}
+
+// AsIs reports whether [JSON] returns data as it is, which is so of most messages; it is not sure of all. Until it finds something
+// to hide, it gives member the members of the outermost object, at depth 1, and of the objects in that, at depth 2: the name without
+// its quotes, and data from the value on. member may be nil.
+func (l *Limits) AsIs(data []byte, member func(depth int, name, rest []byte)) bool {
+	if len(data) > l.Bytes || l.Hidden != nil {
+		return false
+	}
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch c := data[i]; c {
+		case '{', '[':
+			depth++
+			if depth > l.Depth {
+				return false
+			}
+		case '}', ']':
+			depth--
+		case '"':
+			end, ok := jsonrpc.SkipValue(data, i)
+			if !ok {
+				return false
+			}
+			body := data[i+1 : end-1]
+			if i = end - 1; end < len(data) && data[end] == ':' {
+				if depth <= 2 && member != nil {
+					member(depth, body, data[end+1:])
+				}
+				if ordinary(body) {
+					continue
+				}
+				if is, sure := named(body); !sure || is && (l.Shown == nil || !l.Shown(string(body))) {
+					return false
+				}
+			}
+			if len(body) > l.Text || scan(body, rawNamed) != 0 || bytes.IndexByte(body, '\\') >= 0 && l.mayNamePlainly(body) {
+				return false
+			}
+		default:
+			if c <= ' ' {
+				return false
+			}
+		}
+	}
+	return depth == 0
+}
+
+// A display rewrites what is shown of JSON.
+type display struct {
+	*Limits
+	end int // of what is written
+}
+
+// Name implements [Rewriter].
+func (s *display) Name(dst, quoted []byte, p *Place) ([]byte, bool) {
+	body := quoted[1 : len(quoted)-1]
+	p.Name = ""
+	if ordinary(body) {
+		return append(dst, quoted...), false
+	}
+	if is, sure := named(body); sure && !is && s.Hidden == nil && s.keeps(body) {
+		return append(dst, quoted...), false
+	}
+	name, _ := jsonrpc.Unquote(quoted)
+	shown := Text(name, s.Text)
+	replaced := shown != name
+	if replaced {
+		p.Renamed++
+		name = fmt.Sprintf("%s (%d)", shown, p.Renamed) // no two are the same
+	}
+	if s.hides(name) {
+		p.Name = name
+	}
+	return jsonrpc.AppendString(dst, name), replaced
+}
+
+// Value implements [Rewriter]. The Name of a place is set if that hides the value.
+func (s *display) Value(dst, raw []byte, p *Place) ([]byte, bool) {
+	switch {
+	case p.Name != "" && raw[0] != 't' && raw[0] != 'f' && raw[0] != 'n':
+		return jsonrpc.AppendString(dst, Hidden), true
+	case len(dst) > s.end:
+		return append(dst, "null"...), true // it is left out as a whole
+	case p.Depth > s.Depth:
+		return jsonrpc.AppendString(dst, Cut), true
+	case raw[0] != '"':
+		return dst, false
+	}
+	if text, ok := s.nested(raw, p.Depth, s.end-len(dst)); ok {
+		return jsonrpc.AppendString(dst, text), true
+	}
+	if s.keeps(raw[1 : len(raw)-1]) {
+		return dst, false
+	}
+	text, _ := jsonrpc.Unquote(raw)
+	return jsonrpc.AppendString(dst, Text(text, s.Text)), true
+}
+
+// hides reports whether the value of a member is a secret by its name.
+func (l *Limits) hides(name string) bool {
+	if Named(name) {
+		return l.Shown == nil || !l.Shown(name)
+	}
+	return l.Hidden != nil && l.Hidden(name)
+}
+
+// ordinary reports whether a name is one that most messages have, so that there is nothing to find out of it.
+func ordinary[T string | []byte](name T) bool {
+	switch string(name) {
+	case "jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
+		"description", "inputSchema", "properties", "title", "uri",
+		"io.modelcontextprotocol/protocolVersion", "io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities",
+		"status", "url", "Accept", "Accept-Encoding", "Cache-Control", "Content-Length", "Content-Type", "Date", "Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "User-Agent":
+		return true
+	}
+	return false
+}
+
+// Text returns at most so many characters of a text, without secrets.
+func Text(text string, most int) string {
+	if runes := 0; len(text) > most {
+		for i := range text {
+			if runes++; runes > most {
+				text = text[:i] + Cut
+				break
+			}
+		}
+	}
+	if scan(text, plain)&suspect == 0 {
+		return text
+	}
+	if Looks(text) {
+		return Hidden
+	}
+	var shown strings.Builder // with what was hidden in URLs
+	rest := text
+	for word := range strings.FieldsSeq(text) {
+		hidden := ""
+		switch {
+		case Looks(word):
+			return Hidden
+		case strings.Contains(word, "://"):
+			hidden = urlsIn(word)
+		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
+			hidden = Hidden
+		default:
+			continue
+		}
+		before, after, _ := strings.Cut(rest, word)
+		shown.WriteString(before + hidden)
+		rest = after
+	}
+	if shown.Len() == 0 {
+		return hideFound(text, Hidden)
+	}
+	shown.WriteString(rest)
+	return hideFound(shown.String(), Hidden)
+}

@@ -1,0 +1,192 @@
+package redact
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// maxTexts is how many texts that are JSON may be in each other. What is deeper is hidden as a whole.
+const maxTexts = 8
+
+// A Rewriter says what a [Walk] writes in the place of names and values.
+type Rewriter interface {
+	// Name appends what stands in the place of a name, which is in quotes, and reports whether that is another. It may set
+	// the Name of p.
+	Name(dst, quoted []byte, p *Place) (_ []byte, replaced bool)
+	// Value appends what stands in the place of a value, or reports that it stays, or that the walk goes on into it. Of an object
+	// or array, raw is but the first byte.
+	Value(dst, raw []byte, p *Place) (_ []byte, replaced bool)
+}
+
+// A Place is where a value stands.
+type Place struct {
+	Name    string // that the Rewriter set; of the elements of an array, that of the array
+	Depth   int    // objects and arrays around it
+	Texts   int    // texts that are JSON around it
+	Renamed int    // for the Rewriter: names of this object so far
+	paths   Paths  // that lead on from here
+}
+
+// A Walk goes through JSON once, and rewrites it.
+type Walk struct {
+	Rewriter
+	// Verbatim leaves all that is not replaced as it is, byte by byte; otherwise the white space goes.
+	Verbatim bool
+	// Deep returns what stands in the place of a text that is within too many texts; nil means [Hidden].
+	Deep func(text string) string
+
+	again   Paths // paths that begin in each text that is JSON, too
+	data    []byte
+	changed bool
+}
+
+// JSON returns data, one JSON value, rewritten; data itself if nothing was.
+func (w Walk) JSON(data []byte) []byte { return w.from(data, Place{}) }
+
+func (w Walk) from(data []byte, p Place) []byte {
+	out, changed := w.append(make([]byte, 0, len(data)), data, p)
+	if !changed {
+		return data
+	}
+	return out
+}
+
+func (w Walk) append(dst, data []byte, p Place) (_ []byte, changed bool) {
+	w.data, w.changed = data, false
+	dst, i := w.space(dst, 0)
+	dst, i, _ = w.value(dst, i, &p)
+	dst, _ = w.space(dst, i)
+	return dst, w.changed
+}
+
+// Text returns a text without what the walk rewrites, if it is JSON as a whole, but for what is blank around it, or lines of
+// it are. How much JSON is in it does not matter, nor whether names repeat: its readers may not care.
+func (w Walk) Text(text string, p *Place) (_ string, changed bool) {
+	value := strings.TrimFunc(text, blank)
+	if value == "" {
+		return text, false
+	}
+	if data := []byte(value); strings.IndexByte(`{["`, value[0]) >= 0 && json.Valid(data) {
+		switch {
+		case p.Texts < maxTexts:
+		case w.Deep != nil:
+			return w.Deep(text), true
+		default:
+			return Hidden, true
+		}
+		out, changed := w.append(nil, data, Place{Texts: p.Texts + 1, paths: append(p.paths[:len(p.paths):len(p.paths)], w.again...)})
+		if !changed {
+			return text, false
+		}
+		if before, after, _ := strings.Cut(text, value); w.Verbatim {
+			return before + string(out) + after, true
+		}
+		return string(out), true
+	}
+	if !strings.Contains(value, "\n") {
+		return text, false
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		content := strings.TrimRight(line, "\r\n")
+		shown, found := w.Text(content, p)
+		changed = changed || found
+		b.WriteString(shown + line[len(content):])
+	}
+	return b.String(), changed
+}
+
+// blank reports whether a letter around JSON is not seen. Files of Windows begin with U+FEFF.
+func blank(r rune) bool { return unicode.IsSpace(r) || r == '\uFEFF' }
+
+// value appends the value at i, and returns where it ends. It is not ok if there is none.
+func (w *Walk) value(dst []byte, i int, p *Place) (_ []byte, end int, ok bool) {
+	if i >= len(w.data) {
+		return dst, i, false
+	}
+	isInside := w.data[i] == '{' || w.data[i] == '['
+	end, ok = i+1, true
+	if !isInside {
+		if end, ok = jsonrpc.SkipValue(w.data, i); !ok {
+			return dst, end, false
+		}
+	}
+	dst, replaced := w.Value(dst, w.data[i:end], p)
+	switch {
+	case replaced:
+		w.changed = true
+		if isInside {
+			end, ok = jsonrpc.SkipValue(w.data, i)
+		}
+		return dst, end, ok
+	case isInside:
+		dst, end = w.members(dst, i, p)
+		return dst, end, true
+	}
+	return append(dst, w.data[i:end]...), end, true
+}
+
+// members appends the object or array at i. What is not valid ends it.
+func (w *Walk) members(dst []byte, i int, p *Place) (_ []byte, end int) {
+	isObject := w.data[i] == '{'
+	closing := w.data[i] + 2
+	dst = append(dst, w.data[i])
+	child := Place{Depth: p.Depth + 1, Texts: p.Texts}
+	whole := len(dst) // what was appended and is valid
+	i++
+	for n := 0; ; n++ {
+		if dst, i = w.space(dst, i); i >= len(w.data) || w.data[i] == closing {
+			break
+		}
+		var ok bool
+		if isObject {
+			dst, i, ok = w.name(dst, i, p, &child)
+		} else {
+			child.Name, ok = p.Name, true
+			child.paths = p.paths.below(func() string { return strconv.Itoa(n) })
+		}
+		if ok {
+			dst, i, ok = w.value(dst, i, &child)
+		}
+		if !ok {
+			return append(dst[:whole], closing), len(w.data)
+		}
+		whole = len(dst)
+		if dst, i = w.space(dst, i); i >= len(w.data) || w.data[i] != ',' {
+			break
+		}
+		dst, i = append(dst, w.data[i]), i+1
+	}
+	return append(dst, closing), min(i+1, len(w.data))
+}
+
+// name appends the name at i, and what stands between it and its value.
+func (w *Walk) name(dst []byte, i int, object, p *Place) (_ []byte, value int, ok bool) {
+	end, ok := jsonrpc.SkipValue(w.data, i)
+	if !ok || w.data[i] != '"' {
+		return dst, i, false
+	}
+	p.paths = object.paths.below(func() string {
+		name, _ := jsonrpc.Unquote(w.data[i:end])
+		return name
+	})
+	dst, replaced := w.Name(dst, w.data[i:end], p)
+	w.changed = w.changed || replaced
+	if dst, i = w.space(dst, end); i >= len(w.data) || w.data[i] != ':' {
+		return dst, i, false
+	}
+	dst, i = w.space(append(dst, w.data[i]), i+1)
+	return dst, i, true
+}
+
+func (w *Walk) space(dst []byte, i int) ([]byte, int) {
+	end := jsonrpc.SkipSpace(w.data, i)
+	if w.Verbatim {
+		dst = append(dst, w.data[i:end]...)
+	}
+	return dst, end
+}

@@ -1,0 +1,199 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Kind is a kind of packages. What installs one is in package install.
+type Kind struct {
+	Type     string   // in a server.json and in junction.lock
+	Prefixes []string // before the name of a package on the command line, with a colon; nil: it is named by its path, and no registry lists it
+	Suffix   string   // of the name, which is a path or an address; empty for names in a registry
+	Sign     string   // between name and version; empty where a name does not say its version so
+	Form     string   // of a package that is published, behind the type and a colon
+
+	Programs []string          // of which this machine needs one; nil: none
+	Remedies map[string]string // how to get a program, by its name
+	Env      []string          // names of variables that the programs get; a * stands for any end
+
+	Start       []string // how the command line of a package begins; nil: no program fetches and starts it
+	Separator   string   // between a package and the arguments of its server; empty: none
+	IsContainer bool     // an engine runs it, and confines it
+	IsPython    bool     // its name can have extras in brackets, and one more requirement can be given
+	InPlace     bool     // it is started where it lies
+
+	Canonical func(name string) string // the same for names that mean one package; nil: each name means another
+
+	hints []string                                             // programs whose flags Start[0] has, too
+	words func(line []string, p Package, spec string) []string // the command line, which line begins; spec is name and version
+	flags family                                               // of Start[0]
+}
+
+// Remedies for programs of more than one name.
+const (
+	getNode   = "install Node.js, from nodejs.org or with the system's packages (apt install nodejs npm, brew install node), and see that it is in PATH"
+	getPython = "install Python 3.10 or later, from python.org or with the system's packages (apt install python3 python3-venv, brew install python), and see that it is in PATH"
+	getEngine = "install Docker or Podman, and see that its service runs"
+)
+
+// kinds are all kinds of packages, in the order in which texts name them.
+var kinds = []*Kind{
+	{
+		Type: "npm", Prefixes: []string{"npm"}, Sign: "@", Form: "NAME@VERSION",
+		Programs: []string{"npm"}, Remedies: map[string]string{"npm": getNode, "node": getNode},
+		Env:   []string{"NPM_CONFIG_*", "NPM_TOKEN", "NODE_AUTH_TOKEN", "NVM_*", "VOLTA_HOME"},
+		Start: []string{"npx", "-y"}, hints: []string{"npx", "npm"},
+		words: func(line []string, p Package, spec string) []string {
+			line = append(line, p.Options...)
+			if p.Program != "" {
+				return append(line, "--package="+spec, p.Program)
+			}
+			return append(line, spec)
+		},
+		flags: family{
+			programs: []string{"npx", "npm", "exec", "x"}, made: []string{"-y", "--yes"}, package_: []string{"-p", "--package"},
+			others: []string{"-c", "--call", "--registry", "--userconfig", "--globalconfig", "--prefix", "-w", "--workspace", "--node-options", "--script-shell", "--shell"},
+			values: []string{"--cache", "--loglevel", "--before", "--fetch-timeout", "--fetch-retries"},
+			plain: []string{"-q", "--quiet", "-s", "--silent", "-d", "--verbose", "--offline", "--prefer-offline", "--prefer-online", "--no-install", "--ignore-existing", "--ignore-scripts", "--legacy-peer-deps",
+				"--force", "--no-audit", "--no-fund", "--no-update-notifier", "--no-color", "--no-progress"},
+		},
+	},
+	{
+		Type: "pypi", Prefixes: []string{"pypi"}, Sign: "==", Form: "NAME==VERSION", IsPython: true,
+		Programs: []string{"uv", "python3", "python"},
+		Remedies: map[string]string{"python3": getPython, "python": getPython, "uv": "install it: docs.astral.sh/uv, or pip install uv"},
+		Env:      []string{"PIP_*", "UV_*", "PYENV_*"},
+		Start:    []string{"uvx"}, hints: []string{"uvx", "uv"},
+		Canonical: func(name string) string { // as PEP 503 has it, without extras
+			plain, _, _ := strings.Cut(name, "[")
+			return strings.Join(strings.FieldsFunc(strings.ToLower(plain), func(r rune) bool { return strings.ContainsRune("-_.", r) }), "-")
+		},
+		words: func(line []string, p Package, spec string) []string {
+			if p.With != "" {
+				line = append(line, "--with", p.With)
+			}
+			line = append(line, p.Options...)
+			if p.Program != "" {
+				return append(line, "--from", spec, p.Program)
+			}
+			return append(line, spec)
+		},
+		flags: family{
+			programs: []string{"uvx", "uv", "tool", "run"}, package_: []string{"--from"}, with: []string{"--with", "-w"}, isJoined: true,
+			others: []string{"--with-editable", "--with-requirements", "--index", "--index-url", "-i", "--default-index", "--extra-index-url", "--find-links", "-f", "--directory", "--project",
+				"--config-file", "--env-file", "-c", "--constraints", "--overrides", "-m", "--module", "-b", "--build-constraints", "--allow-insecure-host"},
+			values: []string{"--python", "-p", "--refresh-package", "--prerelease", "--resolution", "--exclude-newer", "--index-strategy", "--keyring-provider", "--link-mode", "--cache-dir",
+				"-P", "--upgrade-package", "--python-preference", "--color", "--python-platform", "--torch-backend", "--reinstall-package", "--no-binary-package", "--no-build-package", "-C", "--config-setting"},
+			plain: []string{"-q", "--quiet", "-v", "--verbose", "-n", "--no-cache", "--offline", "--isolated", "--refresh", "-U", "--upgrade", "--reinstall", "--native-tls", "--system-certs", "--no-progress",
+				"--no-config", "--no-env-file", "--no-index", "--no-sources", "--no-build", "--no-binary", "--no-build-isolation", "--compile-bytecode", "--exact", "--pre", "--managed-python", "--no-managed-python",
+				"--no-python-downloads"},
+		},
+	},
+	{
+		Type: "cargo", Prefixes: []string{"cargo"}, Sign: "@", Form: "NAME@VERSION",
+		Programs: []string{"cargo"}, Remedies: map[string]string{"cargo": "install Rust from rustup.rs"}, Env: []string{"CARGO_*", "RUSTUP_*"},
+	},
+	{
+		Type: "nuget", Prefixes: []string{"nuget"}, Sign: "@", Form: "NAME@VERSION",
+		Programs: []string{"dotnet"}, Remedies: map[string]string{"dotnet": "install .NET 8 or later from dotnet.microsoft.com"}, Env: []string{"DOTNET_*", "NUGET_*"},
+		Start: []string{"dnx"}, hints: []string{"dnx"}, Separator: "--",
+		words: func(line []string, p Package, spec string) []string {
+			return slices.Concat(line, []string{spec, "--yes"}, p.Options)
+		},
+		flags: family{
+			programs: []string{"dnx", "dotnet", "tool", "exec"}, made: []string{"--yes", "-y"}, behind: "--yes", version: "--version",
+			others: []string{"--source", "--add-source", "--configfile", "--tool-manifest"},
+			values: []string{"--version", "--framework", "-v", "--verbosity"},
+			plain:  []string{"--prerelease", "--allow-roll-forward", "--disable-parallel", "--ignore-failed-sources", "--interactive", "--no-http-cache", "--no-cache"},
+		},
+	},
+	{
+		Type: "oci", Prefixes: []string{"docker", "oci"}, Form: "IMAGE:TAG", IsContainer: true,
+		Programs: []string{"docker", "podman"}, Remedies: map[string]string{"docker": getEngine, "podman": getEngine}, Env: []string{"DOCKER_*", "CONTAINER_HOST"},
+		Start: []string{"docker", "run", "-i", "--rm"}, hints: []string{"docker", "podman"},
+		words: func(line []string, p Package, image string) []string {
+			return slices.Concat(line, p.Options, []string{image})
+		},
+		flags: family{programs: []string{"docker", "podman", "run"}},
+	},
+	{Type: "mcpb", Prefixes: []string{"mcpb"}, Suffix: ".mcpb", Form: "URL#FILE, whose hash is that of FILE"},
+	{Type: "folder", InPlace: true},
+}
+
+// Kinds returns all kinds of packages.
+func Kinds() []*Kind { return slices.Clone(kinds) }
+
+// first returns the first kind that has something, or an empty one.
+func first(has func(k *Kind) bool) *Kind {
+	if i := slices.IndexFunc(kinds, has); i >= 0 {
+		return kinds[i]
+	}
+	return new(Kind)
+}
+
+// Of returns the kind of a type; an empty one where there is none.
+func Of(of string) *Kind { return first(func(k *Kind) bool { return k.Type == of }) }
+
+// Prefixed returns the kind that has a prefix; an empty one where there is none.
+func Prefixed(prefix string) *Kind {
+	return first(func(k *Kind) bool { return slices.Contains(k.Prefixes, prefix) })
+}
+
+// Filed returns the kind whose suffix a path or an address has; an empty one where there is none.
+func Filed(name string) *Kind {
+	return first(func(k *Kind) bool { return k.Suffix != "" && strings.HasSuffix(strings.ToLower(name), k.Suffix) })
+}
+
+// Lying returns the kind of what is started where it lies.
+func Lying() *Kind { return first(func(k *Kind) bool { return k.InPlace }) }
+
+// Fetching returns the kind whose packages a program fetches and starts; an empty one where it does not.
+func Fetching(program string) *Kind {
+	return first(func(k *Kind) bool { return k.Start != nil && !k.IsContainer && k.Start[0] == program })
+}
+
+// Listed returns the types of the kinds that the official registry lists.
+func Listed() (types []string) {
+	for _, k := range kinds {
+		if k.Prefixes != nil {
+			types = append(types, k.Type)
+		}
+	}
+	return types
+}
+
+// Or joins words for a text, the last one behind or.
+func Or(words []string, or string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + or + words[last]
+}
+
+// Bare returns a name without what changes with its version.
+func (k *Kind) Bare(name string) string {
+	if k.IsContainer {
+		return bareImage(name)
+	}
+	return name
+}
+
+// Split returns the name and the version in the words of a package.
+func (k *Kind) Split(word string) (name, version string) {
+	switch {
+	case k.IsContainer:
+		if at := strings.LastIndexAny(word, ":@"); at > strings.LastIndexByte(word, '/') {
+			if name, digest, found := strings.Cut(word, "@"); found {
+				return name, digest
+			}
+			return word[:at], word[at+1:]
+		}
+	case k.Sign != "":
+		if name, version, found := strings.Cut(word, "=="); found {
+			return name, version
+		}
+		if at := strings.LastIndexByte(word, '@'); at > 0 {
+			return word[:at], word[at+1:]
+		}
+	}
+	return word, ""
+}

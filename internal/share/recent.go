@@ -1,0 +1,63 @@
+package share
+
+import (
+	"sync"
+	"time"
+)
+
+// Recent remembers keys for a time, and so many of them that it forgets all older ones where more come. It is safe for concurrent
+// use.
+type Recent[K comparable] struct {
+	of   time.Duration
+	most int
+
+	mu          sync.Mutex
+	now, before map[K]struct{}
+	turned      time.Time
+}
+
+// NewRecent returns a Recent that remembers each key for at least the time, and at most twice as long, unless more than so many come
+// in it.
+func NewRecent[K comparable](of time.Duration, most int) *Recent[K] {
+	return &Recent[K]{of: of, most: most, now: map[K]struct{}{}}
+}
+
+// Add remembers a key.
+func (r *Recent[K]) Add(key K, now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turn(now)
+	if len(r.now) >= r.most {
+		r.before, r.now = r.now, map[K]struct{}{}
+	}
+	r.now[key] = struct{}{}
+}
+
+// Has reports whether a key is remembered.
+func (r *Recent[K]) Has(key K, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.turn(now)
+	_, is := r.now[key]
+	if !is {
+		_, is = r.before[key]
+	}
+	return is
+}
+
+// Forget forgets a key.
+func (r *Recent[K]) Forget(key K) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.now, key)
+	delete(r.before, key)
+}
+
+func (r *Recent[K]) turn(now time.Time) {
+	switch since := now.Sub(r.turned); {
+	case since >= 2*r.of:
+		r.before, r.now, r.turned = nil, map[K]struct{}{}, now
+	case since >= r.of:
+		r.before, r.now, r.turned = r.now, map[K]struct{}{}, now
+	}
+}

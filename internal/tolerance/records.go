@@ -1,0 +1,85 @@
+package tolerance
+
+import (
+	"log/slog"
+	"sync"
+)
+
+// Records keeps, by server, the first case of each tolerance that its loggers get. The zero value is ready, and safe
+// for concurrent use.
+type Records struct {
+	mu  sync.Mutex
+	all map[string]*[len(rows)]string // the line about each; empty where there was no case
+}
+
+// Logger returns a logger that keeps cases, and passes every record on to next. The cases are those of the named server;
+// where that is empty, of the server that a record names.
+func (r *Records) Logger(next *slog.Logger, server string) *slog.Logger {
+	return Observe(next.Handler(), func(record slog.Record) { r.keep(record, server) })
+}
+
+// Of describes the cases of one server, in the order of the table.
+func (r *Records) Of(server string) (lines []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := r.all[server]
+	if all == nil {
+		return nil
+	}
+	for _, line := range all {
+		if line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Case describes the first case of one tolerance; empty if there was none.
+func (r *Records) Case(server string, t Tolerance) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if all := r.all[server]; all != nil {
+		return all[t]
+	}
+	return ""
+}
+
+func (r *Records) add(server, name, where string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[string]*[len(rows)]string{}
+	}
+	all := r.all[server]
+	if all == nil {
+		all = new([len(rows)]string)
+		r.all[server] = all
+	}
+	for t := range rows {
+		if rows[t].Name == name && all[t] == "" {
+			all[t] = name + ": " + rows[t].Comes
+			if where != "" {
+				all[t] += ", in " + where
+			}
+		}
+	}
+}
+
+// keep keeps the case that a record names; server is that of the logger.
+func (r *Records) keep(record slog.Record, server string) {
+	name, where := "", ""
+	record.Attrs(func(a slog.Attr) bool {
+		switch {
+		case a.Key == LogTolerance:
+			name = a.Value.String()
+		case a.Key == LogWhere:
+			where = a.Value.String()
+		case a.Key == "server" && server == "":
+			server = a.Value.String()
+		}
+		return true
+	})
+	if name != "" {
+		r.add(server, name, where)
+	}
+}

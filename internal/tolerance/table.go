@@ -1,0 +1,118 @@
+package tolerance
+
+import "slices"
+
+// A Tolerance is a row of the table.
+type Tolerance uint8
+
+// A Row describes one tolerance. docs/specification.md shows all rows.
+type Row struct {
+	Name  string // one word for filters and tests
+	Comes string // what a server sends, or a client as the result of what it was asked
+	Used  string // what Junction reads, and what it leaves out
+	Rule  string // what the specification wants instead, and where it says so
+}
+
+// The tolerances, in the order of the table. A new one has its constant here and its row in rows.
+const (
+	// Text of JSON, and lines.
+	HalfSurrogate Tolerance = iota
+	NotUTF8
+	ControlCharacter
+	NotANumber
+	ByteOrderMark
+	SeveralLines
+
+	// Around results and errors.
+	WholeNumberID
+	OtherID
+	VersionNumber
+	NullMember
+	ErrorForm
+
+	// Lists.
+	EmptyCursor
+	RepeatedCursor
+	CursorForm
+	EndlessList
+	PageFailed
+	ListForm
+	EntryLeftOut
+
+	// Members and content.
+	MemberForm
+	LetterCase
+	MemberLeftOut
+	MissingMember
+	Base64Form
+	MediaType
+	BlockForm
+	BlockLeftOut
+	LevelUnknown
+	MessageLeftOut
+	ResultType
+	ProtocolVersion
+	ActionWord
+
+	// HTTP and events.
+	NotAMessage
+	EventName
+	UnendedEvent
+	JoinedEvents
+	ContentType
+	ContentCoding
+	BehindMessage
+	SessionID
+	EarlyEvent
+)
+
+var rows = [...]Row{
+	HalfSurrogate:    {"half-surrogate", "half of a surrogate pair in a string", "U+FFFD in its place", "strings are Unicode text: a surrogate escape is one of a pair (RFC 8259)"},
+	NotUTF8:          {"not-utf8", "bytes in a string that are no UTF-8", "U+FFFD in place of each; the message is refused where one of its backslashes could belong to such a character", "messages are UTF-8 (basic)"},
+	ControlCharacter: {"control-character", "a control character in a string, such as a tab", "the character", "control characters in strings are escaped (RFC 8259)"},
+	NotANumber:       {"not-a-number", "NaN or Infinity as a value", "null in its place", "numbers of JSON are finite (RFC 8259)"},
+	ByteOrderMark:    {"byte-order-mark", "a byte order mark before a message", "the message behind it", "JSON text begins without a byte order mark (RFC 8259)"},
+	SeveralLines:     {"several-lines", "one message over several lines of standard output", "the lines together, once they are one message", "messages are delimited by newlines and must not contain any (basic/transports)"},
+	WholeNumberID:    {"whole-number-id", "an integer as id or code with a fraction or an exponent, such as 3.0", "the integer", "ids and codes are integers (basic)"},
+	OtherID:          {"other-id", "an id as a string where the request has a number, or the reverse", "a response to the request, as no other has that id in either form", "a response must have the same id as its request (basic)"},
+	VersionNumber:    {"version-number", `2.0 in place of "2.0" as the version of JSON-RPC`, "the version", `"jsonrpc" is the string "2.0" (basic)`},
+	NullMember:       {"null-member", "a member that is null in place of absent", "the rest, as if it were absent", "members that are optional are absent, and a message has a result or an error (schema.ts)"},
+	ErrorForm:        {"error-form", "an error without code or message, or with other types", "its words; -32603 where the code is not an integer", "an error has an integer as code and a string as message (basic)"},
+	EmptyCursor:      {"empty-cursor", "an empty nextCursor in a legacy revision", "the end of the list", "a missing nextCursor ends a list (server/utilities/pagination)"},
+	RepeatedCursor:   {"repeated-cursor", "a cursor that came before in the same list", "the pages up to it", "a cursor is the position behind the page it came with (server/utilities/pagination)"},
+	CursorForm:       {"cursor-form", "a cursor that is not a string", "a number as its text; anything else as the end of the list", "a cursor is a string (server/utilities/pagination)"},
+	EndlessList:      {"endless-list", "a list whose pages do not end", "its first 1,000 pages", "a missing nextCursor ends a list (server/utilities/pagination)"},
+	PageFailed:       {"page-failed", "a page that cannot be had behind others of its list", "the pages before it", "each cursor that a server returns has a page (server/utilities/pagination)"},
+	ListForm:         {"list-form", "a list that is missing, null, or one entry in place of an array", "no entries, or the one", "the list is an array (schema.ts)"},
+	EntryLeftOut:     {"entry-left-out", "an entry of a list without a name, or without another member that it needs", "the other entries", "definitions have the types of schema.ts"},
+	MemberForm:       {"member-form", "a value of another type that stands for one of the right type, such as \"true\"", "the value it stands for", "members have the types of schema.ts"},
+	LetterCase:       {"letter-case", "a word of the protocol in other letters, such as INFO", "the word", "the words of schema.ts are compared with their case"},
+	MemberLeftOut:    {"member-left-out", "an optional member with a value that cannot be read", "the rest of the object", "members have the types of schema.ts"},
+	MissingMember:    {"missing-member", "a member that is missing where it can only have one value", "that value: no text, the URI as the name of a resource, the URI that was read, an empty version or model, the role assistant", "members have the types of schema.ts"},
+	Base64Form:       {"base64-form", "bytes as a data URL, in base64 of another alphabet, in lines or without padding, or as an array", "its bytes", "data and blob are base64 of RFC 4648, section 4 (schema.ts)"},
+	MediaType:        {"media-type", "bytes without a mimeType", "the type of the data URL, else the one that the first bytes tell, else application/octet-stream", "image and audio content has a mimeType (schema.ts)"},
+	BlockForm:        {"block-form", "a text or number as content, a block without a type, or several blocks in one message", "the block that it can only be, and a message for each", "content has the types of schema.ts"},
+	LevelUnknown:     {"level-unknown", "a log message of an unknown level", "the message, as info", "levels are those of RFC 5424 (server/utilities/logging)"},
+	MessageLeftOut:   {"message-left-out", "a notification that cannot be read", "the other messages", "notifications have the types of schema.ts"},
+	BlockLeftOut:     {"block-left-out", "a block of content that cannot be read", "the other blocks, and a text block in its place that says so", "content has the types of schema.ts"},
+	ResultType:       {"result-type", "a resultType in other letters, or null", "the type it names; complete for null", "resultType is complete, input_required or task (basic)"},
+	ProtocolVersion:  {"protocol-version", "a protocolVersion with space around it, or none", "the revision it names; the oldest for none", "initialize is answered with the protocolVersion that is spoken (basic/lifecycle)"},
+	ActionWord:       {"action-word", "accepted, declined, reject, rejected, cancelled or canceled as the action of an elicitation", "accept, decline or cancel", "the action is accept, decline or cancel (client/elicitation)"},
+	NotAMessage:      {"not-a-message", "an event or an entry of a batch that is not a message", "the others: it is left out, and never taken for the response", "the data of an event is one message of JSON-RPC (basic/transports)"},
+	EventName:        {"event-name", "a response in an event with a name of its own", "the response, as it has the id of the request", "messages come in events without a name or with the name message (basic/transports)"},
+	UnendedEvent:     {"unended-event", "an event without the blank line behind it", "its data, where that is a whole message", "a blank line ends an event (server-sent events)"},
+	JoinedEvents:     {"joined-events", "several messages in one event, each on a line of its own", "each of them", "the data of an event is one message of JSON-RPC (basic/transports)"},
+	ContentType:      {"content-type", "a body that is not of its Content-Type, or has none", "JSON or events, as the body begins", "a response to a request is application/json or text/event-stream (basic/transports)"},
+	ContentCoding:    {"content-coding", "a body in a coding that the request did not ask for", "gzip and deflate; others are named in the error", "a server sends only codings that Accept-Encoding has (RFC 9110)"},
+	BehindMessage:    {"behind-message", "more behind the message in a body of JSON", "the message, and others that follow it; the rest is left out", "the body is one message of JSON-RPC (basic/transports)"},
+	SessionID:        {"session-id", "a session id that is not of visible ASCII or too long, two of them, or another one in a later response", "none where it cannot be sent; the first of two; the one that initialize was answered with", "a server assigns one session id of visible ASCII characters in the response to initialize (basic/transports)"},
+	EarlyEvent:       {"early-event", "an event before the event endpoint", "the URL of the event endpoint: the other is left out", "the first event is the event endpoint (basic/transports)"},
+}
+
+func (t Tolerance) row() *Row { return &rows[t] }
+
+// Name returns the name of the row.
+func (t Tolerance) Name() string { return t.row().Name }
+
+// Table returns all rows in order.
+func Table() []Row { return slices.Clone(rows[:]) }

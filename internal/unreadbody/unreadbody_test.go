@@ -1,0 +1,53 @@
+package unreadbody_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/unreadbody"
+)
+
+func TestCloseAnswersBeforeTheBodyComes(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		unreadbody.Close(w, r)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer server.Close()
+	for name, c := range map[string]struct {
+		head   string
+		closes bool
+	}{
+		"length":  {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", true},
+		"chunked": {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", true},
+		"part":    {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nabc", true},
+		"none":    {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", false},
+	} {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+		fmt.Fprint(conn, c.head)
+		began, in := time.Now(), bufio.NewReader(conn)
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized || resp.Close != c.closes {
+			t.Errorf("%s: %v, %v", name, resp, err)
+			continue
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("%s: the response came after %v", name, took)
+		}
+		if c.closes {
+			if _, err := io.Copy(io.Discard, in); err != nil || time.Since(began) > 6*time.Second {
+				t.Errorf("%s: the connection ended after %v, %v", name, time.Since(began), err)
+			}
+		}
+	}
+}
