@@ -1,3 +1,5 @@
+// Package apikey authenticates clients of an HTTP endpoint by keys that whoever runs it gives out. The file of
+// keys holds hashes only, so that who reads it cannot call anything.
 package apikey
 
 import (
@@ -95,7 +97,7 @@ func (k *Keys) Principal(r *http.Request) (*mcp.Principal, error) {
 	if err != nil {
 		return nil, streamable.Unauthorized("junction", err)
 	}
-	return &mcp.Principal{Subject: key.User, Issuer: Issuer, Scopes: key.Scopes}, nil
+	return &mcp.Principal{Subject: key.User, Issuer: Issuer, ClientID: key.ID, Scopes: key.Scopes}, nil
 }
 
 // find returns the key that was given. Its id is looked up; what is secret is compared in constant time.

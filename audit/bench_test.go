@@ -1,9 +1,13 @@
 package audit
 
 import (
+	"context"
+	"encoding/json"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
 )
 
 func BenchmarkAppend(b *testing.B) {
@@ -57,4 +61,23 @@ func BenchmarkDefinition(b *testing.B) {
 			}
 		}
 	})
+}
+
+func BenchmarkCalls(b *testing.B) {
+	l, err := Open(filepath.Join(b.TempDir(), "audit"), Options{Key: testKey(b), NoSync: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	h := l.Calls(CallOptions{Arguments: func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return Redacted(data) }})(
+		mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+			return mcp.Result{JSON: []byte(`{"content":[{"type":"text","text":"hello"}]}`)}, nil
+		}))
+	req := mcp.NewRequest("tools/call", []byte(`{"name":"echo","arguments":{"text":"hello"}}`))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.Handle(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -2,19 +2,26 @@ package audit
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/resent"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -24,9 +31,21 @@ const (
 	maxScopes = 50  // scopes of a user
 )
 
+// methodTask asks what a task is doing, again and again.
+const methodTask = "tasks/get"
+
+// The states of a task that say more than that it is over.
+const (
+	taskWorking   = "working"
+	taskAsks      = "input_required"
+	taskFailed    = "failed"
+	taskCancelled = "cancelled"
+)
+
 // CallOptions say what lines tell of requests; the zero value of each field means its default.
 type CallOptions struct {
-	// Methods are those that are written down; default tools/call, prompts/get and resources/read.
+	// Methods are those that are written down; default those that use a tool, a prompt, a resource or a skill, and the requests about tasks. Of
+	// tasks/get those are that said how the task ended, or failed themselves.
 	Methods []string
 	// Describe fills in what the request alone does not tell: Server, Tool, Hash, Annotations, Profile. It is called
 	// before the request is handled, and must not keep r.
@@ -38,12 +57,14 @@ type CallOptions struct {
 
 // Calls returns middleware that writes a line for each request when it was handled, and passes its
 // answer on when the line is on the disk. Where that fails, the answer is withheld, and further
-// requests are refused before they are handled, unless Options.GoOn is set. Middleware behind it adds
-// lines of its own with [Decided].
+// requests are refused before they are handled, unless Options.GoOn is set. A decision that middleware behind it notes
+// (see [mcp.NoterOf]) stands in the line of the request if it allows it, and else has a line of its own before that.
 func (l *Log) Calls(o CallOptions) mcp.Middleware {
 	if o.Methods == nil {
-		o.Methods = []string{"tools/call", "prompts/get", "resources/read"}
+		o.Methods = []string{"tools/call", "prompts/get", "resources/read", "skills/get", "resources/directory/read", methodTask, "tasks/list", "tasks/update", "tasks/cancel"}
 	}
+	// It is not an event.Sink, which can neither refuse a request nor withhold its result.
+	lines := sync.Pool{New: func() any { return new(Record) }}
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if !slices.Contains(o.Methods, req.Method) {
@@ -52,20 +73,31 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			if err := l.Refused(); err != nil {
 				return mcp.Result{}, unavailable("was not handled")
 			}
-			r := newRecord(req)
+			c := &call{ctx: ctx, log: l}
+			r := lines.Get().(*Record)
+			defer lines.Put(r) // nothing keeps it
+			r.about(req)
 			if o.Describe != nil {
 				o.Describe(req, r)
 			}
 			l.running.Add(1)
 			defer l.running.Add(-1)
-			c := &call{log: l, record: *r}
-			counted, again := resent.Counted(context.WithValue(ctx, callKey{}, c))
-			result, err := next.Handle(counted, req)
-			r.Resent = again.Times()
+			c.record = *r
+			c.outer, _ = ctx.Value(note.Key{}).(note.Noter)
+			result, err := next.Handle(mcp.WithNoter(ctx, c), req)
+			r.Resent = int(c.resent.Load())
 			c.allowed(r)
+			if tool := c.about.Load(); tool != nil && o.Describe != nil {
+				o.Describe(&mcp.Request{Method: "tools/call", Name: *tool}, r)
+			}
 			r.Time = time.Now()
 			r.Duration = r.Time.Sub(r.began)
-			o.finish(ctx, req, r, &result, err)
+			if goesOn := o.finish(ctx, req, r, &result, err); goesOn {
+				return result, nil
+			}
+			if r.refusal = c.denied.Load() || errors.As(err, new(*mcp.ScopeError)); r.refusal && c.isFolded(r, false) {
+				return result, err // it is counted
+			}
 			if lost := l.Append(r); lost != nil && !l.options.GoOn {
 				return mcp.Result{}, unavailable("was handled, and its result is withheld")
 			}
@@ -77,14 +109,14 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 // unavailable is the error of a request that cannot be written down. Why is in the operator's log: it
 // names files.
 func unavailable(what string) error {
-	return mcp.Errorf(mcp.CodeInternalError, "the request %s: %v; the log of junction says why", what, ErrUnavailable)
+	return &mcp.Error{Code: mcp.CodeInternalError, Message: fmt.Sprintf("the request %s: %v; the log of junction says why", what, ErrUnavailable), Data: refused.With(nil, refused.Audit)}
 }
 
-// newRecord says who asks for what.
-func newRecord(req *mcp.Request) *Record {
-	r := &Record{Kind: KindCall, Call: rand.Text()[:16], Method: req.Method, Name: words(req.Name), Round: req.Round, Sent: len(req.Params), began: time.Now()}
-	if req.Method == "resources/read" {
-		r.Name = words(secret.URI(req.Name))
+// about fills in the caller, the method and the subject of a request.
+func (r *Record) about(req *mcp.Request) {
+	*r = Record{Kind: KindCall, Call: callID(), Method: req.Method, Name: words(req.Name), Round: req.Round, Sent: len(req.Params), began: time.Now()}
+	if revision.MethodNamed(req.Method).Kind == revision.OfResource {
+		r.Name = words(redact.URI(req.Name))
 	}
 	if p := req.Principal; p != nil {
 		r.Principal, r.Issuer = words(p.Subject), words(p.Issuer)
@@ -95,16 +127,28 @@ func newRecord(req *mcp.Request) *Record {
 	if c := req.Meta.Client; c != nil {
 		r.Client = words(c.Name + "/" + c.Version)
 	}
-	if parts := strings.Split(req.Meta.TraceParent, "-"); len(parts) == 4 && len(parts[1]) == 32 {
-		r.Trace = parts[1]
+	if parent := req.Meta.TraceParent; parent != "" {
+		if parts := strings.Split(parent, "-"); len(parts) == 4 && len(parts[1]) == 32 {
+			r.Trace = parts[1]
+		}
 	}
-	return r
+}
+
+// callID returns what lines about one request have in common: 80 random bits, which need not be secret.
+func callID() string {
+	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+	var id [16]byte
+	high, low := rand.Uint64(), rand.Uint64()
+	for i := range 8 {
+		id[i], id[8+i] = letters[high>>(5*i)%32], letters[low>>(5*i)%32]
+	}
+	return string(id[:])
 }
 
 func words(text string) string { return plaintext.Line(text, maxWords) }
 
-// finish says how the request ended.
-func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, result *mcp.Result, err error) {
+// finish fills in the outcome of the request. goesOn reports whether the request looked at a task that is not over.
+func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, result *mcp.Result, err error) (goesOn bool) {
 	outcome := mcp.OutcomeOf(ctx, result, err)
 	r.Outcome = string(outcome)
 	if o.Arguments != nil && len(req.Arguments) > 0 {
@@ -112,64 +156,148 @@ func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, r
 	}
 	if err != nil {
 		if outcome == mcp.OutcomeError {
-			r.Code, r.Reason = mcp.ErrorOf(err).Code, words(secret.Text(err.Error(), maxKeptText))
+			r.Code, r.Reason = mcp.ErrorOf(err).Code, words(redact.Text(err.Error(), maxKeptText))
 		}
-		return
+		return false
 	}
 	body, err := result.Encoded()
 	if err != nil {
 		r.Reason = words("the result cannot be encoded: " + err.Error())
-		return
+		return false
 	}
 	result.JSON = body // encoded once, also for who sends it
 	r.Received = len(body)
 	if o.Result != nil {
 		r.Result = o.Result(req, body)
 	}
+	return req.Method == methodTask && r.task(body)
 }
 
-// callKey is the key of a context's *call.
-type callKey struct{}
+// task fills in the outcome of the call that became the task. goesOn reports whether the call is not over.
+func (r *Record) task(body json.RawMessage) (goesOn bool) {
+	status, _ := jsonrpc.Unquote(jsonrpc.Get(body, "status"))
+	switch status {
+	case taskFailed:
+		r.Outcome = string(mcp.OutcomeError)
+		fault := jsonrpc.Get(body, "error")
+		r.Code, _ = strconv.Atoi(string(jsonrpc.Get(fault, "code"))) // 0: it has none
+		message, _ := jsonrpc.Unquote(jsonrpc.Get(fault, "message"))
+		r.Reason = words(redact.Text(message, maxKeptText))
+	case taskCancelled:
+		r.Outcome = string(mcp.OutcomeCancelled)
+	}
+	return status == taskWorking || status == taskAsks
+}
 
-// A call is what decisions about a request share with its line.
+// A call is the [mcp.Noter] of a request. What is noted of the request comes into its line.
 type call struct {
+	ctx    context.Context // of the request
 	log    *Log
-	record Record
+	record Record     // as it was when the request came, for lines about decisions
+	outer  note.Noter // of those who watch the request, too; may be nil
+	resent atomic.Int32
 
 	mu           sync.Mutex
 	rule, reason string // that allowed it; empty if none did
 	allow        bool
+	rewritten    []string // note.Arguments, note.Result
+
+	about atomic.Pointer[string] // the tool of a task; nil: the request is about none
+
+	denied atomic.Bool // it was not let through
+	fold   sync.Once   // sets folded
+	folded bool
 }
 
-// allowed says in the line of a request what allowed it.
+// isFolded reports whether a refusal of the call is counted, and has no line of its own. That is decided once: both of its lines are
+// there, or none.
+func (c *call) isFolded(r *Record, named bool) bool {
+	if r.caller = share.Of(c.ctx); r.Principal != "" {
+		r.caller = share.Key(r.Issuer, r.Principal, "")
+	}
+	c.fold.Do(func() {
+		if c.folded = !c.log.folds.refused(r, named, time.Now()); c.folded {
+			c.log.mu.Lock()
+			c.log.arm() // for the line that counts it
+			c.log.mu.Unlock()
+		}
+	})
+	return c.folded
+}
+
+// About says in the line of the request with the context ctx, which is about a task, of which tool's call that is. Without [Log.Calls]
+// around it does nothing.
+func About(ctx context.Context, tool string) {
+	if c := note.Find[*call](ctx); c != nil && tool != "" {
+		c.about.Store(&tool)
+	}
+}
+
+// allowed sets the decision that allowed a request, and the parts of it that layers rewrote.
 func (c *call) allowed(r *Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.rewritten) > 0 {
+		slices.Sort(c.rewritten)
+		r.Rewritten = slices.Clone(c.rewritten)
+	}
 	if c.allow {
 		r.Decision, r.Rule, r.Reason = Allowed, c.rule, c.reason
 	}
 }
 
-// Allowed is the decision that lets a request be handled.
-const Allowed = "allow"
+// Decisions about requests.
+const (
+	Allowed = "allow" // lets a request be handled
+	Denied  = "deny"  // does not
+)
 
-// Decided writes down whether the request with the context ctx may be handled, and why: allow, ask or
-// deny, and the rule that says so. What allows it stands in the line of the request; anything else has a
-// line of its own before that. Without [Log.Calls] around it does nothing.
-func Decided(ctx context.Context, decision, rule, reason string) {
-	c, _ := ctx.Value(callKey{}).(*call)
-	if c == nil {
-		return
+// Hears reports whether notes of a kind are for the log, or for the Noter of those who watch.
+func (c *call) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(c.outer, kind) }
+
+// Unwrap returns the Noter of those who watch; nil if there is none.
+func (c *call) Unwrap() note.Noter { return c.outer }
+
+// Note implements [mcp.Noter].
+func (c *call) Note(kind string, value any) {
+	if v, is := value.(note.Decider); is {
+		if d, ok := v.Decision(); ok {
+			c.decided(&d)
+		}
 	}
-	if decision == Allowed {
+	switch change, is := value.(note.Change); {
+	case note.IsAgain(kind):
+		c.resent.Add(1)
+	case is:
+		c.mu.Lock()
+		if !slices.Contains(c.rewritten, change.Of) {
+			c.rewritten = append(c.rewritten, change.Of)
+		}
+		c.mu.Unlock()
+	}
+	if note.Hears(c.outer, kind) {
+		c.outer.Note(kind, value)
+	}
+}
+
+// decided writes down a decision: in the line of the request if it allows it, and else in a line before that. Where a caller is refused
+// the same again and again, such lines are counted, and one each second says how many there were.
+func (c *call) decided(d *note.Decision) {
+	if d.Effect == Allowed {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.allow, c.rule, c.reason = true, words(rule), words(reason)
+		c.allow, c.rule, c.reason = true, words(d.Rule), words(d.Reason)
 		return
 	}
 	r := c.record
-	r.Kind, r.Time, r.Sent = KindDecision, time.Time{}, 0
-	r.Decision, r.Rule, r.Reason = decision, words(rule), words(reason)
+	refused := d.Refused && c.resent.Load() == 0 // of a request that was sent before it was refused the line must say so
+	r.Kind, r.Time, r.Sent, r.refusal = KindDecision, time.Time{}, 0, refused
+	r.Decision, r.Rule, r.Reason = d.Effect, words(d.Rule), words(d.Reason)
+	if refused {
+		if c.denied.Store(true); c.isFolded(&r, !d.Whatever) {
+			return
+		}
+	}
 	_ = c.log.Note(&r) // the line of the request says whether lines can be written
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -47,10 +48,10 @@ func TestALineForEachCallAndDecision(t *testing.T) {
 	deny := func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if req.Name == "drop" {
-				audit.Decided(ctx, "deny", "team.json#2", "nobody drops tables")
+				decide(ctx, note.Decision{Effect: audit.Denied, Rule: "team.json#2", Reason: "nobody drops tables"})
 				return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "rule 2 denies it")
 			}
-			audit.Decided(ctx, "allow", "team.json#1", "")
+			decide(ctx, note.Decision{Effect: audit.Allowed, Rule: "team.json#1"})
 			return next.Handle(ctx, req)
 		})
 	}
@@ -228,4 +229,14 @@ func TestWhatALineTellsOfAToolAndOfArguments(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", arguments, got, want)
 		}
 	}
+}
+
+// A decision is the note of one.
+type decision note.Decision
+
+func (d decision) Decision() (note.Decision, bool) { return note.Decision(d), true }
+
+// decide notes a decision as middleware does.
+func decide(ctx context.Context, d note.Decision) {
+	mcp.NoterOf(ctx, note.Policy).Note(note.Policy, decision(d))
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -19,6 +21,7 @@ type disk struct {
 	folder  os.FileInfo // of root
 	options *Options
 
+	now    time.Time // when the group came that is written
 	looked time.Time // when the files were last where they were opened; zero if they were not at the last look
 	seen   uint64    // the last line at that time
 	notes  [][]byte  // lines that are written before those of the next group
@@ -27,13 +30,23 @@ type disk struct {
 	file     *os.File
 	size     int64     // of file, without what could not be written as a whole
 	torn     bool      // file may have more than that
+	first    uint64    // the number of the first line of file
 	began    time.Time // when the first line of file was written that is no checkpoint; zero if there is none
-	oldest   oldest    // of files
+	wrote    time.Time // when the last one was
+	ledger   ledger
+	leaving  []entry  // files that are removed when lines say so
+	causes   []string // why, of each
+	expired  [][]byte // those lines
+	aged     bool     // to see which files became old, whether lines come or not
+	opened   time.Time
+	clock    clock
 	headFile *os.File
 	head     head
-	unsigned int  // lines since the last checkpoint
-	due      bool // a checkpoint is
-	moved    bool // a file began or was removed since the last checkpoint
+	headAt   time.Time // when it was written
+	headDue  bool      // lines came since
+	unsigned int       // lines since the last checkpoint
+	due      bool      // a checkpoint is
+	moved    bool      // a file began or was removed since the last checkpoint
 	out      []byte
 	headText []byte
 }
@@ -60,6 +73,7 @@ func (d *disk) open() (notes []string, err error) {
 		d.head = end
 	}
 	d.moved = d.head.First > 1 // the last checkpoint may not say so
+	d.opened = time.Now()
 	if len(d.files) > 0 {
 		if fault != nil {
 			notes = append(notes, fmt.Sprintf("where the log ended is not known: %v", fault))
@@ -69,6 +83,14 @@ func (d *disk) open() (notes []string, err error) {
 			return nil, err
 		}
 		notes = append(notes, more...)
+	}
+	more, err := d.openLedger()
+	if err != nil {
+		return nil, err
+	}
+	notes = append(notes, more...)
+	if keep := d.options.KeepFor; keep > 0 && !d.wrote.IsZero() && time.Since(d.wrote) > keep { // all of the log, or the clock is wrong
+		d.clock.until = d.hold()
 	}
 	if d.headFile, err = d.root.OpenFile(headFile, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
 		return nil, err
@@ -90,14 +112,21 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	var end line
 	var whole int64
 	strange := false // behind the last group is more than half a one
+	var prev line
+	intact := uint64(0)         // the last line before the first one that does not follow
+	cut, broken := false, false // there is one; it stands before the end of the last group
 	err = eachLine(io.NewSectionReader(file, 0, total), func(text []byte, at int64) error {
 		l, ok := parseLine(text)
-		if ok && d.began.IsZero() && !l.isCheckpoint() {
+		if at > 0 && !cut && (!ok || l.seq != prev.seq+1 || prev.digest.follows(l.seq, l.object) != l.digest) {
+			intact, cut = prev.seq, true
+		}
+		prev = l
+		if ok && d.began.IsZero() && !l.isCheckpoint() && !l.isExpired() {
 			d.began = l.time()
 		}
 		switch {
 		case ok && l.seal != nil && *l.seal == d.options.Key.seal(l.seq, l.digest):
-			end, whole, strange = l, at+int64(len(text)), false
+			end, whole, strange, broken = l, at+int64(len(text)), false, cut
 		case ok && l.seal != nil:
 			strange = true
 		}
@@ -115,13 +144,20 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("behind line %d of %s are lines that are not of this log", end.seq, name))
 		h.Seq, h.digest = end.seq, end.digest
 		return notes, file.Close()
+	case broken:
+		notes = append(notes, fmt.Sprintf("line %d of %s is not followed by the one that was written behind it", intact, name))
+		h.Seq, h.digest = end.seq, end.digest
+		return notes, file.Close()
 	case end.seq > 0:
 		h.Seq, h.digest = end.seq, end.digest
 	}
 	if whole < total {
 		notes = append(notes, fmt.Sprintf("%d bytes at the end of %s belonged to no group of lines that was written as a whole, and were cut off", total-whole, name))
 	}
-	d.file, d.size, d.torn = file, whole, whole < total
+	d.file, d.size, d.torn, d.wrote = file, whole, whole < total, end.time()
+	if d.first, err = strconv.ParseUint(strings.TrimSuffix(name, fileSuffix), 10, 63); err != nil {
+		return nil, fmt.Errorf("%s is no name of a file of a log: %w", name, err)
+	}
 	return notes, d.mend()
 }
 
@@ -161,10 +197,19 @@ func eachLine(r io.Reader, yield func(text []byte, at int64) error) error {
 
 // write writes the lines of a group, a checkpoint if one is due, and the head.
 func (d *disk) write(g *group) error {
+	d.now = time.Now()
 	if err := d.look(); err != nil {
 		return err
 	}
-	if len(g.objects)+len(d.notes) == 0 && g.lost == 0 && (!d.due || d.unsigned == 0 && !d.moved) {
+	if d.aged {
+		if d.aged = false; d.file != nil && d.full() {
+			if err := d.next(); err != nil {
+				return err
+			}
+		}
+		d.expire()
+	}
+	if len(g.objects)+len(d.notes)+len(d.expired) == 0 && g.lost == 0 && (!d.due || d.unsigned == 0 && !d.moved) {
 		return nil
 	}
 	if err := d.next(); err != nil {
@@ -173,8 +218,8 @@ func (d *disk) write(g *group) error {
 	before, end, unsigned := d.head, d.head, d.unsigned
 	d.out = d.out[:0]
 	objects := g.objects
-	if len(d.notes) > 0 {
-		objects = append(slices.Clip(d.notes), objects...)
+	if len(d.expired)+len(d.notes) > 0 {
+		objects = slices.Concat(d.expired, d.notes, objects)
 	}
 	if g.lost > 0 {
 		note := Record{Kind: KindNote, Time: time.Now(), Reason: fmt.Sprintf("%d lines are missing here, as they could not be written", g.lost)}
@@ -190,22 +235,30 @@ func (d *disk) write(g *group) error {
 		unsigned = 0
 	}
 	if err := d.store(d.out); err != nil {
+		if len(d.leaving) > 0 && d.writeHead() == nil { // the room that they leave may be what is missing
+			d.remove()
+		}
 		return err
 	}
 	d.head = end
-	if err := d.writeHead(); err != nil { // as if the lines had not been written
+	if d.options.NoSync && !checkpoint && d.now.Sub(d.headAt) < headTime {
+		d.headDue = true
+	} else if err := d.writeHead(); err != nil { // as if the lines had not been written
 		d.head, d.size, d.torn = before, d.size-int64(len(d.out)), true
 		return err
 	}
+	d.remove()
 	if d.options.Written != nil {
 		d.options.Written(d.out)
 	}
-	d.unsigned, d.notes = unsigned, nil
+	calls := len(objects) - len(d.expired)
+	d.unsigned, d.notes, d.expired = unsigned, nil, nil
 	if checkpoint {
 		d.due, d.moved = false, false
 	}
-	if d.began.IsZero() && len(objects) > 0 {
-		d.began = time.Now()
+	d.wrote = d.now
+	if d.began.IsZero() && calls > 0 {
+		d.began = d.wrote
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -12,10 +13,13 @@ import (
 const (
 	headFile = "head.json"
 	headSize = 512 // bytes: it is replaced in place, within one sector
+	// headTime is the longest time by which the head is older than the lines with NoSync. Writing both each time costs twice as much.
+	headTime = 10 * time.Millisecond
 )
 
 // A head says where a log begins and ends. It stands in a file of its own and is written with every
-// group of lines, so that an end that was cut off is missed. What it says is authenticated by the key.
+// group of lines or, with NoSync, headTime later, so that an end that was cut off is missed. What it says is
+// authenticated by the key.
 type head struct {
 	First  uint64 `json:"first"`  // the number of the first line that is kept
 	Before string `json:"before"` // the digest of the line before that; empty if there was none
@@ -28,7 +32,8 @@ type head struct {
 }
 
 // writeHead writes where the log ends, behind the lines that it tells of. It does not wait for the
-// disk: after the end of the machine the head may be older than the lines, but never newer.
+// disk: after the end of the machine the head may be older than the lines. It may be newer only with NoSync, where
+// lines of the last second may be lost; the log then says that they are missing.
 func (d *disk) writeHead() error {
 	h, mac := &d.head, d.options.Key.sealHead(&d.head)
 	var digest [digestSize]byte
@@ -44,8 +49,11 @@ func (d *disk) writeHead() error {
 		text = append(text, ' ')
 	}
 	d.headText = text
-	_, err := d.headFile.WriteAt(text, 0)
-	return err
+	if _, err := d.headFile.WriteAt(text, 0); err != nil {
+		return err
+	}
+	d.headAt, d.headDue = d.now, false
+	return nil
 }
 
 // ofOther reports whether the head says that the log is of another key. One that somebody changed may say so, too.

@@ -138,6 +138,19 @@ func (k *Key) sealed(what string, seq uint64, d digest, first uint64, before dig
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.text = appendStatement(append(k.text[:0], what...), seq, d, first, before)
+	return k.authenticate()
+}
+
+// authenticated is the MAC of a text of a kind.
+func (k *Key) authenticated(what string, text []byte) digest {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.text = append(append(k.text[:0], what...), text...)
+	return k.authenticate()
+}
+
+// authenticate returns the MAC of k.text; the lock is held.
+func (k *Key) authenticate() digest {
 	k.mac.Reset()
 	k.mac.Write(k.text)
 	k.text = k.mac.Sum(k.text[:0])

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
@@ -15,103 +16,78 @@ const (
 	KindDecision   = "decision"   // whether a request may be handled, and why
 	KindCheckpoint = "checkpoint" // a signature of all lines so far
 	KindNote       = "note"       // what the log says of itself: lines lost, an end that was cut off
+	KindExpired    = "expired"    // lines that the log removed, as they were too many or too old
 )
 
-// A Record is what one line says. Empty fields are omitted.
+// A Record is one line, without the members that chain it to others. Empty fields are omitted. The tags are those of
+// [fields.Table]; in addition column is the form in which junction audit query prints the field, and export:"attribute" makes it an
+// attribute of an exported log record.
 type Record struct {
-	Time time.Time // default now
-	Kind string    // one of the constants above
+	Time time.Time `json:"time" layout:"2006-01-02T15:04:05.000000Z" doc:"when it was written"` // default now
+	Kind string    `json:"kind" export:"attribute" doc:"'call', which is written when a request was answered, 'decision', 'checkpoint', 'note': what the log says of itself, such as that a file is missing, or 'expired': which lines it removed ('expired' has all ranges of them)"`
 
-	// Call is the same in all lines about one request.
-	Call   string
-	Method string
-	Name   string // of tool or prompt; a URI, without user information and query
-	Server string // behind a gateway
-	Tool   string // the name that the server gives it
-	Hash   string // of the tool's definition
-	// Annotations are the hints that the definition gives, one JSON object; see [HintsOf].
-	Annotations json.RawMessage
-	Round       int      // of a call that asked the client something
-	Principal   string   // the authenticated user
-	Issuer      string   // who vouches for Principal
-	Scopes      []string // that the user was granted
-	Client      string   // the software, as it calls itself
-	Profile     string
-	Trace       string // the trace id of the request
+	Call        string          `json:"call,omitzero" doc:"the same text in all lines about one request"`
+	Method      string          `json:"method,omitzero" export:"attribute" doc:"of the request"`
+	Name        string          `json:"name,omitzero" export:"attribute" doc:"the name of the tool or prompt as the client wrote it, or the URI, without user information and query"`
+	Server      string          `json:"server,omitzero" export:"attribute" doc:"of a call of a tool behind a gateway: its server"`
+	Tool        string          `json:"tool,omitzero" export:"attribute" doc:"the name that the server gives the tool"`
+	Hash        string          `json:"definition,omitzero" doc:"the hash of the tool's definition"`
+	Annotations json.RawMessage `json:"annotations,omitempty" doc:"the hints of the tool's definition: 'readOnly', 'destructive', 'idempotent', 'openWorld'"` // see [HintsOf]
+	Round       int             `json:"round,omitzero" doc:"of a call that asked its client something, the number of the round"`
+	Principal   string          `json:"principal,omitzero" column:"principal %s" export:"attribute" doc:"the authenticated user"`
+	Issuer      string          `json:"issuer,omitzero" doc:"the issuer that vouches for the user"`
+	Scopes      []string        `json:"scopes,omitempty" doc:"the scopes that the user was granted"`
+	Client      string          `json:"client,omitzero" column:"client %s" export:"attribute" doc:"the client's name and version, as 'NAME/VERSION'"`
+	Profile     string          `json:"profile,omitzero" export:"attribute" doc:"the profile of the gateway"`
+	Trace       string          `json:"trace,omitzero" doc:"the id of the request's trace"`
 
-	Decision string // allow, ask or deny
-	Rule     string // that decided
-	Reason   string // of a decision, an error, or a note
+	Decision string `json:"decision,omitzero" export:"attribute" doc:"'allow', which stands in the line of the call, 'deny', or, only with '--shadow', 'ask'"`
+	Rule     string `json:"rule,omitzero" column:"rule %s" export:"attribute" doc:"the rule, limit or check that decided"`
+	Reason   string `json:"reason,omitzero" column:"reason %s" doc:"of a decision or of a request that failed; of a note its text"`
 
-	Outcome   string        // of a call; see mcp.Outcome
-	Code      int           // of an error of the protocol
-	Resent    int           // how often it was sent to the server again, as nothing had come back
-	Duration  time.Duration // of the Handler
-	Sent      int           // bytes of the parameters
-	Received  int           // bytes of the result
-	Arguments json.RawMessage
-	Result    json.RawMessage
+	Refused   int             `json:"refused,omitzero" column:"%s refused" doc:"how many requests like this one were refused since the line before about them; this is the newest of them"`
+	Outcome   string          `json:"outcome,omitzero" export:"attribute" doc:"of a call: 'ok', 'tool_error', 'input_required', 'cancelled' or 'error'"` // see mcp.Outcome
+	Code      int             `json:"code,omitzero" doc:"of an error of the protocol"`
+	Resent    int             `json:"resent,omitzero" column:"sent again %s×" doc:"how often it was sent to the server again, as nothing had come back"`
+	Rewritten []string        `json:"rewritten,omitempty" column:"%s rewritten" doc:"what layers changed of the call on its way: 'arguments', 'result'"`
+	Duration  time.Duration   `json:"-" field:"duration_us,omitzero" unit:"us" column:"%s" doc:"how long the call took, in microseconds"`
+	Sent      int             `json:"sent,omitzero" doc:"bytes of the parameters"`
+	Received  int             `json:"received,omitzero" doc:"bytes of the result"`
+	Arguments json.RawMessage `json:"arguments,omitempty" column:"arguments %s" doc:"the part of the arguments that is kept"`
+	Result    json.RawMessage `json:"result,omitempty" doc:"the part of the result that is kept"`
 
-	began time.Time
+	began   time.Time
+	refusal bool   // it tells of a request that was not let through
+	caller  string // whose request that was, as internal/share names callers
 }
+
+// A Filter chooses lines. Empty fields choose all; of the others all must fit. The tags are those of [fields.Params].
+type Filter struct {
+	Since time.Time `match:"since" member:"time" doc:"lines from WHEN on: a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h"`
+	Until time.Time `match:"until" member:"time" doc:"lines before WHEN"`
+	// Kind, Outcome and Decision are equal to the line's, or a list with commas that has it.
+	Kind     string `match:"equal" enum:"call,decision,checkpoint,note,expired" doc:"lines of this KIND, or of several with commas: call, decision, checkpoint, note or expired"`
+	Outcome  string `match:"equal" enum:"ok,tool_error,input_required,cancelled,error" doc:"calls that ended so: OUTCOME is ok, tool_error, input_required, cancelled or error"`
+	Decision string `match:"equal" enum:"allow,ask,deny" doc:"decisions to EFFECT: allow, ask or deny"`
+	// Principal, Server and Call are equal to the line's.
+	Principal string `match:"equal" doc:"lines about this USER"`
+	Server    string `match:"equal" doc:"lines about this SERVER"`
+	Call      string `match:"equal" doc:"all lines about the call with this ID"`
+	// Name and Client are part of the line's, in upper or lower case.
+	Name   string `name:"tool" match:"part" member:"name" doc:"lines whose tool, prompt or resource has this TEXT in its name"`
+	Client string `match:"part" doc:"lines whose client has this TEXT in its name"`
+}
+
+var (
+	records = fields.Of[Record]()
+	filters = fields.ParamsOf[Filter]()
+)
 
 // stampFormat is how lines write times, in UTC.
 const stampFormat = "2006-01-02T15:04:05.000000Z"
 
 // append writes the record as a JSON object.
-func (r *Record) append(dst []byte) []byte {
-	w := jsonrpc.NewObject(dst)
-	var stamp [32]byte
-	w.StringBytes("time", r.Time.UTC().AppendFormat(stamp[:0], stampFormat))
-	w.String("kind", r.Kind)
-	text := func(name, value string) {
-		if value != "" {
-			w.String(name, value)
-		}
-	}
-	number := func(name string, value int) {
-		if value != 0 {
-			w.Int(name, int64(value))
-		}
-	}
-	raw := func(name string, value json.RawMessage) {
-		if len(value) > 0 {
-			w.Raw(name, value)
-		}
-	}
-	text("call", r.Call)
-	text("method", r.Method)
-	text("name", r.Name)
-	text("server", r.Server)
-	text("tool", r.Tool)
-	text("definition", r.Hash)
-	raw("annotations", r.Annotations)
-	number("round", r.Round)
-	text("principal", r.Principal)
-	text("issuer", r.Issuer)
-	if len(r.Scopes) > 0 {
-		w.Array("scopes")
-		for _, scope := range r.Scopes {
-			w.StringElement(scope)
-		}
-		w.End()
-	}
-	text("client", r.Client)
-	text("profile", r.Profile)
-	text("trace", r.Trace)
-	text("decision", r.Decision)
-	text("rule", r.Rule)
-	text("reason", r.Reason)
-	text("outcome", r.Outcome)
-	number("code", r.Code)
-	number("resent", r.Resent)
-	number("duration_us", int(r.Duration/time.Microsecond))
-	number("sent", r.Sent)
-	number("received", r.Received)
-	raw("arguments", r.Arguments)
-	raw("result", r.Result)
-	return w.Bytes()
-}
+func (r *Record) append(dst []byte) []byte { return records.Append(dst, r, nil) }
 
 // appendLine writes a line: an object with its number, its digest, and, if it ends a group, the
 // group's seal.
@@ -136,8 +112,13 @@ type line struct {
 }
 
 // isCheckpoint reports whether the line is a signature of those before it.
-func (l *line) isCheckpoint() bool {
-	return string(jsonrpc.Get(l.object, "kind")) == `"`+KindCheckpoint+`"`
+func (l *line) isCheckpoint() bool { return l.is(KindCheckpoint) }
+
+// isExpired reports whether the line says which lines were removed.
+func (l *line) isExpired() bool { return l.is(KindExpired) }
+
+func (l *line) is(kind string) bool {
+	return string(jsonrpc.Get(l.object, "kind")) == `"`+kind+`"`
 }
 
 // time is when the line was written; zero if it does not say so.

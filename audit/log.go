@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 // The limits of a log, where Options have none.
 const (
 	maxLine        = 64 << 10         // bytes of one line; what is longer loses its arguments and result
 	maxPending     = 8 << 20          // bytes of lines that wait for the disk
+	maxSpare       = 64               // buffers of lines that are kept for others
 	gatherTime     = time.Millisecond // how long a group waits for the lines of requests that run
 	defaultFile    = 64 << 20         // bytes of one file
 	defaultFileAge = 24 * time.Hour
@@ -36,7 +38,9 @@ type Options struct {
 	MaxAge  time.Duration
 	// Keep is how many bytes all files may have, default 1 GiB, and KeepFor how old a file may
 	// become, by its last line; default no limit. The oldest files are removed first, within a minute, also
-	// where nothing is written.
+	// where nothing is written, and a line says so. After the clock was set ahead by more than an hour none is
+	// removed by its age for a day, or a tenth of KeepFor. Only files that are as they were written are
+	// removed, and counted.
 	Keep    int64
 	KeepFor time.Duration
 	// NoSync waits for the disk once a second in place of once for each group of lines: answers
@@ -71,17 +75,20 @@ type Log struct {
 	turn    chan struct{} // of capacity 1: who could send on it writes
 	timer   *time.Timer   // of the next checkpoint
 	ageing  *time.Timer   // of the next look for what became old
+	heading *time.Timer   // of the next head
 
 	running atomic.Int64 // requests that will each add a line
 	looked  atomic.Int64 // when the files were last where they were opened, in nanoseconds; 0 if they were not
 
 	mu      sync.Mutex
 	pending *group
-	armed   bool // the timer runs
+	spare   [][]byte // of lines that were written, for others
+	armed   bool     // the timer runs
 	closed  bool
 	failing error // of the last attempt to write; nil when it worked
 
-	disk disk // of whoever has the turn
+	folds folds
+	disk  disk // of whoever has the turn
 }
 
 // A group are lines that are written together.
@@ -134,6 +141,8 @@ func Open(dir string, o Options) (*Log, error) {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	l := &Log{options: o, dir: dir, root: root, lock: lock, turn: make(chan struct{}, 1), pending: newGroup()}
+	room := o.Keep / refusedPart
+	l.folds = folds{most: room, by: map[foldKey]*fold{}, places: share.New(maxFolds), room: room, took: map[string]int64{}}
 	l.disk = disk{root: root, dir: dir, options: &l.options}
 	notes, err := l.disk.open()
 	if err != nil {
@@ -145,6 +154,7 @@ func Open(dir string, o Options) (*Log, error) {
 	l.armed = true
 	l.timer = time.AfterFunc(checkpointTime, l.checkpoint)
 	l.ageing = time.AfterFunc(l.agePause(), l.age)
+	l.heading = time.AfterFunc(headTime, l.writeHead)
 	l.mu.Unlock()
 	for _, why := range notes {
 		o.Logger.Warn("audit: "+why, "folder", dir)
@@ -153,21 +163,48 @@ func Open(dir string, o Options) (*Log, error) {
 	return l, nil
 }
 
-// Note adds a line, and does not wait until it is written: the next Append or Flush does, or the next
-// checkpoint. The error says that the log is closed, or that too many lines wait.
+// errFull says that so many lines wait for the disk that no other one may.
+var errFull = errors.New("too many lines wait")
+
+// Note adds a line, and does not wait until it is written, unless too many wait: the next Append or Flush does, or the next
+// checkpoint. The error says that the log is closed, or that it cannot be written and too many lines wait.
 func (l *Log) Note(r *Record) error {
-	_, err := l.add(r)
+	_, err := l.put(r)
 	return err
+}
+
+// Withhold adds a line about a definition of a server that is withheld, which is no decision about a request, and does not wait until it is written. Lines that are the same, and come one
+// after the other, are counted, and together they take a part of what the log keeps: a server that changes all the time removes no others.
+func (l *Log) Withhold(r *Record) error {
+	r.Kind, r.refusal, r.caller = KindDecision, true, "server "+r.Server
+	if !l.folds.refused(r, true, time.Now()) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.arm() // for the line that counts it
+		return nil
+	}
+	return l.Note(r)
 }
 
 // Append adds a line and returns when it, and all lines before it, are on the disk. The error wraps
 // ErrUnavailable where they are not; they are written as soon as that is possible.
 func (l *Log) Append(r *Record) error {
-	g, err := l.add(r)
+	g, err := l.put(r)
 	if err != nil {
 		return err
 	}
 	return l.commit(g)
+}
+
+// put adds a line once there is room for it: as long as lines are written, nobody loses one to others who write many.
+func (l *Log) put(r *Record) (*group, error) {
+	for {
+		g, err := l.add(r, true)
+		if err != errFull {
+			return g, err
+		}
+		_ = l.commit(g) // what is wrong the next attempt says
+	}
 }
 
 // Flush returns when all lines are on the disk.
@@ -185,11 +222,12 @@ func (l *Log) Err() error {
 	return l.failing
 }
 
-func (l *Log) add(r *Record) (*group, error) {
+// add adds a line. Where other lines fill the buffer and waits is set, it returns errFull and the group to wait for.
+func (l *Log) add(r *Record, waits bool) (*group, error) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
-	object := r.append(make([]byte, 0, 512)) // which most lines need
+	object := r.append(l.buffer())
 	if len(object) > maxLine {
 		short := *r
 		if short.Result = nil; short.Arguments != nil {
@@ -205,13 +243,31 @@ func (l *Log) add(r *Record) (*group, error) {
 		return nil, fmt.Errorf("%w: it is closed", ErrUnavailable)
 	case len(object) > maxLine:
 		return nil, fmt.Errorf("%w: a line of %d bytes is too long", ErrUnavailable, len(object))
+	case g.size+len(object) > maxPending && waits && l.failing == nil:
+		return g, errFull
 	case g.size+len(object) > maxPending:
-		g.lost++
-		return nil, l.unavailable()
+		if g.lost++; l.failing != nil {
+			return nil, l.failing
+		}
+		return nil, fmt.Errorf("%w fast enough: %d MiB of lines wait", ErrUnavailable, maxPending>>20)
 	}
 	g.objects, g.size = append(g.objects, object), g.size+len(object)
+	l.folds.wrote(len(object), r)
 	l.arm()
 	return g, nil
+}
+
+// buffer returns an empty one for a line.
+func (l *Log) buffer() []byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last := len(l.spare) - 1
+	if last < 0 {
+		return make([]byte, 0, 512) // which most lines need
+	}
+	b := l.spare[last]
+	l.spare = l.spare[:last]
+	return b[:0]
 }
 
 // arm lets a checkpoint follow; the lock is held.
@@ -220,14 +276,6 @@ func (l *Log) arm() {
 		l.armed = true
 		l.timer.Reset(checkpointTime)
 	}
-}
-
-// unavailable says that the log cannot be written, and why; the lock is held.
-func (l *Log) unavailable() error {
-	if l.failing != nil {
-		return l.failing
-	}
-	return fmt.Errorf("%w fast enough: %d MiB of lines wait", ErrUnavailable, maxPending>>20)
 }
 
 // commit waits until a group is written. Whoever finds that nobody writes does so, for all that came
@@ -277,7 +325,11 @@ func (l *Log) write() {
 	g := l.pending
 	l.pending = newGroup()
 	l.mu.Unlock()
+	due := l.disk.headDue
 	g.err = l.disk.write(g)
+	if l.disk.headDue && !due {
+		l.heading.Reset(headTime)
+	}
 	l.looked.Store(0)
 	if at := l.disk.looked; !at.IsZero() {
 		l.looked.Store(at.UnixNano())
@@ -293,6 +345,9 @@ func (l *Log) write() {
 		if !l.closed {
 			l.arm() // it is tried again, whether requests come or not
 		}
+	} else {
+		l.spare = append(l.spare, g.objects[:min(len(g.objects), maxSpare-len(l.spare))]...)
+		g.objects = nil
 	}
 	l.mu.Unlock()
 	switch {
@@ -329,8 +384,32 @@ func (l *Log) checkpoint() {
 	if closed {
 		return
 	}
+	if l.noteFolded(false); l.folds.waits() {
+		l.mu.Lock()
+		l.arm()
+		l.mu.Unlock()
+	}
 	l.disk.due = true
 	l.write()
+}
+
+// writeHead writes the head that lines are newer than. Where that fails, the next group or checkpoint tries again.
+func (l *Log) writeHead() {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	if l.disk.headDue { // not where it is closed
+		_ = l.disk.writeHead()
+	}
+}
+
+// noteFolded adds lines for the refusals that were counted; the caller has the turn.
+func (l *Log) noteFolded(all bool) {
+	now := time.Now()
+	for _, key := range l.folds.due(now, all) {
+		if r := l.folds.line(key, now, all); r != nil {
+			_, _ = l.add(r, false)
+		}
+	}
 }
 
 // agePause is how long what became old may wait: at most a tenth of its age.
@@ -346,10 +425,8 @@ func (l *Log) age() {
 	if closed {
 		return
 	}
-	if err := l.disk.age(); err != nil {
-		l.options.Logger.Error("audit: old files are not removed", "folder", l.dir, "error", err)
-	}
-	l.write() // which sees what was removed, too
+	l.disk.aged = true
+	l.write()
 	l.ageing.Reset(l.agePause())
 }
 
@@ -358,6 +435,7 @@ func (l *Log) age() {
 func (l *Log) Close() error {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
+	l.noteFolded(true)
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -367,6 +445,7 @@ func (l *Log) Close() error {
 	l.mu.Unlock()
 	l.timer.Stop()
 	l.ageing.Stop()
+	l.heading.Stop()
 	l.disk.due = true
 	l.write()
 	err := l.Err()

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/filelock"
 )
 
 const (
@@ -20,7 +22,7 @@ const (
 // to it along, without an error. The error says so of the folder, which may come back. A file in it is followed by the next
 // one, and a line says so; the head is written again.
 func (d *disk) look() error {
-	if !d.looked.IsZero() && time.Since(d.looked) < lookPause {
+	if !d.looked.IsZero() && d.now.Sub(d.looked) < lookPause {
 		return nil
 	}
 	d.looked = time.Time{}
@@ -55,11 +57,11 @@ func (d *disk) look() error {
 		_ = d.headFile.Close()
 		d.headFile = fresh
 		d.report(headFile + " was moved or removed while the log was written, and is written again")
-		if err := d.writeHead(); err != nil {
+		if err := errors.Join(d.writeHead(), filelock.SyncFolder(d.dir)); err != nil {
 			return err
 		}
 	}
-	d.looked, d.seen = time.Now(), d.head.Seq
+	d.looked, d.seen = d.now, d.head.Seq
 	return nil
 }
 

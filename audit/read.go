@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -19,49 +18,11 @@ import (
 // followPause is the time between two looks whether there are new lines.
 const followPause = 200 * time.Millisecond
 
-// A Filter chooses lines. Empty fields choose all; of the others all must fit.
-type Filter struct {
-	Since, Until time.Time
-	// Kind, Principal, Server, Outcome and Decision are equal to the line's.
-	Kind, Principal, Server, Outcome, Decision string
-	// Name and Client are part of the line's, whatever the case of their letters.
-	Name, Client string
-	// Call chooses all lines about one request.
-	Call string
-}
-
-// fits reports whether a line is chosen.
-func (f *Filter) fits(object []byte) bool {
-	is := func(name, want string) bool {
-		if want == "" {
-			return true
-		}
-		text, _ := jsonrpc.Unquote(jsonrpc.Get(object, name))
-		return text == want
-	}
-	has := func(name, want string) bool {
-		if want == "" {
-			return true
-		}
-		text, _ := jsonrpc.Unquote(jsonrpc.Get(object, name))
-		return strings.Contains(strings.ToLower(text), strings.ToLower(want))
-	}
-	if !f.Since.IsZero() || !f.Until.IsZero() {
-		text, _ := jsonrpc.Unquote(jsonrpc.Get(object, "time"))
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil || at.Before(f.Since) || !f.Until.IsZero() && !at.Before(f.Until) {
-			return false
-		}
-	}
-	return is("kind", f.Kind) && is("principal", f.Principal) && is("server", f.Server) && is("outcome", f.Outcome) &&
-		is("decision", f.Decision) && is("call", f.Call) && has("name", f.Name) && has("client", f.Client)
-}
-
 // Read gives the lines of a log that fit, the first one first, each a JSON object; it does not verify
 // them. It can be called while the log is written. An error ends it.
 func Read(dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		if err := read(dir, &f, &place{}, yield); err != nil && !errors.Is(err, errEnough) {
+		if err := read(dir, f.Since, filters.Fits(&f), &place{}, yield); err != nil && !errors.Is(err, errEnough) {
 			yield(nil, err)
 		}
 	}
@@ -71,13 +32,14 @@ func Read(dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 func Follow(ctx context.Context, dir string, f Filter) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		var at place
-		err := read(dir, &Filter{Call: "\x00"}, &at, yield) // nothing fits: to the end
+		fits := filters.Fits(&f)
+		err := read(dir, time.Time{}, func([]byte) bool { return false }, &at, yield) // to the end
 		ticker := time.NewTicker(followPause)
 		defer ticker.Stop()
 		for err == nil {
 			select {
 			case <-ticker.C:
-				err = read(dir, &f, &at, yield)
+				err = read(dir, f.Since, fits, &at, yield)
 			case <-ctx.Done():
 				return
 			}
@@ -97,8 +59,8 @@ type place struct {
 	at   int64 // behind the last whole line
 }
 
-// read gives the lines behind a place, and moves it.
-func read(dir string, f *Filter, p *place, yield func(json.RawMessage, error) bool) error {
+// read gives the lines behind a place that fit, and moves it. Files that were last written before since are left out.
+func read(dir string, since time.Time, fits func(line []byte) bool, p *place, yield func(json.RawMessage, error) bool) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
@@ -115,14 +77,14 @@ func read(dir string, f *Filter, p *place, yield func(json.RawMessage, error) bo
 		if name > p.file {
 			*p = place{file: name}
 		}
-		if err := readFile(root, f, p, yield); err != nil {
+		if err := readFile(root, since, fits, p, yield); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func readFile(root *os.Root, f *Filter, p *place, yield func(json.RawMessage, error) bool) error {
+func readFile(root *os.Root, since time.Time, fits func(line []byte) bool, p *place, yield func(json.RawMessage, error) bool) error {
 	file, err := root.Open(p.file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it was removed, as it is old
@@ -135,7 +97,7 @@ func readFile(root *os.Root, f *Filter, p *place, yield func(json.RawMessage, er
 	if err != nil {
 		return fmt.Errorf("audit: %w", err)
 	}
-	if info.ModTime().Before(f.Since) {
+	if info.ModTime().Before(since) {
 		return nil
 	}
 	from := p.at
@@ -145,7 +107,7 @@ func readFile(root *os.Root, f *Filter, p *place, yield func(json.RawMessage, er
 		}
 		p.at = from + at + int64(len(text))
 		text = bytes.TrimSuffix(text, []byte("\n"))
-		if jsonrpc.Valid(text, jsonrpc.Limits{}) == nil && f.fits(text) && !yield(bytes.Clone(text), nil) {
+		if jsonrpc.Valid(text, jsonrpc.Limits{}) == nil && fits(text) && !yield(bytes.Clone(text), nil) {
 			return errEnough
 		}
 		return nil

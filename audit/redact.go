@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // The limits of what Redacted keeps.
@@ -23,7 +23,7 @@ func Redacted(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 {
 		return nil
 	}
-	kept, whole := secret.JSON(data, secret.Limits{Text: maxKeptText, Bytes: maxKept, Depth: maxKeptDepth})
+	kept, whole := redact.JSON(data, redact.Limits{Text: maxKeptText, Bytes: maxKept, Depth: maxKeptDepth})
 	if !whole {
 		return tooLong()
 	}
@@ -68,7 +68,7 @@ func altered(value []byte) (is bool) {
 		jsonrpc.EachElement(value, func(element []byte) bool { is = altered(element); return !is })
 	case '"':
 		text, _ := jsonrpc.Unquote(value)
-		is = strings.Contains(text, secret.Hidden) || strings.HasSuffix(text, secret.Cut)
+		is = strings.Contains(text, redact.Hidden) || strings.HasSuffix(text, redact.Cut)
 	}
 	return is
 }

@@ -3,11 +3,13 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/filelock"
 )
 
 // fileSuffix ends the names of files with lines, which begin with the number of their first line.
@@ -29,22 +31,18 @@ func listFiles(root *os.Root) (names []string, err error) {
 
 // full reports whether the present file has ended: it is large, or old. One without calls does not become old.
 func (d *disk) full() bool {
-	return d.size >= d.options.MaxFile || !d.began.IsZero() && time.Since(d.began) >= d.options.MaxAge
+	return d.size >= d.options.MaxFile || !d.began.IsZero() && d.now.Sub(d.began) >= d.options.MaxAge
 }
 
-// age begins the next file where the present one is old, and removes what is not kept. Nothing needs to
-// be written for that.
-func (d *disk) age() error {
-	if d.file != nil && d.full() {
-		return d.next()
-	}
-	return d.expire()
-}
-
-// next begins the next file where the present one is full or old, and removes what is not kept.
+// next begins the next file where the present one is full or old, or there is none.
 func (d *disk) next() error {
 	if d.file != nil && !d.full() {
 		return nil
+	}
+	if d.headDue { // else a process that ends now leaves a file that does not follow the head
+		if err := d.writeHead(); err != nil {
+			return err
+		}
 	}
 	name := fileName(d.head.Seq + 1)
 	for len(d.files) > 0 && name <= d.files[len(d.files)-1] { // which is damaged, and stays
@@ -55,99 +53,153 @@ func (d *disk) next() error {
 	if err != nil {
 		return err
 	}
+	d.files = append(d.files, name)
 	if d.file != nil {
-		_ = d.file.Sync()
-		_ = d.file.Close()
+		d.finish()
 	}
 	d.file, d.size, d.torn, d.began = file, 0, false, time.Time{}
+	d.first = d.head.Seq + 1
 	d.due, d.moved = true, true
-	d.files = append(d.files, name)
-	return d.expire()
-}
-
-// oldest is the first file of a log, which is written no more.
-type oldest struct {
-	name string
-	size int64
-	last line
-	at   time.Time // when the last line was written
-}
-
-// expire removes the oldest files that are not kept, but never the present one.
-func (d *disk) expire() error {
-	total := int64(0)
-	kept := d.files[:0]
-	for i, name := range d.files {
-		info, err := d.root.Stat(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // somebody else removed it
-		}
-		if err != nil {
-			d.files = append(kept, d.files[i:]...)
-			return err
-		}
-		total += info.Size()
-		kept = append(kept, name)
+	if err := filelock.SyncFolder(d.dir); err != nil {
+		return err
 	}
-	d.files = kept
-	for len(d.files) > 1 {
-		if err := d.readOldest(); err != nil {
-			return err
-		}
-		old := d.options.KeepFor > 0 && time.Since(d.oldest.at) > d.options.KeepFor
-		if total <= d.options.Keep && !old {
-			return nil
-		}
-		total -= d.oldest.size
-		if err := d.removeOldest(); err != nil {
-			return err
-		}
-	}
+	d.expire()
 	return nil
 }
 
-// readOldest finds the last line of the oldest file, unless it is known.
-func (d *disk) readOldest() error {
-	if d.oldest.name == d.files[0] {
-		return nil
+// finish closes the present file, and enters it into the ledger. One that cannot be entered is read when the log is opened.
+func (d *disk) finish() {
+	err := errors.Join(d.file.Sync(), d.file.Close())
+	e := entry{First: d.first, Last: d.head.Seq, digest: d.head.digest, Bytes: d.size, Time: d.wrote.UnixMicro()}
+	d.ledger.files = append(d.ledger.files, e)
+	if err := errors.Join(err, d.enter(e)); err != nil {
+		d.options.Logger.Error("audit: a file is not entered into "+ledgerFile, "folder", d.dir, "file", fileName(e.First), "error", err)
 	}
-	file, err := d.root.Open(d.files[0])
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	o := oldest{name: d.files[0], size: info.Size(), at: info.ModTime()}
-	from := max(0, o.size-2*maxLine)
-	err = eachLine(io.NewSectionReader(file, from, o.size-from), func(text []byte, _ int64) error {
-		if l, ok := parseLine(text); ok {
-			o.last = l
-		}
-		return nil
-	})
-	if at := o.last.time(); !at.IsZero() {
-		o.at = at
-	}
-	d.oldest = o
-	return err
 }
 
-// removeOldest removes the oldest file. The head says first that it is not missed; the checkpoint that is due then does, too.
-func (d *disk) removeOldest() error {
-	if last := d.oldest.last; last.seq > 0 {
-		d.head.First, d.head.before = last.seq+1, last.digest
+// hold is for how long files are not removed by age after the clock was set ahead.
+func (d *disk) hold() time.Duration { return min(jumpTime, d.options.KeepFor/10) }
+
+// expire decides which of the oldest files are not kept, never the present one, by what the ledger says of them. A line
+// that says so is written before they are removed. A file that is not as the ledger has it is kept, and a line names it.
+func (d *disk) expire() {
+	if d.file == nil {
+		return
 	}
-	if err := d.writeHead(); err != nil {
-		return err
+	now := time.Now()
+	if ahead := d.clock.look(now.Round(0), now.Sub(d.opened), d.hold()); ahead > 0 && d.options.KeepFor > 0 {
+		d.report(fmt.Sprintf("the clock was set ahead by %s: for %s no file is removed by its age", ahead.Round(time.Second), d.hold()))
+	}
+	total := d.size
+	for _, e := range d.ledger.files {
+		total += e.Bytes
+	}
+	defer d.sayExpired(len(d.leaving))
+	for len(d.ledger.files) > 0 {
+		e := d.ledger.files[0]
+		cause := ""
+		switch {
+		case total > d.options.Keep:
+			cause = "size"
+		case d.options.KeepFor > 0 && d.clock.trusted() && now.Sub(time.UnixMicro(e.Time)) > d.options.KeepFor:
+			cause = "age"
+		default:
+			return
+		}
+		why, err := d.misfit(&e)
+		if err != nil {
+			d.options.Logger.Error("audit: old files are not removed", "folder", d.dir, "error", err)
+			return
+		}
+		total -= e.Bytes
+		d.ledger.files = d.ledger.files[1:]
+		if why != "" {
+			d.report(fmt.Sprintf("%s is not as it was written, is kept, and does not count as kept: %s", fileName(e.First), why))
+			continue
+		}
+		d.release(e, cause)
+	}
+}
+
+// release has a file removed once a line says so.
+func (d *disk) release(e entry, cause string) {
+	if e.First == d.head.First {
+		d.head.First, d.head.before = e.Last+1, e.digest
+	}
+	d.ledger.removed(e)
+	d.leaving = append(d.leaving, e)
+	d.causes = append(d.causes, cause)
+	d.due, d.moved = true, true
+}
+
+// sayExpired makes the lines about the files that are leaving from the one at i on: one for each cause and unbroken range.
+func (d *disk) sayExpired(i int) {
+	for i < len(d.leaving) {
+		first := i
+		for i++; i < len(d.leaving) && d.causes[i] == d.causes[first] && d.leaving[i].First == d.leaving[i-1].Last+1; i++ {
+		}
+		d.expired = append(d.expired, d.ledger.expiredLine(d.leaving[first].First, d.leaving[i-1].Last, d.causes[first]))
+	}
+}
+
+// remove removes the files that are leaving; the head and a line say so. One that cannot be removed is removed
+// when the log is opened.
+func (d *disk) remove() {
+	if len(d.leaving) == 0 {
+		return
 	}
 	_ = d.headFile.Sync()
-	d.due, d.moved = true, true
-	if err := d.root.Remove(d.files[0]); err != nil {
+	err := d.enter(d.ledger.runs...)
+	for _, e := range d.leaving {
+		if err != nil {
+			break
+		}
+		err = d.drop(e)
+	}
+	if err != nil {
+		d.options.Logger.Error("audit: old files are not removed", "folder", d.dir, "error", err)
+	}
+	d.leaving, d.causes = nil, nil
+}
+
+// drop removes a file.
+func (d *disk) drop(e entry) error {
+	name := fileName(e.First)
+	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	d.files = d.files[1:]
-	return nil
+	d.files = slices.DeleteFunc(d.files, func(f string) bool { return f == name })
+	return filelock.SyncFolder(d.dir)
 }
+
+const (
+	// maxJump is how far ahead the clock may be set without holding the removal of files by their age.
+	maxJump = time.Hour
+	// jumpTime is for how long no file is removed by its age after the clock was set ahead, in which it can be set right; a
+	// tenth of KeepFor, if that is shorter.
+	jumpTime = 24 * time.Hour
+)
+
+// A clock finds out that the time of day moved ahead of the time that passed.
+type clock struct {
+	wall  time.Time     // at the last look
+	ran   time.Duration // by then
+	until time.Duration // no file is removed by its age before
+}
+
+// look returns how far the clock was set ahead since the last look, if that is more than maxJump. ran is the time
+// that passed since any fixed point.
+func (c *clock) look(wall time.Time, ran, hold time.Duration) (ahead time.Duration) {
+	if !c.wall.IsZero() {
+		ahead = wall.Sub(c.wall) - (ran - c.ran)
+	}
+	c.wall, c.ran = wall, ran
+	if ahead <= maxJump {
+		return 0
+	}
+	c.until = ran + hold
+	return ahead
+}
+
+// trusted reports whether files may be removed by their age.
+func (c *clock) trusted() bool { return c.ran >= c.until }

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"bytes"
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
@@ -8,19 +9,29 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strconv"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // maxFaults is how many faults a report names; it counts all.
 const maxFaults = 100
+
+// refusedMember is in each line that counts refusals.
+var refusedMember = []byte(`"refused":`)
 
 // A Report says whether a log is as it was written.
 type Report struct {
 	Files       int `json:"files"`
 	Lines       int `json:"lines"`
 	Checkpoints int `json:"checkpoints"`
+	// Refused is how many requests were refused of which lines tell by a count.
+	Refused int `json:"refused,omitempty"`
 	// First and Last are the numbers of the first and last line.
 	First uint64 `json:"first"`
 	Last  uint64 `json:"last"`
+	// Expired are the lines that the log removed itself, as they were too many or too old, if one of its lines says so.
+	Expired []Span `json:"expired,omitempty"`
 	// Unsigned is how many lines stand behind the last checkpoint. Who verifies with the public key
 	// cannot know whether those were changed.
 	Unsigned int `json:"unsigned"`
@@ -85,6 +96,17 @@ type verification struct {
 	prev   line
 	open   int  // lines behind the last group that ended
 	begins head // where the log begins, as the last checkpoint says
+
+	said []Span // lines that were removed, as a line says that has no seal or signature behind it yet
+	gaps []gap
+}
+
+// A gap is lines that are not there. Whether the log removed them itself stands further behind.
+type gap struct {
+	first, last uint64
+	next        line // the one behind it
+	file        string
+	number      int
 }
 
 func verify(dir string, v *verification) (*Report, error) {
@@ -139,7 +161,7 @@ func (v *verification) readFile(root *os.Root, name string) error {
 	})
 }
 
-// line checks one line. Behind a fault it goes on with what the line says of itself, so that one
+// line checks one line. After a fault it continues from the numbers and digest that the line itself has, so that one
 // change is one fault.
 func (v *verification) line(text []byte) {
 	l, ok := parseLine(text)
@@ -155,14 +177,35 @@ func (v *verification) line(text []byte) {
 		v.prev.seq = l.seq - 1
 	}
 	v.report.Unsigned++
+	if bytes.Contains(l.object, refusedMember) {
+		more, _ := strconv.Atoi(string(jsonrpc.Get(l.object, "refused")))
+		v.report.Refused += more
+	}
 	follows := v.report.Lines == 1 || v.prev.digest.follows(l.seq, l.object) == l.digest // of the first line the last checkpoint tells
-	if l.seq != v.prev.seq+1 || !follows {
-		v.fault(v.mismatch(&l))
+	switch {
+	case l.seq > v.prev.seq+1 && len(v.gaps) < maxFaults:
+		v.gaps = append(v.gaps, gap{v.prev.seq + 1, l.seq - 1, l, v.file, v.number})
+	case l.seq > v.prev.seq+1:
+		v.fault(fmt.Sprintf("line %d follows line %d: %d lines are missing", l.seq, v.prev.seq, l.seq-v.prev.seq-1))
+	case l.seq <= v.prev.seq:
+		v.fault(fmt.Sprintf("line %d follows line %d: it was repeated or moved", l.seq, v.prev.seq))
+	case !follows:
+		v.fault("it is not as it was written, or the line before it is not")
+	}
+	if l.isExpired() {
+		var said struct {
+			Expired []Span `json:"expired"`
+		}
+		if json.Unmarshal(l.object, &said) == nil {
+			v.said = said.Expired
+		}
 	}
 	v.open++
 	if l.seal != nil && v.key != nil {
 		if *l.seal != v.key.seal(l.seq, l.digest) {
 			v.fault("its mac is not the key's: it was written by somebody else, or with another key")
+		} else {
+			v.believe()
 		}
 		v.open = 0
 	}
@@ -177,17 +220,6 @@ func (v *verification) line(text []byte) {
 	}
 	v.prev = l
 	v.report.Last = l.seq
-}
-
-// mismatch says why a line is not the next one.
-func (v *verification) mismatch(l *line) string {
-	switch {
-	case l.seq > v.prev.seq+1:
-		return fmt.Sprintf("line %d follows line %d: %d lines are missing", l.seq, v.prev.seq, l.seq-v.prev.seq-1)
-	case l.seq <= v.prev.seq:
-		return fmt.Sprintf("line %d follows line %d: it was repeated or moved", l.seq, v.prev.seq)
-	}
-	return "it is not as it was written, or the line before it is not"
 }
 
 // checkpoint verifies a signature of the lines before it.
@@ -213,17 +245,44 @@ func (v *verification) checkpoint(l *line) {
 	v.report.Checkpoints++
 	v.report.Unsigned = 0
 	v.begins.First, v.begins.before = said.First, before
+	v.believe()
+}
+
+// believe takes over what lines say that are sealed or signed now.
+func (v *verification) believe() {
+	if v.said != nil {
+		v.report.Expired, v.said = v.said, nil
+	}
+}
+
+// missing returns the last line that is missing of a range that is not there before a line: first-1 if the log says that it
+// removed all of them, and what that line follows.
+func (v *verification) missing(first, last uint64, next *line) uint64 {
+	for _, s := range v.report.Expired {
+		if d, ok := parseDigest(s.Digest); ok && s.Last == last && d.follows(next.seq, next.object) == next.digest {
+			return max(first, s.First) - 1
+		}
+	}
+	return last
 }
 
 // end says what the end of the log tells.
 func (v *verification) end() {
+	for _, g := range v.gaps {
+		if last := v.missing(g.first, g.last, &g.next); last >= g.first {
+			v.file, v.number = g.file, g.number
+			v.fault(fmt.Sprintf("line %d follows line %d: %d lines are missing", g.next.seq, g.first-1, last-g.first+1))
+		}
+	}
 	v.file, v.number = "", 0
 	begins := &v.begins
 	switch {
 	case begins.First == 0 && v.report.Lines > 0:
 		v.fault("it has no checkpoint")
 	case begins.First < v.first.seq:
-		v.fault(fmt.Sprintf("lines %d to %d, the first ones, are missing", begins.First, v.first.seq-1))
+		if last := v.missing(begins.First, v.first.seq-1, &v.first); last >= begins.First {
+			v.fault(fmt.Sprintf("lines %d to %d, the first ones, are missing", begins.First, last))
+		}
 	case begins.First == v.first.seq && begins.before.follows(v.first.seq, v.first.object) != v.first.digest:
 		v.fault(fmt.Sprintf("line %d, the first one, is not as it was written", v.first.seq))
 	}

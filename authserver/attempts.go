@@ -1,17 +1,17 @@
 package authserver
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/share"
 )
 
-// maxAttempted bounds whose attempts are counted at a time. Beyond it others are forgotten.
+// maxAttempted bounds whose attempts are counted at a time. Beyond it those are forgotten that tried least, of these the oldest.
 const maxAttempted = 10_000
 
-// attempts count what somebody tries, in a time. The zero value has counted nothing.
+// attempts counts attempts in a time, by name. The zero value has counted none.
 type attempts struct {
 	mu sync.Mutex
 	by map[string]*tries
@@ -22,7 +22,7 @@ type tries struct {
 	until time.Time
 }
 
-// An attempt is counted under a name.
+// An attempt is counted under a name, of which most are allowed in a time.
 type attempt struct {
 	name string
 	most int
@@ -60,16 +60,19 @@ func (a *attempts) put(name string, t *tries, now time.Time) {
 			}
 		}
 	}
-	for other := range a.by {
-		if len(a.by) < maxAttempted {
-			break
+	if len(a.by) >= maxAttempted { // who tried often must not be forgotten by making others count
+		least := ""
+		for other, o := range a.by {
+			if l := a.by[least]; l == nil || o.count < l.count || o.count == l.count && o.until.Before(l.until) {
+				least = other
+			}
 		}
-		delete(a.by, other)
+		delete(a.by, least)
 	}
 	a.by[name] = t
 }
 
-// forget has attempts not count that came to a good end.
+// forget takes back attempts that succeeded.
 func (a *attempts) forget(names ...attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,20 +83,35 @@ func (a *attempts) forget(names ...attempt) {
 	}
 }
 
-// addressOf is where a request comes from: of IPv6 the network, in which one machine has many addresses.
-func addressOf(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return "unknown"
-	}
-	at, err := netip.ParseAddr(host)
-	if err != nil {
-		return "unknown"
-	}
-	if at = at.Unmap().WithZone(""); at.Is6() {
-		if network, err := at.Prefix(64); err == nil {
-			return network.String()
-		}
-	}
-	return at.String()
+// A waiter is a login that waits: whose share of the turns it takes, and in which slot, in which one waits at a time.
+type waiter struct{ site, slot string }
+
+// waiting are logins that wait.
+type waiting struct {
+	places *share.Budget // by sites
+
+	mu    sync.Mutex
+	slots map[string]bool // that are taken
 }
+
+// begin notes that a login waits, and reports whether it may.
+func (w *waiting) begin(one waiter) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.slots[one.slot] || !w.places.Take(one.site) {
+		return false
+	}
+	w.slots[one.slot] = true
+	return true
+}
+
+// end notes that a login does not wait any more.
+func (w *waiting) end(one waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.slots, one.slot)
+	w.places.Give(one.site)
+}
+
+// addressOf is where a request comes from: of IPv6 the network, in which one machine has many addresses.
+func addressOf(r *http.Request) string { return share.Key("", "", r.RemoteAddr) }

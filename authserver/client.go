@@ -2,16 +2,15 @@ package authserver
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/state"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
@@ -49,14 +48,6 @@ func (c *client) signs() bool { return len(c.Keys) > 0 || c.KeysAt != "" }
 // isDocument reports whether the client publishes what it is: nobody else can have its ID.
 func (c *client) isDocument() bool { return c.Made.IsZero() }
 
-// where says how a client made itself known, for people.
-func (c *client) where() string {
-	if u, err := url.Parse(c.ID); c.isDocument() && err == nil {
-		return "described by a document at " + u.Host
-	}
-	return "registered itself here on " + c.Made.UTC().Format(time.DateOnly) + "; anybody can, under any name"
-}
-
 const clientPrefix = "authserver/client/"
 
 // client finds a client by its ID.
@@ -76,17 +67,14 @@ func (s *Server) lookUp(ctx context.Context, id string, again bool) (*client, er
 	return c, err
 }
 
-// registered is a client that registered itself.
+// registered returns a client that registered itself.
 func (s *Server) registered(ctx context.Context, id string) (*client, state.Version, error) {
-	e, err := s.options.Store.Get(ctx, clientPrefix+hash(id))
-	if errors.Is(err, state.ErrNotFound) {
-		return nil, "", errNoClient
-	}
-	if err != nil {
-		return nil, "", err
-	}
 	c := new(client)
-	return c, e.Version, json.Unmarshal(e.Value, c)
+	version, err := s.load(ctx, clientPrefix+hash(id), c)
+	if errors.Is(err, state.ErrNotFound) {
+		err = errNoClient
+	}
+	return c, version, err
 }
 
 // checkRedirects says which addresses a client cannot have.
@@ -104,7 +92,7 @@ func checkRedirects(all []string) error {
 				return fmt.Errorf("redirect_uris: %.200q names no host", text)
 			}
 		case u.Scheme == "http":
-			if !isLoopback(u) {
+			if !outside.IsHere(u.Hostname()) {
 				return fmt.Errorf("redirect_uris: %.200q is not encrypted; http is for this machine: http://127.0.0.1/…", text)
 			}
 		case slices.Contains([]string{"javascript", "data", "file", "about", "blob", "vbscript", "ftp", "ws", "wss", "view-source", "mailto", "tel"}, strings.ToLower(u.Scheme)):
@@ -114,10 +102,6 @@ func checkRedirects(all []string) error {
 	return nil
 }
 
-func isLoopback(u *url.URL) bool {
-	return u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
-}
-
 // comesBack reports whether the client may be sent to an address: one that it has, byte by byte, or the same on
 // another port of this machine (RFC 8252 section 7.3).
 func (c *client) comesBack(to string) bool {
@@ -125,7 +109,7 @@ func (c *client) comesBack(to string) bool {
 		return true
 	}
 	u, err := url.Parse(to)
-	if err != nil || u.Scheme != "http" || !isLoopback(u) || checkRedirects([]string{to}) != nil {
+	if err != nil || u.Scheme != "http" || !outside.IsHere(u.Hostname()) || checkRedirects([]string{to}) != nil {
 		return false
 	}
 	return slices.ContainsFunc(c.Redirects, func(has string) bool {

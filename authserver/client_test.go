@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -15,7 +16,7 @@ import (
 
 func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		s := newSite(t, func(o *Options) { o.LoginTime = 365 * 24 * time.Hour })
 		unused, l := s.register("Unused", callback), s.login("ann")
 		time.Sleep(unusedClientTime + time.Second)
 		known := func(id string) bool {
@@ -38,7 +39,10 @@ func TestClientsThatNobodyUsesAreForgotten(t *testing.T) {
 
 func TestRegistrationsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newSite(t)
+		var said strings.Builder
+		s := newSite(t, func(o *Options) {
+			o.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		})
 		try := func(want int) {
 			t.Helper()
 			status, got := s.post(registerPath, map[string]any{"redirect_uris": []string{callback}})
@@ -54,7 +58,12 @@ func TestRegistrationsAreBounded(t *testing.T) {
 			}
 		}
 		s.from = "198.51.100.1:1"
+		try(http.StatusCreated) // the first of another address
 		try(http.StatusTooManyRequests)
+		try(http.StatusTooManyRequests)
+		if want := maxRegistrations/maxRegistrationsOf + 1; strings.Count(said.String(), "clients are refused") != want || strings.Count(said.String(), "address=198.51.100.1\n") != 1 {
+			t.Errorf("expected %d lines, of which the last is said once: %s", want, &said)
+		}
 		time.Sleep(registerTime + time.Second)
 		// Addresses of one network of IPv6 are one.
 		for i := range maxRegistrationsOf {

@@ -1,6 +1,7 @@
 package authserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -62,13 +63,13 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	case remembered:
 		s.allow(w, r, q, u, scopes)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
-		s.back(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
+		s.backUnasked(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
 	default:
 		s.show(w, http.StatusOK, q.Redirect, s.consentPage(q, c, u, scopes, s.describe(r.Context(), q), sealed, s.formToken(r, "consent", q)))
 	}
 }
 
-// consent takes what a user says.
+// consent takes the decision of a user.
 func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	q, sealed, u, c, ok := s.asked(w, r)
 	if !ok {
@@ -81,7 +82,8 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	switch r.PostFormValue("decision") {
 	case "allow":
 	case "other":
-		if err := s.end(w, r); err != nil {
+		http.SetCookie(w, s.newCookie(sessionCookie, "", -time.Second))
+		if err := s.options.Store.Delete(r.Context(), sessionPrefix+hash(s.cookie(r, sessionCookie)), state.Hold{}); err != nil {
 			s.fail(w, r, "end a session", err)
 			return
 		}
@@ -95,9 +97,13 @@ func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
 	if s.refusesUser(w, r, q, scopes) {
 		return
 	}
-	err := s.own(r.Context(), c, u)
-	if err == nil {
-		_, err = s.options.Store.Put(r.Context(), consentKey(u, q, scopes), []byte("{}"), state.Write{TTL: consentTime})
+	err := s.changeClient(r.Context(), c, func(c *client) {
+		c.Owner, c.Used = cmp.Or(c.Owner, u.Name), time.Now()
+	})
+	for _, key := range []string{allowedKey(u.Name, q.Client, q.Redirect), consentKey(u, q, scopes)} {
+		if err == nil {
+			_, err = s.options.Store.Put(r.Context(), key, []byte("{}"), state.Write{TTL: consentTime})
+		}
 	}
 	if err != nil {
 		s.fail(w, r, "remember a consent", err)
@@ -133,7 +139,7 @@ func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, seal
 func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request, scopes []string) bool {
 	for _, needed := range s.options.Needs {
 		if !slices.Contains(scopes, needed) {
-			s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, which the client did not ask for, or the user does not have", strings.Join(s.options.Needs, " ")))
+			s.backUnasked(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, which the client did not ask for, or the user does not have", strings.Join(s.options.Needs, " ")))
 			return true
 		}
 	}
@@ -142,7 +148,7 @@ func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request,
 
 // allow sends the browser back to the client with a code.
 func (s *Server) allow(w http.ResponseWriter, r *http.Request, q *request, u User, scopes []string) {
-	name, err := s.newCode(r.Context(), q, grant{User: u.Name, Stamp: u.stamp(), Client: q.Client, Resource: q.Resource, Scopes: scopes})
+	name, err := s.newCode(r.Context(), q, grant{User: u.Name, Login: u.login, Client: q.Client, Resource: q.Resource, Scopes: scopes})
 	if errors.Is(err, errRequest) {
 		s.showFault(w, http.StatusBadRequest, err)
 		return
@@ -152,16 +158,6 @@ func (s *Server) allow(w http.ResponseWriter, r *http.Request, q *request, u Use
 		return
 	}
 	s.back(w, r, q, &op.CodeResponseType{Code: name, State: q.State})
-}
-
-// own notes who first allowed a client that registered itself, and that it is used.
-func (s *Server) own(ctx context.Context, c *client, u User) error {
-	return s.changeClient(ctx, c, func(c *client) {
-		if c.Owner == "" {
-			c.Owner = u.Name
-		}
-		c.Used = time.Now()
-	})
 }
 
 // touch notes that a client is used, so that it is kept.
@@ -182,11 +178,7 @@ func (s *Server) changeClient(ctx context.Context, c *client, change func(*clien
 			return err
 		}
 		change(now)
-		text, err := json.Marshal(now)
-		if err != nil {
-			return err
-		}
-		_, err = s.options.Store.CompareAndSwap(ctx, clientPrefix+hash(c.ID), version, text, state.Write{TTL: clientTime})
+		_, err = s.swap(ctx, clientPrefix+hash(c.ID), version, now, clientTime)
 		if !errors.Is(err, state.ErrConflict) {
 			return err
 		}

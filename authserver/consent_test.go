@@ -1,10 +1,14 @@
 package authserver
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -270,8 +274,9 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 		if got := try("nobody", password); got != http.StatusUnauthorized {
 			t.Errorf("no user: %d", got)
 		}
-		if got := try("ann", password); got != http.StatusTooManyRequests {
-			t.Errorf("after many: %d", got)
+		began := time.Now()
+		if got := try("ann", password); got != http.StatusOK || time.Since(began) != slowTime {
+			t.Errorf("after many: %d after %v", got, time.Since(began))
 		}
 		if got := try("ben", password); got != http.StatusOK {
 			t.Errorf("another user: %d", got)
@@ -292,8 +297,176 @@ func TestFailedLoginsAreCounted(t *testing.T) {
 				t.Fatalf("names, one after the other: %d", got)
 			}
 		}
-		if got := try("ben", password); got != http.StatusTooManyRequests {
-			t.Errorf("after many names: %d", got)
+		began = time.Now()
+		if got := try("ben", password); got != http.StatusOK || time.Since(began) != slowTime {
+			t.Errorf("after many names: %d after %v", got, time.Since(began))
+		}
+		// One waits for each name and address that failed too often.
+		results := make(chan int, 2)
+		for range 2 {
+			go func() { results <- try("ben", password) }()
+		}
+		if first, second := <-results, <-results; first != http.StatusTooManyRequests || second != http.StatusOK {
+			t.Errorf("two at a time: %d and %d", first, second)
+		}
+	})
+}
+
+// A browser in which the user logged in before has a count of its own, in both directions.
+func TestBrowserThatKnowsTheUserDoesNotWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		id := s.register("A client", callback)
+		ann := map[string]string{"username": "ann", "password": password, "decision": "allow"}
+		b := formfill.New(ann, s)
+		s.code(b, ask(id, callback), callback)
+		again := ask(id, callback, "prompt", "login")
+		guess := func() {
+			p, err := formfill.New(map[string]string{"username": "ann", "password": "a guess of it"}, s).Show(t.Context(), again)
+			if err != nil || p.Status != http.StatusUnauthorized {
+				t.Fatalf("a guess: %+v, %v", p, err)
+			}
+		}
+		for range maxFailedHere + 5 {
+			guess()
+		}
+		began := time.Now()
+		s.code(b, again, callback)
+		if took := time.Since(began); took != 0 {
+			t.Errorf("the browser that knows ann waited %v", took)
+		}
+		ann["password"] = "a guess of it"
+		for range maxFailedHere {
+			if p, err := b.Show(t.Context(), again); err != nil || p.Status != http.StatusUnauthorized {
+				t.Fatalf("a guess in the browser: %+v, %v", p, err)
+			}
+		}
+		if took := time.Since(began); took != 0 {
+			t.Errorf("guesses in the browser waited %v", took)
+		}
+		ann["password"] = password
+		s.code(b, again, callback)
+		if took := time.Since(began); took != slowTime {
+			t.Errorf("after too many in the browser: %v", took)
+		}
+	})
+}
+
+// A guesser takes the turns of its own addresses only: a user with the right password, in a browser in which the user never logged in,
+// logs in within slowTime and the time for the passwords of the other addresses.
+func TestGuessersKeepNoUserOut(t *testing.T) {
+	var many []string
+	for i := range 50 {
+		many = append(many, fmt.Sprintf("198.51.100.%d:1", i+1), fmt.Sprintf("[2001:db8:7:%x::1]:1", i+1))
+	}
+	for _, test := range []struct {
+		name     string
+		from     []string
+		inFlight int // from each
+	}{
+		{"one login after the other", []string{"192.0.2.7:1"}, 1},
+		{"many at a time", []string{"192.0.2.7:1"}, 500},
+		{"many addresses", many, 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t)
+				for range maxFailedOfUser {
+					s.attempts.take(time.Now(), attemptTime, attempt{"login of ann", maxFailedOfUser})
+				}
+				ctx, cancel := context.WithCancel(t.Context())
+				var guessers sync.WaitGroup
+				end := func() { cancel(); guessers.Wait() }
+				defer end()
+				for _, from := range test.from {
+					for range test.inFlight {
+						guessers.Go(func() {
+							r := httptest.NewRequestWithContext(ctx, http.MethodPost, issuer+loginPath, nil)
+							r.RemoteAddr = from
+							for ctx.Err() == nil {
+								_, _ = s.check(r, "ann", "a guess of it")
+								time.Sleep(200 * time.Millisecond)
+							}
+						})
+					}
+				}
+				time.Sleep(3 * time.Second)
+				s.from = "203.0.113.9:1"
+				began := time.Now()
+				id := s.register("A client", callback)
+				s.code(s.browser("ann"), ask(id, callback), callback)
+				if took := time.Since(began); took > 30*time.Second {
+					t.Errorf("the login takes %v", took)
+				}
+				end()
+				if len(s.waiting.slots) != 0 {
+					t.Errorf("%d are said to wait", len(s.waiting.slots))
+				}
+			})
+		})
+	}
+}
+
+// A login whose password is not checked is not counted as failed, and all browsers of one user take the turns of one site.
+func TestLoginsThatAreNotChecked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		login := func(ctx context.Context, known string) error {
+			r := httptest.NewRequestWithContext(ctx, http.MethodPost, issuer+loginPath, nil)
+			r.RemoteAddr = "203.0.113.9:1"
+			if known != "" {
+				w := httptest.NewRecorder()
+				if err := s.know(w, known); err != nil {
+					t.Fatal(err)
+				}
+				r.Header.Set("Cookie", w.Result().Cookies()[0].String())
+			}
+			_, err := s.check(r, "ann", password)
+			return err
+		}
+		var ends []func()
+		for _, site := range []string{"192.0.2.1", "192.0.2.2"} {
+			end, err := s.hashing.Wait(t.Context(), site)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ends = append(ends, end)
+		}
+		for range 2 * maxFailedHere {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if err := login(ctx, ""); !errors.Is(err, errBusy) {
+				t.Fatalf("while all passwords are checked: %v", err)
+			}
+			cancel()
+		}
+		var busy sync.WaitGroup
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 50 {
+			busy.Go(func() { _ = login(ctx, "ann") })
+		}
+		synctest.Wait()
+		began := time.Now()
+		other := make(chan error)
+		go func() {
+			end, err := s.hashing.Wait(t.Context(), "198.51.100.1")
+			if err == nil {
+				end()
+			}
+			other <- err
+		}()
+		synctest.Wait()
+		for _, end := range ends {
+			end()
+		}
+		if err := <-other; err != nil || time.Since(began) > 0 {
+			t.Errorf("another site waits %v behind the browsers of one user: %v", time.Since(began), err)
+		}
+		cancel()
+		busy.Wait()
+		began = time.Now()
+		if err := login(t.Context(), ""); err != nil || time.Since(began) > 0 {
+			t.Errorf("after logins that were not checked: %v after %v", err, time.Since(began))
 		}
 	})
 }

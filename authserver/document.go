@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 const (
@@ -34,6 +35,7 @@ type documents[T any] struct {
 	mu      sync.Mutex
 	by      map[string]document[T]
 	reading map[string]int // how many of each host
+	places  *share.Budget  // of those that are read, by caller
 }
 
 type document[T any] struct {
@@ -44,13 +46,16 @@ type document[T any] struct {
 	until   time.Time // when it is read again
 }
 
-// get returns what is at a URL. again has it read again that was not a moment ago.
+// get returns the document at a URL. With again set, it reads the document from its host unless it did so a moment ago.
 func (d *documents[T]) get(ctx context.Context, at string, again bool, read func(context.Context) (T, error)) (T, error) {
-	now, host := time.Now(), hostOf(at)
+	now, host := time.Now(), ""
+	if u, err := url.Parse(at); err == nil {
+		host = strings.ToLower(u.Hostname())
+	}
 	d.mu.Lock()
 	known, found := d.by[at]
 	isFresh := found && now.Before(known.until) && (!again || now.Sub(known.looked) < badDocumentTime)
-	isBusy := !isFresh && !d.begin(host)
+	isBusy := !isFresh && !d.begin(host, share.Of(ctx))
 	d.mu.Unlock()
 	switch {
 	case isFresh:
@@ -63,7 +68,10 @@ func (d *documents[T]) get(ctx context.Context, at string, again bool, read func
 	content, err := read(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.end(host)
+	d.places.Give(share.Of(ctx))
+	if d.reading[host]--; d.reading[host] == 0 {
+		delete(d.reading, host)
+	}
 	next := document[T]{content: content, err: err, read: now, looked: now, until: now.Add(documentTime)}
 	if err != nil {
 		next.until = now.Add(badDocumentTime)
@@ -72,7 +80,16 @@ func (d *documents[T]) get(ctx context.Context, at string, again bool, read func
 		next.content, next.err, next.read = known.content, nil, known.read
 	}
 	if ctx.Err() == nil {
-		d.put(at, next)
+		if d.by == nil {
+			d.by = map[string]document[T]{}
+		}
+		for other := range d.by {
+			if len(d.by) < maxDocuments {
+				break
+			}
+			delete(d.by, other)
+		}
+		d.by[at] = next
 	}
 	return next.content, next.err
 }
@@ -82,66 +99,26 @@ func (d document[T]) isUsable(now time.Time) bool {
 	return d.err == nil && !d.read.IsZero() && now.Sub(d.read) < oldDocumentTime
 }
 
-// begin reports whether another document of a host may be read; the lock is held.
-func (d *documents[T]) begin(host string) bool {
-	all := 0
-	for _, n := range d.reading {
-		all += n
-	}
-	if all >= maxReading || d.reading[host] >= maxReadingHost {
-		return false
-	}
+// begin reports whether a caller may read another document of a host now, and counts it; the lock is held.
+func (d *documents[T]) begin(host, by string) bool {
 	if d.reading == nil {
-		d.reading = map[string]int{}
+		d.reading, d.places = map[string]int{}, share.New(maxReading)
+	}
+	if d.reading[host] >= maxReadingHost || !d.places.Take(by) {
+		return false
 	}
 	d.reading[host]++
 	return true
 }
 
-// end says that one of a host was read; the lock is held.
-func (d *documents[T]) end(host string) {
-	if d.reading[host]--; d.reading[host] == 0 {
-		delete(d.reading, host)
-	}
-}
-
-func hostOf(at string) string {
-	u, err := url.Parse(at)
-	if err != nil {
-		return ""
-	}
-	return strings.ToLower(u.Hostname())
-}
-
-// put remembers a document; the lock is held.
-func (d *documents[T]) put(at string, one document[T]) {
-	if d.by == nil {
-		d.by = map[string]document[T]{}
-	}
-	for other := range d.by {
-		if len(d.by) < maxDocuments {
-			break
-		}
-		delete(d.by, other)
-	}
-	d.by[at] = one
-}
-
-func checkDocumentURL(id string) error {
+// described returns the client whose ID is the URL of its document.
+func (s *Server) described(ctx context.Context, id string, again bool) (*client, error) {
 	u, err := url.Parse(id)
 	switch {
 	case err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" || strings.Contains(id, "#"):
-		return fmt.Errorf("%w: client_id: %.200q is no https URL of a document", errNoClient, id)
+		return nil, fmt.Errorf("%w: client_id: %.200q is no https URL of a document", errNoClient, id)
 	case u.Path == "" || u.Path == "/" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
-		return fmt.Errorf("%w: client_id: %.200q names no document: it needs a path", errNoClient, id)
-	}
-	return nil
-}
-
-// described is the client whose ID is the URL of its document.
-func (s *Server) described(ctx context.Context, id string, again bool) (*client, error) {
-	if err := checkDocumentURL(id); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: client_id: %.200q names no document: it needs a path", errNoClient, id)
 	}
 	return s.documents.get(ctx, id, again, func(ctx context.Context) (*client, error) { return s.readDocument(ctx, id) })
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -41,7 +40,7 @@ const (
 // A grant is what a user allowed a client. All tokens that follow from it end with it.
 type grant struct {
 	User       string    `json:"user"`
-	Stamp      string    `json:"stamp,omitempty"` // of the user's password
+	Login      string    `json:"login"` // from which it follows
 	Client     string    `json:"client"`
 	Resource   string    `json:"resource"`
 	Scopes     []string  `json:"scopes,omitempty"`
@@ -70,19 +69,16 @@ type refresh struct {
 // newCode makes a code for what a user allowed.
 func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, error) {
 	// A request is answered once, whoever sends it again.
-	_, err := s.options.Store.CompareAndSwap(ctx, answerPrefix+hash(q.ID), "", []byte("{}"), state.Write{TTL: requestTime})
+	_, err := s.swap(ctx, answerPrefix+hash(q.ID), "", struct{}{}, requestTime)
 	if errors.Is(err, state.ErrConflict) {
 		return "", errRequest
 	}
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(code{Grant: g, ID: rand.Text(), Redirect: q.Redirect, Challenge: q.Challenge, Key: q.Key})
-	if err != nil {
-		return "", err
-	}
 	name := rand.Text()
-	_, err = s.options.Store.Put(ctx, codePrefix+hash(name), text, state.Write{TTL: codeTime})
+	c := code{Grant: g, ID: rand.Text(), Redirect: q.Redirect, Challenge: q.Challenge, Key: q.Key}
+	_, err = s.swap(ctx, codePrefix+hash(name), "", c, codeTime)
 	return name, err
 }
 
@@ -106,10 +102,13 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 		return nil, oidc.ErrInvalidGrant().WithDescription("redirect_uri: it is not that of the request for the code")
 	case len(r.Data.CodeVerifier) < challengeSize || !oidc.VerifyCodeChallenge(&oidc.CodeChallenge{Challenge: c.Challenge, Method: oidc.CodeChallengeMethodS256}, r.Data.CodeVerifier):
 		return nil, oidc.ErrInvalidGrant().WithDescription("code_verifier: it does not belong to the code (PKCE)")
-	case resource != "" && strings.TrimSuffix(resource, "/") != strings.TrimSuffix(c.Grant.Resource, "/"):
+	case resource != "" && !sameResource(resource, c.Grant.Resource):
 		return nil, oidc.ErrInvalidTarget().WithDescription("resource: the code is for %s", c.Grant.Resource)
 	}
 	if err := checkKey("the code", c.Key, proof); err != nil {
+		return nil, err
+	}
+	if err := s.stillLoggedIn(ctx, &c.Grant); err != nil {
 		return nil, err
 	}
 	if _, err := s.holder(ctx, &c.Grant); err != nil {
@@ -134,24 +133,17 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 func (s *Server) useCode(ctx context.Context, name string) (*code, state.Version, error) {
 	key := codePrefix + hash(name)
 	for {
-		entry, err := s.options.Store.Get(ctx, key)
+		c := new(code)
+		version, err := s.load(ctx, key, c)
 		if errors.Is(err, state.ErrNotFound) {
 			return nil, "", oidc.ErrInvalidGrant().WithDescription("the code is not known, or expired")
-		}
-		c := new(code)
-		if err == nil {
-			err = json.Unmarshal(entry.Value, c)
 		}
 		if err != nil {
 			return nil, "", serverFault(err)
 		}
 		isReplay := c.Used
 		c.Used, c.Replayed = true, isReplay
-		text, err := json.Marshal(c)
-		if err != nil {
-			return nil, "", serverFault(err)
-		}
-		version, err := s.options.Store.CompareAndSwap(ctx, key, entry.Version, text, state.Write{TTL: usedCodeTime})
+		version, err = s.swap(ctx, key, version, c, usedCodeTime)
 		switch {
 		case errors.Is(err, state.ErrConflict):
 			continue
@@ -202,6 +194,9 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 			return nil, err
 		}
 		if isNext {
+			if err := s.stillLoggedIn(ctx, g); err != nil {
+				return nil, err
+			}
 			g.Generation, g.Turned, g.Key = g.Generation+1, now, cmp.Or(g.Key, binds(r.Client, proof))
 			_, err = s.putGrant(ctx, held.Grant, version, g)
 		}
@@ -226,7 +221,7 @@ func (s *Server) checkRefresh(ctx context.Context, g *grant, r *op.ClientRequest
 	switch {
 	case g.Client != r.Client.GetID():
 		return oidc.ErrInvalidGrant().WithDescription("the refresh token was given to another client")
-	case resource != "" && strings.TrimSuffix(resource, "/") != strings.TrimSuffix(g.Resource, "/"):
+	case resource != "" && !sameResource(resource, g.Resource):
 		return oidc.ErrInvalidTarget().WithDescription("resource: the login is for %s", g.Resource)
 	case slices.ContainsFunc(r.Data.Scopes, func(scope string) bool { return !slices.Contains(g.Scopes, scope) }):
 		return oidc.ErrInvalidScope().WithDescription("scope: the login has %q", strings.Join(g.Scopes, " "))
@@ -255,10 +250,7 @@ func (e *endpoints) Revocation(ctx context.Context, r *op.ClientRequest[oidc.Rev
 
 func (s *Server) openRefresh(token string) (r refresh, err error) {
 	sealed, found := strings.CutPrefix(token, refreshPrefix)
-	text, err := s.ring.Open(sealed, []byte(refreshSeal))
-	if err == nil {
-		err = json.Unmarshal(text, &r)
-	}
+	err = s.open(sealed, refreshSeal, &r)
 	if err != nil || !found || len(token) > maxParameter {
 		return r, oidc.ErrInvalidGrant().WithDescription("the refresh token does not hold")
 	}
@@ -267,26 +259,19 @@ func (s *Server) openRefresh(token string) (r refresh, err error) {
 
 // grant finds a grant; the error is for the client.
 func (s *Server) grant(ctx context.Context, id string) (*grant, state.Version, error) {
-	e, err := s.options.Store.Get(ctx, grantPrefix+hash(id))
 	g := new(grant)
+	version, err := s.load(ctx, grantPrefix+hash(id), g)
 	switch {
 	case errors.Is(err, state.ErrNotFound):
 		return nil, "", oidc.ErrInvalidGrant().WithDescription("the login is over: it expired, or was revoked")
-	case err == nil:
-		err = json.Unmarshal(e.Value, g)
-	}
-	if err != nil {
+	case err != nil:
 		return nil, "", serverFault(err)
 	}
-	return g, e.Version, nil
+	return g, version, nil
 }
 
 func (s *Server) putGrant(ctx context.Context, id string, old state.Version, g *grant) (state.Version, error) {
-	text, err := json.Marshal(g)
-	if err != nil {
-		return "", err
-	}
-	return s.options.Store.CompareAndSwap(ctx, grantPrefix+hash(id), old, text, state.Write{TTL: refreshTime})
+	return s.swap(ctx, grantPrefix+hash(id), old, g, refreshTime)
 }
 
 // revoke ends a grant.
@@ -299,16 +284,26 @@ func (s *Server) revoke(ctx context.Context, id, why string) {
 	s.options.Logger.InfoContext(ctx, "login revoked", "why", why)
 }
 
-// holder is the user of a grant, as long as he is there with the password that he logged in with.
+// holder is the user of a grant, as long as the login holds from which it follows.
 func (s *Server) holder(ctx context.Context, g *grant) (User, error) {
-	u, err := s.find(ctx, g.User)
+	u, err := s.userOf(ctx, g.Login)
+	return u, loginFault(err)
+}
+
+// stillLoggedIn has the provider of a grant's user say that it still knows the user.
+func (s *Server) stillLoggedIn(ctx context.Context, g *grant) error {
+	return loginFault(s.askAgain(ctx, g.Login))
+}
+
+// loginFault is the error for a client whose login cannot be used.
+func loginFault(err error) error {
 	switch {
-	case errors.Is(err, ErrNoUser) || err == nil && u.stamp() != g.Stamp:
-		return User{}, oidc.ErrInvalidGrant().WithDescription("the login is over: the user is gone, or has another password")
+	case errors.Is(err, ErrNoUser):
+		return oidc.ErrInvalidGrant().WithDescription("the login is over: it ended or is too old, the user is gone, or has another password")
 	case err != nil:
-		return User{}, serverFault(err)
+		return serverFault(err)
 	}
-	return u, nil
+	return nil
 }
 
 func serverFault(err error) error {

@@ -6,7 +6,6 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -73,21 +72,17 @@ func (s *Server) verifying(ctx context.Context, id string) (*signingKey, error) 
 		if i := slices.IndexFunc(all, func(k *signingKey) bool { return k.ID == id }); i >= 0 {
 			return all[i], nil
 		}
-		if !s.keys.expire(time.Now()) {
+		now := time.Now()
+		s.keys.mu.Lock()
+		isEarly := now.Sub(s.keys.looked) < keyPause
+		if !isEarly {
+			s.keys.looked, s.keys.read = now, time.Time{}
+		}
+		s.keys.mu.Unlock()
+		if isEarly {
 			return nil, nil
 		}
 	}
-}
-
-// expire has the keys read again, where that was not done a moment ago, and reports whether it does.
-func (k *keys) expire(now time.Time) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if now.Sub(k.looked) < keyPause {
-		return false
-	}
-	k.looked, k.read = now, time.Time{}
-	return true
 }
 
 // readKeys reads the keys, and adds one where the newest is old. Of several processes that do one gets through, and
@@ -105,17 +100,21 @@ func (s *Server) readKeys(ctx context.Context, now time.Time) ([]*signingKey, er
 		if len(all) > 0 && now.Sub(all[0].Made) < keyTime {
 			return all, nil
 		}
-		made, err := newKey(now)
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, err
+		}
+		der, err := x509.MarshalPKCS8PrivateKey(key)
 		if err != nil {
 			return nil, err
 		}
 		all = slices.DeleteFunc(all, func(k *signingKey) bool { return now.Sub(k.Made) > keyTime+oldKeyTime })
-		all = append([]*signingKey{made}, all...)
-		text, err := json.Marshal(all)
+		all = append([]*signingKey{{ID: rand.Text()[:16], DER: der, Made: now, key: key}}, all...)
+		sealed, err := s.seal(all, keysName)
 		if err != nil {
 			return nil, err
 		}
-		_, err = s.options.Store.CompareAndSwap(ctx, keysName, e.Version, []byte(s.ring.Seal(text, []byte(keysName))), state.Write{})
+		_, err = s.options.Store.CompareAndSwap(ctx, keysName, e.Version, []byte(sealed), state.Write{})
 		if err == nil {
 			return all, nil
 		}
@@ -126,11 +125,7 @@ func (s *Server) readKeys(ctx context.Context, now time.Time) ([]*signingKey, er
 }
 
 func (s *Server) openKeys(sealed string) (all []*signingKey, err error) {
-	text, err := s.ring.Open(sealed, []byte(keysName))
-	if err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(text, &all); err != nil {
+	if err := s.open(sealed, keysName, &all); err != nil {
 		return nil, err
 	}
 	for _, k := range all {
@@ -146,16 +141,7 @@ func (s *Server) openKeys(sealed string) (all []*signingKey, err error) {
 	return all, nil
 }
 
-func newKey(now time.Time) (*signingKey, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	return &signingKey{ID: rand.Text()[:16], DER: der, Made: now, key: key}, err
-}
-
-// public are the keys as they are published.
+// public returns the keys as they are published.
 func public(all []*signingKey) (set jose.JSONWebKeySet) {
 	for _, k := range all {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: &k.key.PublicKey, KeyID: k.ID, Algorithm: string(jose.ES256), Use: "sig"})

@@ -6,22 +6,31 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 )
 
 const (
 	// attemptTime is in which failed logins are counted.
 	attemptTime = 15 * time.Minute
-	// Failed logins in attemptTime: of one user from one address, from one address, and of one user from everywhere.
+	// Failed logins in attemptTime, after which more of them wait: of one user from one address or in one browser that knows the
+	// user, from one address, and of one user from everywhere.
 	maxFailedHere   = 10
 	maxFailedFrom   = 100
 	maxFailedOfUser = 100
-	// maxHashing is how many passwords are checked at a time; each takes 19 MiB. Others wait for hashTime.
+	// maxHashing is how many passwords are checked at a time; each takes 19 MiB. Others wait for hashTime. One fewer are checked of
+	// logins after too many failed ones.
 	maxHashing = 2
 	hashTime   = 10 * time.Second
+	// slowTime is how long a login waits after too many failed ones, maxWaiting how many wait at a time, and maxWaitingFrom how many
+	// of them from one site.
+	slowTime       = 10 * time.Second
+	maxWaiting     = 1_000
+	maxWaitingFrom = 8
 )
 
 // decoy is the hash of a password that nobody has: a name that there is not takes as long as one that there is.
@@ -44,7 +53,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 	case err != nil && !errors.Is(err, ErrNoUser):
 		s.fail(w, r, "find a user", err)
 	case slices.Contains(q.Prompt, oidc.PromptNone):
-		s.back(w, r, q, oidc.ErrLoginRequired().WithDescription("nobody is logged in"))
+		s.backUnasked(w, r, q, oidc.ErrLoginRequired().WithDescription("nobody is logged in"))
 	case s.options.Provider != nil:
 		s.askProvider(w, r, q)
 	default:
@@ -73,7 +82,7 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	u, err := s.check(r, name, password)
 	switch {
 	case errors.Is(err, errTooMany):
-		w.Header().Set("Retry-After", "900")
+		w.Header().Set("Retry-After", strconv.Itoa(int(slowTime/time.Second)))
 		s.showLoginForm(w, r, http.StatusTooManyRequests, q, sealed, name, err.Error())
 	case errors.Is(err, errBusy):
 		s.showLoginForm(w, r, http.StatusServiceUnavailable, q, sealed, name, err.Error())
@@ -83,13 +92,17 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.fail(w, r, "check a password", err)
 	default:
-		s.enter(w, r, u, sealed)
+		s.enter(w, r, &authentication{User: u.Name, Stamp: u.stamp()}, sealed)
 	}
 }
 
 // enter logs a user in, and goes on to the consent.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, u User, sealed string) {
-	if err := s.begin(w, r, u); err != nil {
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, a *authentication, sealed string) {
+	err := s.begin(w, r, a)
+	if err == nil {
+		err = s.know(w, a.User)
+	}
+	if err != nil {
 		s.fail(w, r, "begin a session", err)
 		return
 	}
@@ -97,19 +110,41 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, u User, sealed st
 }
 
 // errTooMany says that somebody failed too often.
-var errTooMany = errors.New("too many failed logins: wait a quarter of an hour, and try again")
+var errTooMany = errors.New("too many failed logins: wait some seconds, and try again")
 
 // check returns the user of a name and a password. Attempts are counted before the password is checked, so that those
-// that are sent at once count, too; one that is right does not count.
+// that are sent at once count, too; one that is right does not count. After too many that failed others wait for slowTime: one for
+// each name and address at a time, so that guesses from elsewhere keep no user out. Their passwords are checked one at a time, and in
+// turns: the sites that log in take turns, whatever each of them sends, and so the password of one is checked after at most one
+// of each other site. A browser in which the user logged in before has a count and turns of its own; without one, a user and somebody
+// who guesses the user's password from the same address cannot be distinguished.
 func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	if len(name) > maxUserName || len(password) > maxPassword {
 		return User{}, ErrNoUser
 	}
-	from := addressOf(r)
+	from, now := addressOf(r), time.Now()
+	w := waiter{share.Site(r.RemoteAddr), "from " + from + " " + name}
 	counted := []attempt{{"login " + from + " " + name, maxFailedHere}, {"login from " + from, maxFailedFrom}, {"login of " + name, maxFailedOfUser}}
-	if !s.attempts.take(time.Now(), attemptTime, counted...) {
-		return User{}, errTooMany
+	known := s.knownIn(r)
+	if known.User == name { // all browsers of one user are one site, as each login makes another one known
+		w = waiter{"browsers of " + name, "in " + known.ID}
 	}
+	if known.User == name && s.attempts.take(now, attemptTime, attempt{"login in " + known.ID, maxFailedHere}) {
+		counted = []attempt{{"login in " + known.ID, maxFailedHere}}
+	} else if !s.attempts.take(now, attemptTime, counted...) {
+		end, err := s.wait(r.Context(), w)
+		if err != nil {
+			return User{}, err
+		}
+		defer end()
+		counted = nil
+	}
+	wrong := false
+	defer func() {
+		if !wrong { // it was right, or never checked
+			s.attempts.forget(counted...)
+		}
+	}()
 	u, err := s.options.Users.find(name)
 	kept := u.Hash
 	if errors.Is(err, ErrNoUser) {
@@ -118,21 +153,46 @@ func (s *Server) check(r *http.Request, name, password string) (User, error) {
 	if err != nil {
 		return User{}, err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), hashTime)
-	defer cancel()
-	select {
-	case s.hashing <- struct{}{}:
-		defer func() { <-s.hashing }()
-	case <-ctx.Done():
-		return User{}, errBusy
+	end, err := turn(r.Context(), s.hashing, w)
+	if err != nil {
+		return User{}, err
 	}
+	defer end()
 	is, err := holds(password, kept)
 	if err != nil {
 		return User{}, err
 	}
-	if !is || u.Name == "" {
+	if wrong = !is || u.Name == ""; wrong {
 		return User{}, ErrNoUser
 	}
-	s.attempts.forget(counted...)
 	return u, nil
+}
+
+// wait has a login wait after too many failed ones. end lets the next of the slot begin to wait, and the next of all be checked.
+func (s *Server) wait(ctx context.Context, w waiter) (end func(), err error) {
+	if !s.waiting.begin(w) {
+		return nil, errTooMany
+	}
+	select {
+	case <-time.After(slowTime):
+	case <-ctx.Done():
+		s.waiting.end(w)
+		return nil, errBusy
+	}
+	done, err := turn(ctx, s.slow, w)
+	if err != nil {
+		s.waiting.end(w)
+		return nil, err
+	}
+	return func() { done(); s.waiting.end(w) }, nil
+}
+
+// turn waits for hashTime at most.
+func turn(ctx context.Context, turns *share.Turns, w waiter) (done func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, hashTime)
+	defer cancel()
+	if done, err = turns.Wait(ctx, w.site); err != nil {
+		return nil, errBusy
+	}
+	return done, nil
 }

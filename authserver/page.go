@@ -11,6 +11,9 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/outside"
 )
 
 //go:embed page.css
@@ -62,7 +65,7 @@ func (s *Server) describe(ctx context.Context, q *request) clientText {
 		t.name = c.Name
 	}
 	if u, err := url.Parse(q.Redirect); err == nil {
-		t.host, t.here = u.Host, isLoopback(u) || u.Scheme != "https"
+		t.host, t.here = u.Host, outside.IsHere(u.Hostname()) || u.Scheme != "https"
 		if u.Scheme != "https" && u.Scheme != "http" {
 			t.host = u.Scheme + ":"
 		}
@@ -102,7 +105,11 @@ func (s *Server) consentPage(q *request, c *client, u User, scopes []string, tex
 		name = []string{text.name}
 	}
 	rows("It calls itself", name...)
-	rows("It is", c.where(), q.Client)
+	is := "registered itself here on " + c.Made.UTC().Format(time.DateOnly) + "; anybody can, under any name"
+	if u, err := url.Parse(c.ID); c.isDocument() && err == nil {
+		is = "described by a document at " + u.Host
+	}
+	rows("It is", is, q.Client)
 	to := []string{text.host}
 	if text.here {
 		to = append(to, "This is a program on your own computer: allow it only if you started this yourself.")
@@ -144,4 +151,26 @@ func (s *Server) showFault(w http.ResponseWriter, status int, err error) {
 	p := newPage("This does not work")
 	p.add("<p>%s</p>\n</html>\n", err.Error())
 	s.show(w, status, "", p)
+}
+
+// showReturn lets a user decide whether to go back to a client with an error. It shows the address, which anybody can have registered.
+func (s *Server) showReturn(w http.ResponseWriter, to string) {
+	p := newPage("This does not work")
+	u, err := url.Parse(to)
+	if err != nil {
+		s.showFault(w, http.StatusBadRequest, errNoClient)
+		return
+	}
+	q := u.Query()
+	p.add("<p>A program asked for a login here, and its request cannot be answered: %s (%s).</p>\n", q.Get("error_description"), q.Get("error"))
+	u.RawQuery, u.Fragment = "", ""
+	p.add("<p>You can go back to the program, if you know this address:</p>\n<dl><dd>%s</dd></dl>\n", u.String())
+	p.add("<form method=\"get\" action=\"%s\">\n", u.String())
+	for name, values := range q {
+		for _, value := range values {
+			p.add("<input type=\"hidden\" name=\"%s\" value=\"%s\">\n", name, value)
+		}
+	}
+	p.add("<button>Go back</button>\n</form>\n</html>\n")
+	s.show(w, http.StatusBadRequest, to, p)
 }

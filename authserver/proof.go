@@ -96,7 +96,9 @@ func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Pr
 	}
 	now := time.Now()
 	if !s.uses.take(now, usesTime, attempt{login, maxUses}) {
-		return busyFault("the login asked for tokens more than %d times in %v", maxUses, usesTime)
+		// Clients forget their login at an error below 500; at this one they come again later.
+		why := fmt.Sprintf("the login asked for tokens more than %d times in %v", maxUses, usesTime)
+		return op.NewStatusError(&oidc.Error{ErrorType: "temporarily_unavailable", Description: why}, http.StatusServiceUnavailable)
 	}
 	if signed != nil {
 		isNew, err := s.once(ctx, "assertion "+c.GetID()+" "+signed.id, signed.until.Sub(now))
@@ -128,9 +130,4 @@ func (s *Server) once(ctx context.Context, name string, holds time.Duration) (is
 		return false, serverFault(err)
 	}
 	return true, nil
-}
-
-// busyFault has a client come again later, which an error below 500 would not: clients then forget their login.
-func busyFault(why string, values ...any) error {
-	return op.NewStatusError(&oidc.Error{ErrorType: "temporarily_unavailable", Description: fmt.Sprintf(why, values...)}, http.StatusServiceUnavailable)
 }

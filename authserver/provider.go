@@ -3,7 +3,6 @@ package authserver
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zitadel/oidc/v3/pkg/client/rp"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 )
 
@@ -30,62 +28,30 @@ type Provider struct {
 	Domains []string
 	// Subjects are users who may log in, too, by what the provider calls them (sub), which is then their name.
 	Subjects []string
-	// Scopes are those that all users have.
+	// Scopes are those that all users have, and Groups those that users of a group have in addition.
 	Scopes []string
+	Groups map[string][]string
+	// SubjectClaim, EmailClaim and GroupsClaim are the names of the claims that say so; default sub, email and groups.
+	SubjectClaim, EmailClaim, GroupsClaim string
 	// HTTP sends the requests.
 	HTTP *http.Client
 
 	mu    sync.Mutex
-	party rp.RelyingParty // nil until the provider was asked
+	party *party // nil until the provider was asked
 }
 
-// check says what is missing.
-func (p *Provider) check() error {
-	switch {
-	case p.Issuer == "" || p.ClientID == "":
-		return errors.New("authserver: Provider: Issuer and ClientID are needed")
-	case p.HTTP == nil:
-		return errors.New("authserver: Provider: HTTP is missing")
-	case len(p.Domains)+len(p.Subjects) == 0:
-		return errors.New("authserver: Provider: expected Domains or Subjects: nobody may log in")
+// find returns the user of a name, with the scopes of the groups; [ErrNoUser] says that the user may not log in.
+func (p *Provider) find(name string, groups []string) (User, error) {
+	at := strings.LastIndex(name, "@")
+	isOfDomain := at >= 0 && slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, name[at+1:]) })
+	if !isOfDomain && !slices.Contains(p.Subjects, name) {
+		return User{}, ErrNoUser
 	}
-	return nil
-}
-
-// find returns a user by the name, if he may log in.
-func (p *Provider) find(name string) (User, error) {
-	_, domain, isMail := cutLast(name, "@")
-	if isMail && slices.ContainsFunc(p.Domains, func(d string) bool { return strings.EqualFold(d, domain) }) || slices.Contains(p.Subjects, name) {
-		return User{Name: name, Scopes: p.Scopes}, nil
+	u := User{Name: name, Scopes: slices.Clone(p.Scopes)}
+	for _, group := range groups {
+		u.Scopes = append(u.Scopes, p.Groups[group]...)
 	}
-	return User{}, ErrNoUser
-}
-
-func cutLast(text, at string) (before, after string, found bool) {
-	i := strings.LastIndex(text, at)
-	if i < 0 {
-		return text, "", false
-	}
-	return text[:i], text[i+len(at):], true
-}
-
-// relying is the provider as it describes itself. It is asked once it answers.
-func (p *Provider) relying(ctx context.Context, callback string) (rp.RelyingParty, error) {
-	p.mu.Lock()
-	party := p.party
-	p.mu.Unlock()
-	if party != nil {
-		return party, nil
-	}
-	party, err := rp.NewRelyingPartyOIDC(ctx, p.Issuer, p.ClientID, p.Secret, callback, []string{oidc.ScopeOpenID, oidc.ScopeEmail}, rp.WithHTTPClient(p.HTTP),
-		rp.WithVerifierOpts(rp.WithNonce(func(ctx context.Context) string { n, _ := ctx.Value(nonce{}).(string); return n }), rp.WithSupportedSigningAlgorithms("RS256", "ES256", "PS256", "EdDSA")))
-	if err != nil {
-		return nil, fmt.Errorf("the OpenID provider %s: %w", p.Issuer, err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.party = party
-	return party, nil
+	return u, nil
 }
 
 type nonce struct{}
@@ -109,27 +75,24 @@ func (s *Server) askProvider(w http.ResponseWriter, r *http.Request, q *request)
 		return
 	}
 	v := visit{Request: *q, Nonce: rand.Text(), Verifier: rand.Text() + rand.Text()}
-	text, err := json.Marshal(v)
+	sealed, err := s.seal(v, visitContext)
 	if err != nil {
 		s.fail(w, r, "ask the provider", err)
 		return
 	}
-	to := rp.AuthURL(s.ring.Seal(text, []byte(visitContext)), party, rp.WithCodeChallenge(oidc.NewSHACodeChallenge(v.Verifier)), rp.AuthURLOpt(rp.WithURLParam("nonce", v.Nonce)))
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	http.Redirect(w, r, party.page(sealed, &v), http.StatusSeeOther)
 }
 
 // providerSays takes the browser back from the provider.
 func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 	var v visit
-	text, err := s.ring.Open(r.URL.Query().Get("state"), []byte(visitContext))
-	if err == nil {
-		err = json.Unmarshal(text, &v)
-	}
-	if err != nil || s.options.Provider == nil || s.cookie(r, browserCookie) == "" || hash(s.cookie(r, browserCookie)) != v.Request.Browser || !time.Now().Before(v.Request.Until) {
+	err := s.open(r.URL.Query().Get("state"), visitContext, &v)
+	browser := s.cookie(r, browserCookie)
+	if err != nil || s.options.Provider == nil || browser == "" || hash(browser) != v.Request.Browser || !time.Now().Before(v.Request.Until) {
 		s.showFault(w, http.StatusBadRequest, errRequest)
 		return
 	}
-	u, err := s.whoIs(r, v)
+	a, err := s.whoIs(r, v)
 	if errors.Is(err, ErrNoUser) {
 		s.options.Logger.WarnContext(r.Context(), "login refused", "error", err)
 		s.showFault(w, http.StatusForbidden, errors.New("you may not log in here: ask whoever runs this server"))
@@ -141,40 +104,36 @@ func (s *Server) providerSays(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	v.Request.Prompt = slices.DeleteFunc(v.Request.Prompt, func(p string) bool { return p == oidc.PromptLogin })
-	sealed, err := s.sealRequest(v.Request)
+	sealed, err := s.seal(v.Request, requestContext)
 	if err != nil {
 		s.fail(w, r, "go on to the consent", err)
 		return
 	}
-	s.enter(w, r, u, sealed)
+	s.enter(w, r, a, sealed)
 }
 
-// whoIs is the user of whom the provider speaks.
-func (s *Server) whoIs(r *http.Request, v visit) (User, error) {
-	p := s.options.Provider
-	if fault := r.URL.Query().Get("error"); fault != "" {
-		return User{}, fmt.Errorf("%s says %.200q", p.Issuer, fault)
-	}
+// whoIs returns the login of the user that the provider names.
+func (s *Server) whoIs(r *http.Request, v visit) (*authentication, error) {
+	p, q := s.options.Provider, r.URL.Query()
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), nonce{}, v.Nonce), providerTime)
 	defer cancel()
 	party, err := p.relying(ctx, s.options.Issuer+callbackPath)
 	if err != nil {
-		return User{}, err
+		return nil, err
 	}
-	got, err := rp.CodeExchange[*oidc.IDTokenClaims](ctx, r.URL.Query().Get("code"), party, rp.WithCodeVerifier(v.Verifier))
+	switch fault := q.Get("error"); {
+	case q.Has("iss") && q.Get("iss") != party.issuer: // byte for byte (RFC 9207 section 2.4)
+		return nil, fmt.Errorf("%.200q sent the browser back, not %s", q.Get("iss"), p.Issuer)
+	case fault != "":
+		return nil, fmt.Errorf("%s says %.200q", p.Issuer, fault+" "+q.Get("error_description"))
+	}
+	got, err := p.redeem(ctx, party, q.Get("code"), v.Verifier)
 	if err != nil {
-		return User{}, fmt.Errorf("%s: %w", p.Issuer, err)
+		return nil, err
 	}
-	who := got.IDTokenClaims
-	if slices.Contains(p.Subjects, who.Subject) {
-		return p.find(who.Subject)
+	a := &authentication{User: got.name, Subject: got.subject, Groups: got.groups}
+	if got.refresh != "" {
+		a.Refresh = s.ring.Seal([]byte(got.refresh), []byte(loginContext))
 	}
-	if !who.EmailVerified {
-		return User{}, fmt.Errorf("%w: %.200q has no e-mail address that %s verified", ErrNoUser, who.Subject, p.Issuer)
-	}
-	u, err := p.find(strings.ToLower(who.Email))
-	if err != nil {
-		return User{}, fmt.Errorf("%w: %.200q", err, who.Email)
-	}
-	return u, nil
+	return a, nil
 }

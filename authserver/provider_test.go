@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -26,6 +27,12 @@ type organization struct {
 	asked  url.Values // of the last visit
 	spent  url.Values // of the last token request
 	secret string
+
+	members map[string]any // of the metadata, in addition
+	iss     string         // that the browser comes back with
+	refresh string         // the refresh token that holds
+	again   bool           // whether a refresh token gives an ID token, too
+	asks    int            // of the userinfo endpoint
 }
 
 // newOrganization publishes a provider in a web.
@@ -42,7 +49,11 @@ func newOrganization(t *testing.T, in web) *organization {
 			_ = json.NewEncoder(w).Encode(v)
 		}
 	}
-	in[providerAt+openIDPath] = say(map[string]any{"issuer": providerAt, "authorization_endpoint": providerAt + "/authorize", "token_endpoint": providerAt + "/token", "jwks_uri": providerAt + "/keys"})
+	in[providerAt+openIDPath] = func(w http.ResponseWriter, r *http.Request) {
+		all := map[string]any{"issuer": providerAt, "authorization_endpoint": providerAt + "/authorize", "token_endpoint": providerAt + "/token", "jwks_uri": providerAt + "/keys"}
+		maps.Copy(all, o.members)
+		say(all)(w, r)
+	}
 	in[providerAt+"/keys"] = say(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: &key.PublicKey, KeyID: "one", Algorithm: "ES256", Use: "sig"}}})
 	in[providerAt+"/token"] = func(w http.ResponseWriter, r *http.Request) {
 		_ = r.ParseForm()
@@ -62,6 +73,11 @@ func (o *organization) identity() string {
 	if o.change != nil {
 		o.change(c)
 	}
+	return o.sign(c)
+}
+
+// sign is what the provider signs.
+func (o *organization) sign(c map[string]any) string {
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: o.key, KeyID: "one"}}, nil)
 	if err != nil {
 		o.t.Fatal(err)
@@ -89,7 +105,11 @@ func (o *organization) visit(s *site, b *formfill.Browser, at string) (*formfill
 		o.t.Fatalf("%d %s, %v", p.Status, p.Text, err)
 	}
 	o.asked = query(p.Next())
-	back := o.asked.Get("redirect_uri") + "?" + url.Values{"code": {"theirs"}, "state": {o.asked.Get("state")}}.Encode()
+	q := url.Values{"code": {"theirs"}, "state": {o.asked.Get("state")}}
+	if o.iss != "" {
+		q.Set("iss", o.iss)
+	}
+	back := o.asked.Get("redirect_uri") + "?" + q.Encode()
 	p, err = b.Get(o.t.Context(), back)
 	for err == nil && p.Next() != "" && strings.HasPrefix(p.Next(), issuer) {
 		p, err = b.Get(o.t.Context(), p.Next())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/state"
 )
 
@@ -18,7 +19,7 @@ const (
 	maxClients         = 1_000               // that registered themselves
 	unusedClientTime   = time.Hour           // after which a client is forgotten that nobody allowed
 	clientTime         = 90 * 24 * time.Hour // after which one is that nobody uses
-	maxRegistrations   = 300                 // in registerTime, by everybody
+	maxRegistrations   = 300                 // in registerTime, by all, and as many more by sites that register one
 	maxRegistrationsOf = 30                  // and from one address
 	registerTime       = time.Hour
 )
@@ -51,7 +52,14 @@ func (r *registration) check() error {
 // register makes a client known that describes itself (RFC 7591). It gets no secret: what it is used for needs a
 // user who allows it. Where it asks for one it may do without; only what it signs with is taken.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) {
-	if !s.attempts.take(time.Now(), registerTime, attempt{"register", maxRegistrations}, attempt{"register " + addressOf(r), maxRegistrationsOf}) {
+	here := attempt{"register " + addressOf(r), maxRegistrationsOf}
+	first := attempt{"register after all of " + share.Site(r.RemoteAddr), 1} // so that some addresses do not keep all others out
+	now := time.Now()
+	if !s.attempts.take(now, registerTime, attempt{"register", maxRegistrations}, here) &&
+		!s.attempts.take(now, registerTime, attempt{"register after all", maxRegistrations}, here, first) {
+		if s.attempts.take(time.Now(), attemptTime, attempt{"registrations refused of " + addressOf(r), 1}) { // a line each quarter of an hour
+			s.options.Logger.WarnContext(r.Context(), "clients are refused: too many registered themselves in an hour", "address", addressOf(r))
+		}
 		w.Header().Set("Retry-After", "600")
 		refuse(w, http.StatusTooManyRequests, "temporarily_unavailable", "too many clients registered themselves lately; try again later")
 		return
@@ -113,10 +121,7 @@ func (s *Server) keepClient(r *http.Request, c client) error {
 	if len(there) >= maxClients {
 		return fmt.Errorf("%w: %d clients registered themselves, and are forgotten when nobody uses them", state.ErrFull, maxClients)
 	}
-	text, err := json.Marshal(c)
-	if err == nil {
-		_, err = s.options.Store.CompareAndSwap(r.Context(), clientPrefix+hash(c.ID), "", text, state.Write{TTL: unusedClientTime})
-	}
+	_, err = s.swap(r.Context(), clientPrefix+hash(c.ID), "", c, unusedClientTime)
 	return err
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/oauthdoc"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
@@ -99,10 +99,10 @@ func (e *endpoints) Authorize(_ context.Context, r *op.ClientRequest[oidc.AuthRe
 		browser = rand.Text()
 		redirect.Header.Add("Set-Cookie", s.newCookie(browserCookie, browser, 0).String())
 	}
-	sealed, err := s.sealRequest(request{
+	sealed, err := s.seal(request{
 		ID: rand.Text(), Client: asked.ClientID, Redirect: asked.RedirectURI, State: asked.State, Challenge: asked.CodeChallenge, Key: r.Form.Get("dpop_jkt"),
 		Resource: resource, Scopes: s.known(asked.Scopes), Prompt: asked.Prompt, Browser: hash(browser), Until: time.Now().Add(requestTime),
-	})
+	}, requestContext)
 	if err != nil {
 		return nil, err
 	}
@@ -119,12 +119,17 @@ func isToken(text string) bool {
 func (s *Server) resource(asked string) (string, error) {
 	own := s.options.Resource
 	switch trimmed := strings.TrimSuffix(asked, "/"); {
-	case asked == "" || trimmed == strings.TrimSuffix(own, "/"):
+	case asked == "" || sameResource(asked, own):
 		return own, nil
 	case s.options.Serves != nil && s.options.Serves(trimmed):
 		return trimmed, nil
 	}
 	return "", oidc.ErrInvalidTarget().WithDescription("resource: %.300q is not protected by this server; %s is", asked, own)
+}
+
+// sameResource reports whether two names are of one resource; a slash at the end makes no other.
+func sameResource(a, b string) bool {
+	return oauthdoc.Same(strings.TrimSuffix(a, "/"), strings.TrimSuffix(b, "/"))
 }
 
 // known are those of some scopes that there are; what everything needs where there is none of them.
@@ -140,41 +145,35 @@ func (s *Server) known(asked []string) (scopes []string) {
 	return scopes
 }
 
-func (s *Server) sealRequest(q request) (string, error) {
-	text, err := json.Marshal(q)
-	return s.ring.Seal(text, []byte(requestContext)), err
-}
-
 // errRequest says that a page belongs to no request of this browser.
 var errRequest = errors.New("this login was not begun in this browser, or too long ago: go back to the program that you came from, and begin again")
 
-// pending is the request that a page belongs to. It is only for the browser in which it began.
+// pending returns the request that a page belongs to, in the browser in which it began.
 func (s *Server) pending(r *http.Request) (*request, string, error) {
 	sealed := r.FormValue("request")
-	text, err := s.ring.Open(sealed, []byte(requestContext))
-	if err != nil {
-		return nil, "", errRequest
-	}
 	q := new(request)
-	if err := json.Unmarshal(text, q); err != nil {
-		return nil, "", errRequest
-	}
+	err := s.open(sealed, requestContext, q)
 	browser := s.cookie(r, browserCookie)
-	if browser == "" || !hmac.Equal([]byte(hash(browser)), []byte(q.Browser)) || !time.Now().Before(q.Until) {
+	if err != nil || browser == "" || !hmac.Equal([]byte(hash(browser)), []byte(q.Browser)) || !time.Now().Before(q.Until) {
 		return nil, "", errRequest
 	}
 	return q, sealed, nil
 }
 
-// back sends the browser back to the client with a response.
+// back sends the browser back to the client with a response, once the user was asked.
 func (s *Server) back(w http.ResponseWriter, r *http.Request, q *request, response any) {
 	if fault, is := response.(*oidc.Error); is {
 		fault.State = q.State
 	}
-	to, err := op.AuthResponseURL(q.Redirect, oidc.ResponseTypeCode, oidc.ResponseModeQuery, response, s.encoder)
+	to, err := s.backURL(q.Redirect, response)
 	if err != nil {
 		s.fail(w, r, "go back to a client", err)
 		return
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+// backURL is where the browser goes with a response.
+func (s *Server) backURL(redirect string, response any) (string, error) {
+	return op.AuthResponseURL(redirect, oidc.ResponseTypeCode, oidc.ResponseModeQuery, response, s.encoder)
 }

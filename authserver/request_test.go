@@ -27,6 +27,10 @@ func TestAClientGetsTokensForItsUser(t *testing.T) {
 	if err := lets(s.guard(other), work.access); err != nil {
 		t.Error(err)
 	}
+	spelled := s.login("ann", "resource", "https://TOOLS.example:443/mcp/")
+	if err := lets(s.guard(resource), spelled.access); err != nil {
+		t.Errorf("with another spelling of the resource: %v", err)
+	}
 	none := s.login("ben", "scope", "-", "resource", "-")
 	if none.scope != "read" {
 		t.Errorf("who asks for nothing gets %q", none.scope)

@@ -2,9 +2,11 @@ package authserver
 
 import (
 	"cmp"
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -17,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/state"
@@ -70,6 +73,9 @@ type Options struct {
 	Key   []byte
 	// TokenTime is for how long an access token holds; default 15 minutes.
 	TokenTime time.Duration
+	// LoginTime is how old a login gets at most, however often its tokens are renewed; default 90 days. One at a provider that
+	// cannot be asked about it again ends after 12 hours at the latest.
+	LoginTime time.Duration
 	// Hosts are names under which the server may be reached, and Origins those of web pages that may ask for tokens, as
 	// in streamable.Options.
 	Hosts, Origins []string
@@ -98,7 +104,9 @@ type Server struct {
 	attempts  attempts
 	uses      attempts // of what is used once
 	nonces    jws.Nonces
-	hashing   chan struct{} // who can send on it checks a password
+	hashing   *share.Turns // to check a password
+	slow      *share.Turns // and before that, after too many failed logins
+	waiting   waiting
 	encoder   issuing
 	mux       *http.ServeMux
 }
@@ -118,9 +126,14 @@ func New(o Options) (*Server, error) {
 	case len(o.Key) < seal.KeySize:
 		return nil, fmt.Errorf("authserver: Key: expected %d random bytes, got %d", seal.KeySize, len(o.Key))
 	}
-	if o.Provider != nil {
-		if err := o.Provider.check(); err != nil {
-			return nil, err
+	if p := o.Provider; p != nil {
+		switch {
+		case p.Issuer == "" || p.ClientID == "":
+			return nil, errors.New("authserver: Provider: Issuer and ClientID are needed")
+		case p.HTTP == nil:
+			return nil, errors.New("authserver: Provider: HTTP is missing")
+		case len(p.Domains)+len(p.Subjects) == 0:
+			return nil, errors.New("authserver: Provider: expected Domains or Subjects: nobody may log in")
 		}
 	}
 	o.Name = cmp.Or(o.Name, u.Host)
@@ -131,7 +144,8 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	s := &Server{options: o, issuer: u, guard: rebinding.Guard{Hosts: append(slices.Clone(o.Hosts), u.Hostname()), Origins: o.Origins}, hashing: make(chan struct{}, maxHashing)}
+	s := &Server{options: o, issuer: u, guard: rebinding.Guard{Hosts: append(slices.Clone(o.Hosts), u.Hostname()), Origins: o.Origins},
+		hashing: share.NewTurns(maxHashing), slow: share.NewTurns(maxHashing - 1), waiting: waiting{places: share.Each(maxWaiting, maxWaitingFrom), slots: map[string]bool{}}}
 	if s.ring, err = seal.NewRing(o.Key); err != nil {
 		return nil, fmt.Errorf("authserver: Key: %w", err)
 	}
@@ -156,6 +170,39 @@ func hash(secret string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
+// load reads the value of a key of the store into v. The error is [state.ErrNotFound] where there is none.
+func (s *Server) load(ctx context.Context, key string, v any) (state.Version, error) {
+	e, err := s.options.Store.Get(ctx, key)
+	if err == nil {
+		err = json.Unmarshal(e.Value, v)
+	}
+	return e.Version, err
+}
+
+// swap stores v under a key for a time, in place of the version old.
+func (s *Server) swap(ctx context.Context, key string, old state.Version, v any, ttl time.Duration) (state.Version, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "", err
+	}
+	return s.options.Store.CompareAndSwap(ctx, key, old, text, state.Write{TTL: ttl})
+}
+
+// seal encrypts v, as JSON, for [Server.open] with the same purpose.
+func (s *Server) seal(v any, purpose string) (string, error) {
+	text, err := json.Marshal(v)
+	return s.ring.Seal(text, []byte(purpose)), err
+}
+
+// open reads a text of [Server.seal] into v.
+func (s *Server) open(sealed, purpose string, v any) error {
+	text, err := s.ring.Open(sealed, []byte(purpose))
+	if err == nil {
+		err = json.Unmarshal(text, v)
+	}
+	return err
+}
+
 // route says which path is served by what.
 func (s *Server) route() {
 	s.encoder = issuing{oidc.NewEncoder(), s.options.Issuer}
@@ -164,8 +211,8 @@ func (s *Server) route() {
 		Revocation: op.NewEndpoint(revokePath), JwksURI: op.NewEndpoint(keysPath),
 	}, op.WithServerCORSOptions(nil), op.WithEncoder(s.encoder), op.WithHTTPMiddleware(withoutEmpty))
 	s.mux = http.NewServeMux()
-	s.mux.Handle("GET "+authorizePath, protocol)
-	s.mux.Handle("POST "+authorizePath, protocol)
+	s.mux.Handle("GET "+authorizePath, s.authorize(protocol))
+	s.mux.Handle("POST "+authorizePath, s.authorize(protocol))
 	s.mux.Handle("POST "+tokenPath, protocol)
 	s.mux.Handle("POST "+revokePath, protocol)
 	s.mux.Handle("GET "+keysPath, protocol)
@@ -213,7 +260,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusForbidden)
 		return
 	}
-	if origin := r.Header.Get("Origin"); origin != "" && isForClients(r.URL.Path) {
+	// Clients use these paths; the others are for browsers with the cookies of a user.
+	isForClients := slices.Contains([]string{tokenPath, revokePath, keysPath, registerPath, metadataPath, openIDPath}, r.URL.Path)
+	if origin := r.Header.Get("Origin"); origin != "" && isForClients {
 		h.Set("Access-Control-Allow-Origin", origin) // it may be here, and there are no cookies in this
 		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, DPoP, MCP-Protocol-Version")
 		h.Set("Access-Control-Expose-Headers", headerNonce)
@@ -226,13 +275,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.options.Proofs == auth.ProofsWithNonce && r.URL.Path == tokenPath {
 		h.Set(headerNonce, s.nonces.Now(time.Now()))
 	}
+	r = r.WithContext(share.With(r.Context(), share.Site(r.RemoteAddr)))
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	s.mux.ServeHTTP(w, r)
-}
-
-// isForClients reports whether programs use a path, and no browsers with the cookies of a user.
-func isForClients(path string) bool {
-	return slices.Contains([]string{tokenPath, revokePath, keysPath, registerPath, metadataPath, openIDPath}, path)
 }
 
 // An issuing encoder adds the issuer to what goes back to a client by redirect (RFC 9207).

@@ -1,11 +1,10 @@
 package authserver
 
 import (
-	"context"
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -18,16 +17,16 @@ const sessionTime = 12 * time.Hour
 
 const sessionPrefix = "authserver/session/"
 
-// Cookies. One names the browser, before anybody logs in; the other the session of who did.
+// Cookies. One names the browser, before anybody logs in; another the session of who did, and the last who logged in before.
 const (
 	browserCookie = "junction-browser"
 	sessionCookie = "junction-session"
+	knownCookie   = "junction-known"
 )
 
 // A session is a browser in which somebody logged in.
 type session struct {
-	User  string `json:"user"`
-	Stamp string `json:"stamp,omitempty"`
+	Login string `json:"login"`
 }
 
 // cookieName is the name that a cookie has: over https, one that only this very host can set. Browsers share cookies
@@ -56,56 +55,41 @@ func (s *Server) newCookie(name, value string, life time.Duration) *http.Cookie 
 	return &http.Cookie{Name: s.cookieName(name), Value: value, Path: "/", MaxAge: int(life / time.Second), HttpOnly: true, Secure: s.issuer.Scheme == "https", SameSite: http.SameSiteLaxMode}
 }
 
-// begin logs a user in. The session has a new name, so that nobody knows it from before.
-func (s *Server) begin(w http.ResponseWriter, r *http.Request, u User) error {
-	text, err := json.Marshal(session{u.Name, u.stamp()})
-	if err != nil {
+// begin logs a user in: it keeps the login, and a session that follows from it, whose name is new, so that it was not known before.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request, a *authentication) error {
+	life := cmp.Or(s.options.LoginTime, defaultLoginTime)
+	if s.options.Provider != nil && a.Refresh == "" {
+		life = min(life, unaskedLoginTime)
+	}
+	a.At = time.Now()
+	a.Until, a.Asked = a.At.Add(life), a.At
+	id := rand.Text()
+	if _, err := s.putAuthentication(r.Context(), id, "", a); err != nil {
 		return err
 	}
 	name := rand.Text()
-	if _, err := s.options.Store.Put(r.Context(), sessionPrefix+hash(name), text, state.Write{TTL: sessionTime}); err != nil {
+	if _, err := s.swap(r.Context(), sessionPrefix+hash(name), "", session{id}, sessionTime); err != nil {
 		return err
 	}
 	http.SetCookie(w, s.newCookie(sessionCookie, name, sessionTime))
 	return nil
 }
 
-// end logs out who is logged in.
-func (s *Server) end(w http.ResponseWriter, r *http.Request) error {
-	http.SetCookie(w, s.newCookie(sessionCookie, "", -time.Second))
-	return s.options.Store.Delete(r.Context(), sessionPrefix+hash(s.cookie(r, sessionCookie)), state.Hold{})
-}
-
-// user is who is logged in in a browser; [ErrNoUser] says that nobody is.
+// user returns the user who is logged in in a browser; [ErrNoUser] says that there is none.
 func (s *Server) user(r *http.Request) (User, error) {
 	name := s.cookie(r, sessionCookie)
 	if name == "" {
 		return User{}, ErrNoUser
 	}
-	e, err := s.options.Store.Get(r.Context(), sessionPrefix+hash(name))
+	var held session
+	_, err := s.load(r.Context(), sessionPrefix+hash(name), &held)
 	if errors.Is(err, state.ErrNotFound) {
 		return User{}, ErrNoUser
 	}
 	if err != nil {
 		return User{}, err
 	}
-	var held session
-	if err := json.Unmarshal(e.Value, &held); err != nil {
-		return User{}, err
-	}
-	u, err := s.find(r.Context(), held.User)
-	if err == nil && u.stamp() != held.Stamp {
-		err = ErrNoUser
-	}
-	return u, err
-}
-
-// find returns a user by the name.
-func (s *Server) find(_ context.Context, name string) (User, error) {
-	if s.options.Provider != nil {
-		return s.options.Provider.find(name)
-	}
-	return s.options.Users.find(name)
+	return s.userOf(r.Context(), held.Login)
 }
 
 // formToken is what a form must hold to be sent by this browser, for this request: a page elsewhere cannot know it.

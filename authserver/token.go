@@ -67,7 +67,7 @@ func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []strin
 	if err != nil {
 		return nil, serverFault(err)
 	}
-	text, err := json.Marshal(refresh{id, g.Generation})
+	sealed, err := s.seal(refresh{id, g.Generation}, refreshSeal)
 	if err != nil {
 		return nil, serverFault(err)
 	}
@@ -77,7 +77,7 @@ func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []strin
 	}
 	return op.NewResponse(&response{
 		Token: token, Type: kind, Expires: int(s.options.TokenTime / time.Second),
-		Refresh: refreshPrefix + s.ring.Seal(text, []byte(refreshSeal)), Scope: strings.Join(scopes, " "),
+		Refresh: refreshPrefix + sealed, Scope: strings.Join(scopes, " "),
 	}), nil
 }
 

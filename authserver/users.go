@@ -42,6 +42,8 @@ type User struct {
 	Hash    string    `json:"hash"` // argon2id, in the PHC format
 	Scopes  []string  `json:"scopes,omitempty"`
 	Created time.Time `json:"created"`
+
+	login string // of the user, by its ID, where the user was found by it
 }
 
 // stamp changes with the password.

@@ -4,16 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
-	"path/filepath"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 )
-
-// errUnanswered is what a server gets that asks what the case has no answer to.
-var errUnanswered = errors.New("the case has no answer to this request")
 
 // reply is the next answer of the case to a request of this kind.
 func (c *connection) reply(kind string, r func(answers) *replies, params any) (any, error) {
@@ -27,7 +23,7 @@ func (c *connection) reply(kind string, r func(answers) *replies, params any) (a
 		i = 0
 	case have == nil || i >= len(have.each):
 		c.complain(fmt.Sprintf("the server asked (%s), and the case has no answer to it: %s", kind, shown(decoded(params))))
-		return nil, errUnanswered
+		return nil, errors.New("the case has no answer to this request")
 	}
 	return c.vars.fill(have.each[i]), nil
 }
@@ -71,19 +67,11 @@ func (c *connection) rootsListed(context.Context) ([]mcp.Root, error) {
 	for _, v := range c.answers.roots {
 		root := plain(c.vars.fill(v))
 		if !strings.Contains(root, "://") {
-			root = fileURI(root)
+			root = filename.URL(root)
 		}
 		roots = append(roots, mcp.Root{URI: root})
 	}
 	return roots, nil
-}
-
-func fileURI(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/…
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
 // unused says which answers of the case, or requests of the server, had no use.

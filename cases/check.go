@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -108,16 +109,10 @@ func (c *connection) compare(t *testCase, s *step, out outcome) []string {
 			}
 		}
 	}
-	if e.result != nil {
-		faults = append(faults, e.result.check("result", out.result, true, c.vars)...)
-	}
-	if e.text != nil {
-		faults = append(faults, e.text.check("text", textOf(s, out.result), true, c.vars)...)
-	}
-	if e.structured != nil {
-		got, there := at(out.result, []string{"structuredContent"})
-		faults = append(faults, e.structured.check("structured", got, there, c.vars)...)
-	}
+	structured, there := at(out.result, []string{"structuredContent"})
+	faults = append(faults, e.result.check("result", out.result, true, c.vars)...)
+	faults = append(faults, e.text.check("text", textOf(s, out.result), true, c.vars)...)
+	faults = append(faults, e.structured.check("structured", structured, there, c.vars)...)
 	if e.meta != nil {
 		got, err := decode(out.meta)
 		if err != nil {
@@ -135,12 +130,8 @@ func (c *connection) compare(t *testCase, s *step, out outcome) []string {
 }
 
 func (c *connection) compareError(e *wantedError, got *mcp.Error) (faults []string) {
-	if e.code != nil {
-		faults = e.code.check("the error's code", json.Number(strconv.Itoa(got.Code)), true, c.vars)
-	}
-	if e.message != nil {
-		faults = append(faults, e.message.check("the error's message", got.Message, true, c.vars)...)
-	}
+	faults = e.code.check("the error's code", json.Number(strconv.Itoa(got.Code)), true, c.vars)
+	faults = append(faults, e.message.check("the error's message", got.Message, true, c.vars)...)
 	if e.data != nil {
 		data, err := decode(got.Data)
 		if err != nil {
@@ -156,8 +147,7 @@ func (c *connection) compareError(e *wantedError, got *mcp.Error) (faults []stri
 
 // textOf joins the texts of a result.
 func textOf(s *step, result any) string {
-	member := map[string]string{"tools/call": "content", "resources/read": "contents", "prompts/get": "messages"}[s.method]
-	list, _ := at(result, []string{member})
+	list, _ := at(result, []string{revision.MethodNamed(s.method).Member})
 	blocks, _ := list.([]any)
 	var texts []string
 	for _, block := range blocks {

@@ -84,16 +84,15 @@ func (p *parser) pattern(n *yaml.Node) error {
 	return nil
 }
 
-// check says what is wrong with a value, one text for each thing; what names the value.
+// check returns a text for each way in which a value, which what names, fails the condition; none if c is nil.
 func (c *condition) check(what string, got any, there bool, v vars) []string {
-	if c.absent != !there {
-		if c.absent {
-			return []string{fmt.Sprintf("%s: expected nothing, got %s", what, shown(got))}
-		}
-		return []string{what + ": there is nothing"}
-	}
-	if c.absent {
+	switch {
+	case c == nil, c.absent && !there:
 		return nil
+	case c.absent:
+		return []string{fmt.Sprintf("%s: expected nothing, got %s", what, shown(got))}
+	case !there:
+		return []string{what + ": there is nothing"}
 	}
 	var faults []string
 	for _, want := range c.equals {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -195,7 +196,8 @@ func (c *connection) listen(ctx context.Context) error {
 		return nil
 	}
 	listening, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the connection is closed
-	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: f.watched}
+	filter := mcp.AllLists()
+	filter.ResourceSubscriptions = f.watched
 	agreed, ended := make(chan struct{}), make(chan error, 1)
 	agree := sync.OnceFunc(func() { close(agreed) })
 	client := c.client
@@ -225,16 +227,9 @@ func (c *connection) listen(ctx context.Context) error {
 
 // notified hears of changes.
 func (c *connection) notified(n mcp.Notification) {
-	switch n.Method {
-	case "notifications/tools/list_changed":
-		c.add(kindChanged, "tools", nil)
-	case "notifications/prompts/list_changed":
-		c.add(kindChanged, "prompts", nil)
-	case "notifications/resources/list_changed":
-		c.add(kindChanged, "resources", nil)
-	default:
-		if n.URI != "" {
-			c.add(kindUpdated, n.URI, nil)
-		}
+	if list := revision.Changed(n.Method); list != "" {
+		c.add(kindChanged, list, nil)
+	} else if n.URI != "" {
+		c.add(kindUpdated, n.URI, nil)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/recording"
 	"go.yaml.in/yaml/v3"
 )
@@ -83,6 +84,9 @@ func (d *draft) add(e *recording.Exchange) {
 		return
 	}
 	object, _ := params.(map[string]any)
+	if object == nil {
+		object = map[string]any{}
+	}
 	delete(object, "_meta")
 	name, _ := object["name"].(string)
 	uri, _ := object["uri"].(string)
@@ -100,11 +104,9 @@ func (d *draft) add(e *recording.Exchange) {
 		title, request = "read "+uri, []any{"read", uri}
 	}
 	if request == nil || request[1] == "" {
-		title, request = e.Method, []any{"request", e.Method, "params", orEmpty(object)}
-		for list, method := range lists() {
-			if method == e.Method {
-				title, request = "list "+list, []any{"list", list}
-			}
+		title, request = e.Method, []any{"request", e.Method, "params", object}
+		if m := revision.MethodNamed(e.Method); m.Key != "" && m.Core {
+			title, request = "list "+m.Member, []any{"list", m.Member}
 		}
 	}
 	if arguments, ok := object["arguments"].(map[string]any); ok && len(request) == 2 && name != "" {
@@ -135,13 +137,6 @@ func (d *draft) name(title string) string {
 	}
 	d.taken[slug(name)]++
 	return name
-}
-
-func orEmpty(object map[string]any) map[string]any {
-	if object == nil {
-		return map[string]any{}
-	}
-	return object
 }
 
 // expected is what came back.
@@ -197,12 +192,7 @@ func expected(e *recording.Exchange) *yaml.Node {
 // onlyText reports whether the text of a result says all of it.
 func onlyText(object map[string]any) bool {
 	blocks, _ := object["content"].([]any)
-	for _, block := range blocks {
-		if kind, _ := at(block, []string{"type"}); kind != "text" {
-			return false
-		}
-	}
-	return len(blocks) > 0
+	return len(blocks) > 0 && !slices.ContainsFunc(blocks, func(block any) bool { kind, _ := at(block, []string{"type"}); return kind != "text" })
 }
 
 func level(n recording.Message) any {

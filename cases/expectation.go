@@ -1,7 +1,11 @@
 package cases
 
 import (
+	"strings"
+
 	"go.yaml.in/yaml/v3"
+
+	"github.com/junction-mcp/junction/internal/revision"
 )
 
 // expectation reads what is to come of a step. The word snapshot alone stands for {snapshot: true}.
@@ -44,8 +48,12 @@ func (r *stepReader) events(into *[]wantedEvent, kinds ...string) func(*yaml.Nod
 					} else if n.ShortTag() != "!!null" {
 						err = r.condition(&e.params)(n)
 					}
-					if kind == kindChanged && err == nil && e.subject != "tools" && e.subject != "resources" && e.subject != "prompts" {
-						err = r.errorf(n, "changed: expected tools, resources or prompts, got %q", e.subject)
+					if kind == kindChanged && err == nil && revision.Changed(revision.ListChanged(e.subject)) == "" {
+						var known []string
+						for _, list := range revision.Changes() {
+							known = append(known, list.Capability)
+						}
+						err = r.errorf(n, "changed: expected %s, got %q", strings.Join(known, ", "), e.subject)
 					}
 					if kind == kindUpdated && err == nil && placeholder.MatchString(e.subject) {
 						err = r.errorf(n, "updated: expected a URI without placeholders, as the client subscribes before the first case")

@@ -80,7 +80,7 @@ func suite(path string, cell *Cell) junitSuite {
 		s.Cases = []junitCase{{Class: name, Name: "all cases", File: path, Skipped: &junitMessage{Message: cell.Skipped}}}
 	}
 	for _, c := range cell.Cases {
-		one := junitCase{Class: name, Name: plaintext.Line(c.Name, 1_000), File: path, Line: c.Line, Time: seconds(c.Took)}
+		one := junitCase{Class: name, Name: plaintext.Line(c.Name, 1_000), File: path, Line: c.Line, Time: c.Took.Round(time.Millisecond).Seconds()}
 		switch {
 		case len(c.Failures) > 0:
 			text := plaintext.Clean(strings.Join(c.Failures, "\n"))
@@ -96,8 +96,6 @@ func suite(path string, cell *Cell) junitSuite {
 	}
 	return s
 }
-
-func seconds(d time.Duration) float64 { return d.Round(time.Millisecond).Seconds() }
 
 func firstLine(text string) string {
 	line, _, _ := strings.Cut(text, "\n")

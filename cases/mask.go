@@ -2,7 +2,9 @@ package cases
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -75,7 +77,7 @@ func (m *masking) pointed(v any, parts []string) any {
 	switch in := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(in))
-		for _, name := range sortedNames(in) {
+		for _, name := range slices.Sorted(maps.Keys(in)) {
 			out[name] = in[name]
 			if parts[0] == "*" || parts[0] == name {
 				out[name] = m.pointed(in[name], parts[1:])
@@ -100,7 +102,7 @@ func (m *masking) texts(v any) any {
 	switch in := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(in))
-		for _, name := range sortedNames(in) {
+		for _, name := range slices.Sorted(maps.Keys(in)) {
 			out[name] = m.texts(in[name])
 		}
 		return out

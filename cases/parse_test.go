@@ -29,7 +29,7 @@ func TestAWrongFileIsRefusedWithItsLine(t *testing.T) {
 		"arguments of a list":   {head + "- {case: a, list: tools, arguments: {}}\n", "line 3: arguments does not go with this"},
 		"params of a tool":      {head + "- {case: a, tool: b, params: {}}\n", "line 3: params does not go with this"},
 		"arguments are a list":  {head + "- {case: a, tool: b, arguments: [1]}\n", "line 3: arguments: expected a mapping"},
-		"no list":               {head + "- {case: a, list: tasks}\n", "line 3: list: expected tools, resources, resourceTemplates or prompts"},
+		"no list":               {head + "- {case: a, list: tasks}\n", "line 3: list: expected tools, prompts, resources, resourceTemplates, got"},
 		"structured of a read":  {head + "- {case: a, read: 'x://y', expect: {structured: 1}}\n", "line 3: structured and isError are for results of tools"},
 		"text of a list":        {head + "- {case: a, list: tools, expect: {text: a}}\n", "line 3: text is for results of tool, read and prompt"},
 		"error and text":        {head + "- {case: a, tool: b, expect: {text: a, error: {}}}\n", "line 3: an error has no result"},
@@ -51,7 +51,7 @@ func TestAWrongFileIsRefusedWithItsLine(t *testing.T) {
 		"alias":                 {"server: &s x\ncases:\n- {case: a, tool: b, arguments: {x: *s}}\n", "line 3: aliases (*) are not read"},
 		"no number":             {head + "- {case: a, tool: b, arguments: {x: .inf}}\n", "line 3: .inf is no number of JSON"},
 		"complete":              {head + "- {case: a, complete: {prompt: p}}\n", "line 3: complete: expected one of prompt and template, and argument and value"},
-		"changed":               {head + "- {case: a, tool: b, expect: {notifications: [{changed: roots}]}}\n", "line 3: changed: expected tools, resources or prompts"},
+		"changed":               {head + "- {case: a, tool: b, expect: {notifications: [{changed: roots}]}}\n", "line 3: changed: expected tools, prompts, resources, got"},
 		"deep":                  {head + "- {case: a, tool: b, arguments: " + strings.Repeat("{a: ", 200) + "1" + strings.Repeat("}", 201) + "\n", "line 3: it is nested deeper than 100"},
 	} {
 		t.Run(name, func(t *testing.T) {

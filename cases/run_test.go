@@ -276,11 +276,11 @@ func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 		case "server/discover":
 			return mcp.Result{JSON: []byte(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)}, nil
 		case "tools/list":
-			return mcp.Result{JSON: []byte(`{"tools":[` + strings.Repeat("{},", 600_000) + `{}]}`)}, nil
+			return mcp.Result{JSON: []byte(`{"tools":[` + strings.Repeat(`{"name":"a"},`, 600_000) + `{"name":"a"}]}`)}, nil
 		}
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "there is no %s", req.Method)
 	})
-	f := write(t, "x.yaml", "server: x\ncases:\n- {case: a, list: tools, expect: {result: {at: {/tools/0: {equals: {}}}}}}\n")
+	f := write(t, "x.yaml", "server: x\ncases:\n- {case: a, list: tools, expect: {result: {at: {/tools/0: {equals: {name: a}}}}}}\n")
 	got := failures(run(t, f, Options{Connect: func(context.Context, Server, string) (*Target, error) {
 		return &Target{Transport: stream.Pipe(h), Kind: Stdio}, nil
 	}}))

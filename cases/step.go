@@ -2,9 +2,12 @@ package cases
 
 import (
 	"regexp"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/junction-mcp/junction/internal/revision"
 )
 
 // A step is one request, and what is to come of it.
@@ -57,13 +60,6 @@ const (
 	kindSample   = "sample"
 	kindRoots    = "roots"
 )
-
-// lists are those that servers have, with the methods that list them.
-func lists() map[string]string {
-	return map[string]string{
-		"tools": "tools/list", "resources": "resources/list", "prompts": "prompts/list", "resourceTemplates": "resources/templates/list",
-	}
-}
 
 // A stepReader reads the members of a step, which stand in a case itself where it has one only.
 type stepReader struct {
@@ -197,13 +193,18 @@ func (r *stepReader) list(n *yaml.Node) error {
 	if err := r.string(&what)(n); err != nil {
 		return err
 	}
-	method := lists()[what]
-	if method == "" {
-		return r.errorf(n, "list: expected tools, resources, resourceTemplates or prompts, got %q", what)
+	var known []string
+	for _, l := range revision.Lists() {
+		if l.Core && l.Member == what {
+			r.begin("list "+what, l.Name)
+			r.step.list = what
+			return nil
+		}
+		if l.Core {
+			known = append(known, l.Member)
+		}
 	}
-	r.begin("list "+what, method)
-	r.step.list = what
-	return nil
+	return r.errorf(n, "list: expected %s, got %q", strings.Join(known, ", "), what)
 }
 
 // complete reads a request for completions.

@@ -1,9 +1,6 @@
 package config
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 // A server could only get a new value of a variable by a restart of the host
 // (charmbracelet/crush#3312): definitions are resolved again for each connection.
@@ -20,19 +17,6 @@ func TestCrush3312VariablesAreReadAgainForEachConnection(t *testing.T) {
 		value = want
 		if s := resolve(t, f, "s"); len(s.Args) != 1 || s.Args[0] != want {
 			t.Errorf("got %q, want %q", s.Args, want)
-		}
-	}
-}
-
-func TestTheNameOfAVariableMayHave256BytesInEveryForm(t *testing.T) {
-	longest := strings.Repeat("n", maxVariableName)
-	for body, want := range map[string]bool{
-		longest: true, "env:" + longest: true, longest + ":-x": true, "env:" + longest + ":-x": true,
-		longest + "n": false, "env:n" + longest: false, "env:n" + longest + ":-x": false,
-	} {
-		ref, ok := Junction.variable(body)
-		if ok != want || ok && ref.name != longest {
-			t.Errorf("%.8s… of %d bytes: %v, a name of %d bytes", body, len(body), ok, len(ref.name))
 		}
 	}
 }

@@ -17,28 +17,11 @@ import (
 // maxTemplates bounds what "http" holds, in bytes: an argument of a program cannot be much longer.
 const maxTemplates = 64 << 10
 
-// apiMembers are the members that name an API, with the argument that the program takes it in.
-func apiMembers() map[string]string {
-	return map[string]string{"openapi": "--from", "graphql": "--url", "http": "--tool"}
-}
-
-// readAPI notes that the entry is for an API.
-func (e *entryReader) readAPI(m member) (err error) {
-	if e.def.api != "" {
-		return fmt.Errorf("%s already names an API; remove one", e.def.api)
-	}
-	e.def.api = m.name
-	if m.name == "http" {
-		e.def.document, err = templates(m.value)
-		return err
-	}
-	e.def.document, err = nonEmpty(m.value)
-	return err
-}
-
 // templates are requests as a file writes them, one or several, as standard JSON. The program that makes tools of them
 // says what is wrong with them.
-func templates(v hujson.Value) (string, error) {
+type templates string
+
+func readTemplates(v hujson.Value) (templates, error) {
 	list := []hujson.Value{v}
 	if array, is := v.Value.(*hujson.Array); is {
 		list = array.Elements
@@ -63,41 +46,42 @@ func templates(v hujson.Value) (string, error) {
 	if len(standard) > maxTemplates {
 		return "", caused(ErrLimit, "has more than %d KiB; write it to a file, for the command junction serve http --tool FILE", maxTemplates>>10)
 	}
-	return standard, nil
+	return templates(standard), nil
 }
 
 // chooseAPI makes the command line of the server that makes tools of an API.
 func (e *entryReader) chooseAPI() (field string, err error) {
-	d := e.def
+	d, api := e.def, e.def.api
 	switch {
-	case d.command != "":
-		return "command", fmt.Errorf("has both %q and %q; remove one", d.api, "command")
-	case e.kind != 0:
-		return "type", fmt.Errorf("goes with %q and %q, and not with %q", "command", "url", d.api)
-	case d.api == "graphql" && d.url != "":
+	case d.Command != "":
+		return "command", fmt.Errorf("has both %q and %q; remove one", api, "command")
+	case d.Type != 0:
+		return "type", fmt.Errorf("goes with %q and %q, and not with %q", "command", "url", api)
+	case api == "graphql" && d.URL != "":
 		return d.urlField, errors.New(`"graphql" is the address already; remove one`)
-	case d.url != "" && !strings.Contains(d.url, "${"):
-		if err := checkURL(d.url); err != nil {
+	case d.URL != "" && !strings.Contains(d.URL, "${"):
+		if err := checkURL(HTTP, d.URL); err != nil {
 			return d.urlField, err
 		}
 	}
-	document := d.document
-	if d.api == "openapi" && !strings.Contains(document, "://") && !strings.HasPrefix(document, "${") {
+	named, _ := fieldOf(d.fields(), api)
+	document := d.fields().FieldByIndex(named.Index).String()
+	if api == "openapi" && !strings.Contains(document, "://") && !strings.HasPrefix(document, "${") {
 		document = absolute(document, d.folder)
 	}
-	args := []string{"serve", d.api, apiMembers()[d.api], document}
-	d.argFields = []string{d.api, d.api, d.api, d.api}
-	if d.url != "" {
-		args = append(args, "--base", d.url)
+	args := []string{"serve", api, named.Tag.Get("api"), document}
+	d.argFields = []string{api, api, api, api}
+	if d.URL != "" {
+		args = append(args, "--base", d.URL)
 		d.argFields = append(d.argFields, d.urlField, d.urlField)
 	}
-	for i, h := range d.headers { // not as arguments, which everybody on the machine can read
+	for i, h := range d.Headers { // not as arguments, which everybody on the machine can read
 		variable := fmt.Sprintf("JUNCTION_HEADER_%d", i+1)
 		args = append(args, "--auth-env", "header:"+h.name+"="+variable)
-		d.env = append(d.env, pair{name: variable, value: h.value, field: "headers." + plain(h.name)})
-		d.argFields = append(d.argFields, d.api, d.api)
+		d.Env = append(d.Env, pair{name: variable, value: h.value, field: "headers." + plain(h.name)})
+		d.argFields = append(d.argFields, api, api)
 	}
-	d.Kind, d.command, d.url, d.headers, d.args = Stdio, "junction", "", nil, append(args, d.args...)
+	d.Kind, d.Command, d.URL, d.Headers, d.Args = Stdio, "junction", "", nil, append(args, d.Args...)
 	return "", nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -75,11 +76,11 @@ func checkHeaderValue(value string) error {
 	return nil
 }
 
-// checkURL never repeats the address, which may hold secrets.
-func checkURL(address string) error {
+// checkURL reports why an address is not one of the kind. Its errors never repeat the address, which may hold secrets.
+func checkURL(k Kind, address string) error {
 	parsed, err := url.Parse(address)
-	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" {
-		return errors.New("expected an address that begins with https:// or http:// and names a host")
+	if err != nil || !slices.Contains(kinds[k].schemes, parsed.Scheme) || parsed.Host == "" {
+		return fmt.Errorf("expected an address that begins with %s:// and names a host", strings.Join(kinds[k].schemes, ":// or "))
 	}
 	return nil
 }

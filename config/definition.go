@@ -3,9 +3,9 @@ package config
 import (
 	"cmp"
 	"context"
-	"time"
 
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // Kind is how a server is reached.
@@ -22,13 +22,24 @@ const (
 	Auto
 )
 
+// kinds are the Kinds: their names in files, and the schemes of their addresses.
+var kinds = [...]struct {
+	name    string
+	schemes []string
+}{
+	{name: "unknown"},
+	Stdio: {name: "stdio"},
+	HTTP:  {"http", []string{"https", "http"}},
+	SSE:   {"sse", []string{"https", "http"}},
+	Auto:  {"auto", []string{"https", "http"}},
+}
+
 // String is the kind as files write it: stdio, http, sse or auto.
 func (k Kind) String() string {
-	names := [...]string{"unknown", "stdio", "http", "sse", "auto"}
-	if k < 0 || int(k) >= len(names) {
-		return names[0]
+	if k < 0 || int(k) >= len(kinds) {
+		k = 0
 	}
-	return names[k]
+	return kinds[k].name
 }
 
 // MarshalText is String, for JSON.
@@ -37,29 +48,23 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 // Definition is a server as a file writes it, with variables not looked up. It is safe
 // for concurrent use as long as its fields are not changed.
 type Definition struct {
-	Name     string        // valid: not empty, at most 128 bytes, nothing invisible in it
-	Kind     Kind          // how the server is reached
-	Timeout  time.Duration // for one request; 0 when the file does not say
-	Disabled bool          // the person switched it off; Resolve works all the same
-	Eager    bool          // "start": "eager": to be started at once, not when it is first used
-	// StartTimeout is how long a start may take; 0 when the file does not say.
-	StartTimeout time.Duration
-	Source       string // the file, as it was given to Load or Parse
-	Line         int    // where in Source the server's entry begins
-	Format       Format // whose conventions Source follows
-	Project      bool   // a project's file defines it: do not start it without consent
+	Name    string // valid: not empty, at most 128 bytes, nothing invisible in it
+	Kind    Kind   // how the server is reached
+	Source  string // the file, as it was given to Load or Parse
+	Line    int    // where in Source the server's entry begins
+	Format  Format // whose conventions Source follows
+	Project bool   // a project's file defines it: do not start it without consent
 
-	command, cwd, envFile, url string
-	urlField                   string // the member that gave url
-	api, document              string // the member that names an API, and what it says
-	args                       []string
-	argFields                  []string // where the entry has the first ones, which are made of other members
-	env, headers               []pair
-	oauth                      *OAuth // as the file writes it; nil if it says nothing
-	tls                        *TLS   // the same
+	// Entry is what the file says of it. Of one for an API, it is what starts Junction to serve that.
+	Entry
 
-	folder    string // what relative paths are relative to
-	workspace string // the folder of the project; else empty
+	urlField  string   // the member that gave the URL
+	api       string   // the member that names an API
+	argFields []string // where the entry has the first ones, which are made of other members
+
+	variables hostconfig.Variables // of Format
+	folder    string               // what relative paths are relative to
+	workspace string               // the folder of the project; else empty
 	file      *File
 }
 
@@ -70,11 +75,17 @@ type pair struct {
 	field       string // as the entry has it, where that is not env.NAME
 }
 
+// where is where the entry has it; name is that of the object.
+func (p pair) where(name string) string { return cmp.Or(p.field, name+"."+plain(p.name)) }
+
 // String says what would be started or called, as the file writes it, without what may be secret.
 func (d Definition) String() string { return d.written().String() }
 
 // GoString is String: %#v prints no secret either.
 func (d Definition) GoString() string { return d.String() }
+
+// MarshalText is String: neither JSON nor a log holds a secret.
+func (d Definition) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // Words are the program and its arguments, or the URL, as the file writes them; nil for an API, which Junction itself serves. They may hold
 // secrets.
@@ -83,34 +94,31 @@ func (d *Definition) Words() []string {
 	case d.api != "":
 		return nil
 	case d.Kind == Stdio:
-		return append([]string{d.command}, d.args...)
+		return append([]string{d.Command}, d.Args...)
 	}
-	return []string{d.url}
+	return []string{d.URL}
 }
-
-// Folder is the folder in which the program starts, as the member cwd says; empty where nothing is said. It may hold secrets.
-func (d *Definition) Folder() string { return d.cwd }
 
 // written is the definition with secrets hidden and variables by their names.
 func (d *Definition) written() Server {
 	s := Server{
-		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source, Dir: hideDefaults(d.cwd),
-		Command: hideDefaults(d.command), URL: secret.URL(hideDefaults(d.url)),
-		Args: make([]string, 0, len(d.args)), Env: map[string]string{}, Headers: map[string]string{},
+		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source, Dir: hideDefaults(d.Cwd),
+		Command: hideDefaults(d.Command), URL: redact.URL(hideDefaults(d.URL)),
+		Args: make([]string, 0, len(d.Args)), Env: map[string]string{}, Headers: map[string]string{},
 	}
-	for _, arg := range d.args {
+	for _, arg := range d.Args {
 		s.Args = append(s.Args, hideDefaults(arg))
 	}
-	s.Args = secret.Arguments(s.Args)
-	for _, p := range d.env {
+	s.Args = redact.Arguments(s.Args)
+	for _, p := range d.Env {
 		if p.remove {
 			s.Unset = append(s.Unset, p.name)
 			continue
 		}
-		s.Env[p.name] = secret.Hidden
+		s.Env[p.name] = redact.Hidden
 	}
-	for _, p := range d.headers {
-		s.Headers[p.name] = secret.Hidden
+	for _, p := range d.Headers {
+		s.Headers[p.name] = redact.Hidden
 	}
 	return s
 }
@@ -133,42 +141,46 @@ func (d *Definition) Resolve(ctx context.Context) (*Server, error) {
 	return s, nil
 }
 
-// stdio completes a program to start; where it fails, it names the field.
+// stdio completes the program of a server. With an error it returns the field that is wrong.
 func (x *expansion) stdio(s *Server) (field string, err error) {
 	d := x.def
-	if s.Command, err = x.expand(d.command); err != nil {
+	if s.Command, err = x.expand(d.Command); err != nil {
 		return "command", err
 	}
 	if d.api != "" {
 		s.Command, err = d.file.options.self()
 	} else {
-		s.Command, err = program(s.Command, d.command, d.folder, len(d.args))
+		s.Command, err = program(s.Command, d.Command, d.folder, len(d.Args))
 	}
 	if err != nil {
 		return "command", err
 	}
-	for i, arg := range d.args {
+	for i, arg := range d.Args {
 		value, err := x.expandLine(arg)
 		if err != nil {
 			return d.argField(i), err
 		}
 		s.Args = append(s.Args, value)
 	}
-	if s.Dir, err = x.directory(); err != nil {
-		return "cwd", err
+	if s.Dir = d.workspace; d.Cwd != "" {
+		folder, err := x.expandLine(d.Cwd)
+		if err != nil {
+			return "cwd", err
+		}
+		s.Dir = absolute(folder, d.folder)
 	}
 	if s.Env, err = x.readEnvFile(); err != nil {
 		return "envFile", err
 	}
 	s.hash = d.hash(s.Env)
-	for _, p := range d.env {
+	for _, p := range d.Env {
 		if p.remove {
 			delete(s.Env, p.name)
 			s.Unset = append(s.Unset, p.name)
 			continue
 		}
 		if s.Env[p.name], err = x.expandLine(p.value); err != nil {
-			return cmp.Or(p.field, "env."+plain(p.name)), err
+			return p.where("env"), err
 		}
 	}
 	return "", nil
@@ -176,37 +188,34 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 
 // remote completes an address to call.
 func (x *expansion) remote(s *Server) (field string, err error) {
-	if s.URL, err = x.expand(x.def.url); err != nil {
+	if s.URL, err = x.expand(x.def.URL); err != nil {
 		return x.def.urlField, err
 	}
-	if err := checkURL(s.URL); err != nil {
+	if err := checkURL(s.Kind, s.URL); err != nil {
 		return x.def.urlField, err
 	}
-	s.Headers = make(map[string]string, len(x.def.headers))
-	for _, p := range x.def.headers {
+	s.Headers = make(map[string]string, len(x.def.Headers))
+	for _, p := range x.def.Headers {
 		value, err := x.expand(p.value)
 		if err == nil {
 			err = checkHeaderValue(value)
 		}
 		if err != nil {
-			return "headers." + plain(p.name), err
+			return p.where("headers"), err
 		}
 		s.Headers[p.name] = value
 	}
-	if s.OAuth, field, err = x.oauth(); err != nil {
+	if s.OAuth, field, err = expanded(x, "oauth", x.def.OAuth); err != nil {
 		return field, err
 	}
-	s.TLS, field, err = x.tls()
-	return field, err
-}
-
-func (x *expansion) directory() (string, error) {
-	if x.def.cwd == "" {
-		return x.def.workspace, nil
+	if s.TLS, field, err = expanded(x, "tls", x.def.TLS); err != nil {
+		return field, err
 	}
-	value, err := x.expandLine(x.def.cwd)
-	if err != nil {
-		return "", err
+	if s.OAuth != nil {
+		s.OAuth.workspace = x.def.workspace
 	}
-	return absolute(value, x.def.folder), nil
+	if s.TLS != nil {
+		s.TLS.workspace = x.def.workspace
+	}
+	return "", nil
 }

@@ -3,20 +3,10 @@
 //
 // # Formats
 //
-// A file's [Format] is known by its name and folder; a file of any other name is
-// judged by its members. Comments and trailing commas are accepted in all of them.
-//
-//	file                                     servers in        variables
-//	junction.json, junction/mcp.json         mcpServers        all that follow, ${secret:NAME} ${file:PATH}
-//	.mcp.json, .claude.json (Claude Code)    mcpServers        ${NAME} ${NAME:-default}
-//	claude_desktop_config.json               mcpServers        none
-//	.cursor/mcp.json                         mcpServers        ${env:NAME} and folders
-//	.vscode/mcp.json, Code/User/mcp.json     servers, inputs   ${env:NAME} ${input:id} and folders
-//	mcp_config.json (Windsurf)               mcpServers        ${env:NAME} ${file:PATH}
-//	Zed's settings.json                      context_servers   none
-//
-// "Folders" are ${workspaceFolder}, ${workspaceFolderBasename}, ${userHome},
-// ${pathSeparator} and ${/}. A file that is none of these is read like Junction's own.
+// A file's [Format] is known by its name and folder; a file of any other name is judged by its members. Package hostconfig has
+// the table of hosts: where their files are, where servers are in them, and which variables they have. A file that is none of
+// these is read like Junction's own, which has all variables, also ${secret:NAME} and ${file:PATH}. Comments and trailing
+// commas are accepted in all of them.
 //
 // Each format has its own variables and no others: ${TOKEN} in a Cursor file is
 // plain text there, so it is plain text here, with a warning. Variables are replaced
@@ -48,7 +38,7 @@
 // In every format a server may say disabled: true or enabled: false, and timeout: a
 // string such as "30s", or a number of seconds (of milliseconds in Claude Code's
 // files, whose own member this is). So is startTimeout, how long a start may take;
-// start is "eager" or "lazy". oauth says how to log in at a server with a URL, and tls with which
+// start is "eager" or "lazy"; revision is the only one of the protocol to speak. oauth says how to log in at a server with a URL, and tls with which
 // certificates; openapi, graphql or http names an HTTP API in place of a server.
 //
 // # Faults

@@ -4,21 +4,45 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/tailscale/hujson"
 )
 
 // maxTimeout is the longest timeout a file can ask for.
 const maxTimeout = 24 * time.Hour
 
+// An Entry is a server's entry as a file writes it, with variables not looked up; its texts may hold secrets. A further member is
+// a line here and its use: all else comes from the tags, which [field] explains. Variables are listed, and looked up, in this order.
+type Entry struct {
+	Type         Kind          `json:"type,omitempty" also:"transport" doc:"one of the types above, where it is not plain from the other members"`
+	Command      string        `json:"command,omitempty" of:"command" expand:"yes" doc:"the program to start: a path, or a name in PATH, and never a whole command line"`
+	Cwd          string        `json:"cwd,omitempty" of:"command" expand:"yes" identity:"0" shown:"1" doc:"the folder that it runs in; by default that of a project, for a file of one"`
+	EnvFile      string        `json:"envFile,omitempty" of:"command" expand:"yes" identity:"0" shown:"1" doc:"a file with NAME=value lines for its environment, in the project or in your home folder"`
+	URL          string        `json:"url,omitempty" of:"url" expand:"yes" doc:"the address to call, in place of a program"`
+	Args         []string      `json:"args,omitempty" of:"command" expand:"yes" doc:"the arguments of the program"`
+	Env          []pair        `json:"env,omitempty" of:"command" check:"env" expand:"yes" identity:"0" doc:"an object: what is added to its environment"`
+	Headers      []pair        `json:"headers,omitempty" of:"url" check:"header" expand:"yes" identity:"0" doc:"an object: what each request to the address has"`
+	OAuth        *OAuth        `json:"oauth,omitempty" of:"url" expand:"yes" identity:"0" shown:"2" doc:"an object: [how to log in](cli.md#logins) at the address"`
+	TLS          *TLS          `json:"tls,omitempty" expand:"yes" identity:"0" shown:"2" doc:"an object: [the certificates](cli.md#certificates) of the connection to it"`
+	OpenAPI      string        `json:"openapi,omitempty" api:"--from" doc:"the [document of an HTTP API](#http-apis-as-tools), of which Junction makes tools"`
+	GraphQL      string        `json:"graphql,omitempty" api:"--url" doc:"the address of a GraphQL API, likewise"`
+	HTTP         templates     `json:"http,omitempty" api:"--tool" doc:"[single requests](#http-apis-as-tools), one object or several in an array, likewise"`
+	Disabled     bool          `json:"disabled,omitempty" not:"enabled" doc:"true or false: whether it is left out"`
+	Eager        bool          `json:"start,omitempty" enum:"lazy,eager" expected:"\"lazy\", to start the server when it is first used, or \"eager\", to start it at once" doc:"[when it starts](#when-servers-start): lazy, when it is first used, or eager, at once"`
+	StartTimeout time.Duration `json:"startTimeout,omitempty" doc:"[how long it may take to start](#when-servers-start)"`
+	Timeout      time.Duration `json:"timeout,omitempty" doc:"how long a request may go without a response or progress: a text such as 30s, or seconds. Without it the client decides; junction up has no --timeout"`
+	Revision     string        `json:"revision,omitempty" check:"revision" doc:"[the only revision](bridge.md#which-revision-is-spoken) to speak with it"`
+}
+
 // entryReader reads one server's entry into def. A fault is recorded, and reading goes
 // on, so that a person sees all faults of an entry at once.
 type entryReader struct {
 	*fileReader
 	def    *Definition
-	kind   Kind // what "type" says; 0 without it
 	faulty bool
 }
 
@@ -34,12 +58,15 @@ func (e *entryReader) read(v hujson.Value) bool {
 		return false
 	}
 	list := members(v)
-	if first, second := duplicate(list); first != nil {
-		e.failed(plain(first.name), second.at, caused(ErrDuplicate, "defined twice, on lines %d and %d", e.doc.line(first.at), e.doc.line(second.at)))
-		return false
+	for _, all := range [][]member{list, withCommand(list)} {
+		if first, second := duplicate(all); first != nil {
+			e.failed(plain(first.name), second.at, caused(ErrDuplicate, "defined twice, on lines %d and %d", e.doc.line(first.at), e.doc.line(second.at)))
+			return false
+		}
+		list = all
 	}
 	for _, m := range list {
-		if err := e.readMember(m); err != nil {
+		if err := e.readMember(e.def.fields(), "", m); err != nil {
 			e.failed(plain(m.name), m.value.StartOffset, err)
 		}
 	}
@@ -54,137 +81,94 @@ func (e *entryReader) read(v hujson.Value) bool {
 		e.failed("tls", v.StartOffset, err)
 		return false
 	}
-	e.warnForeignVariables(v.StartOffset)
+	e.warnNoEffect(list)
+	e.def.texts(func(where, text string) { e.warnForeign(where, text, v.StartOffset) })
 	return true
 }
 
-func (e *entryReader) readMember(m member) (err error) {
-	d := e.def
-	switch m.name {
-	case "type", "transport":
-		return e.readType(m.value)
-	case "command":
-		return e.readCommand(m.value)
-	case "args":
-		d.args, err = e.strings(m.name, m.value)
-	case "env":
-		d.env, err = e.pairs(m.name, m.value, checkEnvName)
-	case "headers":
-		d.headers, err = e.pairs(m.name, m.value, checkHeaderName)
-	case "cwd":
-		d.cwd, err = nonEmpty(m.value)
-	case "envFile":
-		d.envFile, err = nonEmpty(m.value)
-	case "url", "serverUrl", "httpUrl":
-		return e.readURL(m)
-	case "openapi", "graphql", "http":
-		return e.readAPI(m)
-	case "disabled", "enabled":
-		var on bool
-		on, err = boolean(m.value)
-		d.Disabled = d.Disabled || err == nil && on == (m.name == "disabled")
-	case "timeout":
-		d.Timeout, err = readTimeout(m.value, d.Format)
-	case "startTimeout":
-		d.StartTimeout, err = readTimeout(m.value, d.Format)
-	case "oauth":
-		return e.readOAuth(m.value)
-	case "tls":
-		return e.readTLS(m.value)
-	case "start":
-		d.Eager, err = readStart(m.value)
-	default:
-		e.warnUnknown(m)
+// withCommand puts the members of a command that is an object, as older Zed files write it, in its place.
+func withCommand(list []member) []member {
+	i := slices.IndexFunc(list, func(m member) bool { return m.name == "command" && m.value.Value.Kind() == '{' })
+	if i < 0 {
+		return list
 	}
-	return err
-}
-
-func (e *entryReader) readType(v hujson.Value) error {
-	name, ok := text(v)
-	if !ok {
-		return wrongType("a string", v)
-	}
-	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)) {
-	case "stdio", "local":
-		e.kind = Stdio
-	case "http":
-		e.kind = HTTP
-		if e.def.Format == VSCode {
-			e.kind = Auto // VS Code falls back to HTTP+SSE by itself
-		}
-	case "streamablehttp":
-		e.kind = HTTP
-	case "sse":
-		e.kind = SSE
-	case "remote":
-		e.kind = Auto
-	default:
-		return fmt.Errorf("expected stdio, http or sse (also local, remote or streamable-http), got %s", quote(name))
-	}
-	return nil
-}
-
-// readCommand accepts a string, or the object that older Zed files write.
-func (e *entryReader) readCommand(v hujson.Value) (err error) {
-	if v.Value.Kind() != '{' {
-		e.def.command, err = nonEmpty(v)
-		return err
-	}
-	for _, m := range members(v) {
+	var inner []member
+	for _, m := range members(list[i].value) {
 		switch m.name {
 		case "path":
-			e.def.command, err = nonEmpty(m.value)
-		case "args":
-			e.def.args, err = e.strings("command.args", m.value)
-		case "env":
-			e.def.env, err = e.pairs("command.env", m.value, checkEnvName)
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+			m.name = "command"
+			fallthrough
+		case "args", "env":
+			inner = append(inner, m)
 		}
 	}
-	return nil
+	return slices.Concat(list[:i], inner, list[i+1:])
 }
 
-func (e *entryReader) readURL(m member) (err error) {
-	if e.def.urlField != "" {
-		return fmt.Errorf("%s already gives the address; remove one", e.def.urlField)
+// readType reads how the server is reached, in the words of a host.
+func readType(v hujson.Value, h hostconfig.Host) (Kind, error) {
+	name, ok := text(v)
+	if !ok {
+		return 0, wrongType("a string", v)
 	}
-	e.def.urlField = m.name
-	e.def.url, err = nonEmpty(m.value)
-	if m.name == "httpUrl" && e.kind == 0 {
-		e.kind = HTTP
+	kind, _ := h.Transport(name)
+	for k := Stdio; int(k) < len(kinds); k++ {
+		if kinds[k].name == kind {
+			return k, nil
+		}
 	}
-	return err
+	return 0, fmt.Errorf("expected stdio, http or sse (also local, remote or streamable-http), got %s", quote(name))
+}
+
+// choose notes which of several members names the server.
+func (e *entryReader) choose(f field, path, name string) error {
+	d := e.def
+	switch {
+	case path == "" && f.name == "url":
+		if d.urlField != "" {
+			return fmt.Errorf("%s already gives the address; remove one", d.urlField)
+		}
+		d.urlField = name
+	case f.Tag.Get("api") != "":
+		if d.api != "" {
+			return fmt.Errorf("%s already names an API; remove one", d.api)
+		}
+		d.api = f.name
+	}
+	return nil
 }
 
 // chooseKind decides between program and address, and checks what can be checked before variables are known.
 func (e *entryReader) chooseKind() (field string, err error) {
 	d := e.def
-	switch {
-	case d.api != "":
+	if d.api != "" {
 		return e.chooseAPI()
-	case d.command == "" && d.url == "":
+	}
+	if d.Type == 0 && d.urlField == "httpUrl" {
+		d.Type = HTTP
+	}
+	switch {
+	case d.Command == "" && d.URL == "":
 		return "", errors.New(`expected "command", a program to start, or "url", an address to call`)
-	case e.kind == 0 && d.command != "" && d.url != "":
+	case d.Type == 0 && d.Command != "" && d.URL != "":
 		return "", errors.New(`has both "command" and "url"; remove one, or say which with "type"`)
-	case e.kind == Stdio && d.command == "":
+	case d.Type == Stdio && d.Command == "":
 		return "type", errors.New(`stdio needs "command", a program to start`)
-	case e.kind > Stdio && d.url == "":
-		return "type", fmt.Errorf(`%s needs "url", an address to call`, e.kind)
-	case e.kind != 0:
-		d.Kind = e.kind
-	case d.command != "":
+	case d.Type > Stdio && d.URL == "":
+		return "type", fmt.Errorf(`%s needs "url", an address to call`, d.Type)
+	case d.Type != 0:
+		d.Kind = d.Type
+	case d.Command != "":
 		d.Kind = Stdio
 	default:
 		d.Kind = Auto
 	}
-	if d.Kind == Stdio && !strings.Contains(d.command, "${") {
-		_, err = program(d.command, d.command, d.folder, len(d.args))
+	if d.Kind == Stdio && !strings.Contains(d.Command, "${") {
+		_, err = program(d.Command, d.Command, d.folder, len(d.Args))
 		return "command", err
 	}
-	if d.Kind != Stdio && !strings.Contains(d.url, "${") {
-		return d.urlField, checkURL(d.url)
+	if d.Kind != Stdio && !strings.Contains(d.URL, "${") {
+		return d.urlField, checkURL(d.Kind, d.URL)
 	}
 	return "", nil
 }
@@ -225,7 +209,7 @@ func (e *entryReader) pairs(field string, v hujson.Value, check func(string) err
 			p.value, _ = text(m.value)
 		case kind == '0':
 			p.value = string(m.value.Value.(hujson.Literal))
-		case kind == 'n' && e.def.Format == VSCode && field == "env":
+		case kind == 'n' && e.host.Unsets() && field == "env":
 			p.remove = true
 		default:
 			err = wrongType("a string", m.value)
@@ -260,14 +244,10 @@ func boolean(v hujson.Value) (bool, error) {
 	return false, wrongType("true or false", v)
 }
 
-func readTimeout(v hujson.Value, format Format) (time.Duration, error) {
+func readTimeout(v hujson.Value, unit time.Duration) (time.Duration, error) {
 	var timeout time.Duration
 	switch v.Value.Kind() {
 	case '0':
-		unit := time.Second
-		if format == ClaudeCode {
-			unit = time.Millisecond
-		}
 		// The comparison comes before the conversion, which is undefined for what does not fit.
 		wanted := v.Value.(hujson.Literal).Float() * float64(unit)
 		timeout = time.Duration(math.Min(wanted, float64(maxTimeout+1)))
@@ -284,32 +264,4 @@ func readTimeout(v hujson.Value, format Format) (time.Duration, error) {
 		return 0, fmt.Errorf("expected more than 0 and at most %v", maxTimeout)
 	}
 	return timeout, nil
-}
-
-// readStart reads when a server is started: "eager" or "lazy".
-func readStart(v hujson.Value) (eager bool, err error) {
-	when, ok := text(v)
-	switch {
-	case !ok:
-		return false, wrongType("a string", v)
-	case when != "eager" && when != "lazy":
-		return false, fmt.Errorf(`expected "lazy", to start the server when it is first used, or "eager", to start it at once, got %s`, quote(when))
-	}
-	return when == "eager", nil
-}
-
-// EntryMembers are the members that an entry of a server can have, by the names that Junction's own files give them.
-func EntryMembers() []string {
-	return []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "oauth", "tls", "openapi", "graphql", "http", "disabled", "enabled", "timeout", "startTimeout", "start"}
-}
-
-// warnUnknown names what is ignored, and what was meant where only the case is wrong.
-func (e *entryReader) warnUnknown(m member) {
-	for _, known := range EntryMembers() {
-		if strings.EqualFold(known, m.name) {
-			e.warn(e.def.Name, plain(m.name), m.at, fmt.Errorf("is ignored; did you mean %q?", known))
-			return
-		}
-	}
-	e.warn(e.def.Name, plain(m.name), m.at, errors.New("is ignored: Junction has no such member"))
 }

@@ -14,10 +14,10 @@ const maxEnvFileSize = 1 << 20
 // readEnvFile reads the definition's envFile, which must lie in its folder: a project
 // must not have Junction read, say, somebody's keys into a program of the project's choice.
 func (x *expansion) readEnvFile() (map[string]string, error) {
-	if x.def.envFile == "" {
+	if x.def.EnvFile == "" {
 		return map[string]string{}, nil
 	}
-	path, err := x.expand(x.def.envFile)
+	path, err := x.expand(x.def.EnvFile)
 	if err != nil {
 		return nil, err
 	}

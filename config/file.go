@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/tailscale/hujson"
 )
 
@@ -56,9 +58,7 @@ func (o Options) withDefaults() Options {
 	if o.HomeDir == "" {
 		o.HomeDir, _ = os.UserHomeDir()
 	}
-	if o.goos == "" {
-		o.goos = runtime.GOOS
-	}
+	o.goos = cmp.Or(o.goos, runtime.GOOS)
 	return o
 }
 
@@ -125,6 +125,7 @@ func Parse(path string, data []byte, o Options) (*File, error) {
 		Path: path, Format: where.format, Project: where.workspace != "", options: o,
 		names: map[string]int{}, asking: make(chan struct{}, 1), answers: map[string]string{},
 	}}
+	r.host, _ = where.format.host()
 	if first, second := duplicate(root); first != nil {
 		return nil, &Problem{Source: path, Line: doc.line(second.at), Err: caused(ErrDuplicate,
 			"member %s is defined twice, on lines %d and %d", quote(first.name), doc.line(first.at), doc.line(second.at))}
@@ -145,17 +146,20 @@ type fileReader struct {
 	doc   *document
 	file  *File
 	place place
+	host  hostconfig.Host
 	found bool // some member listed servers
 }
 
 func (r *fileReader) readRoot(root []member) {
-	if r.hasScopes() {
+	if hostconfig.HasScopes(r.file.Path) {
 		r.readLocal()
 	}
 	for _, m := range root {
-		switch m.name {
-		case "mcpServers", "servers", "context_servers":
+		if slices.Contains(hostconfig.Places(), m.name) {
 			r.readServers(m.name, m.value)
+			continue
+		}
+		switch m.name {
 		case "inputs":
 			r.readInputs(m.value)
 		case "junction":
@@ -185,7 +189,7 @@ func (r *fileReader) readLocal() {
 	general := r.place
 	defer func() { r.place = general }()
 	projects := lookup(r.doc.root, "projects")
-	for _, folder := range upward(r.file.options.WorkDir) {
+	for _, folder := range hostconfig.ProjectFolders(r.file.options.places()) {
 		project := lookup(projects, folder)
 		if project.Value == nil {
 			project = lookup(projects, filepath.ToSlash(folder))
@@ -238,7 +242,7 @@ func (r *fileReader) readServer(m member, at []int) {
 	line := r.doc.line(m.at)
 	if before, ok := r.file.names[m.name]; ok {
 		// A second entry in the same object was reported with the first.
-		if len(at) == 1 && !r.hasScopes() {
+		if len(at) == 1 && !hostconfig.HasScopes(r.file.Path) {
 			r.fail(m.name, "", m.at, definedTwice(before, line))
 			// Which one was meant is not for this package to guess.
 			r.file.Servers = slices.DeleteFunc(r.file.Servers, func(d *Definition) bool { return d.Name == m.name })
@@ -252,15 +256,12 @@ func (r *fileReader) readServer(m member, at []int) {
 	}
 	e := &entryReader{fileReader: r, def: &Definition{
 		Name: m.name, Line: line, Source: r.file.Path, Format: r.file.Format, Project: r.file.Project,
-		folder: r.place.folder, workspace: r.place.workspace, file: r.file,
+		variables: r.host.Variables(), folder: r.place.folder, workspace: r.place.workspace, file: r.file,
 	}}
 	if e.read(m.value) {
 		r.file.Servers = append(r.file.Servers, e.def)
 	}
 }
-
-// hasScopes says that a name may come twice: for the project worked in, and in general.
-func (r *fileReader) hasScopes() bool { return filepath.Base(r.file.Path) == ".claude.json" }
 
 const maxNameLength = 128
 

@@ -15,7 +15,7 @@ func TestFindListsFilesByPrecedence(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{
 		"repo/.git/HEAD", "repo/.mcp.json", "repo/junction.json", "repo/sub/deep/.vscode/mcp.json", "repo/sub/deep/.cursor/mcp.json", "repo/sub/deep/mcp.json",
-		".mcp.json", ".claude.json", ".cursor/mcp.json", ".codeium/windsurf/mcp_config.json",
+		".mcp.json", ".claude.json", "claude/.claude.json", ".cursor/mcp.json", ".codeium/windsurf/mcp_config.json",
 		".config/junction/mcp.json", ".config/Claude/claude_desktop_config.json", ".config/Code/User/mcp.json",
 		"Library/Application Support/Claude/claude_desktop_config.json", "Library/Application Support/Code/User/mcp.json",
 		"roaming/junction/mcp.json", "roaming/Claude/claude_desktop_config.json", "xdg/junction/mcp.json",
@@ -33,11 +33,14 @@ func TestFindListsFilesByPrecedence(t *testing.T) {
 		{"linux", "repo/sub/deep", "linux", project + ".config/junction/mcp.json .claude.json .config/Claude/claude_desktop_config.json .cursor/mcp.json .config/Code/User/mcp.json .codeium/windsurf/mcp_config.json", nil},
 		{"linux with XDG_CONFIG_HOME", "repo", "linux", "repo/junction.json repo/.mcp.json xdg/junction/mcp.json .claude.json .cursor/mcp.json .codeium/windsurf/mcp_config.json",
 			map[string]string{"XDG_CONFIG_HOME": filepath.Join(home, "xdg")}},
+		{"another folder of Claude Code", "roaming", "linux", ".config/junction/mcp.json claude/.claude.json .config/Claude/claude_desktop_config.json .cursor/mcp.json .config/Code/User/mcp.json .codeium/windsurf/mcp_config.json",
+			map[string]string{"CLAUDE_CONFIG_DIR": filepath.Join(home, "claude")}},
 		{"mac", "repo", "darwin", "repo/junction.json repo/.mcp.json .config/junction/mcp.json .claude.json Library/Application Support/Claude/claude_desktop_config.json .cursor/mcp.json Library/Application Support/Code/User/mcp.json .codeium/windsurf/mcp_config.json", nil},
 		{"windows", "repo", "windows", "repo/junction.json repo/.mcp.json roaming/junction/mcp.json .claude.json roaming/Claude/claude_desktop_config.json .cursor/mcp.json .codeium/windsurf/mcp_config.json",
 			map[string]string{"APPDATA": filepath.Join(home, "roaming")}},
 		{"outside of a repository", "roaming", "windows", ".claude.json .cursor/mcp.json .codeium/windsurf/mcp_config.json", nil},
-		{"at home, each file once", ".", "windows", ".mcp.json .cursor/mcp.json .claude.json .codeium/windsurf/mcp_config.json", nil},
+		{"at home, where the user's own files are not a project's", ".", "windows", ".mcp.json .claude.json .cursor/mcp.json .codeium/windsurf/mcp_config.json", nil},
+		{"in the folder of the own file", ".config/junction", "linux", ".config/junction/mcp.json .claude.json .config/Claude/claude_desktop_config.json .cursor/mcp.json .config/Code/User/mcp.json .codeium/windsurf/mcp_config.json", nil},
 	} {
 		t.Run(c.about, func(t *testing.T) {
 			found := Find(Options{WorkDir: filepath.Join(home, c.work), HomeDir: home, Getenv: variables(c.env), goos: c.goos})
@@ -72,6 +75,13 @@ func TestLoadAllKeepsTheFirstDefinitionOfAName(t *testing.T) {
 	same(t, "shadowed", shadowed, []string{"a of second.json by .mcp.json", "bad of second.json by .mcp.json", "off of second.json by .mcp.json"})
 	same(t, "problems", texts(set.Problems()), []string{first + `: server "bad": command: expected a string, got a number`})
 	same(t, "warnings", texts(set.Warnings()), []string{second + `: server "c": Url: is ignored; did you mean "url"?`})
+
+	third := filepath.Join(folder, "third.json")
+	write(t, third, `{"mcpServers":{"a":{"command":7,"Args":[]},"d":{"command":7,"Args":[]}}}`)
+	set, err = LoadAll([]string{first, third}, Options{HomeDir: folder})
+	same(t, "error", err, nil)
+	same(t, "problems of what counts", texts(set.Problems()), []string{first + `: server "bad": command: expected a string, got a number`, third + `: server "d": command: expected a string, got a number`})
+	same(t, "warnings of what counts", texts(set.Warnings()), []string{third + `: server "d": Args: is ignored; did you mean "args"?`})
 
 	set, err = LoadAll(make([]string, 257), Options{})
 	same(t, "too many", errors.Is(err, ErrLimit), true)

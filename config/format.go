@@ -3,14 +3,15 @@ package config
 import (
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
 )
 
 // Format is the host whose conventions a configuration file follows. It decides which
 // variables the file can use, and nothing else: members are read the same way in all.
 type Format int
 
-// The formats. The zero Format is Junction's own, which every unknown file is read as.
+// The formats: Junction's own, which every unknown file is read as, and those of [hostconfig.Direct] in their order.
 const (
 	Junction Format = iota
 	ClaudeDesktop
@@ -21,37 +22,28 @@ const (
 	Zed
 )
 
-// formatRules are what a format has of variables, and what to say about it.
-type formatRules struct {
-	name            string   // the product's
-	bare, env       bool     // ${NAME}, ${env:NAME}
-	defaults        bool     // ${NAME:-default}, and the same with env:
-	inputs, folders bool     // ${input:id}, ${workspaceFolder} and its like
-	secrets, files  bool     // ${secret:NAME}, ${file:PATH}
-	host            []string // what the variables begin with that only the host knows
-	hint            string   // how the format writes variables
-}
-
-var formats = [...]formatRules{
-	Junction:      {name: "Junction", bare: true, env: true, defaults: true, inputs: true, folders: true, secrets: true, files: true},
-	ClaudeDesktop: {name: "Claude Desktop", hint: "a Claude Desktop file has no variables"},
-	ClaudeCode:    {name: "Claude Code", bare: true, defaults: true, hint: "a Claude Code file writes ${NAME} or ${NAME:-default}"},
-	Cursor:        {name: "Cursor", env: true, folders: true, hint: "a Cursor file writes ${env:NAME}"},
-	VSCode: {name: "VS Code", env: true, inputs: true, folders: true, host: []string{"command:", "config:", "workspaceFolder:"},
-		hint: "a VS Code file writes ${env:NAME} or ${input:id}"},
-	Windsurf: {name: "Windsurf", env: true, files: true, hint: "a Windsurf file writes ${env:NAME} or ${file:PATH}"},
-	Zed:      {name: "Zed", hint: "a Zed file has no variables"},
-}
-
-func (f Format) rules() *formatRules {
-	if f < 0 || int(f) >= len(formats) {
-		return &formatRules{name: "unknown format"}
+// host is the one whose conventions they are; false for an unknown format.
+func (f Format) host() (hostconfig.Host, bool) {
+	if f == Junction {
+		return hostconfig.Junction(), true
 	}
-	return &formats[f]
+	hosts := hostconfig.Direct()
+	if f < 0 || int(f) > len(hosts) {
+		return hostconfig.Host{Name: "unknown format"}, false
+	}
+	return hosts[f-1], true
+}
+
+// formatOf is the format of a host's files.
+func formatOf(h hostconfig.Host) Format {
+	return Format(1 + slices.IndexFunc(hostconfig.Direct(), func(other hostconfig.Host) bool { return other.ID == h.ID }))
 }
 
 // String is the product's name, such as "Claude Code".
-func (f Format) String() string { return f.rules().name }
+func (f Format) String() string {
+	h, _ := f.host()
+	return h.Name
+}
 
 // place is what a file's path tells about it.
 type place struct {
@@ -63,34 +55,14 @@ type place struct {
 
 // locate judges a file by its path, which must be absolute.
 func locate(path string, o Options) place {
-	folder, name := filepath.Dir(path), filepath.Base(path)
-	above, parent := filepath.Dir(folder), filepath.Base(folder)
-	user := func(f Format) place { return place{f, true, folder, ""} }
-	project := func(f Format, workspace string) place { return place{f, true, workspace, workspace} }
+	folder := filepath.Dir(path)
+	h, project, known := hostconfig.Recognize(path, o.places())
 	switch {
-	case name == ".mcp.json":
-		return project(ClaudeCode, folder)
-	case name == "junction.json":
-		return project(Junction, folder)
-	case name == ".claude.json":
-		return user(ClaudeCode)
-	case name == "claude_desktop_config.json":
-		return user(ClaudeDesktop)
-	case name == "mcp_config.json":
-		return user(Windsurf)
-	case name != "mcp.json":
-		return place{folder: folder}
-	case parent == ".cursor" && above == o.HomeDir:
-		return user(Cursor)
-	case parent == ".cursor":
-		return project(Cursor, above)
-	case parent == ".vscode":
-		return project(VSCode, above)
-	case parent == "junction":
-		return user(Junction)
-	case parent == "User" && strings.HasPrefix(filepath.Base(above), "Code"), filepath.Base(above) == "profiles":
-		return user(VSCode)
-	case slices.Contains(upward(o.WorkDir), folder):
+	case project != "":
+		return place{formatOf(h), true, project, project}
+	case known:
+		return place{formatOf(h), true, folder, ""}
+	case filepath.Base(path) == "mcp.json" && slices.Contains(hostconfig.ProjectFolders(o.places()), folder):
 		return place{folder: folder, workspace: folder} // whose format it is, its members say
 	}
 	return place{folder: folder}
@@ -98,16 +70,39 @@ func locate(path string, o Options) place {
 
 // guessFormat judges a file whose path says nothing by its members.
 func guessFormat(root []member) Format {
-	format := Junction
+	var names []string
 	for _, m := range root {
-		switch m.name {
-		case "mcpServers":
-			return Junction
-		case "servers", "inputs":
-			format = VSCode
-		case "context_servers":
-			format = Zed
-		}
+		names = append(names, m.name)
 	}
-	return format
+	if h, ok := hostconfig.Marked(names); ok && !slices.Contains(names, "mcpServers") {
+		return formatOf(h)
+	}
+	return Junction
+}
+
+// Find lists the configuration files that exist, those that take precedence first:
+//
+//   - those of the project: in WorkDir and each folder above it up to the root of the
+//     repository (the folder with .git), nearest first, junction.json, .mcp.json,
+//     .cursor/mcp.json, .vscode/mcp.json and mcp.json. Outside of a repository, in WorkDir only:
+//     a folder above may be anybody's to write. A file of the user's own is not one of a project, though the
+//     home folder is worked in;
+//   - Junction's own, junction/mcp.json in $XDG_CONFIG_HOME (by default ~/.config; on
+//     Windows %APPDATA%);
+//   - those of the person for Claude Code, Claude Desktop, Cursor, VS Code and Windsurf.
+func Find(o Options) []string { return hostconfig.FindDirect(o.withDefaults().places()) }
+
+// Own is Junction's own file of the person, which need not exist: what commands write to that write a configuration. It is
+// empty where there is no home folder.
+func Own(o Options) string {
+	return hostconfig.Default(hostconfig.Junction(), o.withDefaults().places())
+}
+
+// places are the folders in which hosts have their files.
+func (o Options) places() hostconfig.Options {
+	getenv := func(name string) string {
+		value, _ := o.Getenv(name)
+		return value
+	}
+	return hostconfig.Options{Getenv: getenv, WorkDir: o.WorkDir, HomeDir: o.HomeDir, GOOS: o.goos}
 }

@@ -62,7 +62,7 @@ func FuzzParse(f *testing.F) {
 				report(err)
 				continue
 			}
-			if strings.Contains(s.String(), secret) || s.Kind == Stdio && s.Command == "" || s.Kind != Stdio && checkURL(s.URL) != nil {
+			if strings.Contains(s.String(), secret) || s.Kind == Stdio && s.Command == "" || s.Kind != Stdio && checkURL(s.Kind, s.URL) != nil {
 				t.Errorf("server %v", s)
 			}
 		}

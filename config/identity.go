@@ -13,39 +13,14 @@ import (
 
 // Around is what the file says of where the program runs and what else is in its environment,
 // to be shown behind String; without what may be secret.
-func (d *Definition) Around() []string {
-	var around []string
-	for _, member := range []struct{ name, value string }{{"cwd", d.cwd}, {"envFile", d.envFile}} {
-		if member.value != "" {
-			around = append(around, "("+member.name+" "+showWord(hideDefaults(member.value))+")")
-		}
-	}
-	if o := d.oauth; o != nil {
-		for _, member := range []struct{ name, value string }{
-			{"clientId", o.ClientID}, {"clientMetadataUrl", o.Document}, {"grant", o.Grant}, {"privateKey", o.KeyFile}, {"assertion", o.AssertionFile}, {"scopes", strings.Join(o.Scopes, " ")}, {"hosts", strings.Join(o.Hosts, " ")},
-			{"identityProvider", o.IdentityProvider}, {"identityClientId", o.IdentityClientID}, {"issuer", o.Issuer}, {"audience", o.Audience},
-		} {
-			if member.value != "" {
-				around = append(around, "(oauth."+member.name+" "+showWord(hideDefaults(member.value))+")")
-			}
-		}
-	}
-	if t := d.tls; t != nil {
-		for _, member := range []struct{ name, value string }{{"cert", t.CertFile}, {"key", t.KeyFile}, {"ca", t.CAFile}} {
-			if member.value != "" {
-				around = append(around, "(tls."+member.name+" "+showWord(hideDefaults(member.value))+")")
-			}
-		}
-	}
-	return around
-}
+func (d *Definition) Around() []string { return shownOf(d.fields(), "") }
 
 // Grant is what the file says of how tokens are got, [OAuth.Grant].
 func (d *Definition) Grant() string {
-	if d.oauth == nil {
+	if d.OAuth == nil {
 		return ""
 	}
-	return d.oauth.Grant
+	return d.OAuth.Grant
 }
 
 // Hash is a hash over all that whoever wrote the file decides about what is started or called, as
@@ -66,7 +41,7 @@ func (d *Definition) hash(envFile map[string]string) string {
 	if len(inputs) == 0 && d.saysAll() {
 		return ""
 	}
-	program, folder := d.command, d.cwd
+	program, folder := d.Command, d.Cwd
 	if strings.ContainsAny(program, separators()) {
 		program = absolute(program, d.folder)
 	}
@@ -74,8 +49,8 @@ func (d *Definition) hash(envFile map[string]string) string {
 		folder = absolute(folder, d.folder)
 	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q %q %q", d.Kind.String(), program, d.args, folder, d.url, d.envFile)
-	for _, pairs := range [][]pair{d.env, d.headers} {
+	fmt.Fprintf(h, "%q %q %q %q %q %q", d.Kind.String(), program, d.Args, folder, d.URL, d.EnvFile)
+	for _, pairs := range [][]pair{d.Env, d.Headers} {
 		sorted := slices.Clone(pairs)
 		slices.SortStableFunc(sorted, func(a, b pair) int { return strings.Compare(a.name, b.name) })
 		for _, p := range sorted {
@@ -86,21 +61,7 @@ func (d *Definition) hash(envFile map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(envFile)) {
 		fmt.Fprintf(h, " %q=%q", name, envFile[name])
 	}
-	if o := d.oauth; o != nil {
-		fmt.Fprintf(h, "; %q %q %q %q %q %q %q", o.ClientID, o.ClientSecret, o.KeyFile, o.Scopes, o.Grant, o.AssertionFile, o.Hosts)
-		if o.IdentityProvider != "" {
-			fmt.Fprintf(h, " at %q %q %q", o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret)
-		}
-		if o.Document != "" {
-			fmt.Fprintf(h, " %q", o.Document)
-		}
-		if o.Issuer+o.Audience != "" {
-			fmt.Fprintf(h, " for %q %q", o.Issuer, o.Audience)
-		}
-	}
-	if t := d.tls; t != nil {
-		fmt.Fprintf(h, "; tls %q %q %q", t.CertFile, t.KeyFile, t.CAFile)
-	}
+	writeIdentity(h, d.fields())
 	for _, in := range inputs {
 		fmt.Fprintf(h, "; %q %q %q %q", in.ID, in.Type, in.Default, in.Options)
 	}
@@ -109,6 +70,9 @@ func (d *Definition) hash(envFile map[string]string) string {
 
 // inputs are those of the file that the definition refers to.
 func (d *Definition) inputs() []Input {
+	if len(d.file.Inputs) == 0 {
+		return nil
+	}
 	var used []Input
 	for _, name := range d.Variables() {
 		id, isInput := strings.CutPrefix(name, "input:")
@@ -122,16 +86,17 @@ func (d *Definition) inputs() []Input {
 // saysAll reports whether String says all that counts for Hash, and no other definition of this
 // name could have the same text, with Around and a hash behind it.
 func (d *Definition) saysAll() bool {
-	if len(d.env)+len(d.headers) > 0 || d.cwd != "" || d.envFile != "" || d.command != "" && d.url != "" || d.oauth != nil || d.tls != nil {
+	in := d.fields()
+	if d.Command != "" && d.URL != "" || slices.ContainsFunc(fieldsOf(in), func(f field) bool { return f.place >= 0 && isSet(in.FieldByIndex(f.Index)) }) {
 		return false
 	}
 	shown := d.written()
-	if d.command != shown.Command || d.url != shown.URL || !slices.Equal(d.args, shown.Args) {
+	if d.Command != shown.Command || d.URL != shown.URL || !slices.Equal(d.Args, shown.Args) {
 		return false
 	}
-	if strings.ContainsAny(d.command, separators()) && !filepath.IsAbs(d.command) {
+	if strings.ContainsAny(d.Command, separators()) && !filepath.IsAbs(d.Command) {
 		return false
 	}
-	what := d.command + d.url
-	return showWord(what) == what && !slices.ContainsFunc(d.args, func(arg string) bool { return strings.HasPrefix(arg, "(") })
+	what := d.Command + d.URL
+	return showWord(what) == what && !slices.ContainsFunc(d.Args, func(arg string) bool { return strings.HasPrefix(arg, "(") })
 }

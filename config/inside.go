@@ -8,17 +8,12 @@ import (
 	"path/filepath"
 )
 
-// readNamed reads a file that an entry names. Where a project's file does, it must lie in the project, whatever links lead
-// to it.
+// readNamed reads a file that an entry names. A file that a project's configuration names must lie in the project, whatever
+// links lead to it.
 func readNamed(workspace, path string) ([]byte, error) {
-	folder, inside := filepath.Dir(path), filepath.Base(path)
-	if workspace != "" {
-		local := false
-		if folder, inside, local = insideProject(workspace, path); !local {
-			return nil, outsideProject(path)
-		}
-	} else if real, err := filepath.EvalSymlinks(path); err == nil { // the person's own file may name a link
-		folder, inside = filepath.Dir(real), filepath.Base(real)
+	folder, inside, allowed := fileNamed(workspace, path)
+	if !allowed {
+		return nil, outsideProject(path)
 	}
 	data, err := readInside(folder, inside, maxSecretFile)
 	if err != nil {
@@ -27,11 +22,33 @@ func readNamed(workspace, path string) ([]byte, error) {
 	return data, nil
 }
 
-// insideProject is a file as [readInside] reads it of a project; local is false for one outside of it. Links are left
-// to readInside.
-func insideProject(workspace, path string) (folder, inside string, local bool) {
-	inside, err := filepath.Rel(workspace, path)
-	return workspace, inside, err == nil && filepath.IsLocal(inside)
+// file is the path of a file that an entry names; of a project's it must lie in the project.
+func (x *expansion) file(written string) (string, error) {
+	value, err := x.expandLine(written)
+	if err != nil {
+		return "", err
+	}
+	path := absolute(value, x.def.folder)
+	if x.def.workspace != "" {
+		if _, _, allowed := fileNamed(x.def.workspace, path); !allowed {
+			return "", outsideProject(written)
+		}
+	}
+	return path, nil
+}
+
+// fileNamed returns the folder and the name by which [readInside] reads a file. Without a workspace, the user's own
+// configuration names it, and it may be a link, as files with secrets often are. Of a project it is not allowed to be outside
+// of the workspace; readInside checks where links lead.
+func fileNamed(workspace, path string) (folder, inside string, allowed bool) {
+	if workspace != "" {
+		inside, err := filepath.Rel(workspace, path)
+		return workspace, inside, err == nil && filepath.IsLocal(inside)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	return filepath.Dir(path), filepath.Base(path), true
 }
 
 func outsideProject(written string) error {

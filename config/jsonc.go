@@ -53,21 +53,16 @@ func parseDocument(data []byte) (*document, error) {
 	}
 	root, err := hujson.Parse(data)
 	if err != nil {
-		return nil, syntaxError(err)
+		text := strings.TrimPrefix(err.Error(), "hujson: ")
+		if before, _, found := strings.Cut(text, "invalid literal: "); found { // which can be a secret
+			text = before + "invalid string, number or word"
+		}
+		return nil, fmt.Errorf("not JSON: %s", text)
 	}
 	if root.Value.Kind() != '{' {
 		return nil, wrongType("an object", root)
 	}
 	return &document{data: data, root: root, lastLine: 1}, nil
-}
-
-// syntaxError takes the parser's words, but not the literal it may repeat: that can be a secret.
-func syntaxError(err error) error {
-	text := strings.TrimPrefix(err.Error(), "hujson: ")
-	if before, _, found := strings.Cut(text, "invalid literal: "); found {
-		text = before + "invalid string, number or word"
-	}
-	return fmt.Errorf("not JSON: %s", text)
 }
 
 // checkShape refuses what would cost the parser too much stack or memory.

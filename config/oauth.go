@@ -4,38 +4,34 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
-	"strings"
-
-	"github.com/tailscale/hujson"
 )
 
 // OAuth is what a file says of how access tokens for a server are got. A server that wants them says the rest.
 type OAuth struct {
-	ClientID     string   `json:"clientId,omitempty"` // of who was registered with the authorization server beforehand
-	ClientSecret string   `json:"-"`
-	KeyFile      string   `json:"privateKey,omitempty"` // absolute: the PEM file of a key in place of a secret
-	Scopes       []string `json:"scopes,omitempty"`     // to ask for in addition to those that the server names
+	ClientID     string   `json:"clientId,omitempty" expand:"yes" shown:"1" identity:"1" doc:"what you registered with the authorization server beforehand; without it Junction registers itself"`
+	ClientSecret string   `json:"-" secret:"clientSecret" expand:"yes" identity:"1" doc:"the secret of clientId, as ${VARIABLE}"`
+	KeyFile      string   `json:"privateKey,omitempty" file:"yes" shown:"4" identity:"1" doc:"a file in PEM: the key of clientId, in place of a secret"` // absolute
+	Scopes       []string `json:"scopes,omitempty" shown:"6" identity:"1" doc:"to ask for in addition to those that the server names"`
 	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself, "jwt-bearer" for one
 	// with a signed statement in AssertionFile, "enterprise" for a user whose organization's IdentityProvider says
 	// what they may use, where they log in, unless AssertionFile has its ID token, and "token-exchange" for a gateway, which gets a token
 	// for each of its users in exchange for theirs.
-	Grant         string `json:"grant,omitempty"`
-	AssertionFile string `json:"assertion,omitempty"` // absolute
-	CallbackPort  int    `json:"callbackPort,omitempty"`
+	Grant         string `json:"grant,omitempty" shown:"3" identity:"1" enum:"client_credentials,jwt-bearer,enterprise,token-exchange" expected:"client_credentials, jwt-bearer, enterprise or token-exchange, or none for a user who logs in" doc:"on what grounds there are tokens without a user who logs in; token-exchange: junction up gets one for each of its users in exchange for theirs"`
+	AssertionFile string `json:"assertion,omitempty" file:"yes" shown:"5" identity:"1" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise, where junction login does not get it; it is read each time"` // absolute
+	CallbackPort  int    `json:"callbackPort,omitempty" min:"1" max:"65535" expected:"a port, 1 to 65535" doc:"the port that was registered: the browser comes back to http://127.0.0.1:PORT/callback"`
 	// Hosts may be authorization servers although they have private addresses.
-	Hosts []string `json:"hosts,omitempty"`
+	Hosts []string `json:"hosts,omitempty" shown:"6" identity:"1" doc:"authorization servers that may have private addresses"`
 	// Document is the URL of a metadata document by which authorization servers that read such documents know the client.
-	Document string `json:"clientMetadataUrl,omitempty"`
+	Document string `json:"clientMetadataUrl,omitempty" shown:"2" identity:"3" doc:"the https URL of a metadata document by which authorization servers know the client, in place of clientId"`
 	// Of an organization's identity provider: the issuer, and what the client is there.
-	IdentityProvider     string `json:"identityProvider,omitempty"`
-	IdentityClientID     string `json:"identityClientId,omitempty"`
-	IdentityClientSecret string `json:"-"`
+	IdentityProvider     string `json:"identityProvider,omitempty" expand:"yes" shown:"7" identity:"2 at" doc:"of enterprise: the issuer of the organization's identity provider, at which junction login logs in for all servers that trust it"`
+	IdentityClientID     string `json:"identityClientId,omitempty" expand:"yes" shown:"7" identity:"2" doc:"what the client is at the identity provider"`
+	IdentityClientSecret string `json:"-" secret:"identityClientSecret" expand:"yes" identity:"2" doc:"its secret there, as ${VARIABLE}"`
 	// Issuer is the only authorization server for which ClientID is, and, with token-exchange, which gets the tokens of users
 	// of another.
-	Issuer string `json:"issuer,omitempty"`
+	Issuer string `json:"issuer,omitempty" expand:"yes" shown:"7" identity:"4 for" doc:"the only authorization server that clientId is for; with token-exchange it may get tokens of users that another one gave"`
 	// Audience is what the authorization server calls the server that tokens are exchanged for, where it goes by names.
-	Audience string `json:"audience,omitempty"`
+	Audience string `json:"audience,omitempty" expand:"yes" shown:"7" identity:"4" doc:"of token-exchange: what the authorization server calls the server, where it goes by names and not by resources"`
 
 	workspace string // of a project's definition its folder, which the files must lie in
 }
@@ -55,69 +51,9 @@ const (
 	GrantExchange          = "token-exchange"
 )
 
-// readOAuth reads the member "oauth", as Claude Code and others have it, too.
-func (e *entryReader) readOAuth(v hujson.Value) (err error) {
-	if v.Value.Kind() != '{' {
-		return wrongType("an object", v)
-	}
-	o := &OAuth{}
-	for _, m := range members(v) {
-		switch m.name {
-		case "clientId":
-			o.ClientID, err = nonEmpty(m.value)
-		case "clientSecret":
-			o.ClientSecret, err = nonEmpty(m.value)
-		case "clientMetadataUrl":
-			o.Document, err = nonEmpty(m.value)
-		case "identityProvider":
-			o.IdentityProvider, err = nonEmpty(m.value)
-		case "identityClientId":
-			o.IdentityClientID, err = nonEmpty(m.value)
-		case "identityClientSecret":
-			o.IdentityClientSecret, err = nonEmpty(m.value)
-		case "issuer":
-			o.Issuer, err = nonEmpty(m.value)
-		case "audience":
-			o.Audience, err = nonEmpty(m.value)
-		case "privateKey":
-			o.KeyFile, err = nonEmpty(m.value)
-		case "assertion":
-			o.AssertionFile, err = nonEmpty(m.value)
-		case "grant":
-			o.Grant, err = nonEmpty(m.value)
-		case "scopes":
-			o.Scopes, err = e.strings("oauth.scopes", m.value)
-		case "hosts":
-			o.Hosts, err = e.strings("oauth.hosts", m.value)
-		case "callbackPort":
-			o.CallbackPort, err = port(m.value)
-		default:
-			e.warn(e.def.Name, "oauth."+plain(m.name), m.at, errors.New("is ignored: Junction has no such member"))
-		}
-		if err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
-		}
-	}
-	e.def.oauth = o
-	return o.check()
-}
-
-func port(v hujson.Value) (int, error) {
-	n := float64(0)
-	if v.Value.Kind() == '0' {
-		n = v.Value.(hujson.Literal).Float()
-	}
-	if n < 1 || n > 65535 || n != float64(int(n)) {
-		return 0, errors.New("expected a port, 1 to 65535")
-	}
-	return int(n), nil
-}
-
 // check says what does not fit together.
 func (o *OAuth) check() error {
 	switch {
-	case o.Grant != "" && !slices.Contains([]string{GrantClientCredentials, GrantAssertion, GrantEnterprise, GrantExchange}, o.Grant):
-		return fmt.Errorf("grant: expected %s, %s, %s or %s, or none for a user who logs in, got %s", GrantClientCredentials, GrantAssertion, GrantEnterprise, GrantExchange, quote(o.Grant))
 	case o.ClientID != "" && o.Document != "":
 		return errors.New("has both clientId and clientMetadataUrl; remove one")
 	case o.Document != "" && !isDocument(o.Document):
@@ -138,8 +74,6 @@ func (o *OAuth) check() error {
 		return errors.New("identityProvider, the issuer of your organization's, and the grant enterprise go together")
 	case o.Grant == GrantEnterprise && o.IdentityClientID == "":
 		return errors.New("identityClientId is missing: the client's name at the identity provider")
-	case o.ClientSecret != "" && !strings.Contains(o.ClientSecret, "${"), o.IdentityClientSecret != "" && !strings.Contains(o.IdentityClientSecret, "${"):
-		return errors.New("clientSecret: write ${NAME}, and keep the secret itself in the environment: files are shared")
 	}
 	return nil
 }
@@ -151,34 +85,4 @@ func isDocument(text string) bool {
 		return false
 	}
 	return u.Scheme == "https" || u.Scheme == "http" && u.Hostname() == "127.0.0.1"
-}
-
-// oauth completes what a file says of tokens; where it fails, it names the field.
-func (x *expansion) oauth() (_ *OAuth, field string, err error) {
-	if x.def.oauth == nil {
-		return nil, "", nil
-	}
-	o := *x.def.oauth
-	for _, member := range []struct {
-		name   string
-		value  *string
-		isFile bool
-	}{
-		{"clientId", &o.ClientID, false}, {"clientSecret", &o.ClientSecret, false}, {"privateKey", &o.KeyFile, true}, {"assertion", &o.AssertionFile, true},
-		{"issuer", &o.Issuer, false}, {"audience", &o.Audience, false}, {"identityProvider", &o.IdentityProvider, false}, {"identityClientId", &o.IdentityClientID, false}, {"identityClientSecret", &o.IdentityClientSecret, false},
-	} {
-		if *member.value, err = x.expand(*member.value); err != nil {
-			return nil, "oauth." + member.name, err
-		}
-		if member.isFile && *member.value != "" {
-			path := absolute(*member.value, x.def.folder)
-			if o.workspace = x.def.workspace; o.workspace != "" {
-				if _, _, local := insideProject(o.workspace, path); !local {
-					return nil, "oauth." + member.name, outsideProject(*member.value)
-				}
-			}
-			*member.value = path
-		}
-	}
-	return &o, "", nil
 }

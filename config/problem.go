@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // Causes that callers branch on, inside a [Problem].
@@ -16,6 +17,8 @@ var (
 	ErrSecret = errors.New("secret is missing")
 	// ErrInput says that an input could not be had from the person.
 	ErrInput = errors.New("input is missing")
+	// ErrNoEffect says that a member of an entry has no effect on a server of its kind.
+	ErrNoEffect = errors.New("member has no effect")
 	// ErrDuplicate says that a name is defined twice in one file.
 	ErrDuplicate = errors.New("defined twice")
 	// ErrLimit says that a file or a value is larger than this package accepts.
@@ -28,7 +31,7 @@ const maxQuoted = 64
 // Problem is a fault in a configuration file: what is wrong, where, and what to do.
 // Its text never holds the value of a variable, an environment or a header.
 type Problem struct {
-	Source string // the file, as it was given to Load or Parse
+	Source string // the file, as it was given to Load or Parse; empty before [Server.Located]
 	Server string // the server's name; empty for a fault of the whole file
 	Field  string // path inside the server's entry, such as "env.TOKEN" or "args[2]"; may be empty
 	Line   int    // line in Source, from 1; 0 when unknown
@@ -38,14 +41,16 @@ type Problem struct {
 // Error is the text of the fault: file, server, field, what is wrong.
 func (p *Problem) Error() string {
 	var b strings.Builder
-	b.WriteString(p.Source)
+	if p.Source != "" {
+		b.WriteString(p.Source + ": ")
+	}
 	if p.Server != "" {
-		b.WriteString(": server " + quote(p.Server))
+		b.WriteString("server " + quote(p.Server) + ": ")
 	}
 	if p.Field != "" {
-		b.WriteString(": " + p.Field)
+		b.WriteString(p.Field + ": ")
 	}
-	return b.String() + ": " + p.Err.Error()
+	return b.String() + p.Err.Error()
 }
 
 // Unwrap is the fault without its place.
@@ -63,24 +68,19 @@ func caused(cause error, format string, args ...any) error {
 
 // quote bounds and quotes text from a file, so that it cannot flood or forge a line.
 func quote(s string) string {
-	if len(s) <= maxQuoted {
-		return strconv.Quote(s)
+	if len(s) > maxQuoted {
+		s = plaintext.Beginning(s, maxQuoted) + "…"
 	}
-	cut := maxQuoted
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return strconv.Quote(s[:cut] + "…")
+	return strconv.Quote(s)
 }
 
-// plain is quote without the quotes, where the text is a harmless name.
+// plain returns a name without quotes if it has ordinary characters only, and else what quote returns.
 func plain(name string) string {
-	if name == "" || len(name) > maxQuoted || strings.ContainsFunc(name, isUnusual) {
+	unusual := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
+	}
+	if name == "" || len(name) > maxQuoted || strings.ContainsFunc(name, unusual) {
 		return quote(name)
 	}
 	return name
-}
-
-func isUnusual(r rune) bool {
-	return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' || r == '.')
 }

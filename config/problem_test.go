@@ -37,6 +37,8 @@ func TestProblemsOfAnEntryAreReportedVerbatim(t *testing.T) {
 		{"disabled is a string", `{"command":"x","disabled":"yes"}`, `disabled: expected true or false, got a string`},
 		{"start is no word of ours", `{"command":"x","start":"now"}`, `start: expected "lazy", to start the server when it is first used, or "eager", to start it at once, got "now"`},
 		{"start is a boolean", `{"command":"x","start":true}`, `start: expected a string, got a boolean`},
+		{"revision is unknown", `{"command":"x","revision":"1.0"}`, `revision: expected one of 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05, got "1.0"`},
+		{"revision is no string", `{"command":"x","revision":20251125}`, `revision: expected a string, got a number`},
 		{"startTimeout is negative", `{"command":"x","startTimeout":-1}`, `startTimeout: expected more than 0 and at most 24h0m0s`},
 		{"timeout is negative", `{"command":"x","timeout":-1}`, `timeout: expected more than 0 and at most 24h0m0s`},
 		{"timeout is huge", `{"command":"x","timeout":1e300}`, `timeout: expected more than 0 and at most 24h0m0s`},
@@ -151,6 +153,33 @@ func TestWarningsNameWhatIsIgnored(t *testing.T) {
 	same(t, "no servers", texts(f.Warnings), []string{`servers.json: no servers; expected them in "mcpServers" or "servers"`})
 }
 
+func TestMembersOfAnotherKindOfServerAreWarnedOf(t *testing.T) {
+	const program, address = `has no effect on a server with "command"; remove it`, `has no effect on a server with "url"; remove it`
+	for entry, want := range map[string][]string{
+		`"command":"x","args":["a"],"env":{"A":"b"},"cwd":"c","envFile":"d"`:                            nil,
+		`"url":"https://a.example","headers":{"A":"b"},"oauth":{"clientId":"c"},"tls":{}`:               nil,
+		`"url":"https://a.example","args":[],"env":{}`:                                                  nil,
+		`"command":"x","headers":{}`:                                                                    nil,
+		`"command":"x","headers":{"A":"b"},"oauth":{}`:                                                  {"headers: " + program, "oauth: " + program},
+		`"command":"x","type":"stdio","serverUrl":"https://a.example"`:                                  {"serverUrl: " + program},
+		`"url":"https://a.example","args":["a"],"env":{"A":"b"},"cwd":"c","envFile":"d"`:                {"args: " + address, "env: " + address, "cwd: " + address, "envFile: " + address},
+		`"type":"http","command":"x","url":"https://a.example"`:                                         {"command: " + address},
+		`"httpUrl":"https://a.example","env":{"A":"b"}`:                                                 {`env: has no effect on a server with "httpUrl"; remove it`},
+		`"openapi":"a.json","url":"https://a.example","headers":{"A":"b"},"args":["x"],"env":{"A":"b"}`: nil,
+		`"graphql":"https://a.example","oauth":{"clientId":"c"}`:                                        {`oauth: has no effect on a server with "graphql"; remove it`},
+	} {
+		f := parse(t, "servers.json", `{"mcpServers":{"a":{`+entry+`}}}`, Options{})
+		for i, one := range want {
+			want[i] = `servers.json: server "a": ` + one
+		}
+		same(t, entry+": problems", texts(f.Problems), nil)
+		same(t, entry, texts(f.Warnings), want)
+		for _, w := range f.Warnings {
+			same(t, entry+": cause", errors.Is(w, ErrNoEffect), true)
+		}
+	}
+}
+
 func TestInputsAreChecked(t *testing.T) {
 	f := parse(t, "/srv/.vscode/mcp.json", `{"servers":{},"inputs":[
 		7,
@@ -257,11 +286,11 @@ func TestVariablesAreFoundWhateverSurroundsThem(t *testing.T) {
 func TestWhenAndHowLongAServerStarts(t *testing.T) {
 	f := parse(t, "servers.json", `{"mcpServers":{
 		"a":{"command":"x","start":"eager","startTimeout":"5m"},
-		"b":{"command":"x","start":"lazy","startTimeout":90},
+		"b":{"command":"x","start":"lazy","startTimeout":90,"revision":"2025-11-25"},
 		"c":{"command":"x"}}}`, Options{})
-	for i, want := range []Definition{{Eager: true, StartTimeout: 5 * time.Minute}, {StartTimeout: 90 * time.Second}, {}} {
-		if got := f.Servers[i]; got.Eager != want.Eager || got.StartTimeout != want.StartTimeout {
-			t.Errorf("%s: %v, %v", got.Name, got.Eager, got.StartTimeout)
+	for i, want := range []Entry{{Eager: true, StartTimeout: 5 * time.Minute}, {StartTimeout: 90 * time.Second, Revision: "2025-11-25"}, {}} {
+		if got := f.Servers[i]; got.Eager != want.Eager || got.StartTimeout != want.StartTimeout || got.Revision != want.Revision {
+			t.Errorf("%s: %v, %v, %s", got.Name, got.Eager, got.StartTimeout, got.Revision)
 		}
 	}
 	if len(f.Warnings) > 0 {

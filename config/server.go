@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // Server is a server ready to be used: every variable is replaced. Env, Headers, Args
@@ -37,6 +37,17 @@ type Server struct {
 // was then; empty for a Server made by hand.
 func (s *Server) Hash() string { return s.hash }
 
+// Located returns an error about a member of the server's entry, which is a [Problem] without a file, with its place, and
+// every other error as it is.
+func (s *Server) Located(err error) error {
+	p, is := err.(*Problem)
+	if !is || p.Source != "" || s.definition == nil {
+		return err
+	}
+	d := s.definition
+	return &Problem{Source: d.Source, Server: d.Name, Field: p.Field, Line: d.Line, Err: p.Err}
+}
+
 // Redacted is a copy to show: values of env and headers are hidden, and so are the
 // parts of URL and Args that look like secrets. Command, Args and URL of a resolved
 // server are those of its file, so that what a variable holds is never shown.
@@ -48,7 +59,7 @@ func (s Server) Redacted() Server {
 			s.Dir = written.Dir
 		}
 	} else {
-		s.URL, s.Args = secret.URL(s.URL), secret.Arguments(s.Args)
+		s.URL, s.Args = redact.URL(s.URL), redact.Arguments(s.Args)
 	}
 	s.Env, s.Headers = hideValues(s.Env), hideValues(s.Headers)
 	return s
@@ -87,7 +98,7 @@ func showWord(arg string) string {
 func hideValues(values map[string]string) map[string]string {
 	values = maps.Clone(values)
 	for name := range values {
-		values[name] = secret.Hidden
+		values[name] = redact.Hidden
 	}
 	return values
 }
@@ -108,7 +119,7 @@ func hideDefaults(raw string) string {
 			return b.String()
 		}
 		if name, _, defaulted := strings.Cut(body, ":-"); defaulted {
-			body = name + ":-" + secret.Hidden
+			body = name + ":-" + redact.Hidden
 		}
 		b.WriteString(body + "}")
 		raw = after

@@ -62,5 +62,6 @@ func (f *File) Settings() (s *settings.Settings, from *File, err error) {
 	if err != nil {
 		return nil, from, &Problem{Source: from.Path, Field: "junction", Line: from.line, Err: err}
 	}
+	s.Locate(filepath.Dir(from.Path))
 	return s, from, nil
 }

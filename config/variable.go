@@ -1,13 +1,13 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
 )
 
 const (
@@ -15,80 +15,10 @@ const (
 	maxExpanded = 1 << 20
 	// maxExpandedAll bounds all values of a server likewise.
 	maxExpandedAll = 4 << 20
-	// maxVariableName bounds the name of a variable, in bytes; what is longer is plain text.
-	maxVariableName = 256
 )
-
-// reference is a variable in a value: what stands between ${ and }.
-type reference struct {
-	source   referenceSource
-	name     string
-	fallback *string // what follows :-
-}
-
-type referenceSource int
-
-const (
-	fromEnv     referenceSource = iota
-	fromInput                   // ${input:id}
-	fromSecret                  // ${secret:NAME}
-	fromFile                    // ${file:PATH}
-	fromFolder                  // ${workspaceFolder} and its like
-	fromTheHost                 // what only the host itself can tell, such as ${command:x}
-)
-
-// variable reads a body between ${ and } as a variable of the format; false for
-// what is plain text there.
-func (f Format) variable(body string) (ref reference, ok bool) {
-	rules := f.rules()
-	if rules.folders {
-		switch body {
-		case "workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/":
-			return reference{source: fromFolder, name: body}, true
-		}
-	}
-	if id, found := strings.CutPrefix(body, "input:"); found && rules.inputs {
-		return reference{source: fromInput, name: id}, id != "" && len(id) <= maxVariableName
-	}
-	if name, found := strings.CutPrefix(body, "secret:"); found && rules.secrets {
-		return reference{source: fromSecret, name: name}, name != "" && len(name) <= maxVariableName
-	}
-	if path, found := strings.CutPrefix(body, "file:"); found && rules.files {
-		return reference{source: fromFile, name: path}, path != "" && len(path) <= maxSecretPath
-	}
-	for _, prefix := range rules.host {
-		if strings.HasPrefix(body, prefix) {
-			return reference{source: fromTheHost, name: body}, true
-		}
-	}
-	if rules.defaults {
-		name, _, found := strings.Cut(body[:min(len(body), len("env:")+maxVariableName+len(":-"))], ":-")
-		if found {
-			ref.fallback = new(body[len(name)+len(":-"):])
-		}
-		body = name
-	}
-	ref.name = body
-	if name, found := strings.CutPrefix(body, "env:"); found && rules.env {
-		ref.name, ok = name, name != ""
-	} else {
-		ok = rules.bare && isIdentifier(body) // ${var%suffix} is for a shell to read
-	}
-	return ref, ok && len(ref.name) <= maxVariableName
-}
-
-func isIdentifier(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
 
 // replaceVariables calls value for each body that is a variable, and keeps all else.
-func replaceVariables(raw string, variable func(body string) (reference, bool), value func(reference) (string, error)) (string, error) {
+func replaceVariables(raw string, variable func(body string) (hostconfig.Reference, bool), value func(hostconfig.Reference) (string, error)) (string, error) {
 	var b strings.Builder
 	done, end := 0, -1 // what is in b, and the closing brace found last: both only grow
 	for at := 0; ; {
@@ -131,35 +61,17 @@ func replaceVariables(raw string, variable func(body string) (reference, bool), 
 func (d *Definition) Variables() []string {
 	var list []string
 	seen := map[string]bool{}
-	note := func(ref reference) (string, error) {
-		name := ref.name
-		switch ref.source {
-		case fromInput:
-			name = "input:" + name
-		case fromSecret:
-			name = "secret:" + name
-		case fromFile:
-			name = "file:" + name
-		}
-		if ref.source != fromFolder && !seen[name] {
+	note := func(ref hostconfig.Reference) (string, error) {
+		name := map[hostconfig.Source]string{hostconfig.FromInput: "input:", hostconfig.FromSecret: "secret:", hostconfig.FromFile: "file:"}[ref.Source] + ref.Name
+		if ref.Source != hostconfig.FromFolder && !seen[name] {
 			seen[name] = true
 			list = append(list, name)
 		}
 		return "", nil
 	}
-	written := append([]string{d.command, d.cwd, d.envFile, d.url}, d.args...)
-	for _, p := range slices.Concat(d.env, d.headers) {
-		written = append(written, p.value)
-	}
-	if o := d.oauth; o != nil {
-		written = append(written, o.ClientID, o.ClientSecret, o.KeyFile, o.AssertionFile, o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret, o.Issuer, o.Audience)
-	}
-	if t := d.tls; t != nil {
-		written = append(written, t.CertFile, t.KeyFile, t.CAFile)
-	}
-	for _, raw := range written {
-		_, _ = replaceVariables(raw, d.Format.variable, note) // note never fails
-	}
+	d.texts(func(_, text string) {
+		_, _ = replaceVariables(text, d.variables.Find, note) // note never fails
+	})
 	return list
 }
 
@@ -173,7 +85,7 @@ type expansion struct {
 }
 
 func (x *expansion) expand(raw string) (string, error) {
-	value, err := replaceVariables(raw, x.def.Format.variable, x.value)
+	value, err := replaceVariables(raw, x.def.variables.Find, x.value)
 	if x.size += len(value); x.size > maxExpandedAll {
 		return "", caused(ErrLimit, "the values of the server are longer than %d MiB with their variables replaced", maxExpandedAll>>20)
 	}
@@ -189,30 +101,31 @@ func (x *expansion) expandLine(raw string) (string, error) {
 	return value, err
 }
 
-func (x *expansion) value(ref reference) (string, error) {
-	switch ref.source {
-	case fromInput:
+func (x *expansion) value(ref hostconfig.Reference) (string, error) {
+	switch ref.Source {
+	case hostconfig.FromInput:
 		if x.unasked {
-			return x.def.file.answered(ref.name)
+			return x.def.file.answered(ref.Name)
 		}
-		return x.def.file.answer(x.ctx, ref.name, x.def.Name)
-	case fromSecret:
-		return x.secret(ref.name)
-	case fromFile:
-		return x.secretFile(ref.name)
-	case fromFolder:
-		return x.folder(ref.name)
-	case fromTheHost:
-		return "", fmt.Errorf("${%s} is known only to %s; replace it by a value", plainBody(ref.name), x.def.Format)
+		return x.def.file.answer(x.ctx, ref.Name, x.def.Name)
+	case hostconfig.FromSecret:
+		return x.secret(ref.Name)
+	case hostconfig.FromFile:
+		return x.secretFile(ref.Name)
+	case hostconfig.FromFolder:
+		return x.folder(ref.Name)
+	case hostconfig.FromHost:
+		kind, name, _ := strings.Cut(ref.Name, ":") // as in command:x
+		return "", fmt.Errorf("${%s:%s} is known only to %s; replace it by a value", kind, plain(name), x.def.Format)
 	}
-	if value, ok := x.def.file.options.Getenv(ref.name); ok {
+	if value, ok := x.def.file.options.Getenv(ref.Name); ok {
 		return value, nil
 	}
-	if ref.fallback != nil {
-		return *ref.fallback, nil
+	if ref.Default != nil {
+		return *ref.Default, nil
 	}
-	name := plain(ref.name)
-	if x.def.Format.rules().defaults {
+	name := plain(ref.Name)
+	if x.def.variables.Defaults() {
 		return "", caused(ErrNotSet, "variable %s is not set; export it or give a default with ${%s:-…}", name, name)
 	}
 	return "", caused(ErrNotSet, "variable %s is not set; export it", name)
@@ -239,38 +152,57 @@ func (x *expansion) folder(name string) (string, error) {
 	return value, nil
 }
 
-// plainBody keeps the kind of a variable such as command:x, and bounds what follows.
-func plainBody(body string) string {
-	kind, name, _ := strings.Cut(body, ":")
-	return kind + ":" + plain(name)
-}
-
-// warnForeignVariables tells of text that another format would replace.
-func (e *entryReader) warnForeignVariables(at int) {
-	d := e.def
-	e.warnForeign("command", d.command, at)
-	for i, arg := range d.args {
-		e.warnForeign(d.argField(i), arg, at)
-	}
-	for _, p := range d.env {
-		e.warnForeign(cmp.Or(p.field, "env."+plain(p.name)), p.value, at)
-	}
-	for _, p := range d.headers {
-		e.warnForeign("headers."+plain(p.name), p.value, at)
-	}
-	e.warnForeign("cwd", d.cwd, at)
-	e.warnForeign("url", d.url, at)
-}
-
+// warnForeign tells of text that another format would replace.
 func (e *entryReader) warnForeign(field, raw string, at int) {
-	_, _ = replaceVariables(raw, func(body string) (reference, bool) {
-		ref, ok := Junction.variable(body) // it has those of all formats
-		_, mine := e.def.Format.variable(body)
+	all := hostconfig.Junction().Variables()
+	_, _ = replaceVariables(raw, func(body string) (hostconfig.Reference, bool) {
+		ref, ok := all.Find(body)
+		_, mine := e.def.variables.Find(body)
 		return ref, ok && !mine
-	}, func(ref reference) (string, error) {
-		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: %s", plain(ref.name), e.def.Format.rules().hint))
-		return "", errOnce // one warning for a value is enough
+	}, func(ref hostconfig.Reference) (string, error) {
+		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: a %s file %s", plain(ref.Name), e.def.Format, e.def.variables))
+		return "", errors.New("reported already") // one warning for a value is enough
 	})
 }
 
-var errOnce = errors.New("reported already")
+// maxSecretFile bounds a file that holds a secret, in bytes.
+const maxSecretFile = 64 << 10
+
+// secret is one that the user keeps.
+func (x *expansion) secret(name string) (string, error) {
+	look := x.def.file.options.Secret
+	if look == nil || x.unasked {
+		return "", caused(ErrSecret, "secret %s cannot be looked up here; replace ${secret:%s} by a variable", quote(name), plain(name))
+	}
+	value, err := look(x.ctx, name)
+	if err != nil {
+		return "", caused(ErrSecret, "secret %s: %w", quote(name), err)
+	}
+	return value, nil
+}
+
+// secretFile returns the text of a file without the line break at its end. A file that a project's configuration names must
+// lie in the project, as an environment file must: else the authors of the project could get any file of the user.
+func (x *expansion) secretFile(written string) (string, error) {
+	path, options := written, x.def.file.options
+	if rest, found := strings.CutPrefix(path, "~/"); found && options.HomeDir != "" {
+		path = filepath.Join(options.HomeDir, rest)
+	}
+	path = absolute(path, x.def.folder)
+	folder, inside, allowed := fileNamed(x.def.workspace, path)
+	if !allowed {
+		return "", caused(ErrSecret, "file %s is outside of the project's folder; name it in a configuration of your own, or keep it as ${secret:NAME}", quote(written))
+	}
+	data, err := readInside(folder, inside, maxSecretFile)
+	if err != nil {
+		return "", caused(ErrSecret, "file %s %w; put the secret there, or change the path", quote(written), err)
+	}
+	value := string(data)
+	for _, end := range []string{"\n", "\r"} {
+		value = strings.TrimSuffix(value, end)
+	}
+	if value == "" {
+		return "", caused(ErrSecret, "file %s is empty; put the secret there", quote(written))
+	}
+	return value, nil
+}

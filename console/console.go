@@ -9,16 +9,19 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/console/reply"
-	"golang.org/x/net/netutil"
+	"github.com/junction-mcp/junction/internal/admission"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 const (
-	maxConnections    = 256              // at a time; more wait
+	maxGuests         = 128              // connections without a request of the page; the oldest makes room for one more
+	maxMembers        = 128              // others that no guest takes the place of
 	maxBody           = 32 << 20         // bytes of a request
 	readHeaderTimeout = 10 * time.Second // for the headers of a request
 	idleTimeout       = 2 * time.Minute  // of a connection between two requests
@@ -112,9 +115,9 @@ func (c *Console) Serve(ctx context.Context, l net.Listener, logger *log.Logger)
 	defer cancel()
 	defer c.replace(nil)
 	s := &http.Server{Handler: c, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: logger,
-		BaseContext: func(net.Listener) context.Context { return base }}
+		BaseContext: func(net.Listener) context.Context { return base }, ConnContext: admission.ConnContext}
 	defer context.AfterFunc(ctx, func() { s.Close() })()
-	if err := s.Serve(netutil.LimitListener(l, maxConnections)); ctx.Err() == nil {
+	if err := s.Serve(admission.Limit(l, share.New(maxGuests), share.New(maxMembers))); ctx.Err() == nil {
 		return err
 	}
 	return context.Cause(ctx)
@@ -129,7 +132,9 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	if !c.authenticated(r) { // a body that never comes keeps no connection, nor does one that has more to ask
+	if c.authenticated(r) {
+		admission.LetIn(r.Context(), "") // there is one user
+	} else { // a body that never comes keeps no connection, nor does one that has more to ask
 		h.Set("Connection", "close")
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(readHeaderTimeout)) // where there is none, whoever serves has one
 	}
@@ -141,6 +146,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		document.ServeHTTP(w, r)
 		return
 	}
+	site := cmp.Or(r.Header.Get("Sec-Fetch-Site"), "same-origin") // a browser says which page asks
 	switch {
 	case c.signIn(w, r):
 	case !c.authenticated(r):
@@ -149,7 +155,7 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		serveClosed(w)
-	case fromElsewhere(r) && r.URL.Path != c.path:
+	case site != "same-origin" && site != "none" && r.URL.Path != c.path:
 		reply.Error(w, http.StatusForbidden, errors.New("this is for the console's own page only"))
 	default:
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
@@ -181,29 +187,23 @@ func crossOrigin(r *http.Request) string {
 	return ""
 }
 
-// fromElsewhere reports whether another page asks, which a browser says.
-func fromElsewhere(r *http.Request) bool {
-	site := cmp.Or(r.Header.Get("Sec-Fetch-Site"), "same-origin")
-	return site != "same-origin" && site != "none"
-}
-
-// signIn lets one in who has the link, and reports whether it answered. The page that follows is asked for by a script, as
-// a browser that was sent on from elsewhere would not send the cookie.
+// signIn lets in a browser that has the link, and reports whether it answered. A script asks for the page that follows: a
+// browser that another site redirected would not send the cookie.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	token := r.URL.Query().Get(tokenName)
 	if token == "" || r.URL.Path != c.path || r.Method != http.MethodGet {
 		return false
 	}
-	if !c.redeem(token) {
-		if c.authenticated(r) { // who is in opens it once more
-			servePage(w, pathOf(r, "/enter.html"))
-			return true
-		}
+	switch {
+	case c.redeem(token):
+		http.SetCookie(w, &http.Cookie{Name: cookieName, Value: c.cookie, Path: c.path, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	case !c.authenticated(r): // who is in opens it once more
 		serveClosed(w)
 		return true
 	}
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: c.cookie, Path: c.path, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	servePage(w, pathOf(r, "/enter.html"))
+	enter := r.Clone(r.Context())
+	enter.URL.Path = "/enter.html"
+	servePage(w, enter)
 	return true
 }
 
@@ -223,16 +223,7 @@ const cookieName = "junction"
 
 // authenticated reports whether who asks was let in.
 func (c *Console) authenticated(r *http.Request) bool {
-	for _, cookie := range r.CookiesNamed(cookieName) {
-		if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.cookie)) == 1 {
-			return true
-		}
-	}
-	return false
-}
-
-func pathOf(r *http.Request, path string) *http.Request {
-	changed := r.Clone(r.Context())
-	changed.URL.Path = path
-	return changed
+	return slices.ContainsFunc(r.CookiesNamed(cookieName), func(cookie *http.Cookie) bool {
+		return subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.cookie)) == 1
+	})
 }

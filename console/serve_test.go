@@ -3,10 +3,13 @@ package console
 import (
 	"bufio"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,15 +39,21 @@ func (l *piped) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)
 
 // servedInTime serves a console within a bubble of synctest; dial is a connection to it.
 func servedInTime(t *testing.T) (dial func() net.Conn) {
+	_, dial = servedConsole(t)
+	return dial
+}
+
+func servedConsole(t *testing.T) (c *Console, dial func() net.Conn) {
+	c = New()
 	l := &piped{conns: make(chan net.Conn), closed: make(chan struct{})}
 	ctx, cancel := context.WithCancel(t.Context())
 	over := make(chan error, 1)
-	go func() { over <- New().Serve(ctx, l, log.New(io.Discard, "", 0)) }()
+	go func() { over <- c.Serve(ctx, l, log.New(io.Discard, "", 0)) }()
 	t.Cleanup(func() {
 		cancel()
 		<-over
 	})
-	return func() net.Conn {
+	return c, func() net.Conn {
 		ours, theirs := net.Pipe()
 		t.Cleanup(func() { ours.Close() })
 		l.conns <- theirs
@@ -81,21 +90,51 @@ func TestAConnectionOfWhoWasNotLetInEnds(t *testing.T) {
 	}
 }
 
-// Everybody on the machine reaches the console, and what serves it may do more than that.
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+// Everybody on the machine reaches the console, and what serves it may do more than that: there are so many connections, and the oldest of
+// who was not let in makes room.
+func TestConnectionsBeyondTheLimitMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dial := servedInTime(t)
-		first := dial()
-		for range maxConnections - 1 {
-			dial()
+		c, dial := servedConsole(t)
+		get := func(conn net.Conn, path string) int {
+			_ = conn.SetDeadline(time.Now().Add(time.Second))
+			if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: 127.0.0.1:1\r\nCookie: %s=%s\r\n\r\n", path, cookieName, c.cookie); err != nil {
+				return 0
+			}
+			response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				return 0
+			}
+			_, _ = io.Copy(io.Discard, response.Body)
+			return response.StatusCode
 		}
-		connected := make(chan net.Conn, 1)
-		go func() { connected <- dial() }()
+		mine := dial()
+		if got := get(mine, c.path); got != http.StatusOK {
+			t.Fatalf("the page is answered with %d", got)
+		}
+		var silent []net.Conn
+		isOpen := func(conn net.Conn) bool {
+			_ = conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+			_, err := conn.Read(make([]byte, 1))
+			return errors.Is(err, os.ErrDeadlineExceeded)
+		}
+		for range 3 * maxGuests {
+			silent = append(silent, dial())
+		}
 		synctest.Wait()
-		if len(connected) > 0 {
-			t.Errorf("there is one more than %d", maxConnections)
+		open := 0
+		for _, conn := range silent {
+			if isOpen(conn) {
+				open++
+			}
 		}
-		first.Close()
-		(<-connected).Close()
+		if open != maxGuests || isOpen(silent[0]) || !isOpen(silent[len(silent)-1]) {
+			t.Errorf("of %d connections %d are open; the oldest: %t, the newest: %t", len(silent), open, isOpen(silent[0]), isOpen(silent[len(silent)-1]))
+		}
+		if got := get(mine, c.path); got != http.StatusOK {
+			t.Errorf("the page is answered with %d, over a connection that was let in", got)
+		}
+		if got := get(dial(), c.path); got != http.StatusOK {
+			t.Errorf("the page is answered with %d, over a new connection", got)
+		}
 	})
 }

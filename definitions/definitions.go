@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 )
 
 // Definitions are what one server offered when it was last connected. All JSON is
@@ -16,22 +19,32 @@ type Definitions struct {
 	Capabilities json.RawMessage // nil if it did not say
 	Instructions string          // for models; often empty
 	Revision     string          // of the protocol, that was spoken with it
+	Era          string          // in which it can ask its clients, [Legacy] or [Modern], where one was found in which it cannot
+
+	// Read is when the server was last asked for them; zero where that is not known.
+	Read time.Time
 
 	Tools, Prompts, Resources, Templates, Skills []json.RawMessage
+	// Others are further lists, by the method that lists them. It is replaced, and not changed.
+	Others map[string][]json.RawMessage
 }
 
-// Equal reports whether both say the same, byte for byte.
+// The eras of the protocol: with a handshake, and without.
+const (
+	Legacy = "legacy"
+	Modern = "modern"
+)
+
+// Equal reports whether both say the same, byte for byte, whenever they were read.
 func (d *Definitions) Equal(other *Definitions) bool {
 	if d == nil || other == nil {
 		return d == other
 	}
-	same := func(a, b []json.RawMessage) bool {
-		return slices.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
-	}
 	return bytes.Equal(d.Server, other.Server) && bytes.Equal(d.Capabilities, other.Capabilities) &&
-		d.Instructions == other.Instructions && d.Revision == other.Revision &&
-		same(d.Tools, other.Tools) && same(d.Prompts, other.Prompts) &&
-		same(d.Resources, other.Resources) && same(d.Templates, other.Templates) && same(d.Skills, other.Skills)
+		d.Instructions == other.Instructions && d.Revision == other.Revision && d.Era == other.Era &&
+		!slices.ContainsFunc(revision.Lists(), func(l *revision.Method) bool {
+			return !slices.EqualFunc(d.List(l.Name), other.List(l.Name), func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+		})
 }
 
 // format is the version of the files. A file of another version is ignored.
@@ -52,9 +65,15 @@ func (d *Definitions) append(dst []byte, key string) []byte {
 	}
 	w.String("instructions", d.Instructions)
 	w.String("revision", d.Revision)
-	for _, list := range d.lists() {
-		w.Array(list.name)
-		for _, entry := range *list.entries {
+	if d.Era != "" {
+		w.String("era", d.Era)
+	}
+	if !d.Read.IsZero() {
+		w.String("read", d.Read.UTC().Format(time.RFC3339))
+	}
+	for _, l := range revision.Lists() {
+		w.Array(l.Member)
+		for _, entry := range d.List(l.Name) {
 			w.Element(entry)
 		}
 		w.End()
@@ -79,24 +98,63 @@ func parse(data []byte, key string) (*Definitions, error) {
 	d := &Definitions{Server: members.Get("server"), Capabilities: members.Get("capabilities")}
 	d.Instructions, _ = jsonrpc.Unquote(members.Get("instructions"))
 	d.Revision, _ = jsonrpc.Unquote(members.Get("revision"))
-	for _, list := range d.lists() {
-		array := members.Get(list.name)
+	if era, _ := jsonrpc.Unquote(members.Get("era")); era == Legacy || era == Modern {
+		d.Era = era
+	}
+	read, _ := jsonrpc.Unquote(members.Get("read"))
+	d.Read, _ = time.Parse(time.RFC3339, read) // of an older file: zero
+	for _, l := range revision.Lists() {
+		array := members.Get(l.Member)
+		if array == nil && d.field(l.Name) == nil { // of an older file
+			continue
+		}
 		if len(array) == 0 || array[0] != '[' {
 			return nil, errDamaged
 		}
+		var entries []json.RawMessage
 		jsonrpc.EachElement(array, func(value []byte) bool {
-			*list.entries = append(*list.entries, value)
+			entries = append(entries, value)
 			return true
 		})
+		d.SetList(l.Name, entries)
 	}
 	return d, nil
 }
 
-type list struct {
-	name    string
-	entries *[]json.RawMessage
+// field returns the field of a list, by the method that lists it; nil if there is none.
+func (d *Definitions) field(method string) *[]json.RawMessage {
+	switch method {
+	case "tools/list":
+		return &d.Tools
+	case "prompts/list":
+		return &d.Prompts
+	case "resources/list":
+		return &d.Resources
+	case "resources/templates/list":
+		return &d.Templates
+	case "skills/list":
+		return &d.Skills
+	}
+	return nil
 }
 
-func (d *Definitions) lists() []list {
-	return []list{{"tools", &d.Tools}, {"prompts", &d.Prompts}, {"resources", &d.Resources}, {"resourceTemplates", &d.Templates}, {"skills", &d.Skills}}
+// List returns the list of a method, such as tools/list.
+func (d *Definitions) List(method string) []json.RawMessage {
+	if field := d.field(method); field != nil {
+		return *field
+	}
+	return d.Others[method]
+}
+
+// SetList replaces the list of a method.
+func (d *Definitions) SetList(method string, entries []json.RawMessage) {
+	if field := d.field(method); field != nil {
+		*field = entries
+		return
+	}
+	d.Others = maps.Clone(d.Others)
+	if d.Others == nil {
+		d.Others = map[string][]json.RawMessage{}
+	}
+	d.Others[method] = entries
 }

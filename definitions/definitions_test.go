@@ -27,7 +27,7 @@ func open(t *testing.T, dir string) *definitions.Store {
 func sample() *definitions.Definitions {
 	return &definitions.Definitions{
 		Server: json.RawMessage(`{"name":"weather","version":"1"}`), Capabilities: json.RawMessage(`{"tools":{}}`),
-		Instructions: "Ask for \"cities\".\n", Revision: "2025-06-18",
+		Instructions: "Ask for \"cities\".\n", Revision: "2025-06-18", Read: time.Date(2026, 11, 28, 12, 30, 15, 0, time.UTC),
 		Tools:     []json.RawMessage{json.RawMessage(`{"name":"a","inputSchema":{"type":"object"}}`), json.RawMessage(`{"name":"b"}`)},
 		Templates: []json.RawMessage{json.RawMessage(`{"uriTemplate":"x://{y}"}`)},
 	}
@@ -45,6 +45,13 @@ func TestWhatIsSavedIsLoadedByAnotherProcess(t *testing.T) {
 	d := open(t, dir).Entry(origin).Load()
 	if !d.Equal(sample()) {
 		t.Errorf("loaded %+v", d)
+	}
+	if !d.Read.Equal(sample().Read) {
+		t.Errorf("read at %v, want %v", d.Read, sample().Read)
+	}
+	d.Read = d.Read.Add(time.Hour)
+	if !d.Equal(sample()) {
+		t.Error("the same, read later, is not equal")
 	}
 	d.Tools = d.Tools[:1]
 	if d.Equal(sample()) || d.Equal(nil) {

@@ -8,21 +8,59 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/hostconfig"
 )
 
-func TestTheGatewaysPageNamesEveryMemberOfAnEntry(t *testing.T) {
-	text, err := os.ReadFile("gateway.md")
+// UPDATE=1 writes the table.
+func TestTheGatewaysPageHasTheMembersOfAnEntry(t *testing.T) {
+	const title = "| member of an entry | is |\n|---|---|\n"
+	page, err := os.ReadFile("gateway.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, list, found := strings.Cut(string(text), "The members of an entry are ")
-	list, _, ends := strings.Cut(list, "\n\n")
+	before, list, found := strings.Cut(string(page), title)
+	list, after, ends := strings.Cut(list, "\n\n")
 	if !found || !ends {
-		t.Fatal("gateway.md has no paragraph \"The members of an entry are …\"")
+		t.Fatalf("gateway.md has no table %q", title)
 	}
-	for _, member := range config.EntryMembers() {
-		if !strings.Contains(list, "`"+member+"`") {
-			t.Errorf("gateway.md does not name %q among the members of an entry", member)
+	var rows []string
+	for f := range reflect.TypeFor[config.Entry]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		doc := f.Tag.Get("doc")
+		if opposite := f.Tag.Get("not"); opposite != "" {
+			name += "`, `" + opposite
+		}
+		also := strings.Fields(f.Tag.Get("also"))
+		if name == "url" {
+			also = hostconfig.URLMembers()[1:]
+		}
+		if len(also) > 0 {
+			doc += "; read as `" + strings.Join(also, "`, `") + "`, too"
+		}
+		rows = append(rows, "| `"+name+"` | "+doc+" |")
+	}
+	if want := strings.Join(rows, "\n"); list != want {
+		if os.Getenv("UPDATE") != "" {
+			err = os.WriteFile("gateway.md", []byte(before+title+want+"\n\n"+after), 0o644)
+		}
+		t.Errorf("gateway.md has another table of members (%v); UPDATE=1 go test ./docs -run Members writes it:\n%s", err, want)
+	}
+}
+
+func TestThePageAboutLoginsNamesTheMembersOfAnEntrysObjects(t *testing.T) {
+	page, err := os.ReadFile("cli.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, object := range []reflect.Type{reflect.TypeFor[config.OAuth](), reflect.TypeFor[config.TLS]()} {
+		for f := range object.Fields() {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name == "-" {
+				name = f.Tag.Get("secret")
+			}
+			if name != "" && !strings.Contains(string(page), "`"+name+"`") && !strings.Contains(string(page), `"`+name+`"`) {
+				t.Errorf("cli.md does not name %q of %s", name, object.Name())
+			}
 		}
 	}
 }

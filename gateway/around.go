@@ -32,7 +32,7 @@ func (g *Gateway) Rearrange(name string, u Upstream) error {
 	g.mu.Lock()
 	g.setPrefixes()
 	g.mu.Unlock()
-	g.changedOffer(tools | prompts | resources)
+	g.changedOffer(every)
 	return nil
 }
 
@@ -62,6 +62,9 @@ func (m *member) show(next *surroundings) (changed kinds) {
 		current := m.own() == known && m.shown == shown // else it was read, rearranged or shown to other rules meanwhile
 		if current {
 			m.listings = after
+			if known != nil {
+				m.listedOf = known
+			}
 			m.around.Store(around)
 			m.shown++
 		}
@@ -70,7 +73,7 @@ func (m *member) show(next *surroundings) (changed kinds) {
 			continue
 		}
 		for _, k := range allKinds {
-			if !sameListing(before[k.method], after[k.method]) {
+			if !sameListing(before[k.Name], after[k.Name]) {
 				changed |= k.bit
 			}
 		}

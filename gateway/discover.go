@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/changes"
@@ -18,27 +17,27 @@ const maxInstructions = 4 << 10
 
 // discover says what the gateway is. Its members come and go, so it offers
 // everything that they could.
-func (g *Gateway) discover(ctx context.Context, has func(*member) bool) (mcp.Result, error) {
-	self, instructions := &mcp.Implementation{Name: g.options.Name, Version: g.options.Version}, ""
-	if g.options.Transparent {
-		var err error
-		if self, instructions, err = g.only(ctx); err != nil {
-			return mcp.Result{}, err
-		}
-	} else {
-		instructions = g.instructions(has)
+func (g *Gateway) discover(has func(*member) bool) (mcp.Result, error) {
+	self, err := json.Marshal(mcp.Implementation{Name: g.options.Name, Version: g.options.Version})
+	if err != nil {
+		return mcp.Result{}, err
 	}
+	return g.introduction(self, g.instructions(has))
+}
+
+// introduction answers server/discover; self may be nil.
+func (g *Gateway) introduction(self json.RawMessage, instructions string) (mcp.Result, error) {
 	d := mcp.DiscoverResult{
 		SupportedVersions: revision.Modern(),
 		Capabilities: mcp.ServerCapabilities{
-			Tools:       &mcp.ListCapability{ListChanged: true},
-			Prompts:     &mcp.ListCapability{ListChanged: true},
-			Resources:   &mcp.ResourcesCapability{Subscribe: true, ListChanged: true},
 			Completions: &struct{}{},
 			Logging:     &struct{}{},
 			Extensions:  map[string]json.RawMessage{skills.Extension: json.RawMessage(`{"directoryRead":true}`)},
 		},
 		Instructions: instructions,
+	}
+	for _, list := range revision.Changes() {
+		d.Capabilities.Declare(list.Capability)
 	}
 	meta := map[string]any{changes.MarkKey: g.changes.Mark(), gatewaysKey: g.gateways()}
 	if self != nil {
@@ -49,27 +48,6 @@ func (g *Gateway) discover(ctx context.Context, has func(*member) bool) (mcp.Res
 		return mcp.Result{}, err
 	}
 	return mcp.Result{Value: d, Meta: encoded}, nil
-}
-
-// only returns what the one member that there is says of itself. One that was
-// never seen is waited for.
-func (g *Gateway) only(ctx context.Context) (*mcp.Implementation, string, error) {
-	g.mu.RLock()
-	members := g.members
-	g.mu.RUnlock()
-	if len(members) != 1 {
-		return nil, "", fmt.Errorf("a transparent gateway has one member, and this one has %d", len(members))
-	}
-	if err := g.await(ctx); err != nil {
-		return nil, "", err
-	}
-	m := members[0]
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.known == nil {
-		return nil, "", m.unavailable()
-	}
-	return m.implementation(), m.known.Instructions, nil
 }
 
 // instructions joins those of the members that it has, each under its name.
@@ -121,7 +99,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice)
 		}
 		offer := g.current()
 		for _, k := range []kind{templateKind, resourceKind} {
-			f, ok := offer.found[k.method][uri]
+			f, ok := offer.found[k.Name][uri]
 			if !ok || !offers.has(k, uri, f.member, f.original) {
 				continue
 			}

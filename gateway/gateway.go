@@ -8,13 +8,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/changes"
+	"github.com/junction-mcp/junction/internal/process"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 )
@@ -41,10 +40,6 @@ type Options struct {
 	NoPrefix bool
 	// Conflicts says what becomes of a name that two members give; default [Suffix].
 	Conflicts Conflicts
-	// Transparent is for a gateway that only keeps one member connected: it
-	// introduces that member, with its instructions, in place of itself, and
-	// changes no name.
-	Transparent bool
 	// OneClient says that all requests come from one client. Members are connected
 	// when its first request has said what it can be asked; see [Start.Client].
 	OneClient bool
@@ -53,8 +48,8 @@ type Options struct {
 	// those of others are remembered it is at most 250 milliseconds. What comes
 	// later, clients hear of by list_changed.
 	FirstList time.Duration
-	// MaxStarts is how many programs start at the same time; default one for
-	// each processor, and at least 2.
+	// MaxStarts is how many programs start at the same time; default four for each processor and at least eight, as
+	// far as memory is free.
 	MaxStarts int
 	// PublicErrors has clients get errors as [mcp.PublicError] leaves them, and no reason of a failure that others
 	// met: for those that are different people's. [Status] and logs have all of it.
@@ -78,8 +73,10 @@ type Gateway struct {
 	cancel  context.CancelFunc
 	starts  *startQueue
 	running sync.WaitGroup
-	reports chan struct{} // of capacity 1: OnChange is due
 	first   firstClient
+
+	reporting sync.Mutex
+	reported  chan struct{} // closed, and made new, when the state or the offer of members changes
 
 	mu      sync.RWMutex
 	members []*member // in the order in which they were added
@@ -91,6 +88,7 @@ type Gateway struct {
 	offer     *offer        // what all offer together; nil when it must be made again
 	renewed   chan struct{} // closed when the offer changes
 	changes   *changes.Feed
+	hearings  []*hearing // those that log messages are for; see logs.go
 }
 
 // New returns a gateway without members. Close it when done.
@@ -105,16 +103,17 @@ func New(o Options) *Gateway {
 		o.FirstList = firstListTime
 	}
 	if o.MaxStarts <= 0 {
-		o.MaxStarts = max(2, runtime.GOMAXPROCS(0))
+		o.MaxStarts = process.Starts()
 	}
-	g := &Gateway{options: o, id: rand.Text(), log: o.Logger, changes: changes.NewFeed(), starts: &startQueue{free: o.MaxStarts, alone: o.MaxStarts == 1}, reports: make(chan struct{}, 1)}
+	g := &Gateway{options: o, id: rand.Text(), log: o.Logger, changes: changes.NewFeed(), starts: &startQueue{free: o.MaxStarts, alone: o.MaxStarts == 1}, reported: make(chan struct{})}
 	g.first.known, g.renewed = make(chan struct{}), make(chan struct{})
 	if g.log == nil {
 		g.log = slog.Default()
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	if o.OnChange != nil {
-		g.running.Go(g.callOnChange)
+		changed := g.Changed()
+		g.running.Go(func() { g.callOnChange(changed) })
 	}
 	return g
 }
@@ -183,6 +182,7 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	g.members, g.added = slices.Insert(others, at, m), time.Now() // a new array: readers keep theirs
 	g.remembers = g.remembers || m.known != nil
 	g.starts.again(g.remembers)
+	g.setPrefixes()
 	g.offer = nil
 	return m, nil
 }
@@ -190,7 +190,10 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 // await waits until the definitions of all members are known, but only as long
 // after the last was added as a first list may take: what comes later, clients
 // hear of. The error is ctx's.
-func (g *Gateway) await(ctx context.Context) error {
+func (g *Gateway) await(ctx context.Context) error { return g.awaitOf(ctx, g.all()) }
+
+// awaitOf is [Gateway.await] for some of the members.
+func (g *Gateway) awaitOf(ctx context.Context, members []*member) error {
 	g.mu.RLock()
 	limit := g.options.FirstList
 	if g.remembers {
@@ -200,21 +203,25 @@ func (g *Gateway) await(ctx context.Context) error {
 	g.mu.RUnlock()
 	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
-	_ = g.Settle(wait)
+	_ = settle(wait, members)
 	return context.Cause(ctx)
 }
 
 // Settle waits until of every member the definitions are known, because they
 // were remembered or it was connected, or it failed to connect once.
-func (g *Gateway) Settle(ctx context.Context) error {
+func (g *Gateway) Settle(ctx context.Context) error { return settle(ctx, g.all()) }
+
+// all returns the members that there are now; it is not changed.
+func (g *Gateway) all() []*member {
 	g.mu.RLock()
-	members := slices.Clone(g.members)
-	g.mu.RUnlock()
+	defer g.mu.RUnlock()
+	return g.members
+}
+
+func settle(ctx context.Context, members []*member) error {
 	for _, m := range members {
-		select {
-		case <-m.settled:
+		if m.isSettled() {
 			continue
-		default:
 		}
 		select {
 		case <-m.settled:
@@ -241,35 +248,33 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 }
 
 func (g *Gateway) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	return g.dispatch(ctx, req, everyone, nil, func(k kind) (mcp.Result, error) { return g.list(ctx, req, k, everyone) })
+}
+
+// dispatch answers a request by what is offered: the members that has names, of which offers names the entries, in the lists that list
+// returns.
+func (g *Gateway) dispatch(ctx context.Context, req *mcp.Request, has func(*member) bool, offers choice, list func(kind) (mcp.Result, error)) (mcp.Result, error) {
+	if k, listed := listedBy(req.Method); listed {
+		return list(k)
+	}
+	if k, used := usedBy(req.Method); used {
+		return g.route(ctx, req, k, offers)
+	}
 	switch req.Method {
-	case "tools/call":
-		return g.route(ctx, req, toolKind, nil)
-	case "prompts/get":
-		return g.route(ctx, req, promptKind, nil)
 	case "resources/read":
-		return g.read(ctx, req, nil)
+		return g.read(ctx, req, offers)
 	case "completion/complete":
-		return g.complete(ctx, req, nil)
-	case "tools/list":
-		return g.list(ctx, req, toolKind, everyone)
-	case "prompts/list":
-		return g.list(ctx, req, promptKind, everyone)
-	case "resources/list":
-		return g.list(ctx, req, resourceKind, everyone)
-	case "resources/templates/list":
-		return g.list(ctx, req, templateKind, everyone)
-	case skills.MethodList:
-		return g.list(ctx, req, skillKind, everyone)
+		return g.complete(ctx, req, offers)
 	case skills.MethodGet:
-		return g.getSkill(ctx, req, nil)
+		return g.getSkill(ctx, req, offers)
 	case skills.MethodDirectory:
-		return g.readDirectory(ctx, req, nil)
+		return g.readDirectory(ctx, req, offers)
 	case "subscriptions/listen":
-		return g.listen(ctx, req, nil)
+		return g.listen(ctx, req, has, func(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
+			g.watch(ctx, l, req, uris, offers)
+		})
 	case "server/discover":
-		return g.discover(ctx, everyone)
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		return g.aboutTask(ctx, req)
+		return g.discover(has)
 	}
 	return mcp.Result{}, unknownMethod(req)
 }
@@ -306,15 +311,13 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers ch
 	if m == nil || !offers.has(k, req.Name, m, name) {
 		return mcp.Result{}, g.current().unknown(k, req.Name, offers)
 	}
-	if k.bit == tools {
+	if k.bit == toolKind.bit {
 		if err := g.current().validateHeaders(req); err != nil {
 			return mcp.Result{}, err
 		}
 	}
-	asker := takeAsker(req)
-	if asker != "" && asker != m.asker {
-		server, _, _ := strings.Cut(asker, askerMark)
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "requestState: %s %q is not any more of the server %q that asked for input; send the request again without requestState", k.noun, req.Name, server)
+	if err := m.takesRound(req); err != nil {
+		return mcp.Result{}, err
 	}
 	result, err := m.ask(ctx, req, req.Renamed(name))
 	if err != nil || !m.shares.Load() {
@@ -360,8 +363,13 @@ func setAskers(req *mcp.Request, askers []string) {
 // notes that it needs input where it does.
 func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result, error) {
 	m.calls.begin()
+	m.users.note(req)
+	defer m.changeEra(0)
 	defer m.calls.end()
 	result, err := m.around.Load().chain.Handle(ctx, renamed)
+	if req.Method == "tools/call" && !m.called.Load() {
+		m.called.Store(true)
+	}
 	if errors.Is(err, mcp.ErrInputRequired) {
 		setAskers(req, append([]string{m.asker}, askersOf(req)...))
 	}
@@ -379,19 +387,27 @@ func (g *Gateway) changedOffer(kinds kinds) {
 	g.report()
 }
 
-// report lets OnChange be called.
+// report notes that the state or the offer of members changed.
 func (g *Gateway) report() {
-	select {
-	case g.reports <- struct{}{}:
-	default: // it is due already
-	}
+	g.reporting.Lock()
+	defer g.reporting.Unlock()
+	close(g.reported)
+	g.reported = make(chan struct{})
+}
+
+// Changed returns a channel that is closed when the state or the offer of servers changes next.
+func (g *Gateway) Changed() <-chan struct{} {
+	g.reporting.Lock()
+	defer g.reporting.Unlock()
+	return g.reported
 }
 
 // callOnChange calls OnChange until the gateway is closed.
-func (g *Gateway) callOnChange() {
+func (g *Gateway) callOnChange(changed <-chan struct{}) {
 	for {
 		select {
-		case <-g.reports:
+		case <-changed:
+			changed = g.Changed()
 			g.options.OnChange()
 		case <-g.ctx.Done():
 			return

@@ -311,11 +311,12 @@ func TestWithoutPrefixNamesStayAndARepeatedOneGetsASuffix(t *testing.T) {
 	}
 }
 
-func TestATransparentGatewayIntroducesItsMember(t *testing.T) {
+func TestAServerOfAGatewayIntroducesItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := gateway.New(gateway.Options{NoPrefix: true, Transparent: true, Logger: quiet})
+		g := gateway.New(gateway.Options{Logger: quiet})
 		defer g.Close()
 		server := member(t, "one")
+		must(t, g.AddHandler("two", member(t, "two")))
 		var dials atomic.Int32
 		must(t, add(g, "one", func(ctx context.Context) (*mcp.Client, error) {
 			if dials.Add(1) == 1 {
@@ -324,12 +325,12 @@ func TestATransparentGatewayIntroducesItsMember(t *testing.T) {
 			return mcp.DialWith(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "one", Logger: quiet})
 		}))
 		must(t, g.Settle(t.Context()))
-		c := mcp.NewClient(g)
+		c := mcp.NewClient(g.Server("one"))
 		if _, err := c.Do(t.Context(), "server/discover", nil); err == nil || !strings.Contains(err.Error(), `server "one" is not connected: the disk is full`) {
 			t.Errorf("before it is connected: %v", err)
 		}
 		time.Sleep(5 * time.Second) // the first pause is shorter
-		c = mcp.NewClient(g)
+		c = mcp.NewClient(g.Server("one"))
 		if s := c.Server(); s == nil || s.Name != "one" || s.Version != "1" || c.Instructions() != "I am one" {
 			t.Errorf("introduced as %+v, with instructions %q", s, c.Instructions())
 		}

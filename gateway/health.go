@@ -218,8 +218,4 @@ func (p *heardPeer) Notify(ctx context.Context, method string, params json.RawMe
 	return p.Peer.Notify(ctx, method, params)
 }
 
-func (p *heardPeer) Disconnect() {
-	if d, ok := p.Peer.(interface{ Disconnect() }); ok {
-		d.Disconnect()
-	}
-}
+func (p *heardPeer) Unwrap() mcp.Peer { return p.Peer }

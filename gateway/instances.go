@@ -8,6 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/gateway/eras"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -52,11 +55,13 @@ type instance struct {
 	again   chan struct{} // of capacity 1: what is around it is to see its lists again
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	of      identity // the user, where they can have several; the zero identity: it counts among all
+	era     string   // of the client that it was started for
+	of      identity // see countedAs
 
 	// Under the lock of instances:
 	users int       // requests that run
 	used  time.Time // when the last of them ended, or it failed
+	stale bool      // it is of the wrong era, and gets no further request; see era.go
 }
 
 // isolated reports whether users or clients do not share the member. Where there is one client only
@@ -66,7 +71,11 @@ func (m *member) isolated() bool {
 }
 
 // An identity is whose an instance is, where no connection or session says so.
-type identity struct{ issuer, subject, client, version string }
+type identity struct {
+	issuer, subject string
+	grantee         string // the client that the user's credentials were given to
+	client, version string // as the client calls itself
+}
 
 // identityOf says whose instance a request is for.
 func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) {
@@ -84,6 +93,9 @@ func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) 
 	if req.Caller != nil {
 		return req.Caller, nil
 	}
+	if req.Principal != nil {
+		id.grantee = req.Principal.ClientID
+	}
 	if req.Meta.Client != nil {
 		id.client, id.version = req.Meta.Client.Name, req.Meta.Client.Version
 	}
@@ -93,6 +105,16 @@ func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) 
 func principalOf(req *mcp.Request) (id identity) {
 	if req.Principal != nil {
 		id.issuer, id.subject = req.Principal.Issuer, req.Principal.Subject
+	}
+	return id
+}
+
+// countedAs says in whose share an instance is that is used: the principal's, or that of an address of another machine. Clients of this
+// machine whom nobody authenticated cannot be distinguished.
+func countedAs(ctx context.Context, req *mcp.Request) identity {
+	id := principalOf(req)
+	if by := share.Of(ctx); id == (identity{}) && !share.IsHere(by) {
+		id.client = by
 	}
 	return id
 }
@@ -108,14 +130,20 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 		delete(is.all, whose)
 		i = nil
 	}
+	limit := cmp.Or(m.around.Load().MaxInstances, defaultInstances)
+	if !m.several() && (i == nil || i.users == 0) {
+		if err := is.mayUse(of, limit); err != nil {
+			return nil, m.full(err)
+		}
+	}
 	if i == nil {
-		if err := is.makeRoom(of, cmp.Or(m.around.Load().MaxInstances, defaultInstances)); err != nil {
-			return nil, fmt.Errorf("server %q: %w; try again later, or allow more of them", m.name, err)
+		if err := is.makeRoom(of, limit, m.several()); err != nil {
+			return nil, m.full(err)
 		}
 		if m.ctx.Err() != nil {
 			return nil, m.gone(req, errClosed)
 		}
-		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), of: of}
+		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), era: eras.Of(&req.Meta), of: of}
 		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
 		if is.all == nil {
 			is.all = map[any]*instance{}
@@ -127,12 +155,21 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 	return i, nil
 }
 
+// full is the error for who gets no instance.
+func (m *member) full(err error) error {
+	text := fmt.Sprintf("server %q: %v; try again later, or allow more of them", m.name, err)
+	return &mcp.Error{Code: mcp.CodeInternalError, Message: text, Data: refused.With(nil, refused.Limit)}
+}
+
 // isOver reports whether an instance cannot be used any more; the lock is held.
 func (i *instance) isOver() bool {
 	select {
 	case <-i.ready:
 	default:
 		return false
+	}
+	if i.stale {
+		return true
 	}
 	if i.err != nil {
 		return time.Since(i.used) >= firstBackoff
@@ -145,6 +182,9 @@ func (is *instances) left(i *instance) {
 	defer is.mu.Unlock()
 	i.users--
 	i.used = time.Now()
+	if i.stale && i.users == 0 {
+		i.cancel(errRestarted)
+	}
 }
 
 // trouble says what is wrong with one of them, for people; nil if nothing is.
@@ -182,7 +222,7 @@ func (is *instances) count() int {
 // runInstance connects an instance, and keeps it until it is lost, or nobody used it for long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	defer i.cancel(nil)
-	c, err := m.dialInstance(ctx, whose)
+	c, err := m.dialInstance(ctx, whose, i.era)
 	if err != nil && errors.Is(context.Cause(ctx), errRestarted) {
 		err = errRestarted
 	}
@@ -207,7 +247,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		cancel(m.attend(ctx, c, asked, func(ctx context.Context, changes *pending) error {
+		cancel(m.attend(ctx, c, asked, func(h *hearing) bool { return m.hearsInstance(ctx, h, whose) }, func(ctx context.Context, changes *pending) error {
 			m.followInstance(ctx, i, changes)
 			return nil
 		}))
@@ -260,7 +300,7 @@ func (m *member) readAt() time.Time {
 	return m.began
 }
 
-// differs reports whether an instance lists other tools or prompts than are known.
+// differs reports whether an instance lists others of what is called by a name than are known.
 func (m *member) differs(ctx context.Context, i *instance) bool {
 	m.mu.RLock()
 	known := m.known
@@ -268,29 +308,29 @@ func (m *member) differs(ctx context.Context, i *instance) bool {
 	if known == nil {
 		return true
 	}
-	for _, k := range []kind{toolKind, promptKind} {
-		if offered(i.client)&k.bit == 0 {
+	for _, k := range allKinds {
+		if offered(i.client)&named&k.bit == 0 {
 			continue
 		}
-		if entries, err := m.readList(ctx, i.client, k); err == nil && !sameEntries(entries, *k.of(known)) {
+		if entries, err := m.readList(ctx, i.client, k); err == nil && !sameEntries(entries, known.List(k.Name)) {
 			return true
 		}
 	}
 	return false
 }
 
-// showLists has what is around an instance see its tools and prompts.
+// showLists has what is around an instance see its lists of what is called by a name.
 func (m *member) showLists(ctx context.Context, i *instance) {
 	if m.around.Load().Instance == nil {
 		return
 	}
-	for _, k := range []kind{toolKind, promptKind} {
-		if offered(i.client)&k.bit == 0 {
+	for _, k := range allKinds {
+		if offered(i.client)&named&k.bit == 0 {
 			continue
 		}
 		around := mcp.NewClientWith(i.handler, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 		if _, err := m.readList(ctx, around, k); err != nil && ctx.Err() == nil {
-			m.gateway.log.Info("gateway: a list of an instance cannot be read", "server", m.name, "method", k.method, "error", err)
+			m.gateway.log.Info("gateway: a list of an instance cannot be read", "server", m.name, "method", k.Name, "error", err)
 		}
 	}
 }
@@ -307,7 +347,7 @@ func (is *instances) showAgain() {
 	}
 }
 
-func (m *member) dialInstance(ctx context.Context, whose any) (*mcp.Client, error) {
+func (m *member) dialInstance(ctx context.Context, whose any, era string) (*mcp.Client, error) {
 	release := func() {}
 	if m.upstream.Program {
 		if release = m.gateway.starts.wait(ctx, m, func() {}); release == nil {
@@ -318,7 +358,7 @@ func (m *member) dialInstance(ctx context.Context, whose any) (*mcp.Client, erro
 	if m.upstream.Whose == nil {
 		whose = nil
 	}
-	return m.upstream.Dial(ctx, &Start{member: m, release: release, whose: whose})
+	return m.upstream.Dial(ctx, &Start{member: m, release: release, whose: whose, era: era})
 }
 
 // forgetInstance takes an instance off the table if nobody has used it for this long, and whoever uses it

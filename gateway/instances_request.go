@@ -6,13 +6,26 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/resent"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway/eras"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // handleIsolated passes a request on to the instance that it is for, which is started if need be.
 func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	result, i, err := m.askInstance(ctx, req)
+	if i != nil && m.otherEra(i.client, req, result, err) {
+		m.instances.mu.Lock()
+		i.stale = true
+		m.instances.mu.Unlock()
+		if repeats(m.knownNow(), req) {
+			note.Repeat(ctx, m.name)
+			result, _, err = m.askInstance(ctx, req)
+			return result, err
+		}
+		return eras.Advised(result, err, eras.CallAgain)
+	}
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
@@ -20,9 +33,7 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 		result, _, err = m.askInstance(ctx, req)
 		return result, err
 	}
-	m.mu.RLock()
-	known := m.known
-	m.mu.RUnlock()
+	known := m.knownNow()
 	if i != nil && m.wasEnded(err) {
 		return result, m.endedAs(ctx, known, req, err)
 	}
@@ -33,12 +44,18 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 	}
 	switch {
 	case repeats(known, req):
-		resent.Add(ctx)
+		note.Repeat(ctx, m.name)
 		result, _, err = m.askInstance(ctx, req)
 	case cut:
 		err = m.wasRestarted(err)
 	}
 	return result, err
+}
+
+func (m *member) knownNow() *definitions.Definitions {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.known
 }
 
 // askInstance also returns the instance that got the request; nil if none did.
@@ -50,7 +67,7 @@ func (m *member) askInstance(ctx context.Context, req *mcp.Request) (mcp.Result,
 	if err != nil {
 		return mcp.Result{}, nil, err
 	}
-	i, err := m.instanceFor(req, whose, m.userOf(req))
+	i, err := m.instanceFor(req, whose, countedAs(ctx, req))
 	if err != nil {
 		return mcp.Result{}, nil, err
 	}
@@ -92,7 +109,7 @@ func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instanc
 		case <-m.leaving(req):
 			return m.gone(req, fmt.Errorf("server %q: %w", m.name, errClosed))
 		case <-ctx.Done():
-			return fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))
+			return notYet{fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/paramheader"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/apps"
@@ -38,24 +41,31 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	if m.known != nil {
 		now = *m.known
 	}
-	unread := map[string]error{}
+	unread, cut := map[string]error{}, map[string]error{}
 	maps.Copy(unread, m.unread)
+	maps.Copy(cut, m.listsCut)
 	m.mu.RUnlock()
 	before := now
 	for _, k := range allKinds {
-		list := k.of(&now)
 		if which&k.bit != 0 || whole {
-			delete(unread, k.method)
+			delete(unread, k.Name)
+			delete(cut, k.Name)
 		}
 		if which&k.bit == 0 {
 			if whole {
-				*list = nil
+				now.SetList(k.Name, nil)
 			}
 			continue
 		}
 		entries, err := m.readList(ctx, c, k)
+		switch {
+		case errors.As(err, new(*cutError)):
+			cut[k.Name], err = err, nil
+		case errors.As(err, new(*partError)) && len(entries) >= len(now.List(k.Name)):
+			err = nil // the pages that were read are the list
+		}
 		if err == nil {
-			*list = entries
+			now.SetList(k.Name, entries)
 			continue
 		}
 		if ctx.Err() != nil || c.Err() != nil || errors.As(err, new(*loopError)) {
@@ -63,25 +73,26 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 		}
 		var fault *mcp.Error
 		if !errors.As(err, &fault) || fault.Code != mcp.CodeMethodNotFound {
-			m.gateway.log.Info("gateway: a list cannot be read", "server", m.name, "method", k.method, "error", err)
-			unread[k.method] = err
+			m.gateway.log.Info("gateway: a list cannot be read", "server", m.name, "method", k.Name, "error", err)
+			unread[k.Name] = err
 		} else {
-			*list = nil
+			now.SetList(k.Name, nil)
 		}
 	}
 	m.setServerInfo(c, &now)
 	m.mu.Lock()
+	now.Era, now.Read = m.era, began
 	first := m.known == nil
-	m.known, m.unread, m.began = &now, unread, began
+	m.known, m.unread, m.listsCut, m.began = &now, unread, cut, began
 	m.mu.Unlock()
 	// Before middleware may say that something waits for approval, as it is approved by what is remembered. Tools are enough to
 	// have the server started, which reads the other lists again.
-	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
+	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || whole || !now.Equal(&before)) {
 		m.remember(&now)
 	}
 	changed = m.show(nil)
 	for _, k := range allKinds {
-		if !sameEntries(*k.of(&before), *k.of(&now)) {
+		if !sameEntries(before.List(k.Name), now.List(k.Name)) {
 			changed |= k.bit
 		}
 	}
@@ -99,6 +110,9 @@ func (m *member) setServerInfo(c *mcp.Client, d *definitions.Definitions) {
 
 // remember keeps the definitions for the next process.
 func (m *member) remember(d *definitions.Definitions) {
+	if m.upstream.OnRead != nil {
+		m.upstream.OnRead(d)
+	}
 	if m.upstream.Memory == nil {
 		return
 	}
@@ -111,50 +125,68 @@ func (m *member) remember(d *definitions.Definitions) {
 func (m *member) forget() {
 	m.mu.Lock()
 	any := len(m.listings) > 0
-	m.listings, m.known = nil, nil
+	m.listings, m.listedOf, m.known = nil, nil, nil
 	m.mu.Unlock()
 	if any {
-		m.gateway.changedOffer(tools | prompts | resources)
+		m.gateway.changedOffer(every)
 	}
-}
-
-// of returns the list of this kind in the definitions.
-func (k kind) of(d *definitions.Definitions) *[]json.RawMessage {
-	switch k.method {
-	case toolKind.method:
-		return &d.Tools
-	case promptKind.method:
-		return &d.Prompts
-	case resourceKind.method:
-		return &d.Resources
-	case skillKind.method:
-		return &d.Skills
-	}
-	return &d.Templates
 }
 
 func sameEntries(a, b []json.RawMessage) bool {
 	return slices.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
-// readList reads one list of a member.
+// A partError says that only the first pages of a list could be read.
+type partError struct{ why string }
+
+func (e *partError) Error() string { return "only the first pages can be read: " + e.why }
+
+// A cutError says that a list has more than a list may have.
+type cutError struct {
+	entries int // that are used
+	limit   string
+}
+
+func (e *cutError) Error() string {
+	return fmt.Sprintf("it is cut after entry %d, as a list may have %s", e.entries, e.limit)
+}
+
+// errIntroduced keeps a client that only reads a list from asking the server what it is, as the gateway has.
+var errIntroduced = errors.New("the server has introduced itself")
+
+// readList reads one list of a member. With a cutError the entries that it returns are the list, with a partError they are
+// unless more were known before.
 func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries []json.RawMessage, err error) {
-	if k.method == skillKind.method && !skills.Declared(c.Capabilities()) {
+	if k.Name == skillKind.Name && !skills.Declared(c.Capabilities()) {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	checked := mcp.NewClientWith(&loopCheck{c, m}, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
+	var met tolerance.Records
+	check := &loopCheck{c, m}
+	checked := mcp.NewClientWith(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "server/discover" {
+			return mcp.Result{}, errIntroduced
+		}
+		return check.Handle(ctx, req)
+	}), mcp.ClientOptions{Name: m.name, Logger: met.Logger(m.gateway.log, m.name)})
 	size := 0
-	for raw, err := range checked.List(ctx, k.method, k.list) {
+	for raw, err := range checked.List(ctx, k.Name, k.Member) {
 		if err != nil {
 			return nil, err
 		}
 		if size += len(raw); len(entries) >= maxListed || size > maxListedBytes {
-			m.gateway.log.Warn("gateway: a list is truncated", "server", m.name, "method", k.method, "entries", len(entries), "bytes", size)
-			break
+			m.gateway.log.Warn("gateway: a list is truncated", "server", m.name, "method", k.Name, "entries", len(entries), "bytes", size)
+			limit := fmt.Sprintf("%d MiB", maxListedBytes>>20)
+			if len(entries) >= maxListed {
+				limit = fmt.Sprintf("%d entries", maxListed)
+			}
+			return entries, &cutError{len(entries), limit}
 		}
 		entries = append(entries, slices.Clone(raw))
+	}
+	if why := met.Case(m.name, tolerance.PageFailed); why != "" {
+		return entries, &partError{why}
 	}
 	return entries, nil
 }
@@ -165,10 +197,10 @@ func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, be
 	all := map[string]listing{}
 	for _, k := range allKinds {
 		var l listing
-		entries, err := m.edited(around, k, *k.of(d))
+		entries, err := m.edited(around, k, d.List(k.Name))
 		if err != nil {
-			m.gateway.log.Warn("gateway: middleware gives no list", "server", m.name, "method", k.method, "error", err)
-			all[k.method] = before[k.method]
+			m.gateway.log.Warn("gateway: middleware gives no list", "server", m.name, "method", k.Name, "error", err)
+			all[k.Name] = before[k.Name]
 			continue
 		}
 		for _, raw := range entries {
@@ -176,13 +208,13 @@ func (m *member) listingsOf(around *surroundings, d *definitions.Definitions, be
 				l.entries = append(l.entries, e)
 			}
 		}
-		if k.named {
-			l.unlisted = without(*k.of(d), k, l.entries)
+		if k.prefixed() {
+			l.unlisted = without(d.List(k.Name), k, l.entries)
 		}
-		if k.method == templateKind.method {
+		if k.Name == templateKind.Name {
 			m.readTemplates(l.entries)
 		}
-		all[k.method] = l
+		all[k.Name] = l
 	}
 	return all
 }
@@ -194,7 +226,7 @@ func without(has []json.RawMessage, k kind, list []listed) (names []string) {
 		listed[e.name] = true
 	}
 	for _, raw := range has {
-		if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.key)); name != "" && !listed[name] {
+		if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key)); name != "" && !listed[name] {
 			names = append(names, name)
 		}
 	}
@@ -206,23 +238,23 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return listed{}, false
 	}
-	name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
+	name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
 	if !ok || name == "" {
-		m.gateway.log.Debug("gateway: an entry without a name is omitted", "server", m.name, "method", k.method)
+		m.gateway.log.Debug("gateway: an entry without a name is omitted", "server", m.name, "method", k.Name)
 		return listed{}, false
 	}
 	e := listed{name: name, raw: raw}
-	if k.method == skillKind.method { // what it says decides whose the files in its folder are
+	if k.Name == skillKind.Name { // what it says decides whose the files in its folder are
 		if err := new(skills.Skill).UnmarshalJSON(raw); err != nil {
 			m.gateway.log.Warn("gateway: an entry that is no skill is omitted", "server", m.name, "error", err)
 			return listed{}, false
 		}
 	}
-	if k.bit == tools {
+	if k.bit == toolKind.bit {
 		e.raw = withObjectSchema(raw)
 		e.view = apps.Of(jsonrpc.Get(raw, "_meta")).URI
 	}
-	if k.bit == tools && paramheader.Mentions(raw) {
+	if k.bit == toolKind.bit && paramheader.Mentions(raw) {
 		var err error
 		if e.headers, err = paramheader.Fields(jsonrpc.Get(raw, "inputSchema")); err != nil {
 			m.gateway.log.Warn("gateway: headers of a tool are not validated", "server", m.name, "tool", name, "error", err)
@@ -239,6 +271,7 @@ func (m *member) readTemplates(entries []listed) {
 	}
 	for i := range entries[:min(len(entries), maxTemplates)] {
 		entries[i].template, _ = uritemplate.Parse(entries[i].name)
+		entries[i].loose, _ = uritemplate.ParseLoose(entries[i].name)
 	}
 }
 
@@ -252,15 +285,13 @@ func (m *member) isKnown() bool {
 // object, as the specification demands (server/tools): clients that check refuse
 // the whole list for one tool that does not say so.
 func withObjectSchema(tool json.RawMessage) json.RawMessage {
-	schema := jsonrpc.Get(tool, "inputSchema")
-	if string(jsonrpc.Get(schema, "type")) == `"object"` || len(schema) > 0 && schema[0] != '{' {
+	input := jsonrpc.Get(tool, "inputSchema")
+	object := schema.OfObject(input)
+	if bytes.Equal(object, input) {
 		return tool
 	}
-	inner := jsonrpc.NewObject(nil)
-	inner.String("type", "object")
-	inner.Members(schema, "type")
 	w := jsonrpc.NewObject(make([]byte, 0, len(tool)+32))
 	w.Members(tool, "inputSchema")
-	w.Raw("inputSchema", inner.Bytes())
+	w.Raw("inputSchema", object)
 	return w.Bytes()
 }

@@ -96,6 +96,8 @@ func (m *member) missing(method string) string {
 		why = m.gateway.shown(m.unavailable()).Error()
 	case err != nil:
 		why = fmt.Sprintf("its list cannot be read: %v", m.gateway.shown(err))
+	case m.listsCut[method] != nil:
+		why = m.listsCut[method].Error()
 	}
 	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
 }

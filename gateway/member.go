@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -27,10 +28,13 @@ type member struct {
 	cancel   context.CancelFunc
 	staying  context.Context // ends when it is removed or replaced: no further request begins then; see replace.go
 	dismiss  context.CancelCauseFunc
-	before   atomic.Pointer[member] // the one that it replaces, while that still runs
-	behind   *behind                // nil where it has nothing to wait for
-	done     chan struct{}          // closed when nothing of it runs any more
-	calls    calls                  // of clients, that run
+	before   atomic.Pointer[member]  // the one that it replaces, while that still runs
+	behind   *behind                 // nil where it has nothing to wait for
+	done     chan struct{}           // closed when nothing of it runs any more
+	calls    calls                   // of clients, that run
+	called   atomic.Bool             // a client called a tool, since lists were listed last
+	stale    atomic.Pointer[pending] // its lists that changed; nil while they are not followed
+	users    users                   // who used it; see logs.go
 	name     string
 	asker    string                 // what it is called in the state of requests for which it needs input; see takeAsker
 	prefixed atomic.Pointer[string] // what the names of its tools and prompts begin with; see names.go
@@ -40,8 +44,13 @@ type member struct {
 	around   atomic.Pointer[surroundings]
 	settled  chan struct{} // closed when its definitions are known, or it failed once
 	once     sync.Once
-	wake     chan struct{} // of capacity 1: a request needs the server
-	wanted   atomic.Bool   // a request waits for it to start
+
+	waitsForClient atomic.Bool   // it has a client of its own, whom it may ask as soon as it is connected; see [Gateway.Server]
+	hasClient      chan struct{} // closed when that listens, or asks for something
+	meetClient     func()        // closes it
+
+	wake   chan struct{} // of capacity 1: a request needs the server
+	wanted atomic.Bool   // a request waits for it to start
 
 	instances instances     // of one that users or clients do not share
 	reading   chan struct{} // of capacity 1: held while its lists are read
@@ -66,19 +75,28 @@ type member struct {
 	cut       *mcp.Client // the last connection that Restart ended
 	asked     *breaker    // around client; nil for a Handler in this process
 	listings  map[string]listing
+	listedOf  *definitions.Definitions // that they were made of; nil where there are none
 	shown     uint64                   // how often they were made
+	offered   offeredOnce              // see server.go
 	known     *definitions.Definitions // what was remembered or read; nil if neither
 	began     time.Time                // when the lists were read last, before the first of them was
 	unread    map[string]error         // why a list could not be read, by method; nil or never changed
+	listsCut  map[string]error         // why only a part of a list is used, by method; nil or never changed
 	gateways  []string                 // ids of the gateways behind it; see loop.go
+
+	era        string      // in which it can ask, of those that [definitions.Definitions] names; see era.go
+	eraChanged bool        // it was found out by this process
+	eraDue     atomic.Bool // the present connection is of the other era
+	changing   bool        // it may be ended for that
 }
 
 func newMember(g *Gateway, name string, u Upstream) *member {
-	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), reading: make(chan struct{}, 1), changed: make(chan struct{})}
+	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), reading: make(chan struct{}, 1), changed: make(chan struct{}), hasClient: make(chan struct{})}
+	m.meetClient = sync.OnceFunc(func() { close(m.hasClient) })
 	m.calls.none = make(chan struct{})
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	m.staying, m.dismiss = context.WithCancelCause(m.ctx)
-	m.waiting = waitForTasks(mcp.HandlerFunc(m.handle), g.options.Transparent)
+	m.waiting = waitForTasks(mcp.HandlerFunc(m.handle))
 	m.around.Store(m.surroundedAs(u))
 	if u.Program {
 		m.state = Waiting
@@ -87,7 +105,8 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 		return m
 	}
 	if m.known = u.Memory.Load(); m.known != nil {
-		m.listings = m.listingsOf(m.around.Load(), m.known, nil)
+		m.era = m.known.Era
+		m.listings, m.listedOf = m.listingsOf(m.around.Load(), m.known, nil), m.known
 		if !u.Eager || m.isolated() {
 			m.state = Idle
 		}
@@ -97,6 +116,15 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 }
 
 func (m *member) settle() { m.once.Do(func() { close(m.settled) }) }
+
+func (m *member) isSettled() bool {
+	select {
+	case <-m.settled:
+		return true
+	default:
+		return false
+	}
+}
 
 // lazy reports whether the member is only started when it is used.
 func (m *member) lazy() bool {
@@ -114,23 +142,13 @@ func (m *member) failedStarts() int {
 func (m *member) listing(k kind) listing {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.listings[k.method]
+	return m.listings[k.Name]
 }
 
 // offered returns the kinds of lists that the server has.
 func offered(c *mcp.Client) kinds {
-	var k kinds
 	capabilities := c.Capabilities()
-	if capabilities.Tools != nil {
-		k |= tools
-	}
-	if capabilities.Prompts != nil {
-		k |= prompts
-	}
-	if capabilities.Resources != nil {
-		k |= resources
-	}
-	return k
+	return bitsOf(func(k kind) bool { return capabilities.List(k.Capability) != nil })
 }
 
 // start begins to serve the member, which replaces another or nil, until it is removed or the gateway is closed.
@@ -183,12 +201,8 @@ func (m *member) run(ctx context.Context) {
 // connect connects to the member and serves it until it is lost. It returns when
 // it was connected, zero if it was not, and what went wrong.
 func (m *member) connect(ctx context.Context) (began time.Time, err error) {
-	if m.gateway.options.OneClient {
-		select {
-		case <-m.gateway.first.known:
-		case <-ctx.Done():
-			return began, context.Cause(ctx)
-		}
+	if m.gateway.options.OneClient && !m.waitForClient(ctx) {
+		return began, context.Cause(ctx)
 	}
 	release := func() {}
 	if m.upstream.Program {
@@ -198,7 +212,7 @@ func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 		defer release()
 	}
 	m.set(Connecting, nil)
-	c, err := m.upstream.Dial(ctx, &Start{member: m, release: release})
+	c, err := m.upstream.Dial(ctx, &Start{member: m, release: release, era: eras.Of(m.gateway.first.meta())})
 	if err != nil {
 		return began, err
 	}
@@ -206,6 +220,25 @@ func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 	release()
 	began = time.Now()
 	return began, m.serve(ctx, c, c)
+}
+
+// waitForClient waits until the one client has said what it can be asked, and listens where the member has it for itself; false when
+// ctx is done.
+func (m *member) waitForClient(ctx context.Context) bool {
+	select {
+	case <-m.gateway.first.known:
+	case <-ctx.Done():
+		return false
+	}
+	if !m.waitsForClient.Load() {
+		return true
+	}
+	select {
+	case <-m.hasClient:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // lost notes that the connection ended, or was never there.
@@ -323,7 +356,12 @@ var errRead = errors.New("what the server offers was read")
 // connection is lost; it returns why. early is called before the first time where the lists are known
 // already and not to be checked, as calls need not wait for them, and read after it. asked is around the connection.
 func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, early, read func()) error {
-	return m.attend(ctx, c, asked, func(ctx context.Context, changes *pending) error {
+	return m.attend(ctx, c, asked, m.hearsShared, func(ctx context.Context, changes *pending) error {
+		if !m.isolated() {
+			m.stale.Store(changes)
+			defer m.stale.Store(nil)
+			defer changes.done()
+		}
 		first := !m.isKnown()
 		if !first && m.around.Load().Check == nil {
 			early()
@@ -333,22 +371,22 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, earl
 			return err
 		}
 		if first { // names of others may have waited for it, whatever it offers
-			changed |= tools | prompts
+			changed |= named
 		}
 		if changed != 0 {
 			m.gateway.changedOffer(changed)
 		}
 		read()
 		m.settle()
-		m.reread(ctx, c, changes)
+		m.readChanged(ctx, c, changes)
 		return nil
 	})
 }
 
 // attend checks the health of a connection and listens for changes of the lists until ctx is done, the connection is
 // lost or then returns an error; it returns why. then is called when the connection agreed to tell of changes, or did not
-// in time.
-func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, then func(context.Context, *pending) error) error {
+// in time. hears chooses the clients that log messages are for.
+func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, hears func(*hearing) bool, then func(context.Context, *pending) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -364,7 +402,7 @@ func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, then
 		running.Go(func() { cancel(m.checkHealth(ctx, c, asked)) })
 	}
 	changes, agreed := newPending(), make(chan struct{})
-	running.Go(func() { m.listen(ctx, c, changes, sync.OnceFunc(func() { close(agreed) })) })
+	running.Go(func() { m.listen(ctx, c, changes, hears, sync.OnceFunc(func() { close(agreed) })) })
 	limit := time.NewTimer(agreeTime)
 	defer limit.Stop()
 	select {

@@ -19,8 +19,8 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	if req.Method == "server/discover" {
 		return mcp.Result{Value: mcp.DiscoverResult{SupportedVersions: revision.Modern()}}, nil
 	}
-	i := slices.IndexFunc(allKinds, func(k kind) bool { return k.method == req.Method })
-	if i < 0 {
+	k, listed := listedBy(req.Method)
+	if !listed {
 		return m.waiting.Handle(ctx, req)
 	}
 	var known *definitions.Definitions
@@ -28,8 +28,8 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return mcp.Result{}, err // an empty list would say that there is nothing
 	}
 	w := jsonrpc.NewObject(nil)
-	w.Array(allKinds[i].list)
-	for _, raw := range *allKinds[i].of(known) {
+	w.Array(k.Member)
+	for _, raw := range known.List(k.Name) {
 		w.Element(raw)
 	}
 	return mcp.Result{JSON: w.Bytes()}, nil
@@ -42,7 +42,7 @@ func (m *member) edited(around *surroundings, k kind, entries []json.RawMessage)
 	}
 	client := mcp.NewClientWith(around.chain, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	var edited []json.RawMessage
-	for raw, err := range client.List(m.ctx, k.method, k.list) {
+	for raw, err := range client.List(m.ctx, k.Name, k.Member) {
 		if err != nil {
 			return nil, err
 		}
@@ -92,7 +92,7 @@ func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools,
 	m.mu.RUnlock()
 	of := func(k kind) map[string]string {
 		names := map[string]string{}
-		for name, f := range g.current().found[k.method] {
+		for name, f := range g.current().found[k.Name] {
 			if f.member == m {
 				names[name] = f.original
 			}
@@ -111,7 +111,7 @@ type Tool struct {
 
 // Tool says what the name of a tool stands for now; false if no member lists it.
 func (g *Gateway) Tool(exposed string) (Tool, bool) {
-	f, ok := g.current().found[toolKind.method][exposed]
+	f, ok := g.current().found[toolKind.Name][exposed]
 	if !ok {
 		return Tool{}, false
 	}
@@ -126,6 +126,23 @@ func (g *Gateway) Destination(exposed string) (server, tool string) {
 		return "", ""
 	}
 	return m.name, own
+}
+
+// ServerOf returns the name of the server that a request of a client goes to, as far as what is offered says so before it is sent; empty
+// for requests that go to all, and to none.
+func (g *Gateway) ServerOf(req *mcp.Request) string {
+	var m *member
+	if k, used := usedBy(req.Method); used {
+		m, _ = g.current().find(k, req.Name)
+	} else if req.Method == "resources/read" {
+		if owners, _ := g.current().owners(req.Name, newMatching()); len(owners) > 0 {
+			m = owners[0].member
+		}
+	}
+	if m == nil {
+		return ""
+	}
+	return m.name
 }
 
 // Unavailable says why nothing is known of a tool: the member whose prefix its name begins with was never connected.
@@ -145,4 +162,4 @@ func (g *Gateway) Unavailable(exposed string) (server string, err error) {
 
 // ToolList is the list of tools as clients see it now, the result of tools/list; nobody is waited for. It is not to be
 // changed.
-func (g *Gateway) ToolList() json.RawMessage { return g.current().lists[toolKind.method] }
+func (g *Gateway) ToolList() json.RawMessage { return g.current().lists[toolKind.Name] }

@@ -88,7 +88,28 @@ func (g *Gateway) SetNames(noPrefix bool, c Conflicts) {
 	g.setPrefixes()
 	g.mu.Unlock()
 	if !same {
-		g.changedOffer(tools | prompts | resources)
+		g.changedOffer(every)
+	}
+}
+
+// SetOrder puts the servers into the order of these names, and those that have none of them behind all others: of two servers that give one
+// name to something, or one URI, the first one keeps it. By default they are in the order in which they were added; clients get
+// list_changed where it changes.
+func (g *Gateway) SetOrder(names []string) {
+	rank := make(map[string]int, len(names))
+	for i, name := range names {
+		rank[name] = i - len(names)
+	}
+	g.mu.Lock()
+	ordered := slices.SortedStableFunc(slices.Values(g.members), func(a, b *member) int { return rank[a.name] - rank[b.name] })
+	same := slices.Equal(ordered, g.members)
+	if !same {
+		g.members, g.offer = ordered, nil // a new array: readers keep theirs
+	}
+	g.setPrefixes()
+	g.mu.Unlock()
+	if !same {
+		g.changedOffer(every)
 	}
 }
 
@@ -118,7 +139,6 @@ type naming struct {
 	kind      kind
 	members   []*member
 	conflicts Conflicts
-	keeps     bool // names are what they are, whatever models can use
 	found     map[string]owned
 	refused   map[string]string // why names are nobody's, by name
 	passed    map[string]bool   // names that something listed should have and has not
@@ -126,7 +146,7 @@ type naming struct {
 }
 
 func newNaming(k kind, members []*member, o *Options) *naming {
-	n := &naming{kind: k, members: members, conflicts: o.Conflicts, keeps: o.Transparent || !k.named, found: map[string]owned{}, refused: map[string]string{}, passed: map[string]bool{}}
+	n := &naming{kind: k, members: members, conflicts: o.Conflicts, found: map[string]owned{}, refused: map[string]string{}, passed: map[string]bool{}}
 	if o.Conflicts == Refuse {
 		n.refuse()
 	}
@@ -168,15 +188,18 @@ func (m *member) publicName(k kind, name string) string {
 
 // mapped is the name that the options give a tool or prompt of the member; often empty.
 func (m *member) mapped(k kind, name string) string {
-	if k.bit == prompts {
+	switch k.bit {
+	case toolKind.bit:
+		return m.around.Load().Names[name]
+	case promptKind.bit:
 		return m.around.Load().PromptNames[name]
 	}
-	return m.around.Load().Names[name]
+	return ""
 }
 
 // wanted is the name, or URI, that an entry of the member should have.
 func (n *naming) wanted(m *member, name string) string {
-	if n.kind.named {
+	if n.kind.prefixed() {
 		return m.publicName(n.kind, name)
 	}
 	return name
@@ -184,7 +207,7 @@ func (n *naming) wanted(m *member, name string) string {
 
 // share notes a resource or template whose URI is another member's, too, and returns the one that is not.
 func (n *naming) share(r owned) (own string) {
-	if n.kind.named {
+	if n.kind.prefixed() {
 		return ""
 	}
 	own = r.member.ownURI(r.original)
@@ -201,35 +224,35 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	target, wanted := owned{m, e.name, e.raw, e.headers}, n.wanted(m, e.name)
 	if why := n.refused[wanted]; why != "" {
 		n.share(target)
-		return "", fmt.Sprintf("%s %q is omitted: %s", n.kind.noun, wanted, why)
+		return "", fmt.Sprintf("%s %q is omitted: %s", n.kind.Noun, wanted, why)
 	}
 	owner, taken := n.found[wanted]
 	if taken && owner.member == m && owner.original == e.name {
-		return "", fmt.Sprintf("%s %q is listed twice", n.kind.noun, e.name)
+		return "", fmt.Sprintf("%s %q is listed twice", n.kind.Noun, e.name)
 	}
 	contested := n.contested(m, wanted)
 	switch {
 	case taken && n.conflicts == First:
 		n.share(target)
-		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.noun, wanted, owner.member.name)
-	case taken && n.kind.method == skillKind.method: // its files stand in its entry, under the same URIs
-		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.noun, wanted, owner.member.name)
-	case !n.kind.named && (taken || !n.mayHave(m, wanted)):
+		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.Noun, wanted, owner.member.name)
+	case taken && n.kind.Name == skillKind.Name: // its files stand in its entry, under the same URIs
+		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.Noun, wanted, owner.member.name)
+	case !n.kind.prefixed() && (taken || !n.mayHave(m, wanted)):
 		if _, twice := n.found[m.ownURI(e.name)]; twice {
-			return "", fmt.Sprintf("%s %q is listed twice", n.kind.noun, e.name)
+			return "", fmt.Sprintf("%s %q is listed twice", n.kind.Noun, e.name)
 		}
 		why = "it names another server"
 		if taken {
 			why = fmt.Sprintf("server %q has it, too", owner.member.name)
 		}
-		return n.share(target), fmt.Sprintf("%s %q is offered as %q: %s", n.kind.noun, e.name, m.ownURI(e.name), why)
+		return n.share(target), fmt.Sprintf("%s %q is offered as %q: %s", n.kind.Noun, e.name, m.ownURI(e.name), why)
 	case taken:
 		why = fmt.Sprintf("server %q has that name", owner.member.name)
 	case contested:
 		why = "another server, which is not known yet, may have that name"
-	case !n.keeps && len(wanted) > maxExposed:
+	case n.kind.prefixed() && len(wanted) > maxExposed:
 		why = fmt.Sprintf("names may have %d characters", maxExposed)
-	case !n.keeps && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
+	case n.kind.prefixed() && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
 		why = "names may hold letters, digits, _ and - only"
 	default:
 		n.found[wanted] = target
@@ -238,10 +261,10 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	n.passed[wanted] = true
 	exposed = m.suffixed(n.kind, e.name)
 	if _, taken := n.found[exposed]; taken {
-		return "", fmt.Sprintf("%s %q is omitted: the name %q is taken", n.kind.noun, e.name, exposed)
+		return "", fmt.Sprintf("%s %q is omitted: the name %q is taken", n.kind.Noun, e.name, exposed)
 	}
 	n.found[exposed] = target
-	return exposed, fmt.Sprintf("%s %q is offered as %q: %s", n.kind.noun, e.name, exposed, why)
+	return exposed, fmt.Sprintf("%s %q is offered as %q: %s", n.kind.Noun, e.name, exposed, why)
 }
 
 // unlisted are the tools or prompts that are in no list, by the names that they would have: who calls one hears from what is around
@@ -270,7 +293,7 @@ func (m *member) suffixed(k kind, name string) string {
 // they are, the name is nobody's: so it never passes from one tool to another when
 // a server is connected.
 func (n *naming) contested(m *member, wanted string) bool {
-	if !n.kind.named || m.prefix() == "" {
+	if !n.kind.prefixed() || m.prefix() == "" {
 		return false
 	}
 	for _, before := range n.members {

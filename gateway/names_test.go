@@ -193,19 +193,21 @@ func TestAnUnknownToolsErrorNamesTheOneThatWasMeant(t *testing.T) {
 
 func TestWithoutPrefixANameThatModelsCannotBeGivenGetsASuffix(t *testing.T) {
 	long := strings.Repeat("x", 65)
-	for _, transparent := range []bool{false, true} {
-		g := gateway.New(gateway.Options{Logger: quiet, NoPrefix: true, Transparent: transparent})
+	for _, own := range []bool{false, true} {
+		g := gateway.New(gateway.Options{Logger: quiet, NoPrefix: true})
 		defer g.Close()
 		must(t, g.AddHandler("a", named(t, "a", "fits", "notes.read", "a/size", long)))
 		must(t, g.Settle(t.Context()))
 		want := []string{"a-size_9adbcd98", "fits", "notes-read_9b43b31c", long[:55] + "_668941a1"}
-		if transparent {
+		var h mcp.Handler = g
+		if own {
+			h = g.Server("a")
 			want = []string{"a/size", "fits", "notes.read", long}
 		}
-		if got := names(t, g); !slices.Equal(got, want) {
-			t.Errorf("transparent %t: offered are %q, want %q", transparent, got, want)
+		if got := names(t, h); !slices.Equal(got, want) {
+			t.Errorf("own names %t: offered are %q, want %q", own, got, want)
 		}
-		c := mcp.NewClient(g)
+		c := mcp.NewClient(h)
 		for _, name := range want {
 			if got, err := mcp.Call[string](t.Context(), c, name, nil); err != nil || !strings.HasPrefix(got, "a:") {
 				t.Errorf("%s: %q, %v", name, got, err)
@@ -214,7 +216,7 @@ func TestWithoutPrefixANameThatModelsCannotBeGivenGetsASuffix(t *testing.T) {
 				t.Errorf("the prompt %s: %v", name, err)
 			}
 		}
-		if got, want := len(g.Status()[0].Renamed), 6; got != want && !transparent {
+		if got, want := len(g.Status()[0].Renamed), 6; got != want {
 			t.Errorf("%d names are said to be others, want %d", got, want)
 		}
 	}

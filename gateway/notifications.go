@@ -7,11 +7,11 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -31,29 +31,28 @@ const (
 )
 
 const (
-	notifyAcknowledged = "notifications/subscriptions/acknowledged"
-	notifyUpdated      = "notifications/resources/updated"
+	// freshTime is how long a client's list waits for those that its members said had changed.
+	freshTime = 2 * time.Second
+	// arriveTime is how long after a call that another stream may bring a notification is waited for.
+	arriveTime = 20 * time.Millisecond
 )
 
-// changedLists are the notifications of the lists, with their kinds.
-var changedLists = [...]struct {
-	kind   kinds
-	method string
-}{
-	{tools, "notifications/tools/list_changed"},
-	{prompts, "notifications/prompts/list_changed"},
-	{resources, "notifications/resources/list_changed"},
-}
+const (
+	notifyAcknowledged = "notifications/subscriptions/acknowledged"
+	notifyUpdated      = "notifications/resources/updated"
+	notifyMessage      = "notifications/message"
+)
 
-// listen listens to the member for changes of its lists until ctx is done, and
-// notes in changed what to read again. agreed is called when the member first
-// agreed, or first refused.
-func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, agreed func()) {
-	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}}) // cannot fail
+// listen listens to the member for changes of its lists until ctx is done or the
+// member refuses, and notes in changed what to read again. Log messages that belong to no call are for
+// the clients that hears chooses. agreed is called when the member first agreed, or
+// first refused.
+func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, hears func(*hearing) bool, agreed func()) {
+	params, _ := json.Marshal(map[string]any{"notifications": mcp.AllLists()}) // cannot fail
 	for again := false; ; again = true {
 		req := mcp.NewRequest("subscriptions/listen", params)
 		req.Meta.Capabilities = &mcp.ClientCapabilities{}
-		req.Peer = &listsPeer{client: &m.gateway.first, changed: changed, acknowledged: func() {
+		req.Peer = &listsPeer{member: m, changed: changed, hears: hears, acknowledged: func() {
 			if again {
 				changed.add(offered(c))
 			}
@@ -65,50 +64,59 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, ag
 			return
 		}
 		m.gateway.log.Debug("gateway: no notifications from the server", "server", m.name, "error", err)
-		if !sleep(ctx, followPause) {
+		if isRefused(err) || !sleep(ctx, followPause) {
 			return
 		}
 	}
 }
 
+// isRefused reports whether an error says that the same request fails whenever it is
+// sent: the method or its params are not known. Other errors may pass.
+func isRefused(err error) bool {
+	fault, is := errors.AsType[*mcp.Error](err)
+	return is && (fault.Code == mcp.CodeMethodNotFound || fault.Code == mcp.CodeInvalidParams || fault.Code == mcp.CodeInvalidRequest)
+}
+
 // A listsPeer is the Peer of the gateway's own listen request to one member.
 type listsPeer struct {
-	client       *firstClient
+	member       *member
 	changed      *pending
+	hears        func(*hearing) bool
 	acknowledged func()
 }
 
-// Notify notes which lists changed.
-func (p *listsPeer) Notify(_ context.Context, method string, _ json.RawMessage) error {
-	if method == notifyAcknowledged {
+// Notify notes which lists changed, and passes log messages on.
+func (p *listsPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
+	switch method {
+	case notifyAcknowledged:
 		p.acknowledged()
+	case notifyMessage:
+		p.member.gateway.pass(p.member, p.hears, params)
 	}
-	for _, list := range changedLists {
-		if method == list.method {
-			p.changed.add(list.kind)
-		}
+	if c := revision.Changed(method); c != "" {
+		p.changed.add(bitsOf(func(k kind) bool { return k.Capability == c }))
 	}
 	return nil
 }
 
 // Ask asks the one client, if there is only one.
 func (p *listsPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return p.client.ask(ctx, q)
+	return p.member.gateway.first.ask(ctx, p.member, q)
 }
 
-// reread reads the lists again that changed, until ctx is done.
-func (m *member) reread(ctx context.Context, c *mcp.Client, changed *pending) {
+// readChanged reads the lists again that changed, until ctx is done.
+func (m *member) readChanged(ctx context.Context, c *mcp.Client, changed *pending) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-changed.wake:
 		}
-		which := kinds(changed.kinds.Swap(0))
-		if differ, err := m.readAll(ctx, c, which, false); err == nil && differ != 0 {
+		if differ, err := m.readAll(ctx, c, changed.take(), false); err == nil && differ != 0 {
 			m.gateway.changedOffer(differ)
 		}
-		if !sleep(ctx, rereadPause) {
+		changed.done()
+		if !changed.pause(ctx, rereadPause) {
 			return
 		}
 	}
@@ -116,33 +124,127 @@ func (m *member) reread(ctx context.Context, c *mcp.Client, changed *pending) {
 
 // pending collects the kinds of the lists that changed.
 type pending struct {
-	kinds atomic.Uint32
 	wake  chan struct{}
+	hurry chan struct{} // of capacity 1: somebody waits for them to be read
+
+	mu    sync.Mutex
+	todo  kinds         // changed
+	doing kinds         // being read
+	next  chan struct{} // closed when todo is read; nil where that is nothing
+	now   chan struct{} // the same of doing
 }
 
-func newPending() *pending { return &pending{wake: make(chan struct{}, 1)} }
+func newPending() *pending {
+	return &pending{wake: make(chan struct{}, 1), hurry: make(chan struct{}, 1)}
+}
 
 func (p *pending) add(k kinds) {
-	p.kinds.Or(uint32(k))
+	p.mu.Lock()
+	p.todo |= k
+	if p.next == nil {
+		p.next = make(chan struct{})
+	}
+	p.mu.Unlock()
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
 }
 
+// take returns what is to be read now; done says that it was.
+func (p *pending) take() kinds {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.doing, p.todo = p.todo, 0
+	p.now, p.next = p.next, nil
+	return p.doing
+}
+
+func (p *pending) done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.doing = 0; p.now != nil {
+		close(p.now)
+		p.now = nil
+	}
+}
+
+// pause waits before what changed is read again, unless somebody waits for that; false when ctx is done.
+func (p *pending) pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-p.hurry:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// read waits until the lists of these kinds that changed so far were read.
+func (p *pending) read(ctx context.Context, k kinds) {
+	p.mu.Lock()
+	over := p.next
+	switch {
+	case p.todo&k != 0:
+	case p.doing&k != 0:
+		over = p.now
+	default:
+		p.mu.Unlock()
+		return
+	}
+	p.mu.Unlock()
+	select {
+	case p.hurry <- struct{}{}:
+	default:
+	}
+	select {
+	case <-over:
+	case <-ctx.Done():
+	}
+}
+
+// fresh waits until the lists of a kind that members said had changed are read, or take too long for that. Of a server with a URL
+// the notification of a change may come on another stream than the response that was sent after it, and a moment later.
+func (g *Gateway) fresh(ctx context.Context, k kinds) { g.freshOf(ctx, k, g.all()) }
+
+// freshOf is [Gateway.fresh] for some of the members.
+func (g *Gateway) freshOf(ctx context.Context, k kinds, members []*member) {
+	within, cancel := context.WithTimeout(ctx, freshTime)
+	defer cancel()
+	called := false
+	for _, m := range members {
+		called = m.called.Swap(false) && m.stale.Load() != nil && !m.upstream.Program || called
+	}
+	if called {
+		sleep(within, arriveTime)
+	}
+	for _, m := range members {
+		m.reread(within, k)
+	}
+}
+
+// reread waits until the lists of the member that it said had changed are read.
+func (m *member) reread(ctx context.Context, k kinds) {
+	if p := m.stale.Load(); p != nil {
+		p.read(ctx, k)
+	}
+}
+
 // notify notifies the clients that listen of lists that changed.
 func (g *Gateway) notify(k kinds) {
-	for _, list := range changedLists {
-		if k&list.kind != 0 {
-			g.changes.Add(changes.Change{Method: list.method})
+	for i, list := range revision.Changes() {
+		if k&(1<<i) != 0 {
+			g.changes.Add(changes.Change{Method: list.Notification})
 		}
 	}
 }
 
 // listen acknowledges everything that a client asks for and then notifies it:
 // of changes of the lists, and of updates of the resources that it subscribed
-// to, as soon as their members agree to it.
-func (g *Gateway) listen(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
+// to, as soon as their members agree to it, for which watch is called.
+func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member) bool, watch func(context.Context, *changes.Listener, *mcp.Request, []string)) (mcp.Result, error) {
 	var filter mcp.SubscriptionFilter
 	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
 		if err := json.Unmarshal(raw, &filter); err != nil {
@@ -150,10 +252,20 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, offers choice) (
 		}
 	}
 	since, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(req.Params, "_meta"), changes.MarkKey))
-	l := g.changes.Listen(wanted(filter), since)
+	var wanted []changes.Change
+	for _, method := range filter.Lists() {
+		wanted = append(wanted, changes.Change{Method: method})
+	}
+	l := g.changes.Listen(wanted, since)
 	defer l.Close()
+	defer g.hear(&hearing{l, has, req})()
 	if g.options.OneClient {
-		defer g.first.listens(req.Peer)()
+		defer g.first.listens(&listening{req.Peer, has})()
+		for _, m := range g.all() {
+			if has(m) {
+				m.meetClient()
+			}
+		}
 	}
 	encoded, err := json.Marshal(filter)
 	if err != nil {
@@ -170,7 +282,7 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, offers choice) (
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel(nil)
-	watching.Go(func() { g.watch(ctx, l, req, filter.ResourceSubscriptions, offers) })
+	watching.Go(func() { watch(ctx, l, req, filter.ResourceSubscriptions) })
 	if err = l.Forward(ctx, req.Peer.Notify); errors.Is(err, errClosed) {
 		err = nil
 	}
@@ -179,16 +291,6 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, offers choice) (
 
 // errClosed is why subscriptions end when the gateway is closed.
 var errClosed = errors.New("the gateway is closed")
-
-// wanted returns the lists that a filter names.
-func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
-	for i, wanted := range []bool{f.ToolsListChanged, f.PromptsListChanged, f.ResourcesListChanged} {
-		if wanted {
-			lists = append(lists, changes.Change{Method: changedLists[i].method})
-		}
-	}
-	return lists
-}
 
 // A watch knows which members are listened to for the updates that one client wants.
 type watch struct {
@@ -267,7 +369,7 @@ func (w *watch) find(uris []string) (free []string, found map[*member]map[string
 		owners, _ := offer.owners(uri, w.matches)
 		isOwned := false
 		for _, r := range owners {
-			if !w.offers.has(resourceKind, uri, r.member, r.uri) {
+			if !r.isIn(w.offers, uri) {
 				continue
 			}
 			isOwned = true
@@ -300,7 +402,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 	uris := slices.Sorted(maps.Keys(known))
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}}) // cannot fail
 	sub := mcp.NewRequest(req.Method, params)
-	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, known}
+	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{m, l, known}
 	for {
 		_, err := m.around.Load().chain.Handle(ctx, sub)
 		if ctx.Err() != nil {
@@ -315,7 +417,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 
 // A watchPeer is the Peer of a listen request to one member.
 type watchPeer struct {
-	first  *firstClient
+	member *member
 	client *changes.Listener
 	known  map[string][]string // what the client calls the resources, by the member's own URIs
 }
@@ -345,5 +447,5 @@ func (p watchPeer) updated(quoted []byte) {
 
 // Ask asks the one client, if there is only one.
 func (p watchPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return p.first.ask(ctx, q)
+	return p.member.gateway.first.ask(ctx, p.member, q)
 }

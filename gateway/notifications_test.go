@@ -111,6 +111,50 @@ func TestAMemberThatRefusesASubscriptionIsNotTriedAgain(t *testing.T) {
 	})
 }
 
+func TestListenRefusedForListsIsSentOncePerConnection(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		err  error
+		want int32 // listen requests within an hour
+	}{
+		{"unknown method", mcp.Errorf(mcp.CodeMethodNotFound, "Method not found"), 1},
+		{"params not known", mcp.Errorf(mcp.CodeInvalidParams, "Invalid request parameters"), 1},
+		{"invalid request", mcp.Errorf(mcp.CodeInvalidRequest, "Invalid request"), 1},
+		{"internal error", mcp.Errorf(mcp.CodeInternalError, "busy"), 120},
+		{"lost", errors.New("lost"), 120},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := gateway.New(gateway.Options{Logger: quiet})
+				defer g.Close()
+				server, asked, first := member(t, "one"), atomic.Int32{}, atomic.Pointer[mcp.Client]{}
+				refuses := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+					if req.Method == "subscriptions/listen" {
+						asked.Add(1)
+						return mcp.Result{}, tt.err
+					}
+					return server.Handle(ctx, req)
+				})
+				must(t, add(g, "one", func(ctx context.Context) (*mcp.Client, error) {
+					c, err := mcp.DialWith(ctx, stream.Pipe(refuses), mcp.ClientOptions{Name: "one", Logger: quiet})
+					first.CompareAndSwap(nil, c)
+					return c, err
+				}))
+				must(t, g.Settle(t.Context()))
+				time.Sleep(time.Hour - time.Second)
+				if got := asked.Load(); got != tt.want {
+					t.Errorf("%d listen requests in an hour, want %d", got, tt.want)
+				}
+				first.Load().Close()
+				time.Sleep(5 * time.Second)
+				if got := asked.Load(); got != tt.want+1 {
+					t.Errorf("%d listen requests after a new connection, want %d", got, tt.want+1)
+				}
+			})
+		})
+	}
+}
+
 // A notified is a Peer that takes the names of notifications.
 type notified chan<- string
 

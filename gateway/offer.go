@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/paramheader"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
@@ -17,35 +19,66 @@ import (
 
 // A kind is one of the lists that servers offer.
 type kind struct {
-	bit    kinds
-	method string // that lists it
-	list   string // the array in the result
-	key    string // the member that identifies an entry
-	noun   string
-	named  bool // entries get the member's name as prefix
+	*revision.Method // that lists it
+	bit              kinds
 }
 
-// kinds is a set of kinds.
+// prefixed reports whether entries get the member's name as prefix: those that have a name, and no URI.
+func (k kind) prefixed() bool { return k.Key == "name" }
+
+// kinds is a set of kinds, which has those of one capability together: a bit for each of [revision.Changes].
 type kinds uint8
 
-const (
-	tools kinds = 1 << iota
-	prompts
-	resources
-)
-
 var (
-	toolKind     = kind{tools, "tools/list", "tools", "name", "tool", true}
-	promptKind   = kind{prompts, "prompts/list", "prompts", "name", "prompt", true}
-	resourceKind = kind{resources, "resources/list", "resources", "uri", "resource", false}
-	templateKind = kind{resources, "resources/templates/list", "resourceTemplates", "uriTemplate", "resource template", false}
-	skillKind    = kind{resources, skills.MethodList, "skills", "uri", "skill", false} // made of resources, and changed with them
+	allKinds, namedInTurn = theKinds()
+	every, named          = bitsOf(func(kind) bool { return true }), bitsOf(kind.prefixed)
+
+	toolKind, _     = listedBy("tools/list")
+	promptKind, _   = listedBy("prompts/list")
+	resourceKind, _ = listedBy("resources/list")
+	templateKind, _ = listedBy("resources/templates/list")
+	skillKind, _    = listedBy(skills.MethodList)
 )
 
-// namedInTurn are allKinds in the order in which they get their names: tools name resources.
-var namedInTurn = []kind{resourceKind, templateKind, skillKind, toolKind, promptKind}
+// theKinds returns the kinds, and the same in the order in which they get their names: tools name resources.
+func theKinds() (all, inTurn []kind) {
+	for _, m := range revision.Lists() {
+		all = append(all, kind{m, 1 << slices.IndexFunc(revision.Changes(), func(c revision.Change) bool { return c.Capability == m.Capability })})
+	}
+	inTurn = slices.DeleteFunc(slices.Clone(all), kind.prefixed)
+	inTurn = append(inTurn, slices.DeleteFunc(slices.Clone(all), func(k kind) bool { return !k.prefixed() })...)
+	return all, inTurn
+}
 
-var allKinds = []kind{toolKind, promptKind, resourceKind, templateKind, skillKind}
+func bitsOf(is func(kind) bool) (bits kinds) {
+	for _, k := range allKinds {
+		if is(k) {
+			bits |= k.bit
+		}
+	}
+	return bits
+}
+
+// listedBy returns the kind that a method lists.
+func listedBy(method string) (k kind, found bool) {
+	i := slices.IndexFunc(allKinds, func(k kind) bool { return k.Name == method })
+	if i < 0 {
+		return kind{}, false
+	}
+	return allKinds[i], true
+}
+
+// usedBy returns the kind whose entries a method uses by the names that clients see.
+func usedBy(method string) (k kind, found bool) {
+	if m := revision.MethodNamed(method); m.Used {
+		for _, k := range allKinds {
+			if k.Kind == m.Kind {
+				return k, k.prefixed()
+			}
+		}
+	}
+	return kind{}, false
+}
 
 // A listing is one list of one member.
 type listing struct {
@@ -56,7 +89,8 @@ type listing struct {
 type listed struct {
 	name     string // or URI, as the member has it
 	raw      json.RawMessage
-	template *uritemplate.Template // of a resource template
+	template *uritemplate.Template // of a resource template; nil where it is not of RFC 6570
+	loose    *uritemplate.Loose    // the same as any server may understand it; nil where it may mean nothing
 	headers  []paramheader.Field   // arguments of a tool that headers repeat
 	view     string                // URI of a tool's view; see views.go
 }
@@ -68,6 +102,7 @@ type offer struct {
 	found   map[string]map[string]owned  // by method and exposed name
 	hidden  map[string]map[string]owned  // the same of what is in no list, and can be asked for
 	matches []match                      // templates, in order
+	spelled map[string]string            // URIs of resources that are not canonical, by what they are then
 	omitted map[*member]int              // tools that are listed under no name
 	renamed map[*member][]string         // what has another name than it should have
 	refused map[string]map[string]string // why names are nobody's, by method and name
@@ -101,16 +136,16 @@ func (g *Gateway) current() *offer {
 
 func makeOffer(members []*member, options *Options) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
-		found: map[string]map[string]owned{}, hidden: map[string]map[string]owned{}, renamed: map[*member][]string{}, omitted: map[*member]int{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}}
+		found: map[string]map[string]owned{}, hidden: map[string]map[string]owned{}, renamed: map[*member][]string{}, omitted: map[*member]int{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}, spelled: map[string]string{}}
 	for _, k := range namedInTurn {
 		names := newNaming(k, o.members, options)
 		w := jsonrpc.NewObject(nil)
-		w.Array(k.list)
+		w.Array(k.Member)
 		for _, m := range o.members {
 			entries := m.listing(k).entries
 			omitted := w.Len()+sizeOf(entries) > maxOfferBytes // from the list; its names stand for the same
 			if omitted {
-				o.renamed[m] = append(o.renamed[m], fmt.Sprintf("%s: omitted, as the lists of all servers have more than %d MiB together", k.list, maxOfferBytes>>20))
+				o.renamed[m] = append(o.renamed[m], fmt.Sprintf("%s: omitted, as the lists of all servers have more than %d MiB together", k.Member, maxOfferBytes>>20))
 			}
 			for _, e := range entries {
 				exposed, why := names.expose(m, e)
@@ -118,29 +153,37 @@ func makeOffer(members []*member, options *Options) *offer {
 				if why != "" {
 					o.renamed[m] = append(o.renamed[m], why)
 				}
-				if e.template != nil && names.refused[e.name] == "" {
-					o.matches = append(o.matches, match{m, e.template})
+				if (e.template != nil || e.loose != nil) && names.refused[e.name] == "" {
+					o.matches = append(o.matches, match{m, exposed, e})
+				}
+				if k.Name == resourceKind.Name && exposed != "" {
+					o.spell(exposed)
 				}
 				switch {
 				case exposed == "" || omitted:
-					if k.bit == tools {
+					if k.bit == toolKind.bit {
 						o.omitted[m]++
 					}
 				case exposed == e.name:
 					w.Element(e.raw)
 				default:
 					w.ObjectElement()
-					w.String(k.key, exposed)
-					w.Members(e.raw, k.key)
+					w.String(k.Key, exposed)
+					w.Members(e.raw, k.Key)
 					w.End()
 				}
 			}
 			names.exposeViews(m)
 		}
-		if !k.named {
+		if !k.prefixed() {
 			o.noteShared(names.shared)
 		}
-		o.found[k.method], o.hidden[k.method], o.refused[k.method], o.passed[k.method], o.lists[k.method] = names.found, names.unlisted(), names.refused, names.passed, w.Bytes()
+		if k.Name == resourceKind.Name {
+			for _, uri := range slices.Sorted(maps.Keys(names.refused)) {
+				o.spell(uri)
+			}
+		}
+		o.found[k.Name], o.hidden[k.Name], o.refused[k.Name], o.passed[k.Name], o.lists[k.Name] = names.found, names.unlisted(), names.refused, names.passed, w.Bytes()
 	}
 	o.noteOverlaps()
 	for _, m := range o.members {
@@ -165,6 +208,7 @@ func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, st
 	if err := g.await(ctx); err != nil {
 		return nil, "", err
 	}
+	g.fresh(ctx, k.bit)
 	m, name := g.current().find(k, exposed)
 	return m, name, nil
 }
@@ -173,13 +217,13 @@ func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, st
 // be there: servers hide tools. What is listed has no name but the one in the list, which
 // parts, scopes and logs go by.
 func (o *offer) find(k kind, exposed string) (*member, string) {
-	if f, ok := o.found[k.method][exposed]; ok {
+	if f, ok := o.found[k.Name][exposed]; ok {
 		return f.member, f.original
 	}
-	if o.refused[k.method][exposed] != "" || o.passed[k.method][exposed] {
+	if o.refused[k.Name][exposed] != "" || o.passed[k.Name][exposed] {
 		return nil, ""
 	}
-	if f, ok := o.hidden[k.method][exposed]; ok {
+	if f, ok := o.hidden[k.Name][exposed]; ok {
 		return f.member, f.original
 	}
 	var found *member
@@ -200,12 +244,12 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 // unknown is the error for a tool or prompt that there is not. It names others only where they are offered,
 // and who refused the name only where everything is.
 func (o *offer) unknown(k kind, name string, offers choice) error {
-	if why := o.refused[k.method][name]; why != "" && offers == nil {
-		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; whoever runs the gateway must give one of them another name", k.noun, name, why)
+	if why := o.refused[k.Name][name]; why != "" && offers == nil {
+		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; whoever runs the gateway must give one of them another name", k.Noun, name, why)
 	}
 	var near []string
 	var all []string
-	for exposed, f := range o.found[k.method] {
+	for exposed, f := range o.found[k.Name] {
 		if !offers.lists(k, exposed, f.member, f.original) {
 			continue
 		}
@@ -221,16 +265,16 @@ func (o *offer) unknown(k kind, name string, offers choice) error {
 		}
 	}
 	if len(near) > 0 {
-		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; did you mean %q?", k.noun, name, near[0])
+		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; did you mean %q?", k.Noun, name, near[0])
 	}
-	return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, name, k.method)
+	return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.Noun, name, k.Name)
 }
 
 // validateHeaders compares the headers of a call with the arguments that they
 // repeat (2026-07-28 basic/transports/streamable-http, header validation): it is
 // here that they end, as the member hears of the call in another way.
 func (o *offer) validateHeaders(req *mcp.Request) error {
-	fields := o.found[toolKind.method][req.Name].headers
+	fields := o.found[toolKind.Name][req.Name].headers
 	if req.ParamHeaders == nil || len(fields) == 0 {
 		return nil
 	}
@@ -248,5 +292,6 @@ func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind, has func(*
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
-	return mcp.Result{JSON: g.current().lists[k.method], Meta: g.listMeta(k.method, has)}, nil
+	g.fresh(ctx, k.bit)
+	return mcp.Result{JSON: g.current().lists[k.Name], Meta: g.listMeta(k.Name, has)}, nil
 }

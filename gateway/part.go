@@ -8,7 +8,6 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // A Selection is a part of what a gateway offers.
@@ -51,7 +50,7 @@ func (p *part) has(m *member) bool {
 
 // offers says what an entry of a member is in the part.
 func (p *part) offers(k kind, exposed string, m *member, name string) presence {
-	e := Entry{k.noun, m.name, name, exposed}
+	e := Entry{k.Noun, m.name, name, exposed}
 	switch {
 	case !p.has(m), p.selection.Keep != nil && !p.selection.Keep(e):
 		return absent
@@ -68,34 +67,12 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 }
 
 func (p *part) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	g := p.gateway
-	switch req.Method {
-	case "tools/call":
-		return g.route(ctx, req, toolKind, p.offers)
-	case "prompts/get":
-		return g.route(ctx, req, promptKind, p.offers)
-	case "resources/read":
-		return g.read(ctx, req, p.offers)
-	case "completion/complete":
-		return g.complete(ctx, req, p.offers)
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list", skills.MethodList:
-		return p.list(ctx, req)
-	case skills.MethodGet:
-		return g.getSkill(ctx, req, p.offers)
-	case skills.MethodDirectory:
-		return g.readDirectory(ctx, req, p.offers)
-	case "server/discover":
-		return g.discover(ctx, p.has)
-	case "subscriptions/listen":
-		return g.listen(ctx, req, p.offers)
-	}
-	return g.Handle(ctx, req)
+	return p.gateway.dispatch(ctx, req, p.has, p.offers, func(k kind) (mcp.Result, error) { return p.list(ctx, req, k) })
 }
 
 // list answers a list request with the entries that are in the part.
-func (p *part) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	i := slices.IndexFunc(allKinds, func(k kind) bool { return k.method == req.Method })
-	result, err := p.gateway.list(ctx, req, allKinds[i], p.has)
+func (p *part) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
+	result, err := p.gateway.list(ctx, req, k, p.has)
 	if err != nil {
 		return result, err
 	}
@@ -105,19 +82,19 @@ func (p *part) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if p.of != o {
 		p.of, p.lists = o, map[string]json.RawMessage{}
 	}
-	if p.lists[req.Method] == nil {
-		p.lists[req.Method] = p.selected(o, allKinds[i])
+	if p.lists[k.Name] == nil {
+		p.lists[k.Name] = p.selected(o, k)
 	}
-	return result.WithJSON(p.lists[req.Method]), nil
+	return result.WithJSON(p.lists[k.Name]), nil
 }
 
 // selected is a list of the offer without what is not in the part.
 func (p *part) selected(o *offer, k kind) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
-	w.Array(k.list)
-	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.method], k.list), func(raw []byte) bool {
-		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
-		if f := o.found[k.method][name]; p.offers(k, name, f.member, f.original) == present {
+	w.Array(k.Member)
+	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.Name], k.Member), func(raw []byte) bool {
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
+		if f := o.found[k.Name][name]; p.offers(k, name, f.member, f.original) == present {
 			w.Element(raw)
 		}
 		return true

@@ -27,8 +27,9 @@ func (g *Gateway) Remove(ctx context.Context, name string) error {
 	m := g.members[i]
 	g.members = slices.Delete(slices.Clone(g.members), i, i+1)
 	g.offer, g.removed = nil, true
+	g.setPrefixes() // it may have had the one that another should have
 	g.mu.Unlock()
-	g.changedOffer(tools | prompts | resources)
+	g.changedOffer(every)
 	return m.leave(ctx)
 }
 

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/internal/resent"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -60,9 +60,18 @@ func TestACallIsRepeatedOnce(t *testing.T) {
 	if n := executed.Load(); n > 2 {
 		t.Errorf("one call was executed %d times: %v", n, err)
 	}
-	counted, again := resent.Counted(ctx)
-	_, err = mcp.NewClient(g).CallTool(counted, "web__t", nil)
-	if n := again.Times(); n != 1 {
+	again := new(repeats)
+	_, err = mcp.NewClient(g).CallTool(mcp.WithNoter(ctx, again), "web__t", nil)
+	if n := again.Load(); n != 1 {
 		t.Errorf("one call was noted as sent again %d times: %v", n, err)
+	}
+}
+
+// A repeats counts the notes that a request is sent again.
+type repeats struct{ atomic.Int32 }
+
+func (r *repeats) Note(kind string, _ any) {
+	if kind == note.Resent {
+		r.Add(1)
 	}
 }

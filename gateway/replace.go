@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -43,7 +43,7 @@ func (g *Gateway) Replace(name string, u Upstream) error {
 		return err
 	}
 	before.dismiss(errReplaced)
-	g.changedOffer(tools | prompts | resources)
+	g.changedOffer(every)
 	m.start(before)
 	g.running.Go(func() { before.finish(m) })
 	return nil
@@ -60,7 +60,7 @@ func (m *member) follows(before *member) {
 	m.state, m.doing = Waiting, "what runs as it was configured before ends first"
 	if m.known == nil {
 		before.mu.RLock()
-		m.known, m.behind.borrowed, m.listings = before.known, before.known, before.listings
+		m.known, m.behind.borrowed, m.listings, m.listedOf = before.known, before.known, before.listings, before.listedOf
 		before.mu.RUnlock()
 	}
 	m.settle() // lists need not wait for it
@@ -170,7 +170,7 @@ func (m *member) wasEnded(err error) bool {
 // there is now be asked.
 func (m *member) endedAs(ctx context.Context, known *definitions.Definitions, req *mcp.Request, err error) error {
 	if errors.Is(context.Cause(m.staying), errReplaced) && !continues(req) && repeats(known, req) {
-		resent.Add(ctx)
+		note.Repeat(ctx, m.name)
 		return m.gone(req, err)
 	}
 	return m.endedFor(err)

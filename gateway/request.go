@@ -2,14 +2,18 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/resent"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/refused"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -28,6 +32,15 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	connected, known := m.client, m.known // before it may be taken back
 	m.mu.RUnlock()
 	result, err := m.send(ctx, h, req)
+	if m.otherEra(connected, req, result, err) {
+		if repeats(known, req) && m.changeEra(1) {
+			if h, unready := m.ready(ctx, req); unready == nil {
+				note.Repeat(ctx, m.name)
+				return m.send(ctx, h, req)
+			}
+		}
+		return eras.Advised(result, err, eras.CallAgain)
+	}
 	if err == nil || ctx.Err() != nil {
 		return result, err
 	}
@@ -44,12 +57,12 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	h, unready := m.ready(ctx, req)
 	switch {
 	case errors.Is(unready, ErrRemoved): // who replaces it gets the request
-		resent.Add(ctx)
+		note.Repeat(ctx, m.name)
 		return result, unready
 	case h == nil:
 		return result, err
 	}
-	resent.Add(ctx)
+	note.Repeat(ctx, m.name)
 	return m.send(ctx, h, req)
 }
 
@@ -64,6 +77,7 @@ func (m *member) ended(c *mcp.Client) bool {
 func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp.Result, error) {
 	if check := m.around.Load().Check; check != nil {
 		if err := m.check(req, check); err != nil {
+			note.Refuse(ctx, note.Review, note.Refusal{Server: m.name, Rule: "review", Refused: err.Error()})
 			return mcp.Result{}, err
 		}
 	}
@@ -76,18 +90,17 @@ func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp
 
 // check says why a request is not sent, now that the lists were read over its connection.
 func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
+	var err error
 	list := ""
-	switch req.Method {
-	case "tools/call":
-		list = toolKind.method
-	case "prompts/get":
-		list = promptKind.method
+	if k, used := usedBy(req.Method); used {
+		list = k.Name
+		m.mu.RLock()
+		err = m.unread[list]
+		m.mu.RUnlock()
 	}
-	m.mu.RLock()
-	err := m.unread[list]
-	m.mu.RUnlock()
 	if err != nil {
-		return fmt.Errorf("server %q: %s failed, so that nobody knows whether %q is still what it was; restart the server: %w", m.name, list, req.Name, err)
+		text := fmt.Sprintf("server %q: %s failed, so that nobody knows whether %q is still what it was; restart the server: %v", m.name, list, req.Name, err)
+		return &mcp.Error{Code: mcp.CodeInternalError, Message: text, Data: refused.With(nil, refused.Review)}
 	}
 	return check(req)
 }
@@ -95,27 +108,23 @@ func (m *member) check(req *mcp.Request, check func(*mcp.Request) error) error {
 // repeats reports whether a request may be made twice: it only reads, or the
 // member says of its tool that a second call changes nothing.
 func repeats(known *definitions.Definitions, req *mcp.Request) bool {
-	switch {
-	case req.Round > 0 || req.Method == "subscriptions/listen":
-		return false
-	case req.Method != "tools/call":
-		return true
-	case known == nil:
-		return false
-	}
-	for _, raw := range known.Tools {
-		if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == req.Name {
-			hints := jsonrpc.Get(raw, "annotations")
-			return string(jsonrpc.Get(hints, "idempotentHint")) == "true" || string(jsonrpc.Get(hints, "readOnlyHint")) == "true"
+	var tool json.RawMessage
+	if req.Method == "tools/call" && known != nil {
+		at := slices.IndexFunc(known.Tools, func(raw json.RawMessage) bool {
+			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
+			return name == req.Name
+		})
+		if at >= 0 {
+			tool = known.Tools[at]
 		}
 	}
-	return false
+	return eras.Repeats(req, tool)
 }
 
 // usable returns the Handler of the member unless its connection is lost, or ended for
 // another one. The member's lock is held.
 func (m *member) usable() mcp.Handler {
-	if m.restarted {
+	if m.restarted || m.changing {
 		return nil
 	}
 	if m.client != nil {
@@ -211,6 +220,9 @@ func (m *member) notifyStarting(ctx context.Context, req *mcp.Request, ticks int
 	w := jsonrpc.NewObject(nil)
 	w.Raw("progress", fmt.Appendf(nil, "%de-6", ticks))
 	w.String("message", message)
+	w.Object("_meta")
+	w.Raw(note.Starting, []byte("true"))
+	w.End()
 	_ = req.Peer.Notify(ctx, "notifications/progress", w.Bytes()) // a client that is gone ends ctx
 }
 
@@ -219,8 +231,16 @@ func (m *member) unavailable() error {
 	if m.err != nil {
 		return &memberError{m.name, m.err}
 	}
-	return fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, m.state)
+	return notYet{fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, m.state)}
 }
+
+// A notYet says that a member is not connected, and did not fail.
+type notYet struct{ error }
+
+func (e notYet) Unwrap() error { return e.error }
+
+// Unanswered implements [unanswered.Error].
+func (e notYet) Unanswered() {}
 
 // A memberError says why a member cannot be asked, and names it once.
 type memberError struct {
@@ -234,3 +254,6 @@ func (e *memberError) Error() string {
 }
 
 func (e *memberError) Unwrap() error { return e.err }
+
+// Unanswered implements [unanswered.Error].
+func (e *memberError) Unanswered() {}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -52,7 +53,19 @@ func newListenMatching() *matching {
 
 // match reports whether a template of a member describes a URI. spent is what was matched of it for this URI.
 func (w *matching) match(m *member, t *uritemplate.Template, uri string, spent *int) bool {
+	if t == nil {
+		return false
+	}
 	cost := t.Cost(uri)
+	if !w.spend(m, cost, spent) {
+		return false
+	}
+	_, ok := t.Match(uri)
+	return ok
+}
+
+// spend takes work from what may still be matched; false where it is too much, or none.
+func (w *matching) spend(m *member, cost int, spent *int) bool {
 	if cost == 0 || cost > w.left || *spent+w.listen[m]+cost > w.most {
 		return false
 	}
@@ -62,8 +75,7 @@ func (w *matching) match(m *member, t *uritemplate.Template, uri string, spent *
 	} else {
 		*spent += cost
 	}
-	_, ok := t.Match(uri)
-	return ok
+	return true
 }
 
 // ownURI is the URI, or template, that no other member has.
@@ -97,33 +109,53 @@ func (n *naming) mayHave(m *member, uri string) bool {
 type resource struct {
 	member *member
 	uri    string // the member's own
+
+	listed        string // the URI that clients see of it, where that is spelled in another way than they asked
+	template, own string // that it may be of, as clients see it and as the member has it, where it does not match
+}
+
+// isIn reports whether clients who asked for a URI are offered what it stands for.
+func (r *resource) isIn(offers choice, asked string) bool {
+	if r.template != "" && !offers.has(templateKind, r.template, r.member, r.own) {
+		return false
+	}
+	return offers.has(resourceKind, cmp.Or(r.listed, asked), r.member, r.uri)
 }
 
 type match struct {
-	member   *member
-	template *uritemplate.Template
+	member  *member
+	exposed string // that clients see
+	listed
 }
 
-// owners returns whose resource a URI may be: the member's that lists it, or that it names, or whose skill it is a file
+// owners returns whose resource a URI may be: the member's that lists it, also in another spelling, or that it names, or whose skill it is a file
 // of, or those' with a matching template. It is unsure where there is none. A skill takes what a template of another
 // member matches only under skill://, where templates match the files of all skills.
 func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
-	if f, ok := o.found[resourceKind.method][uri]; ok {
-		return []resource{{f.member, f.original}}, true
+	if f, ok := o.found[resourceKind.Name][uri]; ok {
+		return []resource{{member: f.member, uri: f.original}}, true
 	}
 	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		for _, m := range o.members {
 			if own, ok := m.cutOwn(uri); ok && o.has(m, own, w) {
-				return []resource{{m, own}}, true
+				return []resource{{member: m, uri: own}}, true
 			}
 		}
 	}
-	if o.refused[resourceKind.method][uri] != "" {
+	same := sameURI(uri)
+	if o.refused[resourceKind.Name][uri] == "" {
+		for _, known := range []string{same, o.spelled[same]} {
+			if f, ok := o.found[resourceKind.Name][known]; ok {
+				return []resource{{member: f.member, uri: f.original, listed: known}}, true
+			}
+		}
+	}
+	if o.whyRefused(uri, same) != "" {
 		return nil, true
 	}
 	skill := o.skillOf(uri)
 	if skill != nil && strings.HasPrefix(uri, "skill://") {
-		return []resource{{skill.member, uri}}, true
+		return []resource{{member: skill.member, uri: uri}}, true
 	}
 	var of *member
 	spent := 0
@@ -135,19 +167,77 @@ func (o *offer) owners(uri string, w *matching) (owners []resource, sure bool) {
 			continue
 		}
 		if w.match(t.member, t.template, uri, &spent) {
-			owners = append(owners, resource{t.member, uri})
+			owners = append(owners, resource{member: t.member, uri: uri})
 		}
 	}
 	if len(owners) == 0 && skill != nil {
-		owners = []resource{{skill.member, uri}}
+		owners = []resource{{member: skill.member, uri: uri}}
 	}
-	return owners, len(owners) > 0
+	if len(owners) == 0 {
+		return o.mayMean(uri, w), false
+	}
+	return owners, !slices.ContainsFunc(owners, func(r resource) bool { return !r.member.isSettled() }) // else it may list the URI yet
+}
+
+// whyRefused says why a URI, also in another spelling, is nobody's; empty: it is not refused.
+func (o *offer) whyRefused(uri, same string) string {
+	refused := o.refused[resourceKind.Name]
+	return cmp.Or(refused[uri], refused[same], refused[o.spelled[same]])
+}
+
+// spell notes a URI of a resource, or a refused one, that clients may spell in another way.
+func (o *offer) spell(uri string) {
+	if same := sameURI(uri); same != uri && o.spelled[same] == "" {
+		o.spelled[same] = uri
+	}
+}
+
+// sameURI is what all spellings of a URI have in common: types of URLs write them anew.
+func sameURI(uri string) string {
+	uri = uritemplate.Canonical(uri)
+	if scheme, host, ok := strings.Cut(strings.TrimSuffix(uri, "/"), "://"); ok && host != "" && !strings.ContainsAny(host, "/?#") {
+		return scheme + "://" + host
+	}
+	return uri
+}
+
+// mayMean returns whose resource a URI may be that nothing is listed for and no template matches: those' with a template that a
+// server may understand so, the one that names most of the URI first. They say themselves whether there is the resource.
+func (o *offer) mayMean(uri string, w *matching) (owners []resource) {
+	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
+		return nil
+	}
+	type candidate struct {
+		resource
+		specific int
+	}
+	var candidates []candidate
+	var of *member
+	spent := 0
+	for _, t := range o.matches {
+		if t.member != of {
+			of, spent = t.member, 0
+		}
+		if t.loose == nil || !w.spend(t.member, len(uri)+1, &spent) {
+			continue
+		}
+		if as, ok := t.loose.Match(uri); ok {
+			candidates = append(candidates, candidate{resource{member: t.member, uri: as, template: t.exposed, own: t.name}, t.loose.Specific()})
+		}
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int { return b.specific - a.specific })
+	for _, c := range candidates {
+		if !slices.ContainsFunc(owners, func(r resource) bool { return r.member == c.member }) {
+			owners = append(owners, c.resource)
+		}
+	}
+	return owners
 }
 
 // has reports whether a member lists a URI of its own, or has a template that matches it.
 func (o *offer) has(m *member, uri string, w *matching) bool {
 	for _, exposed := range []string{uri, m.ownURI(uri)} {
-		if f, ok := o.found[resourceKind.method][exposed]; ok && f.member == m {
+		if f, ok := o.found[resourceKind.Name][exposed]; ok && f.member == m {
 			return true
 		}
 	}
@@ -231,16 +321,16 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mc
 		if err := g.await(ctx); err != nil {
 			return mcp.Result{}, err
 		}
-		if owners, sure = g.current().owners(req.Name, newMatching()); !sure && strings.HasPrefix(req.Name, "skill://") {
+		if owners, sure = g.current().owners(req.Name, newMatching()); !sure && len(owners) == 0 && strings.HasPrefix(req.Name, "skill://") {
 			for _, m := range g.current().withSkills(skills.Declared) { // of a skill that is in no list
-				owners = append(owners, resource{m, req.Name})
+				owners = append(owners, resource{member: m, uri: req.Name})
 			}
 		}
 	}
 	last := g.current().noResource(req.Name, offers)
 	asker := takeAsker(req)
 	for _, r := range owners {
-		if asker != "" && r.member.asker != asker || !offers.has(resourceKind, req.Name, r.member, r.uri) {
+		if asker != "" && r.member.asker != asker || !r.isIn(offers, req.Name) {
 			continue
 		}
 		result, err := r.ask(ctx, req)
@@ -268,7 +358,7 @@ func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 // noResource is the error for a URI that is nobody's. It says who refused it only where everything is offered.
 func (o *offer) noResource(uri string, offers choice) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
-	if why := o.refused[resourceKind.method][uri]; why != "" && offers == nil {
+	if why := o.whyRefused(uri, sameURI(uri)); why != "" && offers == nil {
 		e = mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)
 	}
 	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes

@@ -181,6 +181,36 @@ func TestTheRuleForConflictsHoldsForResources(t *testing.T) {
 	}
 }
 
+// A URI that is nobody's, as two servers have it, is no third one's in another spelling, whose template matches that.
+func TestRefusedResourceIsRefusedInEverySpelling(t *testing.T) {
+	g := gateway.New(gateway.Options{Conflicts: gateway.Refuse, Logger: quiet})
+	defer g.Close()
+	for _, name := range []string{"one", "two", "three"} {
+		s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Logger: quiet})
+		if name != "three" {
+			s.AddText(mcp.Resource{URI: "notes://list/today", Name: "today"}, "of "+name)
+			s.AddText(mcp.Resource{URI: "Notes://list/%6Eow", Name: "now"}, "of "+name)
+		} else {
+			s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "{+uri}", Name: "all"}, func(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+				return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, "", "of three")}}, nil
+			})
+		}
+		must(t, g.AddHandler(name, s))
+		must(t, g.Settle(t.Context()))
+	}
+	c := mcp.NewClient(g)
+	for uri, isRefused := range map[string]bool{
+		"notes://list/today": true, "NOTES://list/today": true, "notes://LIST/today": true, "notes://list/%74oday": true, "notes://li%73t/tod%61y": true,
+		"Notes://list/%6Eow": true, "notes://list/now": true, "notes://list/%6e%6fw": true,
+		"notes://list/Today": false, "notes://list/today/": false, "notes://list/%2574oday": false, "notes://list/later": false,
+	} {
+		_, err := c.ReadResource(t.Context(), uri)
+		if (err != nil) != isRefused || isRefused && !strings.Contains(err.Error(), `servers "one" and "two" both have it`) {
+			t.Errorf("%s: %v", uri, err)
+		}
+	}
+}
+
 func TestUpdatesNameTheResourceAsItsClientDoes(t *testing.T) {
 	g, servers := libraries(t, gateway.Options{}, "one", "two")
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {

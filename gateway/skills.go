@@ -17,7 +17,7 @@ const maxSkillURI = 2 << 10
 
 // skillOf returns the innermost skill in whose folder a URI lies, or which it is; nil if there is none.
 func (o *offer) skillOf(uri string) *owned {
-	found := o.found[skillKind.method]
+	found := o.found[skillKind.Name]
 	if len(uri) > maxSkillURI {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice)
 	uri := uriOf(req)
 	o := g.current()
 	has := func(m *member) bool { return offers.has(skillKind, uri, m, uri) }
-	if f, ok := o.found[skillKind.method][uri]; ok {
+	if f, ok := o.found[skillKind.Name][uri]; ok {
 		return askFirst(ctx, req, []*member{f.member}, has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
 	}
 	return askFirst(ctx, req, o.withSkills(skills.Declared), has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))

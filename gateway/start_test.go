@@ -239,6 +239,30 @@ func TestServersThatDifferFromWhatIsRememberedAreAnnouncedAndRememberedAnew(t *t
 	})
 }
 
+func TestStatusSaysWhenDefinitionsWereRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory(t)
+		a := newProgram(t, "a", time.Minute)
+		learned(t, store, a)
+		read := time.Now().Truncate(time.Second)
+		time.Sleep(50 * time.Hour)
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		a.join(g, store)
+		if s := g.Status()[0]; s.State != gateway.Idle || read.Sub(s.Read).Abs() > time.Second {
+			t.Errorf("%v, read at %v, want %v", s.State, s.Read, read)
+		}
+		if _, err := callTool(t.Context(), g, "a__who"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		d := store.Entry(definitions.Origin{Command: "a"}).Load()
+		if got := g.Status()[0].Read; time.Since(got) > time.Second || time.Since(d.Read) > 2*time.Second {
+			t.Errorf("after a connection it was read at %v, and remembered is %v; now is %v", got, d.Read, time.Now())
+		}
+	})
+}
+
 func TestOnlySomeProgramsStartAtATimeAndTheOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet, MaxStarts: 2})

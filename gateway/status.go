@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -36,7 +36,7 @@ type Status struct {
 	// Note says what a start is doing; often empty.
 	Note string
 	// Err says why it failed, also while it is tried again, why the last connection ended, which
-	// lists of a connected one cannot be read, or why it is not asked; nil if nothing is wrong.
+	// lists of a connected one cannot be read or are used in part only, or why it is not asked; nil if nothing is wrong.
 	Err error
 	// Ends is how many of its connections were lost, Ended why the last one was; it may have been started again since.
 	Ends  int
@@ -45,6 +45,8 @@ type Status struct {
 	Program bool
 	// Known says that its definitions are known: they were remembered, or read.
 	Known bool
+	// Read is when the server was last asked for them; zero where that is not known.
+	Read time.Time
 	// Tried says that its definitions are known, or that it failed to connect at least once; it stays true.
 	Tried     bool
 	Revision  string              // spoken with it; empty in process
@@ -70,6 +72,18 @@ type Status struct {
 	Renamed []string
 }
 
+// A ListError says why a list of a connected server is not all that it has.
+type ListError struct {
+	Method string // that lists
+	Err    error
+}
+
+// Error implements error.
+func (e *ListError) Error() string { return e.Method + ": " + e.Err.Error() }
+
+// Unwrap returns Err.
+func (e *ListError) Unwrap() error { return e.Err }
+
 // Status describes every member, in the order in which they were added.
 func (g *Gateway) Status() []Status {
 	offer := g.current()
@@ -83,26 +97,42 @@ func (g *Gateway) Status() []Status {
 	return all
 }
 
+// StatusOf describes one member; false if there is none of this name.
+func (g *Gateway) StatusOf(server string) (Status, bool) {
+	m := g.member(server)
+	if m == nil {
+		return Status{}, false
+	}
+	s, offer := m.status(), g.current()
+	s.Renamed, s.Omitted = offer.renamed[m], offer.omitted[m]
+	return s, true
+}
+
 func (m *member) status() Status {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	s := Status{
 		Name: m.name, State: m.state, Ends: m.ends, Ended: m.endedBy, Note: m.doing, Err: m.err, Program: m.upstream.Program, Known: m.known != nil,
-		Tools: len(m.listings[toolKind.method].entries), Prompts: len(m.listings[promptKind.method].entries),
-		Resources: len(m.listings[resourceKind.method].entries), Templates: len(m.listings[templateKind.method].entries),
+		Tools: len(m.listings[toolKind.Name].entries), Prompts: len(m.listings[promptKind.Name].entries),
+		Resources: len(m.listings[resourceKind.Name].entries), Templates: len(m.listings[templateKind.Name].entries),
 	}
 	select {
 	case <-m.settled:
 		s.Tried = true
 	default:
 	}
+	if m.known != nil {
+		s.Read = m.known.Read
+	}
 	if m.restarted { // what is connected still ends
 		s.State = Connecting
 	}
 	if s.State == Connected {
 		for _, k := range allKinds {
-			if err := m.unread[k.method]; err != nil {
-				s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w", k.method, err))
+			for _, err := range []error{m.unread[k.Name], m.listsCut[k.Name]} {
+				if err != nil {
+					s.Err = errors.Join(s.Err, &ListError{k.Name, err})
+				}
 			}
 		}
 	}

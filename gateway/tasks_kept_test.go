@@ -34,16 +34,17 @@ func TestAGatewayThatKeepsNoTasksHandsOutNone(t *testing.T) {
 	}
 }
 
-// A transparent gateway only keeps one server connected, whose tasks are its own.
-func TestATransparentGatewayHandsOnTheTasksOfItsMember(t *testing.T) {
+// A client of one server of a gateway has that one's tasks.
+func TestAClientOfOneServerGetsItsTasks(t *testing.T) {
 	member := newTaskServer(t)
 	front := func() (*mcp.Client, func() error) {
-		g := gateway.New(gateway.Options{NoPrefix: true, Transparent: true, Logger: quiet})
+		g := gateway.New(gateway.Options{Logger: quiet})
 		must(t, g.AddHandler("a", member))
+		must(t, g.AddHandler("b", newTaskServer(t)))
 		must(t, g.Settle(t.Context()))
 		knows := answering("Ada")
 		knows.Capabilities = tasks.Capabilities()
-		return mcp.NewClientWith(g, knows), g.Close
+		return mcp.NewClientWith(g.Server("a"), knows), g.Close
 	}
 	c, end := front()
 	_, task, err := tasks.Start(t.Context(), c, "greet", nil)

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -69,4 +70,58 @@ func TestAProgramThatFailedStartsAfterThoseThatWereNotTried(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Of a list that is too long the first entries are used, and the status and the list say so until it is short again.
+func TestAListThatIsCutIsShown(t *testing.T) {
+	tool := func(i, size int) string {
+		return fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"object"},"description":%q}`, i, strings.Repeat("x", size))
+	}
+	tests := map[string]struct {
+		entries, size int
+		want          string // why; empty where all are used
+		used          int
+	}{
+		"bytes":         {3, 1 << 20, "tools/list: it is cut after entry 1, as a list may have 2 MiB", 1},
+		"one too large": {1, 8 << 20, "tools/list: it is cut after entry 0, as a list may have 2 MiB", 0},
+		"entries":       {10_001, 1, "tools/list: it is cut after entry 10000, as a list may have 10000 entries", 10_000},
+		"at the limit":  {10_000, 1, "", 10_000},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, entries := member(t, "a"), test.entries
+				h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+					if req.Method != "tools/list" {
+						return server.Handle(ctx, req)
+					}
+					all := make([]string, entries)
+					for i := range all {
+						all[i] = tool(i, test.size)
+					}
+					return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Join(all, ",") + `]}`)}, nil
+				})
+				g := gateway.New(gateway.Options{Logger: quiet})
+				defer g.Close()
+				must(t, g.AddHandler("a", h))
+				must(t, g.Settle(t.Context()))
+				s, why := g.Status()[0], ""
+				if s.Err != nil {
+					why = s.Err.Error()
+				}
+				if s.State != gateway.Connected || why != test.want || s.Tools != test.used {
+					t.Errorf("it is %v with %d tools: %q", s.State, s.Tools, why)
+				}
+				if got := missing(t, g); strings.Contains(got, `"a"`) != (test.want != "") || !strings.Contains(got, strings.TrimPrefix(test.want, "tools/list: ")) {
+					t.Errorf("the list says that there is missing %s", got)
+				}
+				entries = 0
+				mcp.AddTool(server, "more", func(context.Context, struct{}) (string, error) { return "", nil })
+				time.Sleep(time.Second)
+				if s := g.Status()[0]; s.Err != nil || s.Tools != 0 {
+					t.Errorf("then it is %+v", s)
+				}
+			})
+		})
+	}
 }

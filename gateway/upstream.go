@@ -48,6 +48,9 @@ type Upstream struct {
 	// for another. With Whose so many are each principal's, and as many principals can have all of theirs. IdleTime is how long one that nobody uses is kept; default 10 minutes.
 	MaxInstances int
 	IdleTime     time.Duration
+	// OnRead, if not nil, is called with what the server lists whenever that was read and differs from what it was: for those who
+	// remember it for others, and not for the gateway. It is not to be changed.
+	OnRead func(d *definitions.Definitions)
 	// OnEnd, if not nil, is called when the server was removed, replaced or its gateway closed, and nothing of it runs any more.
 	OnEnd func()
 	// Middleware sees every request to the server, before it is started, and every list of what it
@@ -72,6 +75,7 @@ type Start struct {
 	member  *member
 	release func()
 	whose   any
+	era     string // of the one client that the connection is for; empty where there may be several
 }
 
 // Client is what the gateway's one client said of itself; nil where there may be
@@ -183,36 +187,41 @@ type firstClient struct {
 	clientMeta mcp.Meta
 
 	mu        sync.Mutex
-	listening []*mcp.Peer // of its listen requests
+	listening []*listening
+}
+
+// A listening is a listen request of the client.
+type listening struct {
+	peer mcp.Peer
+	has  func(*member) bool // the servers that it is about
 }
 
 // listens notes a listen request of the client until the function that it returns
 // is called: a legacy client can be asked on it.
-func (f *firstClient) listens(p mcp.Peer) (over func()) {
+func (f *firstClient) listens(l *listening) (over func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.listening = append(f.listening, &p)
+	f.listening = append(f.listening, l)
 	return func() {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		i := slices.Index(f.listening, &p)
+		i := slices.Index(f.listening, l)
 		f.listening = slices.Delete(f.listening, i, i+1)
 	}
 }
 
 // ask asks the client what a member asks outside of calls, such as the roots at its
-// start. Where the client does not listen, or cannot be asked on that, the request
+// start. Where the client does not listen to that member, or cannot be asked on that, the request
 // has to wait for its next call.
-func (f *firstClient) ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+func (f *firstClient) ask(ctx context.Context, m *member, q mcp.ServerRequest) (json.RawMessage, error) {
 	f.mu.Lock()
-	var peer mcp.Peer
-	if len(f.listening) > 0 {
-		peer = *f.listening[0]
-	}
-	f.mu.Unlock()
-	if peer == nil {
+	i := slices.IndexFunc(f.listening, func(l *listening) bool { return l.has(m) })
+	if i < 0 {
+		f.mu.Unlock()
 		return nil, mcp.ErrInputRequired
 	}
+	peer := f.listening[i].peer
+	f.mu.Unlock()
 	return peer.Ask(ctx, q)
 }
 
@@ -226,7 +235,7 @@ func (g *Gateway) meet(req *mcp.Request) {
 // setMeta keeps what the client said of itself with its first request.
 func (f *firstClient) setMeta(m *mcp.Meta) {
 	f.once.Do(func() {
-		f.clientMeta = mcp.Meta{Client: m.Client, Capabilities: m.Capabilities}
+		f.clientMeta = mcp.Meta{Revision: m.Revision, Client: m.Client, Capabilities: m.Capabilities}
 		close(f.known)
 	})
 }

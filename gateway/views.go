@@ -12,7 +12,7 @@ import (
 
 // exposeViews gives the views of a member that are in no list the URIs that clients know.
 func (n *naming) exposeViews(m *member) {
-	if n.kind.method != resourceKind.method {
+	if n.kind.Name != resourceKind.Name {
 		return
 	}
 	for _, e := range m.listing(toolKind).entries {

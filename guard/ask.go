@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // Ask says whether a call may run, or needs a yes because of what it carries or
 // what was read before. It changes nothing.
 func (f *Flow) Ask(c Call) Decision {
 	d := Decision{call: c}
-	d.Secrets = carriedSecrets(c)
+	f.mu.Lock()
+	openings := slices.Clone(f.openings)
+	f.mu.Unlock()
+	d.Secrets = carriedSecrets(c, openings)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(d.Secrets) > 0 {
@@ -47,10 +52,10 @@ func (f *Flow) unless(d *Decision, reason Reason, sources []Source) []Source {
 	return sources
 }
 
-// carriedSecrets returns what in the arguments looks like a secret. A call that
+// carriedSecrets returns what in the arguments looks like a secret, or goes on with one that earlier calls began. A call that
 // stays with a trusted server may name a file of secrets: it is about the
 // user's own files, and what it reads is private.
-func carriedSecrets(c Call) []Finding {
+func carriedSecrets(c Call, openings []string) []Finding {
 	r := newReport()
 	part := InArguments
 	if !c.Leaves() {
@@ -58,7 +63,12 @@ func carriedSecrets(c Call) []Finding {
 	}
 	w := &walker{server: c.Server, report: r}
 	if len(c.Arguments) > 0 {
-		w.arguments(c.Arguments, part)
+		w.carried(c.Arguments, part)
+		all, left := stringsIn(c.Arguments), room{maxTries, 2 * maxJoins}
+		for _, opening := range openings {
+			left.join(w, opening, all)
+		}
+		left.done(w)
 	}
 	found := r.findings()
 	if !c.Leaves() && !c.Writes() {
@@ -80,10 +90,43 @@ func (f *Flow) carried(c Call) []Source {
 			return false
 		}
 		if !computed {
-			own, computed = printsOf(unquoted(c.Arguments)), true
+			own, computed = printsOfSpellings(c.Arguments), true
 		}
 		return len(own) > 0 && (s.Missed || s.Prints.overlap(own))
 	})
+}
+
+// printsOfSpellings returns the fingerprints of the strings in the arguments of a call, and of what they decode to.
+func printsOfSpellings(arguments []byte) prints {
+	all := printsOf(unquoted(arguments))
+	for _, s := range stringsIn(arguments) {
+		eachSpelling(s, func(decoded, _ string) {
+			if readsAsText(decoded) {
+				all = append(all, printsOf(decoded)...)
+			}
+		})
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// stringsIn returns the strings in JSON that are values; what is not JSON as it is.
+func stringsIn(raw []byte) (all []string) {
+	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
+		return []string{string(raw)}
+	}
+	visit(raw, "", func(s, _ string) { all = append(all, s) }, func(string, []byte, string) bool { return true })
+	return all
+}
+
+// Sent notes that a call was made. What its arguments begin to carry, a later call may go on with.
+func (f *Flow) Sent(c Call) {
+	w := &walker{server: c.Server, report: newReport()}
+	openings := w.carried(c.Arguments, InResult)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.openings = append(f.openings, openings...)
+	f.openings = f.openings[max(0, len(f.openings)-maxOpenings):]
 }
 
 // cause returns which sources make the call need a yes, and why.
@@ -156,10 +199,13 @@ func (d Decision) why() string {
 		case CarriesText:
 			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, from))
 		case Tainted:
-			parts = append(parts, fmt.Sprintf("The conversation has read text that is not trusted, of %s, and %s may come of it.", from, call))
+			parts = append(parts, fmt.Sprintf("The model has read text that nobody vouches for, which may have led it to %s: %s.", call, from))
 		case WayOut:
-			parts = append(parts, fmt.Sprintf("What %s is asked may leave this machine, and the conversation has read private text and text that is not trusted, of %s.", call, from))
+			parts = append(parts, fmt.Sprintf("%s could send data out, and the model has read private and untrusted text: %s.", call, from))
 		}
+	}
+	if slices.ContainsFunc(d.Sources, Source.IsDefinitions) {
+		parts = append(parts, "Definitions count also when you approved them, as long as you do not trust their server.")
 	}
 	return strings.Join(parts, " ")
 }
@@ -178,6 +224,9 @@ func named(c Call, sources []readSource) string {
 			break
 		}
 		name := s.String()
+		if s.Tool == c.Tool && s.URI == "" && c.isOf(s.Source) {
+			name = "earlier results of this tool"
+		}
 		if s.Server == c.Server && !c.isOf(s.Source) {
 			name += " (another server of that name)"
 		}

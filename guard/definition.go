@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // Kind says what a [Definition] defines.
@@ -40,9 +42,12 @@ type Definition struct {
 	Icons        json.RawMessage `json:"icons,omitempty"`
 
 	Text string `json:"text,omitempty"` // instructions, command line, version, MIME type: what has no field of its own
+
+	// Origin tells the server from others of its name. It is no part of what is approved, but says for whom.
+	Origin string `json:"-"`
 }
 
-// Hash returns "sha256:" and the hash of everything in d, in hexadecimal. The
+// Hash returns "sha256:" and the hash of everything in d but its origin, in hexadecimal. The
 // order of JSON members, white space, and the way a string is escaped or a
 // number written make no difference; anything else does, a change of Unicode
 // normal form too. A JSON field that is not valid JSON counts byte by byte.
@@ -79,4 +84,24 @@ func canonical(raw json.RawMessage) []byte {
 		}
 	}
 	return append([]byte{0}, raw...)
+}
+
+// Counted says how many of each kind definitions are, such as "9 tools, 1 prompt, command".
+func Counted(definitions []Definition) string {
+	var parts []string
+	for _, kind := range []Kind{Tool, Prompt, Resource, Template, Skill, View, Instructions, Command, Version} {
+		n := 0
+		for _, d := range definitions {
+			if d.Kind == kind {
+				n++
+			}
+		}
+		switch isOne := kind == Instructions || kind == Command || kind == Version; {
+		case n > 0 && isOne:
+			parts = append(parts, string(kind))
+		case n > 0:
+			parts = append(parts, plaintext.Count(n, string(kind)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

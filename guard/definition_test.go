@@ -170,3 +170,22 @@ func FuzzHash(f *testing.F) {
 		}
 	})
 }
+
+func TestCounted(t *testing.T) {
+	for _, test := range []struct {
+		kinds []Kind
+		want  string
+	}{
+		{nil, ""},
+		{[]Kind{Version, Tool, Command, Prompt, Tool}, "2 tools, 1 prompt, command, version"},
+		{[]Kind{View, Skill, Template, Resource, Resource, Instructions}, "2 resources, 1 template, 1 skill, 1 view, instructions"},
+	} {
+		var list []Definition
+		for _, k := range test.kinds {
+			list = append(list, Definition{Kind: k})
+		}
+		if got := Counted(list); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.kinds, got, test.want)
+		}
+	}
+}

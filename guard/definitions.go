@@ -59,56 +59,33 @@ type walker struct {
 	report    *report
 }
 
-// arguments looks through what is about to leave. What is no JSON is a text.
-func (w *walker) arguments(raw []byte, part Part) {
-	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
-		addSecrets(w.report, w.report.take(string(raw), "arguments"), w.at(part, "arguments"))
-		return
-	}
-	// Each text together with its name, which may say what it is.
-	visit(raw, "arguments", func(s, field string) {
-		addSecrets(w.report, w.report.take(s, field), w.at(part, field))
-	}, func(member string, value []byte, inside string) bool {
-		addSecrets(w.report, w.report.take(member, inside), w.at(part, inside))
-		if len(value) > 2 && len(value) < 256 && value[0] == '"' {
-			addSecrets(w.report, w.report.take(member+"="+text(value), inside), w.at(part, inside))
-		}
-		return true
-	})
-}
-
 // schema looks through a JSON Schema: its texts, and the names of properties.
 func (w *walker) schema(raw json.RawMessage, field string) {
 	w.walk(raw, field, InDefinition)
 	w.catalogue.addNames(w, raw, field)
-	w.properties(raw, field, func(name, field string) {
-		if w.report.simple && secretWord(name) != "" {
-			w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
-		}
-		if weight := talkParameter(name); weight > 0 {
-			if !talks(w.report.about) {
-				weight = max(weight, warnAt)
-			}
-			w.report.add(signal{rule: "conversation-parameter", weight: weight, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)),
-				why: "has a parameter for the conversation or the model's own instructions"})
-		}
-	})
-}
-
-// properties calls do for each property in a schema and those inside it.
-func (w *walker) properties(raw json.RawMessage, field string, do func(name, field string)) {
-	jsonrpc.EachMember(raw, func(name, value []byte) bool {
-		member := text(name)
+	visit(raw, field, func(string, string) {}, func(member string, value []byte, inside string) bool {
 		if member == "properties" {
 			jsonrpc.EachMember(value, func(name, _ []byte) bool {
-				property := text(name)
-				do(property, field+".properties."+cut(property, maxWord))
+				w.property(text(name), inside+"."+cut(text(name), maxWord))
 				return true
 			})
 		}
-		w.properties(value, field+"."+cut(member, maxWord), do)
 		return true
 	})
+}
+
+// property looks at the name of a property.
+func (w *walker) property(name, field string) {
+	if w.report.simple && secretWord(name) != "" {
+		w.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
+	}
+	if weight := talkParameter(name); weight > 0 {
+		if !talks(w.report.about) {
+			weight = max(weight, warnAt)
+		}
+		w.report.add(signal{rule: "conversation-parameter", weight: weight, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)),
+			why: "has a parameter for the conversation or the model's own instructions"})
+	}
 }
 
 // walk looks through all strings of a value, and the names of members. It leaves out what is

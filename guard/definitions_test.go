@@ -16,6 +16,8 @@ func TestRequestsOfServers(t *testing.T) {
 		{"a form for a name", "elicitation/create", `{"message":"Who are you?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}`, None, ""},
 		{"a form for a password", "elicitation/create", `{"message":"Go on","requestedSchema":{"type":"object","properties":{"userPassword":{"type":"string"}}}}`, Block, "params.requestedSchema.properties.userPassword"},
 		{"a form for a pin", "elicitation/create", `{"message":"x","requestedSchema":{"properties":{"pin_code":{"type":"string"}}}}`, Block, "params.requestedSchema.properties.pin_code"},
+		{"a form whose field is described elsewhere", "elicitation/create", `{"message":"x","requestedSchema":{"properties":{"a":{"$ref":"#/$defs/a"}},"$defs":{"a":{"type":"string","title":"Your password"}}}}`, Block, "params.requestedSchema.properties.a"},
+		{"a form in two parts", "elicitation/create", `{"message":"x","requestedSchema":{"allOf":[{"properties":{"password":{"type":["string","null"]}}}]}}`, Block, "params.requestedSchema.properties.password"},
 		{"a form that says what it wants", "elicitation/create", `{"message":"Enter your API key","requestedSchema":{"type":"object","properties":{"x":{"type":"string"}}}}`, Block, "params.message"},
 		{"a form about passwords without a field for one", "elicitation/create", `{"message":"Reset the password?","requestedSchema":{"type":"object","properties":{"x":{"type":"boolean"}}}}`, None, ""},
 		{"a form that promises to keep an answer", "elicitation/create", `{"message":"Go on","requestedSchema":{"type":"object","properties":{"email":{"type":"string","description":"Your address (will be verified, and never shared with anyone else)"}}}}`, Note, ""},

@@ -10,8 +10,8 @@
 // A [Catalogue] looks through definitions and texts for hidden characters,
 // hidden orders, and references to another server's tools, which only a host
 // or gateway can see. Texts are read as a model may read them: without what is
-// invisible, with look-alike letters as the Latin ones, with what base64, hexadecimal and escapes
-// decode to. Rules are sequences of ideas, not of words, so that a synonym is
+// invisible, with look-alike letters as the Latin ones, with what base64, base32, hexadecimal and
+// escapes decode to. Rules are sequences of ideas, not of words, so that a synonym is
 // no way around them; a text that quotes an order in order to detect it is
 // distinguished from the order where that is possible. Each finding has a weight; weights
 // of different rules in one definition or text add up to [Warn] or [Block]. [Secrets]

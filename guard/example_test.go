@@ -47,6 +47,6 @@ func ExampleFlow() {
 	fmt.Println(flow.Ask(save).Allowed)
 	// Output:
 	// true
-	// The conversation has read text that is not trusted, of web/fetch, and notes/save may come of it.
+	// The model has read text that nobody vouches for, which may have led it to notes/save: web/fetch.
 	// true
 }

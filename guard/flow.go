@@ -40,6 +40,7 @@ type Flow struct {
 	mu       sync.Mutex
 	sources  []*source
 	consents []consent
+	openings []string // beginnings of secrets that calls carried; forgotten with the process
 }
 
 // A source is what was read from one Source.

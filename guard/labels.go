@@ -69,6 +69,12 @@ const Attached = "what was attached"
 // IsAttached reports whether the person attached it.
 func (s Source) IsAttached() bool { return s.Server == Attached && s.Origin == "" && s.Tool == "" }
 
+// Definitions is the URI of the sources that are the definitions of a server's tools, or what else a model reads of it before a call.
+const Definitions = "its definitions"
+
+// IsDefinitions reports whether it is the definitions of a server.
+func (s Source) IsDefinitions() bool { return s.Tool == "" && s.URI == Definitions }
+
 // whole is the server of a source as a whole.
 func (s Source) whole() Source { return Source{Server: s.Server, Origin: s.Origin} }
 

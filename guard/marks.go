@@ -175,7 +175,7 @@ func (s *scan) commands() {
 		return
 	}
 	text := s.layer.text
-	if s.layer.how == howHex || s.layer.how == howBase64 {
+	if s.layer.isEncoded {
 		if at := fetcher.FindStringIndex(text); at != nil {
 			s.add("command", "has a command line", 6, at[0], at[1])
 		}

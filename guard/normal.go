@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
 	"html"
@@ -21,17 +22,20 @@ const maxDecoded = 64
 type layer struct {
 	text string
 	how  string // how it was hidden; "" for the visible text
+
+	isEncoded bool // in one of the encodings
 }
 
 // howSplit is how the visible text is hidden when its words are run together or
 // taken apart.
 const howSplit = "split by hidden characters"
 
-// How a layer was written that nobody reads without decoding it.
-const (
-	howHex    = "in hexadecimal"
-	howBase64 = "in base64"
-)
+// encodings are the ways to write bytes as a run of letters, in the order in which they are tried. decode returns the bytes of a
+// run, or "" if it is of another encoding.
+var encodings = [...]struct {
+	how    string
+	decode func(run string) string
+}{{"in hexadecimal", decodeHex}, {"in base32", decodeBase32}, {"in base64", decodeBase64}}
 
 // layersOf returns what text says: first its visible text in plain characters,
 // then what is concealed in it, and whether all of that.
@@ -78,7 +82,15 @@ func plainForm(text string) string {
 	if isASCII(text) {
 		return text
 	}
-	return norm.NFKC.String(strings.Map(withoutPhrases, text))
+	return strings.Map(plainHyphen, norm.NFKC.String(strings.Map(withoutPhrases, text)))
+}
+
+// plainHyphen writes what looks like a hyphen as one: servers of files take a name that looks like that of a file for it.
+func plainHyphen(r rune) rune {
+	if '\u2010' <= r && r <= '\u2015' || r == '\u2212' {
+		return '-'
+	}
+	return r
 }
 
 // withoutPhrases leaves out the two Arabic phrases in one character, which
@@ -101,20 +113,20 @@ func isASCII(s string) bool {
 
 var escapedRun = regexp.MustCompile(`(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}`)
 
-// decodedLayers returns what base64, hexadecimal, percent and backslash escapes
+// decodedLayers returns what the encodings, percent and backslash escapes
 // in text decode to, once, where that is text, and whether that is all.
 func decodedLayers(text string) (layers []layer, all bool) {
 	all = true
 	eachEncoded(text, func(run string) bool {
-		decoded, how := decodeHex(run), howHex
-		if !readsAsText(decoded) {
-			decoded, how = decodeBase64(run), howBase64
-		}
-		if !readsAsText(decoded) {
-			return true
-		}
-		if all = len(layers) < maxDecoded; all {
-			layers = append(layers, layer{text: plainForm(decoded), how: how})
+		for _, e := range encodings {
+			decoded := e.decode(run)
+			if !readsAsText(decoded) {
+				continue
+			}
+			if all = len(layers) < maxDecoded; all {
+				layers = append(layers, layer{plainForm(decoded), e.how, true})
+			}
+			break
 		}
 		return all
 	})
@@ -194,8 +206,8 @@ func spelledOut(text string) string {
 	return words.String()
 }
 
-// eachEncoded calls f with the runs of characters that may be base64 or
-// hexadecimal, until it returns false.
+// eachEncoded calls f with the runs of characters that may be of one of the
+// encodings, until it returns false.
 func eachEncoded(text string, f func(run string) bool) {
 	const short = 16
 	start := 0
@@ -217,6 +229,21 @@ func decodeHex(s string) string {
 		return ""
 	}
 	decoded, err := hex.DecodeString(s)
+	if err != nil {
+		return ""
+	}
+	return string(decoded)
+}
+
+func decodeBase32(s string) string {
+	if !strings.ContainsAny(s, "234567") { // a word: of 32 letters that encode something, one in a thousand has none
+		return ""
+	}
+	s = strings.ToUpper(strings.TrimRight(s, "="))
+	if n := len(s) % 8; n == 1 || n == 3 || n == 6 {
+		s = s[:len(s)-1]
+	}
+	decoded, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(s)
 	if err != nil {
 		return ""
 	}

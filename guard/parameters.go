@@ -2,9 +2,11 @@ package guard
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 // talkParameters are names of parameters, letters only, that ask the model for
@@ -77,40 +79,28 @@ func (w *walker) elicitation(params json.RawMessage, field string) {
 // asksFor returns the first word for a secret in the message or the fields of
 // a form.
 func (w *walker) asksFor(params json.RawMessage, field string) (words, where string) {
-	schema := jsonrpc.Get(params, "requestedSchema")
-	jsonrpc.EachMember(jsonrpc.Get(schema, "properties"), func(name, property []byte) bool {
-		at := field + ".requestedSchema.properties." + cut(text(name), maxWord)
-		if kind := text(jsonrpc.Get(property, "type")); kind != "string" && kind != "" {
-			return true
+	takesText := false // any
+	for p := range schema.Look(jsonrpc.Get(params, "requestedSchema")).Properties() {
+		at, types := field+".requestedSchema.properties."+cut(p.Name, maxWord), p.Types()
+		if len(types) > 0 && !slices.Contains(types, "string") {
+			continue
 		}
-		if strings.EqualFold(text(name), "pin") {
-			words, where = "pin", at
-			return false
+		takesText = takesText || len(types) > 0 && p.Choices() == nil
+		if strings.EqualFold(p.Name, "pin") {
+			return "pin", at
 		}
-		for _, s := range []string{text(name), text(jsonrpc.Get(property, "title")), text(jsonrpc.Get(property, "description"))} {
+		for _, s := range []string{p.Name, p.Text("title"), p.Text("description")} {
 			if words = secretWord(s); words != "" {
-				where = at
-				return false
+				return words, at
 			}
 		}
-		return true
-	})
-	if words == "" && jsonrpc.Get(schema, "properties") != nil && hasTextField(schema) {
+	}
+	if takesText {
 		if words = secretWord(text(jsonrpc.Get(params, "message"))); words != "" {
 			where = field + ".message"
 		}
 	}
 	return words, where
-}
-
-// hasTextField reports whether a form has a field that takes any text.
-func hasTextField(schema json.RawMessage) bool {
-	found := false
-	jsonrpc.EachMember(jsonrpc.Get(schema, "properties"), func(_, property []byte) bool {
-		found = text(jsonrpc.Get(property, "type")) == "string" && jsonrpc.Get(property, "enum") == nil
-		return !found
-	})
-	return found
 }
 
 // secretWord returns the words of asked that s contains, as whole words.

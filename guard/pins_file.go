@@ -24,6 +24,9 @@ const maxPinsFile = 256 << 20
 type pinsFile struct {
 	Version int   `json:"version"`
 	Pins    []pin `json:"pins"`
+	// Seen are definitions that nobody was shown. They stand apart, so that a program that does not know of them takes
+	// none for approved.
+	Seen []pin `json:"seen,omitempty"`
 }
 
 // Load returns the pins kept in the file at path; an absent file holds none. A
@@ -38,7 +41,7 @@ func Load(path string) (*Pins, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Pins{path: path, pins: pins}, nil
+	return &Pins{path: path, kept: pins}, nil
 }
 
 // Save writes what was approved and forgotten since [Load] or the last Save
@@ -64,55 +67,72 @@ func (p *Pins) Save() error {
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(pins, func(key pinKey, _ pin) bool { return p.forgotten[key.Server] })
-	maps.Copy(pins, p.fresh)
-	if len(pins) > maxPins {
-		return fmt.Errorf("save %s: %w: %d, at most %d; forget servers that are no longer used", p.path, ErrTooManyPins, len(pins), maxPins)
+	pins.forget(func(server string) bool { return p.forgotten[server] })
+	for key, pin := range p.fresh.seen {
+		pins.see(key, pin) // where others left room
 	}
-	if err := writePins(p.path, pins); err != nil {
+	for key, fresh := range p.fresh.approved {
+		for _, pin := range fresh {
+			pins.approve(key, pin)
+		}
+	}
+	if n := pins.size(); n > maxPins {
+		return fmt.Errorf("save %s: %w: %d, at most %d; forget servers that are no longer used", p.path, ErrTooManyPins, n, maxPins)
+	}
+	err = writePins(p.path, pins)
+	for errors.Is(err, ErrTooManyPins) && pins.spareServer() {
+		err = writePins(p.path, pins)
+	}
+	if err != nil {
 		return err
 	}
-	p.pins, p.fresh, p.forgotten = pins, nil, nil
+	p.kept, p.fresh, p.forgotten = pins, pinned{}, nil
 	return nil
 }
 
-func readPins(path string) (map[pinKey]pin, error) {
-	pins := map[pinKey]pin{}
+func readPins(path string) (pinned, error) {
+	pins := newPinned()
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return pins, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("approved definitions: %w", err)
+		return pins, fmt.Errorf("approved definitions: %w", err)
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxPinsFile+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("approved definitions: %w", err)
+		return pins, fmt.Errorf("approved definitions: %w", err)
 	case len(text) > maxPinsFile:
-		return nil, fmt.Errorf("%s: approved definitions have more than %d bytes; move the file away to approve everything anew", path, maxPinsFile)
+		return pins, fmt.Errorf("%s: approved definitions have more than %d bytes; move the file away to approve everything anew", path, maxPinsFile)
 	}
 	var file pinsFile
 	if err := json.Unmarshal(text, &file); err != nil {
-		return nil, fmt.Errorf("%s: not a file of approved definitions (move it away to approve everything anew): %w", path, err)
+		return pins, fmt.Errorf("%s: not a file of approved definitions (move it away to approve everything anew): %w", path, err)
 	}
 	if file.Version != 1 {
-		return nil, fmt.Errorf("%s: approved definitions of version %d, which this program does not know; use a newer one", path, file.Version)
+		return pins, fmt.Errorf("%s: approved definitions of version %d, which this program does not know; use a newer one", path, file.Version)
 	}
 	for _, pin := range file.Pins {
-		pins[pin.Definition.key()] = pin
+		key := pin.Definition.key()
+		pins.approved[key] = pins.approved[key].with(pin)
+	}
+	for _, pin := range file.Seen {
+		pins.see(pin.Definition.key(), pin)
 	}
 	return pins, nil
 }
 
 // writePins replaces the file by way of a new one next to it. The caller holds the lock.
-func writePins(path string, pins map[pinKey]pin) error {
-	file := pinsFile{Version: 1, Pins: []pin{}}
-	for _, pin := range pins {
-		file.Pins = append(file.Pins, pin)
+func writePins(path string, pins pinned) error {
+	file := pinsFile{Version: 1, Pins: []pin{}, Seen: slices.Collect(maps.Values(pins.seen))}
+	for _, all := range pins.approved {
+		file.Pins = append(file.Pins, all...)
 	}
-	slices.SortFunc(file.Pins, func(a, b pin) int { return a.Definition.key().compare(b.Definition.key()) })
+	for _, list := range [][]pin{file.Pins, file.Seen} {
+		slices.SortStableFunc(list, func(a, b pin) int { return a.Definition.key().compare(b.Definition.key()) })
+	}
 	var text bytes.Buffer
 	if err := json.MarshalWrite(&text, file, jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)

@@ -49,10 +49,10 @@ func TestPinsKnowNewSameAndChanged(t *testing.T) {
 }
 
 func TestPinsAreFull(t *testing.T) {
-	pins := Pins{pins: map[pinKey]pin{}}
+	pins := Pins{kept: newPinned()}
 	known := Definition{Kind: Tool, Server: "s", Name: "0"}
 	for i := range maxPins {
-		pins.pins[pinKey{Kind: Tool, Server: "s", Name: fmt.Sprint(i)}] = pin{}
+		pins.kept.approved[pinKey{Kind: Tool, Server: "s", Name: fmt.Sprint(i)}] = approvals{pin{}}
 	}
 	if err := pins.Approve(known); err != nil {
 		t.Errorf("one that is there already: %v", err)
@@ -173,8 +173,8 @@ func TestWhatIsForgottenAndApprovedAgainIsSavedInThatOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(pins.fresh) != 1 || len(pins.forgotten) != 1 {
-		t.Errorf("%d pins and %d servers are remembered for the file", len(pins.fresh), len(pins.forgotten))
+	if pins.fresh.size() != 1 || len(pins.forgotten) != 1 {
+		t.Errorf("%d pins and %d servers are remembered for the file", pins.fresh.size(), len(pins.forgotten))
 	}
 	if err := pins.Save(); err != nil {
 		t.Fatal(err)
@@ -210,4 +210,54 @@ func TestDiffShowsWhatChanged(t *testing.T) {
 	if strings.Contains(got, "title") {
 		t.Errorf("a title that did not change is shown:\n%s", got)
 	}
+}
+
+func TestServersOfOneNameKeepTheirApprovals(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pins.json")
+	pins, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := func(folder string) Definition {
+		return Definition{Kind: Command, Server: "time", Text: "uvx mcp-server-time in " + folder, Origin: folder}
+	}
+	tool := func(folder, says string) Definition {
+		return Definition{Kind: Tool, Server: "time", Name: "now", Description: says, Origin: folder}
+	}
+	check := func(about string, d Definition, want State) {
+		t.Helper()
+		if got := pins.Check(d).State; got != want {
+			t.Errorf("%s: got %v, want %v", about, got, want)
+		}
+	}
+	check("nothing approved", command("a"), New)
+	if err := pins.Approve(command("a"), tool("a", "one")); err != nil {
+		t.Fatal(err)
+	}
+	check("another folder", command("b"), Changed)
+	check("the same tool of another folder", tool("b", "one"), Same)
+	check("another tool of another folder", tool("b", "two"), Changed)
+	if err := pins.Approve(command("b"), tool("b", "two")); err != nil {
+		t.Fatal(err)
+	}
+	if err := pins.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if pins, err = Load(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, folder := range []string{"a", "b", "a"} {
+		check("back in "+folder, command(folder), Same)
+	}
+	check("the tool of a", tool("a", "one"), Same)
+	check("the tool of a as that of b", tool("a", "two"), Changed)
+	check("the tool of b", tool("b", "two"), Same)
+	for i := range maxOrigins {
+		if err := pins.Approve(command(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("the oldest of too many", command("a"), Changed)
+	pins.Forget("time")
+	check("forgotten", command("b"), New)
 }

@@ -73,6 +73,9 @@ type attributed struct {
 	call *calling
 }
 
+// Unwrap is for [mcp.PeerAs].
+func (p attributed) Unwrap() mcp.Peer { return p.Peer }
+
 // Ask puts the question with the call it belongs to, while that runs.
 func (p attributed) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if p.call.over.Load() {

@@ -1,11 +1,11 @@
 package host
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -63,7 +63,8 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
 	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
 	full.fault = faultOf(full.sent)
-	full.definition, full.link = definitionOf(s.Name, t), apps.Of(t.Meta)
+	full.definition, full.link = review.Tool(s.Name, t), apps.Of(t.Meta)
+	full.definition.Origin = full.origin()
 	full.valid = sync.OnceValue(func() *schema.Validator {
 		v, err := schema.Compile(t.InputSchema)
 		if err != nil {
@@ -103,23 +104,6 @@ func describe(t *mcp.Tool) string {
 		text = t.Title
 	}
 	return guard.Clean(text)
-}
-
-func definitionOf(server string, t *mcp.Tool) guard.Definition {
-	return guard.Definition{
-		Kind: guard.Tool, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
-		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons),
-		Text: viewText(apps.Of(t.Meta)),
-	}
-}
-
-// encoded is v as JSON, or nil where there is nothing.
-func encoded(v any) json.RawMessage {
-	b, err := schema.Encode(nil, v)
-	if err != nil || string(b) == "null" || string(b) == "[]" {
-		return nil
-	}
-	return b
 }
 
 // annotations are what is said of the tool, in full.
@@ -332,10 +316,12 @@ type ToolInfo struct {
 	Via string `json:"via,omitempty"`
 	// View is the URI of the document that hosts with views show its results in, if it has one.
 	View string `json:"view,omitempty"`
+	// Sent is the tool as a model gets it.
+	Sent *model.Tool `json:"-"`
 }
 
 func (t *tool) info(state string) ToolInfo {
-	info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: state, ReadOnly: t.readsOnly(), View: t.link.URI}
+	info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: state, ReadOnly: t.readsOnly(), View: t.link.URI, Sent: &t.sent}
 	if t.server.Name != t.ref.Server {
 		info.Via = t.server.Name
 	}

@@ -47,7 +47,11 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	r := newRun(c)
 	r.number = 0 // it belongs to no question
 	r.choose()
-	err := r.compact(ctx, c.view.Boundary(0))
+	upTo := c.view.Boundary(0)
+	if upTo == 0 {
+		r.notice(NoticeCompact, "nothing was replaced by a summary: only the last turn is not in one")
+	}
+	err := r.compact(ctx, upTo)
 	if errors.Is(err, errNoGain) {
 		err = nil // a notice says so
 	}

@@ -107,7 +107,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 	for _, s := range j.Never {
 		card.Never = append(card.Never, AlwaysRule(s))
 	}
-	verdict, err := r.h.options.Person.Consent(ctx, card)
+	verdict, err := r.consent(ctx, card)
 	event := Consented{By: byPerson, Reason: j.Rules.Reason, Allowed: verdict.Allow && err == nil}
 	switch {
 	case errors.Is(err, ErrNobody):
@@ -131,6 +131,22 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 		r.c.trust(card.Server, verdict.Forever)
 	}
 	return ""
+}
+
+// consent asks the person. That they are asked stands in the record meanwhile: a program that ends then has not made the call.
+func (r *run) consent(ctx context.Context, card Card) (Verdict, error) {
+	unmade := r.unmadeYet
+	if unmade == nil { // of those that run at the same time, others may be made
+		unmade = []string{card.CallID}
+	}
+	if err := r.c.add(Entry{Asking: &Asking{Calls: unmade}}); err != nil {
+		return Verdict{}, err
+	}
+	verdict, err := r.h.options.Person.Consent(ctx, card)
+	if unstored := r.c.add(Entry{Asking: &Asking{Calls: unmade, Answered: true}}); unstored != nil {
+		return Verdict{}, unstored
+	}
+	return verdict, err
 }
 
 // hold makes the rule of a verdict hold for as long as the person said.
@@ -159,7 +175,6 @@ func refused(v Verdict, err error, reasons []string) string {
 // strangers are the definitions of servers that are not trusted and whose words the model was
 // given before any result.
 func (r *run) strangers() []guard.Source {
-	const uri = "its definitions"
 	var all []guard.Source
 	add := func(from guard.Source) {
 		if !slices.Contains(all, from) {
@@ -168,15 +183,15 @@ func (r *run) strangers() []guard.Source {
 	}
 	for _, t := range r.given() {
 		if !t.server.trusted() {
-			add(guard.Source{Server: t.ref.Server, Origin: t.origin(), URI: uri})
+			add(guard.Source{Server: t.ref.Server, Origin: t.origin(), URI: guard.Definitions})
 		}
 	}
 	for _, s := range r.h.servers {
 		if text := s.current().instructions; text != "" && !s.trusted() && r.catalogue.has(s) && r.h.approved(s, instructionsOf(s, text)) {
-			add(s.source(uri))
+			add(s.source(guard.Definitions))
 		}
 		if !s.trusted() && r.catalogue.has(s) && len(r.catalogue.skills[s]) > 0 {
-			add(s.source(uri))
+			add(s.source(guard.Definitions))
 		}
 	}
 	return all
@@ -190,8 +205,21 @@ func hints(a mcp.ToolAnnotations) guard.Annotations {
 // read notes that the model has read what a tool returned, and tells what is
 // suspicious about it.
 func (r *run) read(ctx context.Context, t *tool, text string) {
+	r.readAs(ctx, t, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
+}
+
+// readResult does so of a call that was carried out. A result that only confirms one that writes has nothing private.
+func (r *run) readResult(ctx context.Context, t *tool, arguments []byte, got *outcome) {
+	labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
+	if !t.readsOnly() && !got.isError && len(got.media) == 0 && guard.Confirms(arguments, got.whole) {
+		labels &^= guard.Private
+	}
+	r.readAs(ctx, t, labels, got.whole)
+}
+
+func (r *run) readAs(ctx context.Context, t *tool, labels guard.Labels, text string) {
 	r.suspect(t.ref.Server, t.ref.Tool, text, guard.InResult)
-	from, labels := t.source(), guard.LabelsOf(t.server.trust(), hints(t.annotations()))
+	from := t.source()
 	r.c.decider.Read(from, labels, text)
 	noteResult(ctx, from, labels)
 }

@@ -226,3 +226,39 @@ func TestARuleOfACardIsForOneOrigin(t *testing.T) {
 		t.Error("it holds for another package of that name")
 	}
 }
+
+// A file server that only confirms a write has said nothing private, so reading calls of other servers need no approval; what it read
+// has to be approved.
+func TestAConfirmationOfAWriteIsNotPrivate(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, text string
+		asked      []string
+	}{
+		{"a confirmation", "Successfully wrote to notes.txt", []string{"files/write"}},
+		{"a confirmation with what is there", "Successfully wrote to notes.txt after hunter2", []string{"files/write", "clock/now"}},
+		{"another file", "Successfully wrote to diary.txt", []string{"files/write", "clock/now"}},
+	} {
+		files, clock := mcp.NewServer("files", "1"), mcp.NewServer("clock", "1")
+		mcp.AddToolWith(files, mcp.Tool{Name: "write", Description: "Write.", Annotations: writes}, func(context.Context, struct {
+			Path string `json:"path"`
+		}) (string, error) {
+			return test.text, nil
+		})
+		mcp.AddToolWith(clock, mcp.Tool{Name: "now", Description: "Tell the time.", Annotations: readOnly}, func(context.Context, struct {
+			Zone string `json:"zone"`
+		}) (string, error) {
+			return "noon", nil
+		})
+		s := play(t, Options{Servers: []Server{{Name: "files", Handler: files, Origin: []string{"files"}}, {Name: "clock", Handler: clock, Origin: []string{"clock"}}}, Person: choosing("no rule")},
+			scripted.Call("files__write", `{"path":"notes.txt"}`), scripted.Call("clock__now", `{"zone":"Asia/Tokyo"}`), scripted.Say("done"))
+		ask(t, s.Conversation(nil), "write it down, and tell the time in Japan")
+		var asked []string
+		for _, card := range s.desk.cards {
+			asked = append(asked, card.Server+"/"+card.Tool)
+		}
+		if !slices.Equal(asked, test.asked) {
+			t.Errorf("%s: asked about %q, want %q", test.name, asked, test.asked)
+		}
+	}
+}

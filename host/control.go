@@ -19,15 +19,14 @@ func (h *Host) Restart(server string) error {
 	switch {
 	case !found:
 		return noServer(server)
-	case s.Restart == nil:
+	case s.Handler != nil:
 		return fmt.Errorf("server %q cannot be restarted: it is part of the program", server)
 	}
 	s.mu.Lock()
-	s.offer, s.listed, s.err = offer{}, false, nil
+	s.listed, s.err = false, nil
 	s.mu.Unlock()
-	h.changes.Add(1)
-	h.index(s)
-	return s.Restart()
+	s.hold(offer{}, nil)
+	return h.gateway.Restart(server)
 }
 
 func noServer(name string) error { return fmt.Errorf("there is no server %q", name) }

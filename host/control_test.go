@@ -98,43 +98,37 @@ func TestAServerThatIsOffTakesNothingFromTheOthers(t *testing.T) {
 
 func TestARestartedServerIsReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		state := atomic.Pointer[string]{}
-		set := func(s string) { state.Store(&s) }
-		set(StateConnected)
 		srv := books()
-		srv.State = func() (string, error) { return *state.Load(), nil }
 		srv.Stderr = func() []string { return []string{"ready"} }
-		inner, restarts := srv.Handler, 0
-		srv.Handler = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			if *state.Load() != StateConnected {
-				return mcp.Result{}, errors.New("not yet")
+		inner, connected := srv.Handler, make(chan struct{}, 1)
+		connected <- struct{}{}
+		var starts atomic.Int32
+		o := behind(t, srv, func(ctx context.Context) (*mcp.Client, error) {
+			starts.Add(1)
+			select {
+			case <-connected:
+				return mcp.NewClientWith(inner, mcp.ClientOptions{Name: "library"}), nil
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
 			}
-			return inner.Handle(ctx, req)
 		})
-		ended, end := context.WithCancel(t.Context())
-		lists := srv.Handler
-		srv.Handler = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			if req.Method == "subscriptions/listen" && ended.Err() == nil {
-				var cancel context.CancelFunc
-				ctx, cancel = context.WithCancel(ctx)
-				defer context.AfterFunc(ended, cancel)()
-			}
-			return lists.Handle(ctx, req)
-		})
-		srv.Restart = func() error { restarts++; set(StateConnecting); end(); return nil }
-		s := play(t, Options{Servers: []Server{calculator(), srv}})
+		o.Servers = append([]Server{calculator()}, o.Servers...)
+		s := play(t, o)
 		defer s.Close()
 		if err := s.Settle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Restart("library"); err != nil || restarts != 1 {
-			t.Fatalf("%v, %d restarts", err, restarts)
+		if err := s.Restart("library"); err != nil {
+			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)
+		if n := starts.Load(); n != 2 {
+			t.Errorf("it was started %d times", n)
+		}
 		if l := s.Servers()[1]; l.State != StateConnecting || l.Tools != 0 {
 			t.Errorf("meanwhile it is %+v", l)
 		}
-		set(StateConnected)
+		connected <- struct{}{}
 		time.Sleep(5 * time.Second)
 		if l := s.Servers()[1]; l.State != StateUnapproved || l.Tools != 1 || len(s.notices(NoticeServer)) != 0 {
 			t.Errorf("afterwards it is %+v; notices: %q", l, s.notices(NoticeServer))
@@ -150,27 +144,20 @@ func TestARestartedServerIsReadAgain(t *testing.T) {
 	})
 }
 
-// The connection is made at the moment in which what was asked before it fails.
-func TestAnErrorBeforeTheConnectionIsNoFailure(t *testing.T) {
+func TestAServerThatTakesItsTimeToConnectHasNotFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var connected atomic.Bool
 		srv := books()
-		srv.State = func() (string, error) {
-			if connected.Load() {
-				return StateConnected, nil
-			}
-			return StateConnecting, nil
-		}
 		inner := srv.Handler
-		srv.Handler = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			if !connected.Swap(true) {
-				return mcp.Result{}, errors.New("not yet")
-			}
-			return inner.Handle(ctx, req)
-		})
-		s := play(t, Options{Servers: []Server{srv}})
+		s := play(t, behind(t, srv, func(ctx context.Context) (*mcp.Client, error) {
+			wait(ctx, 3*time.Second)
+			return mcp.NewClientWith(inner, mcp.ClientOptions{Name: "library"}), nil
+		}))
 		defer s.Close()
-		time.Sleep(5 * time.Second)
+		time.Sleep(2 * time.Second)
+		if l := s.Servers()[0]; l.State != StateConnecting {
+			t.Errorf("it is %+v", l)
+		}
+		time.Sleep(3 * time.Second)
 		if l := s.Servers()[0]; l.Tools != 1 || len(s.notices(NoticeServer)) != 0 {
 			t.Errorf("it is %+v; notices: %q", l, s.notices(NoticeServer))
 		}
@@ -201,9 +188,10 @@ func TestARefusedAuthorizationHasARemedy(t *testing.T) {
 			t.Errorf("%v: %q", test.err, got)
 		}
 	}
-	srv := books()
-	srv.State = func() (string, error) { return StateFailed, refused(401) }
-	s := play(t, Options{Servers: []Server{srv}})
+	s := play(t, behind(t, books(), func(context.Context) (*mcp.Client, error) { return nil, refused(401) }))
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if l := s.Servers()[0]; l.Error != "POST https://web.example/mcp: HTTP status 401" && !strings.Contains(l.Error, "401") || l.Remedy == "" {
 		t.Errorf("it is %+v", l)
 	}

@@ -68,7 +68,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	for _, t := range c.tasks {
 		t.left, t.resumed = true, true // whoever waited for it is gone
 	}
-	mended, what := repair(c.view.Messages(), c.ranAsTask)
+	mended, what := repair(c.view.Messages(), c.ranAsTask, Unasked(c.entries))
 	c.view.Replace(mended)
 	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})

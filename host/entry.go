@@ -33,6 +33,10 @@ type Entry struct {
 	Flow json.RawMessage `json:"flow,omitempty"`
 	// Totals are what a run used; all zero for one that was cut off, as by a crash.
 	Totals *Totals `json:"totals,omitempty"`
+	// Ended says with Totals how the run ended that has no whole answer; nil for one that has.
+	Ended *Ended `json:"ended,omitempty"`
+	// Asking says that the person is asked about calls, which are not made meanwhile, or was.
+	Asking *Asking `json:"asking,omitempty"`
 	// Plan is what is to be done, in place of the plan before.
 	Plan *Plan `json:"plan,omitempty"`
 	// Switched says that a server was switched off, or on again.
@@ -49,6 +53,39 @@ type Entry struct {
 // TakesBack reports whether the entry is no part of what was said, but something that the
 // person took back, or gave again: it holds in a copy, too, that ends before it.
 func (e *Entry) TakesBack() bool { return e.Switched != nil || e.Withdrawn != nil }
+
+// Ended says how a run ended; see [Answered].
+type Ended struct {
+	Stop  string `json:"stop"`
+	Error string `json:"error,omitempty"`
+}
+
+// Asking names calls of which none is made before the person answers. A record that ends before they did says so of them.
+type Asking struct {
+	Calls    []string `json:"calls"` // by their IDs
+	Answered bool     `json:"answered,omitempty"`
+}
+
+// Unasked returns the calls that were not made, as the record ends while the person was asked about them, by their IDs.
+func Unasked(entries []Entry) map[string]bool {
+	calls := map[string]bool{}
+	for i := range entries {
+		entries[i].Asking.note(calls)
+	}
+	return calls
+}
+
+// note adds the calls to those that are not made, or takes them out.
+func (a *Asking) note(calls map[string]bool) {
+	if a == nil {
+		return
+	}
+	for _, id := range a.Calls {
+		if calls[id] = true; a.Answered {
+			delete(calls, id)
+		}
+	}
+}
 
 // Summary stands for the first Messages messages of the conversation.
 type Summary struct {

@@ -160,10 +160,7 @@ func TestAServerIsNamedOnceWhereItDoesNotAnswer(t *testing.T) {
 // A variable that is not set is no fault of the server's, which was never started.
 func TestAServerThatWasNotStartedIsNotSaidToBeSilent(t *testing.T) {
 	why := errors.New("variable NOT_SET_VAR is not set; export it")
-	fails := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
-		return mcp.Result{}, fmt.Errorf(`server "unset" is not connected: %w`, why)
-	})
-	s := play(t, Options{Servers: []Server{{Name: "unset", Handler: fails, State: func() (string, error) { return StateFailed, why }}}}, scripted.Say("hello"))
+	s := play(t, behind(t, Server{Name: "unset"}, func(context.Context) (*mcp.Client, error) { return nil, why }), scripted.Say("hello"))
 	ask(t, s.Conversation(nil), "hello")
 	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != `server "unset" is not connected: variable NOT_SET_VAR is not set; export it` {
 		t.Errorf("reported %q", got)

@@ -36,6 +36,10 @@ type job struct {
 func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
 	failed := r.refresh(ctx) // what changed while the model thought
 	jobs := make([]*job, len(calls))
+	r.unmadeYet = nil
+	for _, call := range calls {
+		r.unmadeYet = append(r.unmadeYet, call.ID)
+	}
 	for i, call := range calls {
 		if failed != nil {
 			jobs[i] = &job{call: call, result: r.unmade(call, "The run ended before this call was made.")}
@@ -43,6 +47,7 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 		}
 		jobs[i] = r.prepare(ctx, call)
 	}
+	r.unmadeYet = nil
 	for i := 0; i < len(jobs); {
 		end := i + 1
 		if jobs[i].isParallel() {
@@ -199,7 +204,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 	if calling.labelled.Load() {
 		r.suspect(t.ref.Server, t.ref.Tool, got.whole, guard.InResult)
 	} else {
-		r.read(ctx, t, got.whole)
+		r.readResult(ctx, t, j.call.Arguments, &got)
 	}
 	if !got.isError {
 		r.remember(t)

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -22,7 +23,11 @@ import (
 type Options struct {
 	// Model answers and asks for calls.
 	Model model.Model
-	// Servers are whose tools the model can be given, in the order in which it sees them.
+	// Gateway connects to the servers; nil means that all of Servers have a Handler. It is for this host
+	// alone, with [gateway.Options].OneClient, and belongs to whoever made it.
+	Gateway *gateway.Gateway
+	// Servers are whose tools the model can be given, in the order in which it sees them: those of
+	// Gateway, by their names there, and those that have a Handler, which are added to it.
 	Servers []Server
 	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none.
 	// They stand before those of the servers, as tools of the server [OwnServer], and are never
@@ -72,7 +77,8 @@ type Options struct {
 	// Noter, if not nil, is asked at each call of a tool and reading of a resource who hears what its messages do not say: what
 	// was decided, as "policy", and the labels of what the conversation had read and of what it brought, as "labels". Nil: nobody.
 	Noter func(server, method, name string) mcp.Noter
-	// Middleware goes around the connection of each server.
+	// Middleware goes around the connection of each server that has a Handler. For one of Gateway, its
+	// [gateway.Upstream].Dial can do the same.
 	Middleware func(server string) mcp.Middleware
 	// Logger gets what goes wrong with servers; default slog.Default().
 	Logger *slog.Logger
@@ -110,16 +116,10 @@ const (
 	defaultSteps    = 50
 	defaultWindow   = 32_000
 	defaultSampling = 50_000
-	leastResult     = 64 // tokens of a page
-	maxServers      = 1_000
-	maxToolsListed  = 10_000           // of one server
-	maxListed       = 64 << 20         // bytes of one list of a server
+	leastResult     = 64               // tokens of a page
 	maxParallel     = 8                // calls of one turn at the same time
-	listTime        = 30 * time.Second // for reading the lists of one server
-	maxRush         = 32               // readings of a server that changes at every reading, before there is a pause
-	rushPause       = time.Second      // between them then
-	firstRetry      = time.Second      // before a server that failed is listed again
-	lastRetry       = time.Minute
+	listTime        = 30 * time.Second // for what a server in this process says of itself, and for reading the views of one
+	listenPause     = time.Minute      // before a server that ended listening is listened to again
 )
 
 // A Host holds connections to servers and what they offer. All methods are safe
@@ -131,6 +131,8 @@ type Host struct {
 	search  *toolsearch.Index
 	pins    *guard.Pins
 	servers []*server
+	gateway *gateway.Gateway
+	added   []string // to it
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -154,9 +156,6 @@ func New(o Options) (*Host, error) {
 	if o.Model == nil {
 		return nil, errors.New("host: Options.Model is missing: without a model nobody answers (package model/offline needs neither network nor key)")
 	}
-	if len(o.Servers) > maxServers {
-		return nil, fmt.Errorf("host: %d servers, which is more than %d", len(o.Servers), maxServers)
-	}
 	h := &Host{options: o, budget: o.Budget.withDefaults(o.Model.Info()), log: o.Logger, search: o.Search, pins: o.Pins, rules: o.Policy, refused: map[string]string{}}
 	if h.log == nil {
 		h.log = slog.Default()
@@ -178,18 +177,34 @@ func New(o Options) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.reviewing, h.embed = make(chan struct{}, 1), make(chan struct{}, 1)
-	h.addOwn()
-	for _, s := range o.Servers {
-		if err := h.add(s); err != nil {
-			h.cancel()
-			return nil, err
-		}
+	if h.gateway = o.Gateway; h.gateway == nil {
+		h.gateway = gateway.New(gateway.Options{OneClient: true, Logger: h.log})
+	}
+	if err := h.addServers(); err != nil {
+		return nil, errors.Join(err, h.Close())
 	}
 	h.running.Go(h.keepEmbedded)
 	for _, s := range h.servers {
 		h.running.Go(func() { s.watch(h.ctx) })
+		h.running.Go(func() { s.listen(h.ctx) })
 	}
 	return h, nil
+}
+
+// addServers adds the program's own tools, before those of any server, so that none of these
+// can stand in front of one, and the servers.
+func (h *Host) addServers() error {
+	if tools := h.options.Tools; tools != nil {
+		if err := h.connect(Server{Name: OwnServer, Handler: tools, Trusted: true}); err != nil {
+			return err
+		}
+	}
+	for _, s := range h.options.Servers {
+		if err := h.add(s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (h *Host) add(s Server) error {
@@ -198,17 +213,28 @@ func (h *Host) add(s Server) error {
 		return errors.New("host: a server without a name")
 	case Reserved(s.Name):
 		return fmt.Errorf("host: a server is called %q, under which the host shows what no server said; give it another name", s.Name)
-	case s.Handler == nil:
-		return fmt.Errorf("host: server %q has no Handler", s.Name)
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):
 		return fmt.Errorf("host: there are two servers called %q", s.Name)
+	}
+	return h.connect(s)
+}
+
+// connect adds a server, and to the gateway where it is in this process.
+func (h *Host) connect(s Server) error {
+	if s.Handler != nil {
+		if err := h.gateway.Add(s.Name, h.within(s)); err != nil {
+			return fmt.Errorf("host: %w", err)
+		}
+		h.added = append(h.added, s.Name)
+	} else if _, found := h.gateway.StatusOf(s.Name); !found {
+		return fmt.Errorf("host: server %q has no Handler, and is none of Options.Gateway", s.Name)
 	}
 	h.servers = append(h.servers, newServer(h, s))
 	return nil
 }
 
 // Close ends what the host does in the background and waits for it. A run belongs to
-// who asked, and ends with its context. The servers' Handlers are not closed: they
+// who asked, and ends with its context. The servers' Handlers and Options.Gateway are not closed: they
 // belong to whoever made them.
 func (h *Host) Close() error {
 	h.cancel()
@@ -216,6 +242,12 @@ func (h *Host) Close() error {
 	var errs []error
 	for _, s := range h.servers {
 		errs = append(errs, s.client.Close())
+	}
+	if h.options.Gateway == nil {
+		return errors.Join(append(errs, h.gateway.Close())...)
+	}
+	for _, name := range h.added {
+		errs = append(errs, h.gateway.Remove(context.Background(), name))
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 )
@@ -38,29 +39,29 @@ type notedFlow struct {
 
 // noteFlow says what a call could carry to a server.
 func (r *run) noteFlow(ctx context.Context) {
-	n := mcp.NoterOf(ctx)
+	n := mcp.NoterOf(ctx, note.Labels)
 	if n == nil {
 		return
 	}
-	note := notedFlow{Of: "call", Labels: r.c.decider.Labels()}
-	sources := r.c.decider.Sources(note.Labels)
-	note.More = max(0, len(sources)-maxNoted)
-	for _, s := range sources[:len(sources)-note.More] {
-		note.Sources = append(note.Sources, s.String())
+	flow := notedFlow{Of: "call", Labels: r.c.decider.Labels()}
+	sources := r.c.decider.Sources(flow.Labels)
+	flow.More = max(0, len(sources)-maxNoted)
+	for _, s := range sources[:len(sources)-flow.More] {
+		flow.Sources = append(flow.Sources, s.String())
 	}
-	n.Note("labels", note)
+	n.Note(note.Labels, flow)
 }
 
 // noteResult says how a text is labelled that a call brought.
 func noteResult(ctx context.Context, from guard.Source, labels guard.Labels) {
-	if n := mcp.NoterOf(ctx); n != nil {
-		n.Note("labels", notedFlow{Of: "result", Labels: labels, Sources: []string{from.String()}})
+	if n := mcp.NoterOf(ctx, note.Labels); n != nil {
+		n.Note(note.Labels, notedFlow{Of: "result", Labels: labels, Sources: []string{from.String()}})
 	}
 }
 
 // noteDecision says what was decided about a call, and by whom.
 func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
-	n := mcp.NoterOf(ctx)
+	n := mcp.NoterOf(ctx, note.Policy)
 	if n == nil {
 		return
 	}
@@ -68,7 +69,7 @@ func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
 	if event.Allowed {
 		effect = policy.Allow
 	}
-	n.Note("policy", struct {
+	n.Note(note.Policy, struct {
 		Server string        `json:"server"`
 		Effect policy.Effect `json:"effect"`
 		Said   policy.Effect `json:"said"`

@@ -3,11 +3,8 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
@@ -26,82 +23,36 @@ type offer struct {
 	has          mcp.ServerCapabilities
 }
 
-// read reads what the server offers.
-func (s *server) read(ctx context.Context) error {
+// read makes an offer of what the server lists. Its views are read from it.
+func (s *server) read(ctx context.Context, d *definitions.Definitions) offer {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
-	var fresh offer
-	if err := s.discover(ctx, &fresh); err != nil {
-		return err
+	fresh := offer{
+		prompts: decoded[mcp.Prompt](s, "prompts/list", d.Prompts), resources: decoded[mcp.Resource](s, "resources/list", d.Resources),
+		templates: decoded[mcp.ResourceTemplate](s, "resources/templates/list", d.Templates), tools: s.tools(decoded[mcp.Tool](s, "tools/list", d.Tools)),
+		instructions: d.Instructions,
 	}
-	var err error
-	var tools []*mcp.Tool
-	if tools, err = collect[mcp.Tool](ctx, s, "tools/list", "tools"); err != nil {
-		return fmt.Errorf("server %q: its tools: %w", s.Name, err)
+	if d.Capabilities != nil {
+		_ = schema.DecodeLoose(d.Capabilities, &fresh.has) // what cannot be read is not offered
 	}
-	if fresh.prompts, err = collect[mcp.Prompt](ctx, s, "prompts/list", "prompts"); err != nil {
-		return fmt.Errorf("server %q: its prompts: %w", s.Name, err)
+	if info := new(mcp.Implementation); d.Server != nil && schema.DecodeLoose(d.Server, info) == nil {
+		fresh.info = info
 	}
-	if fresh.resources, err = collect[mcp.Resource](ctx, s, "resources/list", "resources"); err != nil {
-		return fmt.Errorf("server %q: its resources: %w", s.Name, err)
-	}
-	if fresh.templates, err = collect[mcp.ResourceTemplate](ctx, s, "resources/templates/list", "resourceTemplates"); err != nil {
-		return fmt.Errorf("server %q: its resource templates: %w", s.Name, err)
-	}
-	if fresh.skills, err = s.readSkills(ctx, &fresh); err != nil {
-		return fmt.Errorf("server %q: its skills: %w", s.Name, err)
-	}
-	fresh.tools = s.tools(tools)
+	fresh.skills = s.readSkills(ctx, decoded[skills.Skill](s, skills.MethodList, d.Skills))
 	fresh.views = s.readViews(ctx, fresh.tools)
-	s.replace(fresh)
-	return nil
+	return fresh
 }
 
-// collect reads a list, bounded. A server that does not have such things has none. An entry that
-// cannot be read does not hide the others.
-func collect[T any](ctx context.Context, s *server, method, list string) ([]*T, error) {
+// decoded decodes a list. An entry that cannot be read does not hide the others.
+func decoded[T any](s *server, method string, list []json.RawMessage) []*T {
 	var all []*T
-	size := 0
-	for raw, err := range s.client.List(ctx, method, list) {
-		if err != nil && mcp.ErrorOf(err).Code == mcp.CodeMethodNotFound {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		switch size += len(raw); {
-		case len(all) == maxToolsListed:
-			return nil, fmt.Errorf("there are more than %d", maxToolsListed)
-		case size > maxListed:
-			return nil, fmt.Errorf("they have more than %d MiB", maxListed>>20)
-		}
+	for _, raw := range list {
 		entry := new(T)
-		if err := schema.DecodeLoose(slices.Clone(raw), entry); err != nil { // its page can be much larger
+		if err := schema.DecodeLoose(raw, entry); err != nil {
 			s.host.log.Debug("an entry of a list cannot be read", "server", s.Name, "method", method, "error", err)
 			continue
 		}
 		all = append(all, entry)
 	}
-	return all, nil
-}
-
-// discover reads what the server says of itself.
-func (s *server) discover(ctx context.Context, into *offer) error {
-	result, err := s.client.Do(ctx, "server/discover", nil)
-	if err != nil {
-		return fmt.Errorf("server %q: %w", s.Name, err)
-	}
-	body, err := result.Encoded()
-	if err != nil {
-		return fmt.Errorf("server %q: what it says of itself: %w", s.Name, err)
-	}
-	into.instructions, _ = jsonrpc.Unquote(jsonrpc.Get(json.RawMessage(body), "instructions"))
-	if raw := jsonrpc.Get(json.RawMessage(body), "capabilities"); raw != nil {
-		_ = schema.DecodeLoose(raw, &into.has) // what cannot be read is not offered
-	}
-	var info mcp.Implementation
-	if raw := jsonrpc.Get(result.Meta, revision.MetaServerInfo); raw != nil && schema.DecodeLoose(raw, &info) == nil {
-		into.info = &info
-	}
-	return nil
+	return all
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -234,11 +235,21 @@ func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
 		t.Fatalf("got %+v and %v", answer, err)
 	}
 	notices := s.eventsOf(func(e Event) bool { return e.Notice != nil && e.Notice.Kind == NoticeLowered })
-	states := map[string]int{}
+	states, aside := map[string]int{}, []string{}
 	for _, info := range s.Tools() {
-		states[info.State]++
+		if states[info.State]++; info.State == ToolSetAside {
+			aside = append(aside, info.Tool)
+		}
 	}
-	if states[ToolSent] != 2 || states[ToolSetAside] != 6 || len(notices) != 6 || notices[0].Notice.Tool != "odd0" || !strings.Contains(notices[0].Notice.Text, "no JSON object") {
+	if want := []string{"odd0", "odd1", "odd2", "odd3"}; !slices.Equal(aside, want) {
+		t.Errorf("set aside are %q, want %q: the schema of the others is made that of an object", aside, want)
+	}
+	for _, sent := range s.last(t).Tools {
+		if string(jsonrpc.Get(sent.Schema, "type")) != `"object"` {
+			t.Errorf("%s has the schema %s", sent.Name, sent.Schema)
+		}
+	}
+	if states[ToolSent] != 4 || states[ToolSetAside] != 4 || len(notices) != 4 || notices[0].Notice.Tool != "odd0" || !strings.Contains(notices[0].Notice.Text, "no JSON object") {
 		t.Errorf("states %v, %d notices: %+v", states, len(notices), notices)
 	}
 }

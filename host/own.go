@@ -29,14 +29,6 @@ func Reserved(server string) bool {
 // FromNotes is the source of what was noted in earlier conversations; see [Read].
 const FromNotes = "what was remembered"
 
-// addOwn adds the program's tools, before those of any server, so that none of these
-// can stand in front of one.
-func (h *Host) addOwn() {
-	if h.options.Tools != nil {
-		h.servers = append(h.servers, newServer(h, Server{Name: OwnServer, Handler: h.options.Tools, Trusted: true}))
-	}
-}
-
 // Labels are what the conversation has read in which the tool of [Options].Tools is called
 // that ctx belongs to. Elsewhere they are all there are, as nothing is known then.
 func Labels(ctx context.Context) guard.Labels {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -165,7 +166,7 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 func (h *Host) approvedPrompt(s *server, name string) bool {
 	for _, p := range s.current().prompts {
 		if p.Name == name {
-			return h.approved(s, definitionOfPrompt(s.Name, p))
+			return h.approved(s, review.Prompt(s.Name, p))
 		}
 	}
 	return false
@@ -193,7 +194,7 @@ type TemplateRef struct {
 func (h *Host) Prompts() (all []PromptRef) {
 	for _, s := range h.servers {
 		for _, p := range s.current().prompts {
-			if h.approved(s, definitionOfPrompt(s.Name, p)) {
+			if h.approved(s, review.Prompt(s.Name, p)) {
 				all = append(all, PromptRef{s.Name, p})
 			}
 		}

@@ -25,7 +25,7 @@ const changeTime = 2 * time.Second
 // last time: the person is asked about what is new or different before the model
 // sees it, and what went is taken out of the model's hands.
 func (r *run) refresh(ctx context.Context) error {
-	r.h.await(ctx)
+	r.h.await(ctx, r.h.servers...)
 	now := r.h.changes.Load() // before anything is looked at, so that no change falls in between
 	if r.catalogue != nil && now == r.seen {
 		return nil
@@ -40,52 +40,19 @@ func (r *run) refresh(ctx context.Context) error {
 	return nil
 }
 
-// await waits, for a moment, until lists that are known to be old were read.
-func (h *Host) await(ctx context.Context) {
+// await waits, for a moment, until lists of these servers that are known to be old were read and taken up.
+func (h *Host) await(ctx context.Context, servers ...*server) {
 	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
-	for _, s := range h.servers {
-		s.await(ctx)
+	var names []string
+	for _, s := range servers {
+		names = append(names, s.Name)
 	}
-}
-
-// await waits until the server's lists were read, if they are known to be old.
-func (s *server) await(ctx context.Context) {
-	s.mu.RLock()
-	stale := s.stale
-	if !s.listed || s.err != nil {
-		stale = nil // a server that never answered is not waited for again
-	}
-	s.mu.RUnlock()
-	if stale == nil {
-		return
-	}
-	select {
-	case <-stale:
-	case <-ctx.Done():
-	}
-}
-
-// outdate marks the lists as old and has them read again.
-func (s *server) outdate(changed chan<- struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stale == nil {
-		s.stale = make(chan struct{})
-	}
-	select {
-	case changed <- struct{}{}:
-	default: // what is to be read will be newer than this change
-	}
-}
-
-// upToDate marks the lists as read, unless they changed meanwhile.
-func (s *server) upToDate(changed <-chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stale != nil && len(changed) == 0 {
-		close(s.stale)
-		s.stale = nil
+	h.gateway.Fresh(ctx, names...)
+	for _, s := range servers {
+		if s.answers() { // one that never answered is not waited for again
+			s.await(ctx)
+		}
 	}
 }
 

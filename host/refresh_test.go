@@ -30,11 +30,11 @@ func faulty(n int) Server {
 	return Server{Name: "f", Trusted: true, Handler: mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		switch req.Method {
 		case "server/discover":
-			return mcp.Result{JSON: json.RawMessage(`{}`)}, nil
+			return mcp.Result{JSON: json.RawMessage(`{"capabilities":{"tools":{}}}`)}, nil
 		case "tools/list":
 			tools := make([]string, n)
 			for i := range tools {
-				tools[i] = fmt.Sprintf(`{"name":"t%d","inputSchema":{"type":"array"}}`, i)
+				tools[i] = fmt.Sprintf(`{"name":"t%d","inputSchema":[]}`, i)
 			}
 			return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Join(tools, ",") + `]}`)}, nil
 		}

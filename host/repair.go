@@ -12,8 +12,8 @@ import (
 // repair makes a history valid for every provider, and says what it did: each call
 // gets a result right behind it, a result without its call goes, and so do
 // messages without content and whatever stands before the first question. Of some calls it is known that they ran
-// as tasks of their servers.
-func repair(messages []model.Message, asTask map[string][]int) (mended []model.Message, what string) {
+// as tasks of their servers, and of others that they were not made.
+func repair(messages []model.Message, asTask map[string][]int, unasked map[string]bool) (mended []model.Message, what string) {
 	var answered, dropped int
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
@@ -36,7 +36,7 @@ func repair(messages []model.Message, asTask map[string][]int) (mended []model.M
 				}
 			}
 		}
-		reply, missing := replies(calls, results, asTask)
+		reply, missing := replies(calls, results, asTask, unasked)
 		answered += missing
 		dropped += len(results) - (len(calls) - missing)
 		mended = append(mended, reply)
@@ -58,13 +58,16 @@ func repair(messages []model.Message, asTask map[string][]int) (mended []model.M
 }
 
 // replies is the message of results right behind calls.
-func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int) (reply model.Message, missing int) {
+func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int, unasked map[string]bool) (reply model.Message, missing int) {
 	reply.Role = model.RoleTool
 	for _, call := range calls {
 		result := results[call.ID]
 		if result == nil {
 			missing++
 			text := "The program ended before this call had a result. It is not known whether it was carried out."
+			if unasked[call.ID] {
+				text = "The program ended while the person was asked whether this call may be made. It was not carried out."
+			}
 			if numbers := asTask[call.ID]; len(numbers) > 0 {
 				text = fmt.Sprintf("The program ended before this call had a result. It went on as task %s of its server: you learn when it is over. Do not call it again for that.", strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", " and as task "))
 			}

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -73,6 +75,7 @@ func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
 	p := &pendingReview{Review: Review{Server: s.Name}, server: s}
 	var hashes strings.Builder
 	for _, d := range s.definitions() {
+		d.Origin = cmp.Or(d.Origin, s.origin())
 		verdict := h.pins.Check(d)
 		if verdict.State == guard.Same {
 			continue
@@ -102,7 +105,7 @@ func (p *pendingReview) what() string {
 			return "it has another version, or another name, than the one that was approved"
 		}
 	}
-	return fmt.Sprintf("%d of what it defines is new or changed", len(p.definitions))
+	return fmt.Sprintf("%d of what it defines is new or changed (%s)", len(p.definitions), guard.Counted(p.definitions))
 }
 
 // reviewed makes the person's answer about one server hold. What ended the review, if
@@ -222,7 +225,7 @@ func (s *server) definitions() []guard.Definition {
 		all = append(all, t.definition)
 	}
 	for _, p := range offer.prompts {
-		all = append(all, definitionOfPrompt(s.Name, p))
+		all = append(all, review.Prompt(s.Name, p))
 	}
 	for _, v := range offer.views {
 		all = append(all, v.definition)
@@ -297,10 +300,6 @@ func (h *Host) refuse(server, hashes string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.refused[server] = hashes
-}
-
-func definitionOfPrompt(server string, p *mcp.Prompt) guard.Definition {
-	return guard.Definition{Kind: guard.Prompt, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}
 }
 
 // toolOf is the tool of a definition, if there still is one of its name.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
@@ -227,5 +229,68 @@ func TestWhoCannotBeAskedReadsWhatChanged(t *testing.T) {
 		if got := strings.Join(said, "\n"); test.want == "" && got != "" || !strings.Contains(got, test.want) {
 			t.Errorf("%s changed: %q", test.name, got)
 		}
+	}
+}
+
+func TestServersOfOneNameInTwoFoldersStayApproved(t *testing.T) {
+	pins, err := guard.Load(filepath.Join(t.TempDir(), "pins.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, visit := range []struct {
+		folder string
+		asked  bool
+	}{{"a", true}, {"b", true}, {"a", false}, {"b", false}} {
+		srv := mcp.NewServer("time", "1")
+		mcp.AddToolWith(srv, mcp.Tool{Name: "now", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "noon", nil })
+		person := &reviewer{err: ErrNobody}
+		if visit.asked {
+			person = &reviewer{answers: []bool{true}}
+		}
+		h := play(t, Options{Person: person, Pins: pins, Servers: []Server{{Name: "time", Handler: srv, Origin: []string{"uvx time", "(in " + visit.folder + ")"}}}}, scripted.Say("one"))
+		ask(t, h.Conversation(nil), "first")
+		if said := h.notices(NoticeServer); len(said) > 0 {
+			t.Errorf("visit %d of folder %s: %q", i+1, visit.folder, said)
+		}
+	}
+}
+
+// TestApprovalHoldsForTheGateway approves tools in a host, and lists them behind a gateway's review.
+func TestApprovalHoldsForTheGateway(t *testing.T) {
+	pins, err := guard.Load(filepath.Join(t.TempDir(), "pins.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := mcp.NewServer("files", "1")
+	for _, tool := range []mcp.Tool{
+		{Name: "plain", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		{Name: "typeless", InputSchema: json.RawMessage(`{"properties":{"a":{"type":"string"}}}`)},
+		{Name: "shown", InputSchema: json.RawMessage(`{"type":"object"}`), Meta: json.RawMessage(`{"ui":{"visibility":["model"]}}`)},
+	} {
+		if err := srv.SetTool(tool, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			return new(mcp.CallToolResult), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	srv.AddPrompt(mcp.Prompt{Name: "p", Arguments: []mcp.PromptArgument{{Name: "a"}}}, func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, nil })
+	h := play(t, Options{Person: &reviewer{answers: []bool{true}}, Pins: pins, Servers: []Server{{Name: "files", Handler: srv, Origin: []string{"npx files"}}}}, scripted.Say("one"))
+	ask(t, h.Conversation(nil), "first")
+	c := mcp.NewClient(review.Middleware(review.Options{Server: "files", Mode: review.All, Pins: func() *guard.Pins { return pins }})(srv))
+	var got []string
+	for tool, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, tool.Name)
+	}
+	for prompt, err := range c.Prompts(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, prompt.Name)
+	}
+	if want := []string{"plain", "shown", "typeless", "p"}; !slices.Equal(got, want) {
+		t.Errorf("listed are %q, want %q", got, want)
 	}
 }

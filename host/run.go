@@ -38,6 +38,9 @@ const (
 	stopError     = "error"
 )
 
+// StopCutOff is how a run ended, in [Ended], whose program ended before.
+const StopCutOff = "cut off"
+
 // A run is what happens between a question and its answer.
 type run struct {
 	c       *Conversation
@@ -51,6 +54,8 @@ type run struct {
 	asked   bool                // whether the question stands in the conversation
 	text    string              // of the last answer
 	refused string              // see Answer.Refused
+
+	unmadeYet []string // IDs of the calls that the model wants, while none of them is made
 	toolset
 }
 
@@ -96,7 +101,7 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	r.account.use(Totals{Duration: time.Since(began)})
 	totals := r.account.used()
 	if used || r.asked { // a run that ended before its question leaves nothing to go on with
-		err = errors.Join(err, r.finish(&totals))
+		err = errors.Join(err, r.finish(&totals, endedAs(cmp.Or(stop, stopError), err)))
 	}
 	stop = cmp.Or(stop, stopError)
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals, Refused: r.refused}
@@ -125,11 +130,22 @@ func (r *run) putDown(messages []model.Message, shown string) error {
 
 // finish records what was read and used. Totals say that there is nothing more to know of
 // what was read, so they come last.
-func (r *run) finish(totals *Totals) error {
+func (r *run) finish(totals *Totals, ended *Ended) error {
 	if err := r.c.saveFlow(); err != nil {
 		return err
 	}
-	return r.c.add(Entry{Totals: totals})
+	return r.c.add(Entry{Totals: totals, Ended: ended})
+}
+
+// endedAs says how a run ended; nil where it has a whole answer.
+func endedAs(stop string, err error) *Ended {
+	switch {
+	case err != nil:
+		return &Ended{stop, err.Error()}
+	case stop != stopEnd:
+		return &Ended{Stop: stop}
+	}
+	return nil
 }
 
 func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
@@ -145,7 +161,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		return stopError, err
 	}
 	if r.c.cutOff { // else what is asked now would be a part of that run
-		if err := r.finish(&Totals{}); err != nil {
+		if err := r.finish(&Totals{}, &Ended{Stop: StopCutOff}); err != nil {
 			return stopError, err
 		}
 		r.c.cutOff = false

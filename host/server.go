@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"golang.org/x/time/rate"
@@ -19,8 +21,8 @@ type Server struct {
 	// Name is the person's name for it: what tools are prefixed with, what rules
 	// and approvals are about.
 	Name string
-	// Handler answers for it: an [mcp.Server] in this process, an [mcp.Client], a
-	// gateway that connects again when the connection was lost.
+	// Handler answers for it where it is in this process: an [mcp.Server], an [mcp.Client]. It is
+	// nil for a server of [Options].Gateway.
 	Handler mcp.Handler
 	// Trusted is for servers that the person would vouch for: their definitions
 	// need no review, their annotations are believed, their results are not
@@ -35,13 +37,9 @@ type Server struct {
 	// Local is for a program on this machine that runs as the person, so that what they attach is
 	// no secret to it: no reason to ask about what claims to read, and to stay on this machine.
 	Local bool
-	// State tells how it stands with the connection; nil means connected.
-	State func() (state string, err error)
-	// Restart ends the connection and connects again, without waiting; nil means that it cannot
-	// be done. Stderr are the last lines that the server's program wrote to its standard
-	// error; nil means that nobody keeps them.
-	Restart func() error
-	Stderr  func() []string
+	// Stderr are the last lines that the server's program wrote to its standard error; nil means
+	// that nobody keeps them.
+	Stderr func() []string
 	// Prefixed is for a gateway, whose tools are named SERVER__TOOL: cards and rules
 	// then name the server behind it.
 	Prefixed bool
@@ -61,16 +59,20 @@ type server struct {
 	host    *Host
 	client  *mcp.Client
 	settled chan struct{} // closed when its lists were read, or could not be, once
+	settle  func()        // closes it
+	look    chan struct{} // of capacity 1: somebody waits for what it offers now
 
 	vouched    atomic.Bool   // the person trusts it now
 	unprompted atomic.Int32  // requests that belong to no call
 	notices    *rate.Limiter // that its tools changed
 
-	mu     sync.RWMutex
-	offer  offer
-	stale  chan struct{} // closed when lists that are known to be old were read; nil while they are not
-	listed bool
-	err    error
+	mu       sync.RWMutex
+	offer    offer
+	from     *definitions.Definitions // what that was made of; nil while it offers nothing
+	taken    chan struct{}            // closed, and made new, when offer is replaced
+	listed   bool
+	err      error
+	reported string // what is wrong with its lists, as the person was notified
 
 	unlisted int // skills that were found by their URIs
 }
@@ -86,7 +88,8 @@ func Capabilities() *mcp.ClientCapabilities {
 }
 
 func newServer(h *Host, s Server) *server {
-	srv := &server{Server: s, host: h, settled: make(chan struct{}), notices: rate.NewLimiter(rate.Every(toolNoticeTime), maxToolNotices)}
+	srv := &server{Server: s, host: h, settled: make(chan struct{}), look: make(chan struct{}, 1), taken: make(chan struct{}), notices: rate.NewLimiter(rate.Every(toolNoticeTime), maxToolNotices)}
+	srv.settle = sync.OnceFunc(func() { close(srv.settled) })
 	srv.vouched.Store(s.Trusted)
 	o := mcp.ClientOptions{
 		Info:        mcp.Implementation{Name: "junction", Title: "Junction"},
@@ -104,89 +107,54 @@ func newServer(h *Host, s Server) *server {
 	if s.Name == OwnServer {
 		o.Timeout = -1 // a sub-agent takes its time; the run's limits are for it
 	}
-	if h.options.Middleware != nil {
-		o.Middleware = append(o.Middleware, h.options.Middleware(s.Name))
-	}
-	first := &later{Handler: s.Handler}
-	srv.client = mcp.NewClientWith(first, o)
-	first.begun.Store(true)
+	made, handler := false, h.gateway.Server(s.Name) // a client that is made asks what its handler is, and one that never answers would hold up everything
+	srv.client = mcp.NewClientWith(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if !made {
+			return mcp.Result{}, errors.New("not yet")
+		}
+		return handler.Handle(ctx, req)
+	}), o)
+	made = true
 	return srv
-}
-
-// A later handler does not answer before it is begun: a client that is made asks
-// what its handler is, and one that never answers would hold up everything. The host
-// asks by itself, in time, and again whenever the server came back.
-type later struct {
-	mcp.Handler
-	begun atomic.Bool
-}
-
-func (l *later) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	if !l.begun.Load() {
-		return mcp.Result{}, errors.New("not yet")
-	}
-	return l.Handler.Handle(ctx, req)
 }
 
 // state tells how it stands with the server.
 func (s *server) state() (string, error) {
-	if s.State != nil {
-		if state, err := s.State(); state != StateConnected {
-			return state, err
-		}
-	}
+	status, _ := s.host.gateway.StatusOf(s.Name)
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	switch {
-	case s.err != nil:
+	case s.err != nil: // also while it is tried again
 		return StateFailed, s.err
+	case status.State != gateway.Connected:
+		return status.State.String(), status.Err
 	case !s.listed:
 		return StateConnecting, nil
 	}
-	return StateConnected, nil
+	return StateConnected, status.Err
 }
 
-// watch keeps the offer fresh until ctx is done: it listens, and reads the lists
-// whenever it notifies of a change.
+// watch keeps the offer fresh until ctx is done.
 func (s *server) watch(ctx context.Context) {
-	var settled sync.Once
-	pause, longest := firstRetry, lastRetry
-	if s.State != nil {
-		longest = firstRetry // somebody else connects, and to look again costs nothing
+	defer s.settle()
+	for {
+		changed := s.host.gateway.Changed()
+		s.takeUp(ctx)
+		select {
+		case <-changed:
+		case <-s.look:
+		case <-ctx.Done():
+			return
+		}
 	}
-	for ctx.Err() == nil {
-		began, before := time.Now(), s.connecting()
-		err := s.follow(ctx, func() { settled.Do(func() { close(s.settled) }) })
-		if ctx.Err() != nil {
-			break
-		}
-		if !before && !s.connecting() { // an error of the time before is none of the connection's
-			if err != nil {
-				s.failed(err)
-			}
-			settled.Do(func() { close(s.settled) })
-		}
-		if time.Since(began) > lastRetry {
-			pause = firstRetry
-		}
-		if !wait(ctx, pause) {
-			break
-		}
-		pause = min(pause*2, longest)
-	}
-	settled.Do(func() { close(s.settled) })
 }
 
-// connecting reports whether somebody is still trying to reach the server for the
-// first time.
-func (s *server) connecting() bool {
-	if s.State == nil {
-		return false
+// listen lets the server ask outside of calls, until ctx is done.
+func (s *server) listen(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = s.client.ListenWith(ctx, mcp.SubscriptionFilter{}, func(mcp.Notification) {}, func(mcp.SubscriptionFilter) {})
+		wait(ctx, listenPause)
 	}
-	state, _ := s.State()
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return state == StateConnecting && !s.listed && s.err == nil
 }
 
 func wait(ctx context.Context, d time.Duration) bool {
@@ -200,71 +168,73 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// follow reads the lists, and again after each notification of a change, until the server sends no
-// more. It listens before it reads, so that no change falls in between.
-func (s *server) follow(ctx context.Context, read func()) error {
-	ctx, cancel := context.WithCancel(ctx)
-	changed := make(chan struct{}, 1)
-	again := func() { s.outdate(changed) }
-	heard := time.NewTimer(changeTime) // a server that does not say that it listens is read all the same
-	defer heard.Stop()
-	ended := make(chan error, 1)
-	go func() {
-		filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
-		ended <- s.client.ListenWith(ctx, filter, func(mcp.Notification) { again() }, func(mcp.SubscriptionFilter) { again() })
-	}()
-	defer func() { cancel(); <-ended; s.upToDate(nil) }()
-	rush, last := 0, time.Time{} // readings without a pause between them, and when the last one was
+// takeUp has the offer be what the gateway knows of the server now.
+func (s *server) takeUp(ctx context.Context) {
+	status, _ := s.host.gateway.StatusOf(s.Name)
+	offered := s.host.gateway.Offered(s.Name)
+	from, _ := s.madeOf()
+	switch {
+	case offered == nil && status.State == gateway.Failed:
+		s.failed(status.Err)
+	case offered == nil && from != nil:
+		s.hold(offer{}, nil)
+		return
+	case offered == nil:
+		return
+	case offered != from:
+		s.replace(offered, s.read(ctx, offered))
+	}
+	s.tellLists(status.Err)
+	s.settle()
+}
+
+// await waits until the offer is what the gateway knows of the server now.
+func (s *server) await(ctx context.Context) {
 	for {
+		from, taken := s.madeOf()
+		if s.host.gateway.Offered(s.Name) == from {
+			return
+		}
 		select {
-		case <-heard.C:
-			again()
-		case <-changed:
-			heard.Stop()
-			if rush++; time.Since(last) >= rushPause {
-				rush = 0
-			}
-			if rush > maxRush {
-				wait(ctx, rushPause)
-			}
-			if err := s.read(ctx); err != nil {
-				return err
-			}
-			last = time.Now()
-			s.upToDate(changed)
-			read()
-		case err := <-ended:
-			ended <- err
-			return s.quiet(ctx, err, read)
+		case s.look <- struct{}{}:
+		default: // it is looked at
+		}
+		select {
+		case <-taken:
 		case <-ctx.Done():
-			return ctx.Err()
+			return
 		}
 	}
 }
 
-// quiet is for a server that notifies of nothing: what it offered stays. Whether
-// it still answers is seen when it is called, and when it is read again.
-func (s *server) quiet(ctx context.Context, err error, read func()) error {
-	if code := mcp.ErrorOf(err).Code; err != nil && code != mcp.CodeMethodNotFound {
-		return err
-	}
-	if err := s.read(ctx); err != nil {
-		return err
-	}
-	s.upToDate(nil)
-	read()
-	wait(ctx, lastRetry)
-	return nil
+// madeOf returns what the offer was made of, and what is closed when it is replaced.
+func (s *server) madeOf() (*definitions.Definitions, <-chan struct{}) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.from, s.taken
 }
 
-func (s *server) replace(fresh offer) {
+// hold has an offer be what the server has, which was made of from. A step that waits for it goes on when it can be found.
+func (s *server) hold(o offer, from *definitions.Definitions) {
 	s.mu.Lock()
-	known, lost := s.listed, s.err != nil
-	before := s.offer.tools
-	s.offer, s.listed, s.err = fresh, true, nil
+	s.offer = o
 	s.mu.Unlock()
 	s.host.changes.Add(1)
 	s.host.index(s)
+	s.mu.Lock()
+	s.from = from
+	close(s.taken)
+	s.taken = make(chan struct{})
+	s.mu.Unlock()
+}
+
+func (s *server) replace(from *definitions.Definitions, fresh offer) {
+	s.mu.Lock()
+	known, lost := s.from != nil, s.err != nil
+	before := s.offer.tools
+	s.listed, s.err = true, nil
+	s.mu.Unlock()
+	s.hold(fresh, from)
 	s.setAside(before, fresh.tools)
 	switch {
 	case lost:
@@ -278,16 +248,32 @@ func (s *server) replace(fresh offer) {
 // a tool that cannot be called must not be in the model's hands.
 func (s *server) failed(err error) {
 	s.mu.Lock()
-	first, what := s.err == nil, "does not answer"
-	if !s.listed && s.State != nil { // nobody has asked it anything: it was not started, or not reached
+	first, offered, what := s.err == nil, s.from != nil, "does not answer"
+	if !s.listed && s.Handler == nil { // nobody has asked it anything: it was not started, or not reached
 		what = "is not connected"
 	}
-	s.err, s.offer = err, offer{}
+	s.err = err
 	s.mu.Unlock()
-	s.host.changes.Add(1)
-	s.host.index(s)
+	if offered {
+		s.hold(offer{}, nil)
+	}
 	if first {
 		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q %s: %s", s.Name, what, s.why(err))})
+	}
+}
+
+// tellLists reports that a list cannot be read or is cut, once.
+func (s *server) tellLists(err error) {
+	text := ""
+	if list, is := errors.AsType[*gateway.ListError](err); is {
+		text = s.why(list)
+	}
+	s.mu.Lock()
+	known := s.reported
+	s.reported = text
+	s.mu.Unlock()
+	if text != "" && text != known {
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q lists not all that it has: %s", s.Name, text)})
 	}
 }
 

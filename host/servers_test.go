@@ -114,6 +114,8 @@ func TestARuleThatDeniesTakesTheToolAway(t *testing.T) {
 	}
 }
 
+const lastRetry = 5 * time.Minute // between two attempts of a gateway to connect
+
 // A flaky handler fails while it is down.
 type flaky struct {
 	mcp.Handler

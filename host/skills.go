@@ -23,18 +23,8 @@ const (
 	skillUnapproved = "The skill %s of server %q is new or was changed, and a person has to approve it first. They are asked before your next step, unless they said no already; read it again then."
 )
 
-// readSkills reads the list of the server's skills, and no file. Those that the model found by their URIs are asked about again.
-func (s *server) readSkills(ctx context.Context, fresh *offer) ([]*skills.Skill, error) {
-	if !skills.Declared(fresh.has) {
-		return nil, nil
-	}
-	all, faults, err := skills.List(ctx, s.client)
-	if err != nil {
-		return nil, err
-	}
-	for _, fault := range faults {
-		s.host.log.Debug("an entry of a list cannot be read", "error", fault)
-	}
+// readSkills returns the skills of a list that can be used, and those that the model found by their URIs, which are asked about again.
+func (s *server) readSkills(ctx context.Context, all []*skills.Skill) []*skills.Skill {
 	all = slices.DeleteFunc(all, func(skill *skills.Skill) bool { return !s.takes(skill) })
 	for _, known := range s.current().skills {
 		if slices.ContainsFunc(all, func(listed *skills.Skill) bool { return listed.URI == known.URI }) {
@@ -44,7 +34,7 @@ func (s *server) readSkills(ctx context.Context, fresh *offer) ([]*skills.Skill,
 			all = append(all, again)
 		}
 	}
-	return all, nil
+	return all
 }
 
 // takes reports whether a skill can be used. What is made when it is read cannot be approved.

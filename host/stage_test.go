@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -149,6 +151,19 @@ func (s *stage) results(t *testing.T) []*model.Result {
 		}
 	}
 	return results
+}
+
+// behind puts a server behind a gateway, to which dial connects it.
+func behind(t *testing.T, s Server, dial func(context.Context) (*mcp.Client, error)) Options {
+	t.Helper()
+	g := gateway.New(gateway.Options{OneClient: true, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { g.Close() })
+	err := g.Add(s.Name, gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) { return dial(ctx) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Handler = nil
+	return Options{Gateway: g, Servers: []Server{s}}
 }
 
 type pair struct{ A, B float64 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ func (h *Host) accepted(s *server) bool {
 // pinned reports whether a definition of the server is one that the person approved,
 // or need not be.
 func (s *server) pinned(d guard.Definition) bool {
+	d.Origin = cmp.Or(d.Origin, s.origin())
 	return s.trusted() || s.host.pins.Check(d).State == guard.Same
 }
 
@@ -50,9 +52,7 @@ func (t *tool) withdrawn(ctx context.Context) string {
 	if s.trusted() {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, changeTime)
-	defer cancel()
-	s.await(ctx)
+	s.host.await(ctx, s)
 	for _, now := range s.current().tools {
 		if now.Name != t.Name {
 			continue

@@ -5,10 +5,10 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp/apps"
 )
 
@@ -23,18 +23,6 @@ const (
 type view struct {
 	definition guard.Definition
 	findings   []guard.Finding // in its text, where it is new or changed
-}
-
-// viewText is what a tool's definition says of views.
-func viewText(l apps.Link) string {
-	var said []string
-	if l.URI != "" {
-		said = append(said, "view "+l.URI)
-	}
-	if l.Visibility != nil {
-		said = append(said, "for "+strings.Join(l.Visibility, ", "))
-	}
-	return strings.Join(said, "\n")
 }
 
 // readViews reads the views of tools, so that a change of one is a change of a definition. Those of a server that is
@@ -69,8 +57,9 @@ func (s *server) readViews(ctx context.Context, tools []*tool) []*view {
 }
 
 func (s *server) view(uri string, document *apps.View) *view {
+	encoded, _ := schema.Encode(nil, document) // without the HTML, which is texts, it always encodes
 	v := &view{definition: guard.Definition{
-		Kind: guard.View, Server: s.Name, Name: uri, Schema: encoded(document),
+		Kind: guard.View, Server: s.Name, Name: uri, Schema: encoded,
 		Text: fmt.Sprintf("%d bytes of HTML, sha256:%x", len(document.HTML), sha256.Sum256([]byte(document.HTML))),
 	}}
 	if !s.pinned(v.definition) {

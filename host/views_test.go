@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/scripted"
@@ -88,6 +90,38 @@ func testAChangedView(t *testing.T) {
 	if changed == nil || !changed.Changed || !strings.Contains(changed.Text, "evil.example.com") || guard.Worst(changed.Findings) < guard.Warn || len(s.desk.reviews[1].Items) != 1 {
 		t.Errorf("the review: %+v", s.desk.reviews[1].Items)
 	}
+}
+
+// A step that goes on without what a server takes long to give takes nothing from it.
+func TestAViewThatIsSlowToReadIsReviewedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		srv := clockServer("<p>first")
+		var slow atomic.Bool
+		h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "resources/read" && slow.Load() && !wait(ctx, viewTime-time.Millisecond) {
+				return mcp.Result{}, ctx.Err()
+			}
+			return srv.Handle(ctx, req)
+		})
+		s := play(t, Options{Servers: []Server{{Name: "clock", Handler: h}}}, scripted.Say("one"), scripted.Say("two"), scripted.Say("three"))
+		defer s.Close()
+		c := s.Conversation(nil)
+		ask(t, c, "one")
+		slow.Store(true)
+		srv.RemoveResource("ui://clock/app.html")
+		apps.AddView(srv, mcp.Resource{URI: "ui://clock/app.html", Name: "clock"}, apps.View{HTML: "<p>second"})
+		mcp.AddTool(srv, "more", func(context.Context, struct{}) (string, error) { return "", nil }) // and the lists are read again
+		began := time.Now()
+		ask(t, c, "two")
+		if took, most := time.Since(began), 2*changeTime; took > most || len(s.desk.reviews) != 1 { // before the first step, and in it
+			t.Errorf("a run waited %v, and there were %d reviews", took, len(s.desk.reviews))
+		}
+		time.Sleep(time.Minute)
+		ask(t, c, "three")
+		if len(s.desk.reviews) != 2 || !slices.ContainsFunc(s.desk.reviews[1].Items, func(i ReviewItem) bool { return i.Kind == string(guard.View) && i.Changed }) {
+			t.Errorf("then the reviews are %+v", s.desk.reviews)
+		}
+	})
 }
 
 func TestViewsAreReadOfServersOnlyThatAreReviewed(t *testing.T) {

@@ -29,6 +29,8 @@ type Carried struct {
 	StartTimeout time.Duration
 	Disabled     bool
 
+	passed []string // variables that the host passes on to the program
+
 	Needs []string // names of secrets that the person has to give: the host asks for them, or keeps them itself
 	Left  []string // members that mean nothing to junction, by their names
 	Notes []string // what is not quite the same
@@ -44,7 +46,7 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 		project = e.Scope
 	}
 	c := &Carried{Name: e.Name, Disabled: e.disabled}
-	r := &carrier{Carried: c, e: e, t: translation{from: e.host.variables, project: project}}
+	r := &carrier{Carried: c, e: e, t: translation{from: e.host.dialect(), project: project}}
 	members := slices.DeleteFunc(slices.Clone(e.full.members), func(m member) bool { return m.value == e.at })
 	if e.at != e.full {
 		members = append(members, e.at.members...)
@@ -58,7 +60,7 @@ func (e *Entry) Carry(project string) (*Carried, error) {
 	if err := r.translate(); err != nil {
 		return nil, err
 	}
-	if e.host.variables == keyring && c.URL != "" {
+	if e.host.dialect() == keyring && c.URL != "" {
 		c.Env = nil // they were for its headers
 	}
 	r.place(project)
@@ -97,8 +99,11 @@ var errNotText = errors.New("is not a text")
 func (r *carrier) member(m member) error {
 	n, v := r.e.n, m.value
 	switch {
-	case m.name == n.command && v.kind == text:
-		r.Command = v.text
+	case m.name == n.command && (v.kind == text || v.kind == list && n.args == ""):
+		r.Command = r.e.Command
+		if n.args == "" {
+			r.Args = slices.Clone(r.e.Args)
+		}
 	case m.name == n.args && v.kind == list:
 		r.Args = slices.Clone(r.e.Args)
 	case m.name == n.env || m.name == "env":
@@ -107,7 +112,18 @@ func (r *carrier) member(m member) error {
 		for _, i := range v.items {
 			r.env = append(r.env, Variable{i.text, r.t.secret(i.text)})
 		}
-	case m.name == "env_vars": // junction gives servers its environment
+	case m.name == "env_vars" && v.kind == list: // junction gives servers its environment, once the host has passed it on
+		for _, i := range v.items {
+			if name := i.get("name"); name != nil {
+				i = name.value
+			}
+			if i.kind == text {
+				r.passed = append(r.passed, i.text)
+			} else {
+				r.Left = append(r.Left, m.name)
+			}
+		}
+	case m.name == "tools" && len(v.items) == 1 && v.items[0].text == "*": // all of them
 	case m.name == "cwd" && v.kind == text:
 		r.Dir = v.text
 	case m.name == "envFile" && v.kind == text:
@@ -115,11 +131,13 @@ func (r *carrier) member(m member) error {
 	case slices.Contains(n.urls, m.name) && v.kind == text:
 		if r.URL = cmp.Or(v.text, r.URL); m.name == "httpUrl" && v.text != "" {
 			r.Type = cmp.Or(r.Type, "http")
-		} else if r.e.host.ID == "gemini" && v.text != "" {
+		} else if r.e.host.geminis && v.text != "" {
 			r.Type = cmp.Or(r.Type, "sse")
 		}
 	case m.name == "type" || m.name == "transport":
-		r.Type = kindOf(v.text, r.e.host.ID)
+		if r.Type, _ = r.e.host.Transport(v.text); r.Type != "http" && r.Type != "sse" {
+			r.Type = ""
+		}
 	case m.name == "disabled" || m.name == "enabled" || m.name == "isActive":
 		r.Disabled = r.Disabled || v.text == map[bool]string{true: "true", false: "false"}[m.name == "disabled"]
 	case m.name == "name":
@@ -182,9 +200,7 @@ func (r *carrier) limits(m member) {
 	unit, to := time.Second, &r.Timeout
 	switch m.name {
 	case "timeout":
-		if r.e.host.milliseconds {
-			unit = time.Millisecond
-		}
+		unit = r.e.host.Unit()
 	case "tool_timeout_sec":
 	case "startup_timeout_sec":
 		to = &r.StartTimeout
@@ -196,7 +212,7 @@ func (r *carrier) limits(m member) {
 	}
 	n, err := strconv.ParseFloat(strings.ReplaceAll(m.value.text, "_", ""), 64)
 	if err != nil || !(n > 0 && n*float64(unit) <= float64(maxTimeout)) || m.value.kind != scalar {
-		if d, isDuration := time.ParseDuration(m.value.text); isDuration == nil && d > 0 && r.e.host.variables == junctions {
+		if d, isDuration := time.ParseDuration(m.value.text); isDuration == nil && d > 0 && r.e.host.variables == nil {
 			*to = d
 			return
 		}
@@ -204,19 +220,6 @@ func (r *carrier) limits(m member) {
 		return
 	}
 	*to = time.Duration(n * float64(unit))
-}
-
-func kindOf(written, host string) string {
-	switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(written)) {
-	case "sse":
-		return "sse"
-	case "http", "streamablehttp":
-		if host == "vscode" {
-			return "" // it tries both
-		}
-		return "http"
-	}
-	return ""
 }
 
 func (r *carrier) variables(m member, to *[]Variable) error {
@@ -271,7 +274,7 @@ func (r *carrier) translate() error {
 func (r *carrier) place(project string) {
 	if project == "" {
 		for _, f := range []field{{"command", &r.Command}, {"cwd", &r.Dir}} {
-			if strings.ContainsAny(*f.text, `/\`) && !filepath.IsAbs(*f.text) && !strings.HasPrefix(*f.text, "$") && !strings.Contains(*f.text, `:\`) && r.e.host.variables != junctions {
+			if strings.ContainsAny(*f.text, `/\`) && !filepath.IsAbs(*f.text) && !strings.HasPrefix(*f.text, "$") && !strings.Contains(*f.text, `:\`) && r.e.host.variables != nil {
 				r.Notes = append(r.Notes, f.name+" is relative to the folder that the host runs in; write the whole path")
 			}
 		}
@@ -376,6 +379,7 @@ func sameText(a, b string) bool {
 
 // Variables are those of the environment that the entry cannot do without, each once.
 func (c *Carried) Variables() (names []string) {
+	names = slices.Clone(c.passed)
 	written := append([]string{c.Command, c.Dir, c.EnvFile, c.URL}, c.Args...)
 	for _, v := range slices.Concat(c.Env, c.Headers, c.OAuth) {
 		written = append(written, v.Value)
@@ -386,7 +390,8 @@ func (c *Carried) Variables() (names []string) {
 		}
 	}
 	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { // of folders
-		return expressions().folder.MatchString(name)
+	return slices.DeleteFunc(slices.Compact(names), func(name string) bool {
+		ref, _ := junctions.variables.Find(name)
+		return ref.Source == FromFolder
 	})
 }

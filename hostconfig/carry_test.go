@@ -23,6 +23,18 @@ func said(c *Carried, err error) string {
 	return line
 }
 
+func TestVariablesThatCodexPassesOn(t *testing.T) {
+	h, _, _ := LookupHost("codex")
+	d, err := Parse(h, "config.toml", []byte("[mcp_servers.a]\ncommand = 'x'\nargs = ['${Z}']\nenv_vars = ['V', { name = 'W', source = 'local' }]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Entries[0].Carry("")
+	if err != nil || strings.Join(c.Variables(), " ") != "V W Z" || len(c.Left) > 0 {
+		t.Errorf("got %v, %+v", err, c)
+	}
+}
+
 func TestEntriesOfEveryHostAreCarriedByItsOwnRules(t *testing.T) {
 	for _, test := range []struct{ host, path, project, data, want string }{
 		{"claude-desktop", "claude_desktop_config.json", "", `{"mcpServers": {"a": {"command": "npx", "args": ["-y", "s", "$HOME"], "env": {"K": "${TOKEN}", "N": 1}}}}`,
@@ -85,6 +97,30 @@ func TestEntriesOfEveryHostAreCarriedByItsOwnRules(t *testing.T) {
 			`web {"type": "http", "url": "https://x.example", "disabled": true} left: longRunning`},
 		{"jetbrains", "mcp.json", "", `{"mcpServers": {"a": {"command": "x", "env": {"K": "${input:k}"}}}}`,
 			`a {"command": "x", "env": {"K": "${secret:k}"}} needs: k`},
+		{"cline", "cline_mcp_settings.json", "", `{"mcpServers": {"a": {"transport": {"type": "streamableHttp", "url": "https://x.example", "headers": {"K": "v"}}, "timeout": 60}}}`,
+			`a {"type": "http", "url": "https://x.example", "headers": {"K": "v"}, "timeout": "1m0s"}`},
+		{"cline", "cline_mcp_settings.json", "", `{"mcpServers": {"a": {"transport": {"type": "stdio", "command": "x", "args": ["y"], "env": {"K": "v"}}, "disabled": true}}}`,
+			`a {"command": "x", "args": ["y"], "env": {"K": "v"}, "disabled": true}`},
+		{"qwen", "settings.json", "", `{"mcpServers": {"a": {"url": "https://x.example/sse", "headers": {"A": "$T"}, "timeout": 5000, "includeTools": ["t"]}}, "mcp": {"allowed": ["b"]}}`,
+			`a {"type": "sse", "url": "https://x.example/sse", "headers": {"A": "${T}"}, "disabled": true, "timeout": "5s"} left: includeTools`},
+		{"copilot", "mcp-config.json", "", `{"mcpServers": {"a": {"type": "local", "command": "x", "args": [], "env": {"K": "${T}"}, "tools": ["*"], "timeout": 5000}}}`,
+			`a {"command": "x", "env": {"K": "${T}"}, "timeout": "5s"}`},
+		{"copilot", "mcp-config.json", "", `{"mcpServers": {"a": {"type": "sse", "url": "https://x.example/sse", "tools": ["one"]}}}`,
+			`a {"type": "sse", "url": "https://x.example/sse"} left: tools`},
+		{"opencode", "opencode.json", "", `{"mcp": {"a": {"type": "local", "command": ["npx", "-y", "s"], "environment": {"K": "{env:T}", "L": "{file:/run/l}"}, "enabled": false, "timeout": 5000}}}`,
+			`a {"command": "npx", "args": ["-y", "s"], "env": {"K": "${env:T}", "L": "${file:/run/l}"}, "disabled": true, "timeout": "5s"}`},
+		{"opencode", "opencode.json", "", `{"mcp": {"a": {"type": "remote", "url": "https://x.example", "headers": {"A": "Bearer {env:T}"}, "oauth": {"clientId": "c", "scope": "r"}}}}`,
+			`a {"url": "https://x.example", "headers": {"A": "Bearer ${env:T}"}, "oauth": {"clientId": "c"}} left: oauth.scope`},
+		{"opencode", "opencode.json", "", `{"mcp": {"a": {"type": "local", "command": ["x", "{file:./l}"]}}}`,
+			`error: args[0]: only the host itself can replace {file:./l}, which is relative to its file`},
+		{"opencode", "opencode.json", "", `{"mcp": {"a": {"type": "local", "command": []}}}`,
+			`error: the host has it itself: it has neither command nor url`},
+		{"amp", "settings.json", "", `{"amp.mcpServers": {"a": {"url": "https://x.example", "headers": {"A": "Bearer ${T}"}, "includeTools": ["t"]}}}`,
+			`a {"url": "https://x.example", "headers": {"A": "Bearer ${T}"}} left: includeTools`},
+		{"crush", "crush.json", "", `{"mcp": {"a": {"type": "stdio", "command": "x", "env": {"K": "$T", "L": "${U:-v}"}, "timeout": 120, "disabled_tools": ["t"]}}}`,
+			`a {"command": "x", "env": {"K": "${T}", "L": "${U:-v}"}, "timeout": "2m0s"} left: disabled_tools`},
+		{"crush", "crush.json", "", `{"mcp": {"a": {"type": "http", "url": "https://x.example", "headers": {"A": "Bearer $(pass show x)"}}}}`,
+			`error: headers.A: only the host itself can replace $(pass show x)`},
 		{"cursor", "mcp.json", "", `{"mcpServers": {"a": {"command": "x", "url": "https://x.example"}}}`,
 			`error: it has several of url, command; remove all but one`},
 		{"cursor", "mcp.json", "", `{"mcpServers": {"a": {"command": "x", "env": {"K": {}}}}}`,

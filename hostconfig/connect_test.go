@@ -24,7 +24,7 @@ func replaceable(d *Document) (list []*Entry) {
 
 func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
 	for _, test := range []struct{ host, path, data, want string }{
-		{"claude-desktop", "claude_desktop_config.json", samples[0].data, `{
+		{"claude-desktop", "claude_desktop_config.json", sampleOf("claude-desktop", 0), `{
   "globalShortcut": "Ctrl+Space",
   "mcpServers": {
     "junction": {
@@ -35,10 +35,10 @@ func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
   "preferences": {"n": 1.50e3, "x": null}
 }
 `},
-		{"claude-code", ".claude.json", samples[1].data, `{"numStartups":3,"mcpServers":{"junction": {"type": "stdio", "command": "/opt/junction", "args": ["up", "--stdio"]}},
+		{"claude-code", ".claude.json", sampleOf("claude-code", 0), `{"numStartups":3,"mcpServers":{"junction": {"type": "stdio", "command": "/opt/junction", "args": ["up", "--stdio"]}},
  "projects":{"/home/ada/a":{"mcpServers":{"local":{"type":"stdio","command":"node","args":["s.js"],"env":{}}},"history":["{\"mcpServers\":{}}"]},
              "/home/ada/b":{"mcpServers":{}}}}`},
-		{"claude-code", ".mcp.json", samples[2].data, crlf(`{
+		{"claude-code", ".mcp.json", sampleOf("claude-code", 1), crlf(`{
 	"mcpServers": {
 		"helped": {"type": "http", "url": "https://h.example.com", "headersHelper": "./get-headers.sh"},
 		"junction": {
@@ -48,7 +48,7 @@ func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
 		}
 	}
 }`)},
-		{"cursor", "mcp.json", samples[3].data, byteOrderMark + `{
+		{"cursor", "mcp.json", sampleOf("cursor", 0), byteOrderMark + `{
   "mcpServers": {
     // for the team
     "junction": {
@@ -58,7 +58,7 @@ func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
   },
 }
 `},
-		{"vscode", "mcp.json", samples[4].data, `{
+		{"vscode", "mcp.json", sampleOf("vscode", 0), `{
 	"inputs": [{"type": "promptString", "id": "key", "description": "Key", "password": true}],
 	"servers": {
 		"junction": {
@@ -69,7 +69,7 @@ func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
 		"pipe": {"type": "http", "url": "unix:///tmp/s.sock"}
 	}
 }`},
-		{"zed", "settings.json", samples[6].data, `// Zed settings
+		{"zed", "settings.json", sampleOf("zed", 0), `// Zed settings
 {
   "theme": "One Dark",
   "context_servers": {
@@ -81,7 +81,7 @@ func TestOneEntryStandsInThePlaceOfTheServersOfEveryFormat(t *testing.T) {
     "mcp-server-github": { "settings": { "github_personal_access_token": "x" } },
   },
 }`},
-		{"continue", "config.yaml", samples[9].data, `name: Local Assistant   # mine
+		{"continue", "config.yaml", sampleOf("continue", 0), `name: Local Assistant   # mine
 version: 1.0.0
 schema: v1
 models:
@@ -97,7 +97,7 @@ mcpServers:
 context:
 - provider: code
 `},
-		{"codex", "config.toml", samples[10].data, `# Codex
+		{"codex", "config.toml", sampleOf("codex", 0), `# Codex
 model = "o3"
 
 [profiles.fast]
@@ -108,8 +108,8 @@ when = 2026-01-02T03:04:05Z
 command = "/opt/junction"
 args = ["up", "--stdio"]
 `},
-		{"codex", "config.toml", samples[11].data, crlf("[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n")},
-		{"goose", "config.yaml", samples[13].data, crlf(`GOOSE_PROVIDER: anthropic
+		{"codex", "config.toml", sampleOf("codex", 1), crlf("[mcp_servers.junction]\ncommand = \"/opt/junction\"\nargs = [\"up\", \"--stdio\"]\n")},
+		{"goose", "config.yaml", sampleOf("goose", 0), crlf(`GOOSE_PROVIDER: anthropic
 extensions:
   developer:
     bundled: true
@@ -125,7 +125,7 @@ extensions:
     args: ["up", "--stdio"]
 `)},
 		{"gemini", "settings.json", `{"mcpServers": {"a": {"command": "x"}}, "mcp": {"excluded": ["a"]}}`, `{"mcpServers": {"junction": {"command": "/opt/junction", "args": ["up", "--stdio"]}}, "mcp": {"excluded": ["a"]}}`},
-		{"cherry-studio", "mcp.json", samples[15].data, `{"mcpServers":{"junction": {"type": "stdio", "isActive": true, "command": "/opt/junction", "args": ["up", "--stdio"]},"m":{"name":"@cherry/memory","type":"inMemory","isActive":false}}}`},
+		{"cherry-studio", "mcp.json", sampleOf("cherry-studio", 0), `{"mcpServers":{"junction": {"type": "stdio", "isActive": true, "command": "/opt/junction", "args": ["up", "--stdio"]},"m":{"name":"@cherry/memory","type":"inMemory","isActive":false}}}`},
 
 		// Files without servers.
 		{"cursor", "mcp.json", "", "{\n  \"mcpServers\": {\n    \"junction\": {\n      \"command\": \"/opt/junction\",\n      \"args\": [\"up\", \"--stdio\"]\n    }\n  }\n}\n"},
@@ -215,6 +215,8 @@ func TestVariablesGoThroughAHostAsItWritesThem(t *testing.T) {
 		{"cursor", "a.json", `"env": {"A": "${env:A}", "B": "${env:B}"}`},
 		{"vscode", "a.json", `"env": {"A": "${env:A}", "B": "${env:B}"}`},
 		{"gemini", "a.json", `"env": {"A": "$A", "B": "$B"}`},
+		{"opencode", "a.json", `"environment": {"A": "{env:A}", "B": "{env:B}"}`},
+		{"crush", "a.json", `"env": {"A": "$A", "B": "$B"}`},
 		{"codex", "a.toml", `env_vars = ["A", "B"]`},
 		{"zed", "a.json", ""},
 	} {

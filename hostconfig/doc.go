@@ -7,7 +7,7 @@
 // order mark, and members that mean nothing here stay as they are. A change that would do anything else is not made: what
 // was written is read again and compared first.
 //
-// A host that is not there yet needs a row in [Hosts], a sample of its file in the tests, and rows in docs/tap.md and docs/hosts.md.
+// A host that is not there yet needs a row in [Hosts], a sample of its file in the tests, and rows in docs/hosts.md.
 //
 // A [Journal] puts such a file in place of the one that is there, and takes it back. Before it writes it keeps the bytes of
 // both, so that a process that is killed at any moment leaves one or the other, and the next one can take it back. Where

@@ -2,15 +2,15 @@ package hostconfig
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // maxEntries bounds the entries of a file.
@@ -109,12 +109,12 @@ func document(h Host, path string, data []byte) (*Document, error) {
 	}
 	paths := h.paths
 	if len(paths) == 0 {
-		paths = []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
+		paths = Places()
 	}
 	for _, path := range paths {
 		err = errors.Join(err, d.find("", root, path))
 	}
-	if projects := root.get("projects"); projects != nil && filepath.Base(path) == ".claude.json" {
+	if projects := root.get("projects"); projects != nil && HasScopes(path) {
 		for _, p := range projects.value.members {
 			err = errors.Join(err, d.find(p.name, p.value, "mcpServers"))
 		}
@@ -127,7 +127,11 @@ func document(h Host, path string, data []byte) (*Document, error) {
 
 // find adds the servers at a path in an object.
 func (d *Document) find(scope string, in *node, path string) error {
-	for name := range strings.SplitSeq(path, ".") {
+	steps := strings.Split(path, ".")
+	if in.get(path) != nil {
+		steps = []string{path} // its dots are part of the name
+	}
+	for _, name := range steps {
 		m := in.get(name)
 		if m == nil {
 			return nil
@@ -165,6 +169,9 @@ func (d *Document) entry(name, scope, path string, v *node) *Entry {
 	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // as older files of Zed
 		e.at, e.n.command = m.value, "path"
 	}
+	if m := v.get("transport"); m != nil && m.value.kind == object { // as Cline's own commands write it
+		e.at = m.value
+	}
 	e.fault = e.read()
 	if e.Problem = e.fault; e.Problem == nil && e.URL != "" {
 		e.Problem = e.readURL()
@@ -172,10 +179,18 @@ func (d *Document) entry(name, scope, path string, v *node) *Entry {
 	return e
 }
 
-// excludes reports whether a file of Gemini's says elsewhere that a server is not used.
+// member returns a member of the object with the command or the address, or else of the entry.
+func (e *Entry) member(name string) *member {
+	if m := e.at.get(name); m != nil {
+		return m
+	}
+	return e.full.get(name)
+}
+
+// excludes reports whether a file of Gemini CLI, or of a fork, says elsewhere that a server is not used.
 func (d *Document) excludes(name string) bool {
 	m := d.root.get("mcp")
-	if d.host.ID != "gemini" || m == nil {
+	if !d.host.geminis || m == nil {
 		return false
 	}
 	has := func(list *member) bool {
@@ -197,12 +212,15 @@ func (e *Entry) read() error {
 	}
 	var urls []string
 	for _, name := range e.n.urls {
-		if m := e.full.get(name); m != nil && m.value.kind == text && m.value.text != "" {
+		if m := e.member(name); m != nil && m.value.kind == text && m.value.text != "" {
 			urls, e.URL = append(urls, name), m.value.text
 		}
 	}
+	args := e.at.get(e.n.args)
 	if m := e.at.get(e.n.command); m != nil && m.value.kind == text {
 		e.Command = m.value.text
+	} else if m != nil && e.n.args == "" && len(m.value.items) > 0 {
+		e.Command, args = m.value.items[0].text, &member{value: &node{kind: list, items: m.value.items[1:]}}
 	}
 	switch {
 	case len(urls) > 1 || len(urls) == 1 && e.Command != "":
@@ -212,11 +230,11 @@ func (e *Entry) read() error {
 	case len(urls) == 1:
 		return nil
 	}
-	if m := e.at.get(e.n.args); m != nil {
-		if m.value.kind != list || slices.ContainsFunc(m.value.items, func(i *node) bool { return i.kind == object || i.kind == list }) {
-			return fmt.Errorf("%s is not a list of texts", e.n.args)
+	if args != nil {
+		if args.value.kind != list || slices.ContainsFunc(args.value.items, func(i *node) bool { return i.kind == object || i.kind == list }) {
+			return fmt.Errorf("%s is not a list of texts", cmp.Or(e.n.args, e.n.command))
 		}
-		for _, item := range m.value.items {
+		for _, item := range args.value.items {
 			e.Args = append(e.Args, item.text)
 		}
 	}
@@ -229,7 +247,7 @@ func (e *Entry) readURL() error {
 		return fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)
 	}
 	for _, name := range []string{"headersHelper", "apiKey", "authProviderType"} {
-		if e.full.get(name) != nil {
+		if e.member(name) != nil {
 			return fmt.Errorf("only the host itself can do what %q says", name)
 		}
 	}
@@ -237,8 +255,8 @@ func (e *Entry) readURL() error {
 		return err
 	}
 	for _, name := range []string{"auth", "oauth"} {
-		if e.full.get(name) != nil {
-			e.Warning = fmt.Sprintf("the host's own login (%q) is not used; if the server wants one, run: junction login %s", name, secret.URL(e.URL))
+		if e.member(name) != nil {
+			e.Warning = fmt.Sprintf("the host's own login (%q) is not used; if the server wants one, run: junction login %s", name, redact.URL(e.URL))
 		}
 	}
 	return nil

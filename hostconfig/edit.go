@@ -206,7 +206,7 @@ func (e *editor) written(in *node, where *member, list []newMember) string {
 	return strings.Join(parts, separator)
 }
 
-// separator is what stands between two members.
+// separator returns the text between two members.
 func (e *editor) separator(in *node, where *member) string {
 	blank := e.blankBefore(where.start)
 	if !in.lines {
@@ -225,10 +225,7 @@ func (e *editor) separator(in *node, where *member) string {
 	} else if strings.TrimSpace(line) != "" {
 		line = ""
 	}
-	if bytes.Contains(e.data, []byte("\r\n")) {
-		return "\r\n" + line
-	}
-	return "\n" + line
+	return e.newline() + line
 }
 
 func (e *editor) lineStart(at int) int {
@@ -295,14 +292,9 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 	}
 }
 
-// removeLines is remove for one that has lines of its own.
+// removeLines is remove for a member that has lines of its own.
 func (e *editor) removeLines(in *node, m *member, removed []*member) {
-	start, end := e.lineStart(m.start), m.end
-	if newline := bytes.IndexByte(e.data[end:], '\n'); newline >= 0 {
-		end += newline + 1
-	} else {
-		end = len(e.data)
-	}
+	start, end := e.lineStart(m.start), e.lineEnd(m.end)
 	if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash, where the next one then stands
 		start, end = m.start, m.end
 		for i := len(in.members) - 1; i >= 0; i-- {

@@ -35,6 +35,8 @@ func (h Host) entry(to Endpoint) (*node, error) {
 		v := newText(value)
 		if value == "true" {
 			v.kind = scalar
+		} else if item, isList := strings.CutPrefix(value, "["); isList {
+			v = newTexts([]string{strings.TrimSuffix(item, "]")})
 		}
 		n.add(name, v)
 	}
@@ -42,8 +44,12 @@ func (h Host) entry(to Endpoint) (*node, error) {
 		n.add(h.form.urlName, newText(to.URL))
 		return n, nil
 	}
-	n.add(names.command, newText(to.Command))
-	n.add(names.args, newTexts(to.Args))
+	if names.args == "" {
+		n.add(names.command, newTexts(append([]string{to.Command}, to.Args...)))
+	} else {
+		n.add(names.command, newText(to.Command))
+		n.add(names.args, newTexts(to.Args))
+	}
 	if len(to.Pass) == 0 {
 		return n, nil
 	}
@@ -51,7 +57,7 @@ func (h Host) entry(to Endpoint) (*node, error) {
 		n.add("env_vars", newTexts(to.Pass))
 		return n, nil
 	}
-	pattern := map[dialect]string{bareBraces: "${%s}", envBraces: "${env:%s}", inputBraces: "${env:%s}", dollars: "$%s"}[h.variables]
+	pattern := h.dialect().pass
 	env := &node{kind: object}
 	for _, name := range to.Pass {
 		env.add(name, newText(fmt.Sprintf(pattern, name)))

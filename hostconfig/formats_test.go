@@ -437,10 +437,74 @@ extensions:
 		problems: map[string]string{"m": "the host has it itself: it has neither command nor url, serverUrl, httpUrl, baseUrl"},
 	},
 	{
+		host: "cline", path: "cline_mcp_settings.json",
+		data: `{"mcpServers": {"loc": {"transport": {"type": "stdio", "command": "node", "args": ["x.js"]}, "disabled": false},
+  "rem": {"transport": {"type": "streamableHttp", "url": "https://r.example.com/mcp", "headers": {"X-K": "v"}}}}}
+`,
+		want: `{"mcpServers": {"loc": {"transport": {"type": "stdio", "command": "J", "args": ["proxy", "loc", "--", "node", "x.js"]}, "disabled": false},
+  "rem": {"transport": {"type": "stdio", "command": "J", "args": ["proxy", "rem"], "env": {"JUNCTION_URL": "https://r.example.com/mcp", "JUNCTION_HEADER_1": "X-K: v"}}}}}
+`,
+	},
+	{
+		host: "qwen", path: "settings.json",
+		data: `{"mcpServers": {"a": {"command": "node", "args": ["x.js"], "timeout": 5000, "trust": true}, "b": {"httpUrl": "https://r.example.com/mcp"}}}`,
+		want: `{"mcpServers": {"a": {"command": "J", "args": ["proxy", "a", "--", "node", "x.js"], "timeout": 5000, "trust": true}, "b": {"command": "J", "args": ["proxy", "b"], "env": {"JUNCTION_URL": "https://r.example.com/mcp"}}}}`,
+	},
+	{
+		host: "copilot", path: "mcp-config.json",
+		data: `{"mcpServers": {"a": {"type": "local", "command": "node", "args": ["x.js"], "tools": ["*"]}, "b": {"type": "http", "url": "https://r.example.com/mcp", "headers": {"A": "b"}, "tools": ["*"]}}}`,
+		want: `{"mcpServers": {"a": {"type": "local", "command": "J", "args": ["proxy", "a", "--", "node", "x.js"], "tools": ["*"]}, "b": {"type": "local", "command": "J", "args": ["proxy", "b"], "env": {"JUNCTION_URL": "https://r.example.com/mcp", "JUNCTION_HEADER_1": "A: b"}, "tools": ["*"]}}}`,
+	},
+	{
+		host: "opencode", path: "opencode.jsonc",
+		data: `{
+  "$schema": "https://opencode.ai/config.json",
+  "mcp": {
+    // mine
+    "a": {"type": "local", "command": ["node", "x.js"], "environment": {"A": "b"}, "enabled": true},
+    "b": {"type": "remote", "url": "https://r.example.com/mcp"},
+  },
+}
+`,
+		want: `{
+  "$schema": "https://opencode.ai/config.json",
+  "mcp": {
+    // mine
+    "a": {"type": "local", "command": ["J", "proxy", "a", "--", "node", "x.js"], "environment": {"A": "b"}, "enabled": true},
+    "b": {"type": "local", "command": ["J", "proxy", "b"], "environment": {"JUNCTION_URL": "https://r.example.com/mcp"}},
+  },
+}
+`,
+	},
+	{
+		host: "amp", path: "settings.json",
+		data: `{"amp.notifications.enabled": true, "amp.mcpServers": {"a": {"command": "node", "args": ["x.js"]}}}`,
+		want: `{"amp.notifications.enabled": true, "amp.mcpServers": {"a": {"command": "J", "args": ["proxy", "a", "--", "node", "x.js"]}}}`,
+	},
+	{
+		host: "crush", path: "crush.json",
+		data: `{"mcp": {"a": {"type": "stdio", "command": "node", "args": ["x.js"], "timeout": 120}, "b": {"type": "sse", "url": "https://r.example.com/sse"}}}`,
+		want: `{"mcp": {"a": {"type": "stdio", "command": "J", "args": ["proxy", "a", "--", "node", "x.js"], "timeout": 120}, "b": {"type": "stdio", "command": "J", "args": ["proxy", "b"], "env": {"JUNCTION_URL": "https://r.example.com/sse"}}}}`,
+	},
+	{
 		host: "jetbrains", path: "mcp.json",
 		data: "\t{\"mcpServers\": {\"s\": {\"command\": \"npx\",\n\t\"args\": [\"-y\"\n\t, \"x\"]}}}\n\n",
 		want: "\t{\"mcpServers\": {\"s\": {\"command\": \"J\",\n\t\"args\": [\"proxy\", \"s\", \"--\", \"npx\", \"-y\", \"x\"]}}}\n\n",
 	},
+}
+
+// sampleOf returns the data of sample n of a host, counted from 0.
+func sampleOf(host string, n int) string {
+	for _, s := range samples {
+		if s.host != host {
+			continue
+		}
+		if n == 0 {
+			return s.data
+		}
+		n--
+	}
+	panic("no such sample of " + host)
 }
 
 // read reads a sample and replaces all entries that can be.
@@ -565,7 +629,7 @@ func TestInAFileThatSomebodyChangedOnlyTheEntriesArePutBack(t *testing.T) {
 func TestTheFilesOfAllHostsCanBeFound(t *testing.T) {
 	for _, goos := range []string{"linux", "darwin", "windows"} {
 		home := t.TempDir()
-		o := Options{HomeDir: home, goos: goos, Getenv: func(string) string { return "" }}
+		o := Options{HomeDir: home, GOOS: goos, Getenv: func(string) string { return "" }}
 		for _, h := range Hosts() {
 			if (len(h.user)+len(h.project) == 0) != (h.Nowhere != "") {
 				t.Errorf("%s: expected files, or a reason why there are none", h.ID)

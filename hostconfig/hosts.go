@@ -1,12 +1,14 @@
 package hostconfig
 
 import (
+	"cmp"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 )
 
 // A Host is a program whose configuration names servers.
@@ -19,26 +21,33 @@ type Host struct {
 	Reload string
 	// Nowhere says why it has no file that could be changed; empty if it has.
 	Nowhere string
+	// ReadsAll: where it has several files, the servers of all of them are its own.
+	ReadsAll bool
 
 	// Files, in which * stands for any name: project's are looked for in the folder worked in and above; user's begin with
-	// a folder that userFolder knows, <home>, <apps>, <zed>, <goose> or <copilot>, or with a variable in capital letters that
+	// a folder that userFolder knows, such as <home> or <apps>, or with a variable in capital letters that
 	// names one; where that is set, the files after it do not count.
 	user, project []string
 	paths         []string // where entries are in them; the usual five if empty, see Parse
 	root          string   // where the first one comes; mcpServers if empty
 	names         names
 	form          form
-	variables     dialect
-	milliseconds  bool // "timeout" is in them, and not in seconds
+	variables     *dialect // nil: Junction's
+	milliseconds  bool     // "timeout" is in them, and not in seconds
+	triesBoth     bool     // "http" is HTTP+SSE where the server knows nothing newer
+	unsets        bool     // null in env takes a variable out of the environment
+	direct        *direct  // nil: its files are imported
+	geminis       bool     // as Gemini CLI and its forks: "url" is of HTTP+SSE, and "mcp" lists servers that are not used
 }
 
-// form is what an entry of Junction has in a host's file in addition to command and args, or has with an address: "NAME=VALUE".
+// form is what an entry of Junction has in a host's file in addition to command and args, or has with an address: "NAME=VALUE",
+// or "NAME=[VALUE]" for a list.
 type form struct {
 	command, url []string
 	urlName      string // empty: the host only starts programs
 }
 
-// names are what the members of an entry are called.
+// names are what the members of an entry are called. Where there is no name for args, the command is a list with them.
 type names struct {
 	command, args, env string
 	urls, headers      []string
@@ -46,37 +55,74 @@ type names struct {
 
 var defaultNames = names{"command", "args", "env", []string{"url", "serverUrl", "httpUrl", "baseUrl"}, []string{"headers", "requestOptions"}}
 
+// URLMembers are the names that hosts have for the address of a server.
+func URLMembers() []string { return slices.Clone(defaultNames.urls) }
+
+// Places are the members of a file in which servers are, with a dot before those of an object in it.
+func Places() []string {
+	return []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
+}
+
+// HasScopes reports whether a file has servers of several projects, as that of Claude Code's user.
+func HasScopes(path string) bool { return filepath.Base(path) == ".claude.json" }
+
+// Unit is that of a number that is a time.
+func (h Host) Unit() time.Duration {
+	if h.milliseconds {
+		return time.Millisecond
+	}
+	return time.Second
+}
+
+// Unsets reports whether null in the environment of an entry takes a variable out.
+func (h Host) Unsets() bool { return h.unsets }
+
+// Transport reads the type of an entry: stdio, http, sse, or auto for an address whose transport is to be found out.
+func (h Host) Transport(written string) (kind string, ok bool) {
+	kind, ok = map[string]string{
+		"stdio": "stdio", "local": "stdio",
+		"http": "http", "streamablehttp": "http", "sse": "sse", "remote": "auto",
+	}[strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(written))]
+	if h.triesBoth && strings.EqualFold(written, "http") {
+		kind = "auto"
+	}
+	return kind, ok
+}
+
 const (
 	bySelf  = "it reads the file again by itself"
 	restart = "restart it"
 )
 
-// Hosts lists the hosts that are known.
+// Hosts lists the hosts that are known. Those that package config reads as they are stay at their places: a Format is its number.
 func Hosts() []Host {
 	return []Host{
-		{ID: "claude-desktop", Name: "Claude Desktop", Reload: restart, user: []string{"<apps>/Claude/claude_desktop_config.json"}, variables: plainText},
+		{ID: "claude-desktop", Name: "Claude Desktop", Reload: restart, user: []string{"<apps>/Claude/claude_desktop_config.json"},
+			variables: plainText, direct: &direct{rank: 3, tails: []string{"claude_desktop_config.json"}}},
 		{ID: "claude-code", Name: "Claude Code", Programs: []string{"claude"}, Reload: restart,
 			user: []string{"<CLAUDE_CONFIG_DIR>/.claude.json", "<home>/.claude.json"}, project: []string{".mcp.json"},
-			form: form{[]string{"type=stdio"}, []string{"type=http"}, "url"}, variables: bareBraces, milliseconds: true},
+			form: form{[]string{"type=stdio"}, []string{"type=http"}, "url"}, variables: bareBraces, milliseconds: true, direct: &direct{rank: 2, tails: []string{".claude.json"}}},
 		{ID: "cursor", Name: "Cursor", Programs: []string{"cursor", "cursor-agent"}, Reload: "switch the server off and on in its settings, or restart it",
 			user: []string{"<home>/.cursor/mcp.json"}, project: []string{".cursor/mcp.json"},
-			form: form{urlName: "url"}, variables: envBraces},
+			form: form{urlName: "url"}, variables: cursors, direct: &direct{rank: 4}},
 		{ID: "vscode", Name: "VS Code", Programs: []string{"code", "code-insiders"}, Reload: "restart the server there (MCP: List Servers)",
 			user:    []string{"<apps>/Code/User/mcp.json", "<apps>/Code/User/profiles/*/mcp.json", "<apps>/Code - Insiders/User/mcp.json", "<apps>/VSCodium/User/mcp.json"},
 			project: []string{".vscode/mcp.json"}, root: "servers",
-			form: form{[]string{"type=stdio"}, []string{"type=http"}, "url"}, variables: inputBraces},
+			form: form{[]string{"type=stdio"}, []string{"type=http"}, "url"}, variables: inputBraces, triesBoth: true, unsets: true,
+			direct: &direct{rank: 5, tails: []string{"Code*/User/mcp.json", "profiles/*/mcp.json"}, marks: []string{"servers", "inputs"}}},
 		{ID: "windsurf", Name: "Windsurf", Programs: []string{"windsurf"}, Reload: "refresh the servers in its settings, or restart it",
-			user: []string{"<home>/.codeium/windsurf/mcp_config.json"}, form: form{urlName: "serverUrl"}, variables: envBraces},
+			user: []string{"<home>/.codeium/windsurf/mcp_config.json"}, form: form{urlName: "serverUrl"},
+			variables: windsurfs, direct: &direct{rank: 6, tails: []string{"mcp_config.json"}}},
 		{ID: "zed", Name: "Zed", Programs: []string{"zed", "zeditor"}, Reload: bySelf,
 			user: []string{"<zed>/settings.json"}, project: []string{".zed/settings.json"}, root: "context_servers",
-			form: form{[]string{"source=custom"}, []string{"source=custom"}, "url"}, variables: plainText},
+			form: form{[]string{"source=custom"}, []string{"source=custom"}, "url"}, variables: plainText, direct: &direct{marks: []string{"context_servers"}}},
 		{ID: "cline", Name: "Cline", Programs: []string{"cline"}, Reload: bySelf,
 			user: []string{"<apps>/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "<home>/.cline/data/settings/cline_mcp_settings.json"},
 			form: form{nil, []string{"type=streamableHttp"}, "url"}, variables: envBraces},
 		{ID: "roo", Name: "Roo Code", Reload: bySelf,
 			user: []string{"<apps>/Code/User/globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"}, project: []string{".roo/mcp.json"},
 			form: form{nil, []string{"type=streamable-http"}, "url"}, variables: envBraces},
-		{ID: "continue", Name: "Continue", Programs: []string{"cn"}, Reload: bySelf,
+		{ID: "continue", Name: "Continue", Programs: []string{"cn"}, Reload: bySelf, ReadsAll: true,
 			user:    []string{"<home>/.continue/config.yaml", "<home>/.continue/mcpServers/*"},
 			project: []string{".continue/mcpServers/*"},
 			form:    form{[]string{"name=junction"}, []string{"name=junction", "type=streamable-http"}, "url"}, variables: templates},
@@ -86,7 +132,24 @@ func Hosts() []Host {
 			names: names{"command", "args", "env", []string{"url"}, []string{"bearer_token_env_var", "http_headers", "env_http_headers", "oauth_resource"}}},
 		{ID: "gemini", Name: "Gemini CLI", Programs: []string{"gemini"}, Reload: restart,
 			user: []string{"<home>/.gemini/settings.json"}, project: []string{".gemini/settings.json"},
-			form: form{urlName: "httpUrl"}, variables: dollars, milliseconds: true},
+			form: form{urlName: "httpUrl"}, variables: dollars, milliseconds: true, geminis: true},
+		{ID: "qwen", Name: "Qwen Code", Programs: []string{"qwen"}, Reload: restart,
+			user: []string{"<home>/.qwen/settings.json"}, project: []string{".qwen/settings.json"},
+			form: form{urlName: "httpUrl"}, variables: dollars, milliseconds: true, geminis: true},
+		{ID: "copilot", Name: "Copilot CLI", Programs: []string{"copilot"}, Reload: restart,
+			user: []string{"<COPILOT_HOME>/mcp-config.json", "<home>/.copilot/mcp-config.json"},
+			form: form{[]string{"type=local", "tools=[*]"}, []string{"type=http", "tools=[*]"}, "url"}, variables: bareBraces, milliseconds: true},
+		{ID: "opencode", Name: "opencode", Programs: []string{"opencode"}, Reload: restart,
+			user:    []string{"<config>/opencode/opencode.json", "<config>/opencode/opencode.jsonc", "<config>/opencode/config.json"},
+			project: []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"},
+			paths:   []string{"mcp"}, root: "mcp", names: names{"command", "", "environment", []string{"url"}, []string{"headers"}},
+			form: form{[]string{"type=local", "enabled=true"}, []string{"type=remote", "enabled=true"}, "url"}, variables: braces, milliseconds: true},
+		{ID: "amp", Name: "Amp", Programs: []string{"amp"}, Reload: restart,
+			user: []string{"<config>/amp/settings.json"}, project: []string{".amp/settings.json"},
+			paths: []string{"amp.mcpServers"}, root: "amp.mcpServers", form: form{urlName: "url"}, variables: bareBraces},
+		{ID: "crush", Name: "Crush", Programs: []string{"crush"}, Reload: restart,
+			user: []string{"<crush>/crush.json"}, project: []string{"crush.json", ".crush.json"},
+			paths: []string{"mcp"}, root: "mcp", form: form{[]string{"type=stdio"}, []string{"type=http"}, "url"}, variables: shells},
 		{ID: "goose", Name: "Goose", Programs: []string{"goose"}, Reload: "start a new session",
 			user:  []string{"<goose>/config.yaml"},
 			paths: []string{"extensions"}, root: "extensions", names: names{"cmd", "args", "envs", []string{"uri"}, []string{"headers"}},
@@ -124,7 +187,7 @@ type Options struct {
 	Getenv           func(string) string
 	WorkDir, HomeDir string
 
-	goos string // for tests
+	GOOS string // by default, runtime.GOOS
 }
 
 func (o Options) withDefaults() Options {
@@ -137,9 +200,7 @@ func (o Options) withDefaults() Options {
 	if o.HomeDir == "" {
 		o.HomeDir, _ = os.UserHomeDir()
 	}
-	if o.goos == "" {
-		o.goos = runtime.GOOS
-	}
+	o.GOOS = cmp.Or(o.GOOS, runtime.GOOS)
 	return o
 }
 
@@ -162,7 +223,11 @@ func Find(h Host, o Options) []string {
 // Files is [Find] with what the files are for.
 func Files(h Host, o Options) []File {
 	o = o.withDefaults()
-	var found []File
+	return search(h.project, h.userFiles(o), o)
+}
+
+// search lists the files that exist of those that a project's folders have by these names, and of the user's own.
+func search(names, own []string, o Options) (found []File) {
 	var files []fs.FileInfo // a link may lead to one that another name had
 	add := func(pattern, project string) {
 		paths, _ := filepath.Glob(pattern) // the patterns are well formed, but for folders with brackets in their names
@@ -177,9 +242,8 @@ func Files(h Host, o Options) []File {
 			}
 		}
 	}
-	own := h.userFiles(o)
-	for _, folder := range projectFolders(o) {
-		for _, name := range h.project {
+	for _, folder := range ProjectFolders(o) {
+		for _, name := range names {
 			path := filepath.Join(folder, filepath.FromSlash(name))
 			if slices.ContainsFunc(own, func(pattern string) bool { is, _ := filepath.Match(pattern, path); return is || pattern == path }) {
 				continue // the home folder is no project
@@ -222,49 +286,41 @@ func (h Host) userFiles(o Options) (paths []string) {
 	return paths
 }
 
-// userFolder is where a host keeps a person's settings; empty where the system has no such place.
+// userFolder returns where a host keeps a user's settings; empty where the system has no such place. A name that is not
+// listed is that of a variable that holds the folder.
 func userFolder(name string, o Options) string {
+	dotConfig := filepath.Join(o.HomeDir, ".config")
 	settings := o.Getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(settings) {
-		settings = filepath.Join(o.HomeDir, ".config")
+		settings = dotConfig
 	}
-	roaming, local := o.Getenv("APPDATA"), o.Getenv("LOCALAPPDATA")
-	if roaming == "" {
-		roaming = filepath.Join(o.HomeDir, "AppData", "Roaming")
-	}
-	if local == "" {
-		local = filepath.Join(o.HomeDir, "AppData", "Local")
-	}
-	windows := o.goos == "windows"
+	roaming := cmp.Or(o.Getenv("APPDATA"), filepath.Join(o.HomeDir, "AppData", "Roaming"))
+	local := cmp.Or(o.Getenv("LOCALAPPDATA"), filepath.Join(o.HomeDir, "AppData", "Local"))
+	folders, known := map[string]struct{ usual, macOS, windows string }{
+		"home":    {o.HomeDir, o.HomeDir, o.HomeDir},
+		"own":     {settings, settings, roaming},
+		"apps":    {settings, filepath.Join(o.HomeDir, "Library", "Application Support"), roaming},
+		"config":  {settings, settings, settings},
+		"zed":     {filepath.Join(settings, "zed"), filepath.Join(dotConfig, "zed"), filepath.Join(roaming, "Zed")},
+		"goose":   {filepath.Join(settings, "goose"), filepath.Join(dotConfig, "goose"), filepath.Join(roaming, "Block", "goose", "config")},
+		"crush":   {filepath.Join(settings, "crush"), filepath.Join(settings, "crush"), filepath.Join(local, "crush")},
+		"copilot": {filepath.Join(settings, "github-copilot"), filepath.Join(settings, "github-copilot"), filepath.Join(local, "github-copilot")},
+	}[name]
 	switch {
-	case name == "home":
-		return o.HomeDir
-	case name == "apps" && o.goos == "darwin":
-		return filepath.Join(o.HomeDir, "Library", "Application Support")
-	case name == "apps" && windows:
-		return roaming
-	case name == "apps":
-		return settings
-	case name == "zed" && windows:
-		return filepath.Join(roaming, "Zed")
-	case name == "goose" && windows:
-		return filepath.Join(roaming, "Block", "goose", "config")
-	case name == "copilot" && windows:
-		return filepath.Join(local, "github-copilot")
-	case name == "zed", name == "goose":
-		if o.goos == "darwin" {
-			settings = filepath.Join(o.HomeDir, ".config")
-		}
-		return filepath.Join(settings, name)
-	case name == "copilot":
-		return filepath.Join(settings, "github-copilot")
+	case !known:
+		return o.Getenv(name)
+	case o.GOOS == "darwin":
+		return folders.macOS
+	case o.GOOS == "windows":
+		return folders.windows
 	}
-	return o.Getenv(name) // of a variable that says where
+	return folders.usual
 }
 
-// projectFolders are the folder worked in and those above it up to the root of its repository; only the first when it is in
+// ProjectFolders are the folder worked in and those above it up to the root of its repository; only the first when it is in
 // none, as a folder above may be anybody's to write.
-func projectFolders(o Options) []string {
+func ProjectFolders(o Options) []string {
+	o = o.withDefaults()
 	if o.WorkDir == "" {
 		return nil
 	}

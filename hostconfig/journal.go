@@ -79,11 +79,6 @@ func (j Journal) lock() (unlock func(), err error) {
 	return filelock.Wait(ctx, filepath.Join(j.Folder, "lock"))
 }
 
-func (j Journal) folder(path string) string {
-	sum := sha256.Sum256([]byte(path))
-	return filepath.Join(j.Folder, hex.EncodeToString(sum[:16]))
-}
-
 // Apply writes a changed file in place of the one that was read. Unless r says that it is kept, the process holds it until
 // release, which comes before Restore: another one then knows that it is not to be taken back yet. path is that of the Record.
 func (j Journal) Apply(d *Document, after []byte, r Record) (path string, release func(), err error) {
@@ -112,7 +107,8 @@ func (j Journal) Apply(d *Document, after []byte, r Record) (path string, releas
 }
 
 func (j Journal) apply(d *Document, after []byte, r Record) (release func(), err error) {
-	folder := j.folder(r.Path)
+	sum := sha256.Sum256([]byte(r.Path))
+	folder := filepath.Join(j.Folder, hex.EncodeToString(sum[:16]))
 	if _, err := os.Stat(filepath.Join(folder, recordFile)); err == nil {
 		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse)
 	}

@@ -205,6 +205,7 @@ func TestFilesAreFoundOnEverySystem(t *testing.T) {
 		".config/Code/User/profiles/1/mcp.json", ".config/Code/User/mcp.json", ".config/zed/settings.json", "Roaming/Zed/settings.json",
 		".continue/config.yaml", ".continue/mcpServers/a.yaml", ".continue/mcpServers/b.json", ".continue/mcpServers/c.txt",
 		".config/goose/config.yaml", "Roaming/Block/goose/config/config.yaml", "elsewhere/config.toml", ".codex/config.toml", ".codex/other.toml",
+		".qwen/settings.json", ".copilot/mcp-config.json", ".config/opencode/opencode.jsonc", "src/p/opencode.json", ".config/amp/settings.json", ".config/crush/crush.json", "Local/crush/crush.json",
 		".lmstudio/mcp.json", ".junie/mcp/mcp.json", "Local/github-copilot/intellij/mcp.json",
 	} {
 		write(t, filepath.Join(home, filepath.FromSlash(name)), "{}")
@@ -226,11 +227,18 @@ func TestFilesAreFoundOnEverySystem(t *testing.T) {
 		{"codex", "linux", filepath.Join(home, "elsewhere"), "elsewhere/config.toml"},
 		{"lmstudio", "linux", "", ".lmstudio/mcp.json"},
 		{"jetbrains", "windows", "", ".junie/mcp/mcp.json Local/github-copilot/intellij/mcp.json"},
+		{"qwen", "linux", "", ".qwen/settings.json"},
+		{"copilot", "linux", "", ".copilot/mcp-config.json"},
+		{"opencode", "linux", "", "src/p/opencode.json .config/opencode/opencode.jsonc"},
+		{"opencode", "windows", "", "src/p/opencode.json .config/opencode/opencode.jsonc"},
+		{"amp", "darwin", "", ".config/amp/settings.json"},
+		{"crush", "linux", "", ".config/crush/crush.json"},
+		{"crush", "windows", "", "Local/crush/crush.json"},
 		{"windsurf", "linux", "", ""},
 	} {
 		h, _, _ := LookupHost(test.host)
 		var got []string
-		for _, path := range Find(h, Options{goos: test.goos, HomeDir: home, WorkDir: filepath.Join(project, "sub"), Getenv: func(name string) string {
+		for _, path := range Find(h, Options{GOOS: test.goos, HomeDir: home, WorkDir: filepath.Join(project, "sub"), Getenv: func(name string) string {
 			if name == "CODEX_HOME" {
 				return test.codexHome
 			}

@@ -63,7 +63,7 @@ func (e *editor) create(m move) error {
 	switch {
 	case e.syntax == inTOML:
 		return e.appendTables(m)
-	case strings.Contains(m.at.path, ".") || m.at.scope != "":
+	case m.at.in != nil && e.root.get(m.at.path) == nil || m.at.scope != "":
 		return errEdit // it was there when it was read
 	}
 	entries := holding(object, m.put)
@@ -107,37 +107,21 @@ func (e *editor) moveMembers(m move) error {
 	return e.swap(swap{in, names, put})
 }
 
-// spread reports whether members of an object between braces, or those that it is to get, are on lines of their own.
+// spread reports whether each member of an object between braces has a line of its own, or is to get one.
 func (e *editor) spread(in *node) bool {
 	if e.syntax != inJSON {
 		return false
 	}
-	if first := firstMember(in); first != nil {
-		return strings.Contains(string(e.blankBefore(first.start)), "\n")
+	if len(in.members) > 0 {
+		return strings.Contains(string(e.blankBefore(in.members[0].start)), "\n")
 	}
 	return in == e.root || strings.Contains(string(e.data), "\n")
 }
 
-func firstMember(in *node) *member {
-	var first *member
-	for i := range in.members {
-		if m := &in.members[i]; first == nil || m.start < first.start {
-			first = m
-		}
-	}
-	return first
-}
-
-// insert puts members behind those that an object between braces has.
+// insert adds members after those of an object between braces.
 func (e *editor) insert(in *node, put []newMember) error {
 	if in.end == 0 && e.syntax != inJSON {
 		return errEdit
-	}
-	var last *member
-	for i := range in.members {
-		if m := &in.members[i]; last == nil || m.start > last.start {
-			last = m
-		}
 	}
 	indent, isSpread := e.indentOf(in), e.spread(in)
 	var parts []string
@@ -157,14 +141,16 @@ func (e *editor) insert(in *node, put []newMember) error {
 	text := strings.Join(parts, ","+between)
 	switch {
 	case in.end == 0: // a file with nothing in it
-		e.replace(len(e.data)-len(e.trimmedMark()), len(e.data), "{"+between+text+outside+"}"+e.newline())
-	case last == nil:
+		_, mark := withoutMark(e.data)
+		e.replace(mark, len(e.data), "{"+between+text+outside+"}"+e.newline())
+	case len(in.members) == 0:
 		start := in.end - 1 - len(e.blankBefore(in.end-1))
 		if !isSpread {
 			between, outside = "", ""
 		}
 		e.replace(start, in.end-1, between+text+outside)
 	default:
+		last := slices.MaxFunc(in.members, func(a, b member) int { return a.start - b.start })
 		if last.end == 0 {
 			return errEdit
 		}
@@ -180,12 +166,6 @@ func (e *editor) insert(in *node, put []newMember) error {
 		e.replace(at, at, between+text+behind)
 	}
 	return nil
-}
-
-// trimmedMark is the file without its byte order mark.
-func (e *editor) trimmedMark() []byte {
-	rest, _ := withoutMark(e.data)
-	return rest
 }
 
 // behindComment is the end of a line on which nothing but a comment follows.
@@ -215,18 +195,18 @@ func (e *editor) indentAt(at int) string {
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 }
 
-// indentOf is that of the members of an object between braces.
+// indentOf returns the indentation of the members of an object between braces.
 func (e *editor) indentOf(in *node) string {
-	if first := firstMember(in); first != nil {
-		return e.indentAt(first.start)
+	if len(in.members) > 0 {
+		return e.indentAt(in.members[0].start)
 	}
 	return e.indentAt(in.start) + e.unit()
 }
 
-// unit is what each level of this file is indented by.
+// unit returns the indentation of one level of the file.
 func (e *editor) unit() string {
-	if first := firstMember(e.root); first != nil && !e.root.lines {
-		if outer, inner := e.indentAt(e.root.start), e.indentAt(first.start); len(inner) > len(outer) && strings.HasPrefix(inner, outer) {
+	if len(e.root.members) > 0 && !e.root.lines {
+		if outer, inner := e.indentAt(e.root.start), e.indentAt(e.root.members[0].start); len(inner) > len(outer) && strings.HasPrefix(inner, outer) {
 			return inner[len(outer):]
 		}
 	}

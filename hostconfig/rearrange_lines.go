@@ -89,7 +89,7 @@ func (e *editor) children(in *node) (list []child, err error) {
 	return list, nil
 }
 
-// moveBlocks moves entries that have lines of their own.
+// moveBlocks moves entries of YAML that have lines of their own.
 func (e *editor) moveBlocks(m move) error {
 	in := m.at.in
 	children, err := e.children(in)
@@ -97,24 +97,19 @@ func (e *editor) moveBlocks(m move) error {
 		return err
 	}
 	at, column := children[len(children)-1].span.end, children[0].column
-	now := &node{kind: in.kind}
-	put := func() {
-		for _, p := range m.put {
-			now.hold(p.name, p.value)
-		}
-	}
-	isPut := false
+	var stay []newMember
+	before := -1 // how many of stay come before the new entries
 	for _, c := range children {
 		if !m.taken(c.value) {
-			now.hold(c.name, c.value)
-		} else if !isPut {
-			at, isPut = c.span.start, true
-			put()
+			stay = append(stay, newMember{name: c.name, value: c.value})
+		} else if before < 0 {
+			at, before = c.span.start, len(stay)
 		}
 	}
-	if !isPut {
-		put()
+	if before < 0 {
+		before = len(stay)
 	}
+	now := holding(in.kind, slices.Insert(stay, before, m.put...))
 	text := e.blocks(m.put, in.kind, column)
 	if len(now.items)+len(now.members) == 0 {
 		text = strings.Repeat(" ", column+2) + encode(now, inYAML) + e.newline()
@@ -165,8 +160,8 @@ func (e *editor) createBlock(m move, old *member) error {
 	if m.at.path == "mcpServers" {
 		k = list // as Continue has it
 	}
-	if first := firstMember(e.root); first != nil {
-		if column = e.column(e.root, first.start); column < 0 {
+	if len(e.root.members) > 0 {
+		if column = e.column(e.root, e.root.members[0].start); column < 0 {
 			return errEdit
 		}
 	}
@@ -222,6 +217,11 @@ func (e *editor) moveTables(m move) error {
 		}
 		old = append(old, o)
 		for _, s := range e.tables(m.at.path, t.Name) {
+			for _, blank := range []string{"\n\r\n", "\n\n"} { // behind the last table none stays
+				if s.end == len(e.data) && bytes.HasSuffix(e.data[:s.start], []byte(blank)) {
+					s.start -= len(blank) - 1
+				}
+			}
 			e.replace(s.start, s.end, "")
 		}
 	}
@@ -239,6 +239,7 @@ func (e *editor) moveTables(m move) error {
 	return nil
 }
 
+// appendTables writes new tables at the end of the file, after one blank line.
 func (e *editor) appendTables(m move) error {
 	var b strings.Builder
 	for _, p := range m.put {
@@ -252,15 +253,16 @@ func (e *editor) appendTables(m move) error {
 		}
 	}
 	text := b.String()
-	stays := e.trimmedMark()
+	_, mark := withoutMark(e.data)
+	end := len(e.data) // of what stays
 	removed := slices.SortedFunc(slices.Values(e.edits), func(a, b edit) int { return b.end - a.end })
 	for _, ed := range removed {
-		if ed.end >= len(e.data)-len(e.trimmedMark())+len(stays) && ed.text == "" {
-			stays = e.trimmedMark()[:max(0, ed.start-len(e.data)+len(e.trimmedMark()))]
+		if ed.end >= end && ed.text == "" {
+			end = max(mark, ed.start)
 		}
 	}
-	switch lines := strings.ReplaceAll(string(stays), "\r", ""); {
-	case len(stays) == 0 || strings.HasSuffix(lines, "\n\n"):
+	switch lines := strings.ReplaceAll(string(e.data[mark:end]), "\r", ""); {
+	case end == mark || strings.HasSuffix(lines, "\n\n"):
 		text = strings.TrimPrefix(text, e.newline())
 	case lines[len(lines)-1] != '\n':
 		text = e.newline() + text
@@ -288,8 +290,9 @@ func (e *editor) tables(path, name string) (spans []span) {
 		}
 		follows = true
 	}
+	_, mark := withoutMark(e.data)
 	for i, s := range spans { // of blank lines before and behind it one stays
-		before := strings.ReplaceAll(string(e.trimmedMark()[:max(0, s.start-len(e.data)+len(e.trimmedMark()))]), "\r", "")
+		before := strings.ReplaceAll(string(e.data[mark:max(mark, s.start)]), "\r", "")
 		if next := e.lineEnd(s.end); s.end < len(e.data) && len(bytes.TrimSpace(e.data[s.end:next])) == 0 && (before == "" || strings.HasSuffix(before, "\n\n")) {
 			spans[i].end = next
 		}

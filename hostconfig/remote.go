@@ -10,9 +10,10 @@ import (
 // An entry with an address becomes one with a command that finds the address and the headers in its environment: on a command
 // line, all users of a machine would see what is secret in them.
 const (
-	urlVariable    = "JUNCTION_URL"
-	headerVariable = "JUNCTION_HEADER_" // and a number from 1: "NAME: VALUE"
-	fromEnding     = "_FROM"            // of the variable that names one whose value ends the header
+	urlVariable = "JUNCTION_URL"
+	// HeaderVariable begins the names of the variables that hold headers; a number from 1 follows: "NAME: VALUE".
+	HeaderVariable = "JUNCTION_HEADER_"
+	fromEnding     = "_FROM" // of the variable that names one whose value ends the header
 	// maxHeaders bounds the headers of an entry.
 	maxHeaders = 100
 )
@@ -25,7 +26,7 @@ type Variable struct{ Name, Value string }
 func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	r := &carrier{Carried: &Carried{}, e: e}
 	for _, name := range e.n.headers {
-		if m := e.full.get(name); m != nil {
+		if m := e.member(name); m != nil {
 			err = errors.Join(err, r.remote(*m))
 		}
 	}
@@ -34,7 +35,7 @@ func (e *Entry) remote() (env []Variable, pass []string, err error) {
 	}
 	env = []Variable{{urlVariable, e.URL}}
 	for i, h := range r.headers {
-		variable := headerVariable + strconv.Itoa(i+1)
+		variable := HeaderVariable + strconv.Itoa(i+1)
 		env = append(env, Variable{variable, h.name + ": " + h.value})
 		if h.from != "" {
 			env = append(env, Variable{variable + fromEnding, h.from})
@@ -56,7 +57,7 @@ func RemoteOf(getenv func(string) string) (url string, headers []string, err err
 		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)
 	}
 	for i := 1; i <= maxHeaders; i++ {
-		variable := headerVariable + strconv.Itoa(i)
+		variable := HeaderVariable + strconv.Itoa(i)
 		header := getenv(variable)
 		if header == "" {
 			break

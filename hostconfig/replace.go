@@ -1,6 +1,9 @@
 package hostconfig
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Program is what an entry starts once it is replaced. In place of an address it finds that in its environment: see [RemoteOf].
 type Program struct {
@@ -71,10 +74,16 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 		swaps = append(swaps, swap{in, old, new})
 	}
 	command, args := newMember{name: e.n.command, value: newText(p.Command)}, newMember{name: e.n.args, value: newTexts(p.Args)}
+	if e.n.args == "" {
+		command.value = newTexts(append([]string{p.Command}, p.Args...))
+	}
 	if e.URL == "" {
-		if e.at.get(e.n.args) == nil {
+		switch {
+		case e.n.args == "":
+			put(e.at, []string{e.n.command}, command)
+		case e.at.get(e.n.args) == nil:
 			put(e.at, []string{e.n.command}, args, command)
-		} else {
+		default:
 			put(e.at, []string{e.n.command}, command)
 			put(e.at, []string{e.n.args}, args)
 		}
@@ -90,24 +99,33 @@ func (e *Entry) swaps(p Program) (swaps []swap) {
 		env.add(v.Name, newText(v.Value))
 	}
 	envs := newMember{name: e.n.env, value: env}
+	kind := "stdio"
+	for _, pair := range e.host.form.command {
+		if of, is := strings.CutPrefix(pair, "type="); is {
+			kind = of
+		}
+	}
 	for _, name := range []string{"type", "transport"} {
-		if e.full.get(name) != nil {
-			put(e.full, []string{name}, newMember{name: name, value: newText("stdio")})
+		if e.at.get(name) != nil {
+			put(e.at, []string{name}, newMember{name: name, value: newText(kind)})
 		}
 	}
 	// What there is already of a command's, such as an empty list that Goose writes, goes.
 	instead := []newMember{command, args}
+	if e.n.args == "" {
+		instead = instead[:1]
+	}
 	old := slices.Concat(e.n.urls, []string{e.n.command, e.n.args})
 	if len(pass) > 0 { // for hosts that keep their variables to themselves
 		instead = append(instead, newMember{name: "env_vars", value: newTexts(pass)})
 	}
 	headers := append(slices.Clone(e.n.headers), e.n.env)
-	if slices.ContainsFunc(headers, func(name string) bool { return e.full.get(name) != nil }) {
-		put(e.full, headers, envs)
+	if slices.ContainsFunc(headers, func(name string) bool { return e.at.get(name) != nil }) {
+		put(e.at, headers, envs)
 	} else {
 		instead = append(instead, envs)
 	}
-	put(e.full, old, instead...)
+	put(e.at, old, instead...)
 	return swaps
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
@@ -162,6 +163,9 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 		}
 	}
 	data, left, err := restored(documents[0], documents[1], documents[2], r.Changes)
+	if err == nil && len(left) == 0 {
+		data = cut(documents[0], documents[1], documents[2], data)
+	}
 	if err == nil && !bytes.Equal(data, now) {
 		err = j.replaceFile(path, now, data, false)
 	}
@@ -172,6 +176,42 @@ func (j Journal) restoreAt(r *Record, path string) (*Restored, error) {
 		done.Original, err = r.keepOriginal(before)
 	}
 	return done, err
+}
+
+// cut returns now with the bytes before in the place of those that the change to after wrote, where these are there as they were
+// written and what else somebody changed is then as in otherwise, the file as restored makes it, which is returned else.
+func cut(before, after, now *Document, otherwise []byte) []byte {
+	from, to := before.Data, after.Data
+	start, end := 0, 0
+	for start < min(len(from), len(to)) && from[start] == to[start] {
+		start++
+	}
+	for end < min(len(from), len(to))-start && from[len(from)-1-end] == to[len(to)-1-end] {
+		end++
+	}
+	written, at := to[start:len(to)-end], start
+	switch {
+	case bytes.HasPrefix(now.Data, to[:len(to)-end]):
+	case bytes.HasSuffix(now.Data, to[start:]):
+		at = len(now.Data) - len(to) + start
+	case len(written) > 0 && bytes.Count(now.Data, written) == 1:
+		at = bytes.Index(now.Data, written)
+	default:
+		return otherwise
+	}
+	data := slices.Concat(now.Data[:at], from[start:len(from)-end], now.Data[at+len(written):])
+	root, err := parse(data, now.syntax)
+	want, fault := parse(otherwise, now.syntax)
+	if err != nil || fault != nil {
+		return otherwise
+	}
+	for _, m := range slices.Concat(root.members, want.members) {
+		isTheirs := !sameMember(now.root, after.root, m.name) || !sameMember(root, before.root, m.name)
+		if isTheirs && !sameMember(root, want, m.name) {
+			return otherwise
+		}
+	}
+	return data
 }
 
 // keepOriginal writes a copy of what the file held before, next to those of earlier changes.

@@ -150,3 +150,137 @@ func TestAFileWithTwoNamesIsFoundOnce(t *testing.T) {
 		t.Errorf("found %q", found)
 	}
 }
+
+// A file that somebody changed elsewhere since it was connected is then, but for that, byte for byte as it was.
+func TestRestoreOfEveryHostTakesOutOnlyWhatConnectWrote(t *testing.T) {
+	type sample struct{ name, data string }
+	samplesOf := func(h Host, path string) []sample {
+		root := h.root
+		if root == "" {
+			root = "mcpServers"
+		}
+		switch filepath.Ext(path) {
+		case ".toml":
+			return []sample{
+				{"comments", "# mine\nmodel = \"o3\" # the model\n\n# of others\n"},
+				{"blank lines", "model = \"o3\"\n\n\n"},
+				{"no final newline", "[profiles.fast]\nmodel = \"mini\""},
+				{"CRLF", crlf("model = \"o3\"\n\n[profiles.fast]\nmodel = \"mini\"\n")},
+				{"servers", "[mcp_servers.a]\ncommand = \"x\"\n\n# of b\n[mcp_servers.b]\ncommand = \"y\"\n"},
+				{"a table after servers", "[mcp_servers.a]\ncommand = \"x\"\n\n\n[profiles.fast]\nmodel = \"mini\"\n"},
+				{"empty", ""},
+			}
+		case ".yaml":
+			servers := root + ":\n  a: # the first\n    cmd: x\n    type: stdio\n    enabled: true\n"
+			if h.ID == "continue" {
+				servers = root + ":\n  - name: a # the first\n    command: x\n"
+			}
+			return []sample{
+				{"comments", "# mine\nversion: 1.0.0 # the version\n\n# of others\n"},
+				{"no final newline", "version: 1.0.0"},
+				{"CRLF", crlf("version: 1.0.0\n\nname: mine\n")},
+				{"servers", "version: 1.0.0\n" + servers},
+				{"a member after servers", servers + "\n\nversion: 1.0.0\n"},
+				{"empty", ""},
+			}
+		}
+		return []sample{
+			{"comments", "// mine\n{\n  \"b\": 1, // the one\n  /* of others */\n}\n"},
+			{"no final newline", "{\"b\": 1}"},
+			{"CRLF", crlf("{\n\t\"b\": 1\n}\n")},
+			{"servers", "{\n    \"" + root + "\": {\n        \"a\": {\"command\": \"x\"}, // the first\n        \"b\":\n {\"command\": \"y\"}\n    }\n}"},
+			{"a member after servers", "{\"" + root + "\": {\"a\": {\"command\": \"x\"}},\n\n\n\"b\": 1}\n"},
+			{"an object without servers", "{\n  \"" + root + "\": {},\n  \"b\": 1\n}\n"},
+		}
+	}
+	for _, h := range Hosts() {
+		for _, path := range append(h.user, "mcp.json")[:1] {
+			path = filepath.Base(path)
+			for _, s := range samplesOf(h, path) {
+				for _, change := range []struct {
+					name string
+					of   func(data string) string
+				}{
+					{"nothing", func(data string) string { return data }},
+					{"behind", func(data string) string {
+						switch filepath.Ext(path) {
+						case ".toml":
+							return data + "\n[own]\nx = 1 # mine\n"
+						case ".yaml":
+							return data + "\nown: 1 # mine\n"
+						}
+						return data + "\n// mine\n\n"
+					}},
+					{"in front", func(data string) string {
+						switch filepath.Ext(path) {
+						case ".toml":
+							return "own = 1 # mine\n\n\n" + data
+						case ".yaml":
+							return "own: 1 # mine\n\n\n" + data
+						}
+						return strings.Replace(data, "{", "{\n\n   \"own\": 1,", 1)
+					}},
+				} {
+					t.Run(h.ID+"/"+s.name+"/"+change.name, func(t *testing.T) {
+						var documents [3]*Document
+						var c Change
+						for i, data := range []string{s.data, "", ""} {
+							if i == 1 {
+								after, done, err := documents[0].Connect(&upStdio, replaceable(documents[0]))
+								if err != nil {
+									t.Fatal(err)
+								}
+								data, c = string(after), done
+							} else if i == 2 {
+								data = change.of(string(documents[1].Data))
+							}
+							var err error
+							if documents[i], err = Parse(h, path, []byte(data)); err != nil {
+								t.Fatal(err)
+							}
+						}
+						data, left, err := restored(documents[0], documents[1], documents[2], []Change{c})
+						if err != nil {
+							t.Fatal(err)
+						}
+						data = cut(documents[0], documents[1], documents[2], data)
+						if got, want := string(data), change.of(s.data); got != want || len(left) > 0 {
+							t.Errorf("left %q\ngot  %q\nwant %q\nconnected: %q", left, got, want, documents[1].Data)
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// Codex may write its file anew. The blank line that connect wrote before its table goes with it all the same.
+func TestRestoreOfRewrittenTableLeavesNoBlankLine(t *testing.T) {
+	h, _, _ := LookupHost("codex")
+	for _, ending := range []func(string) string{func(s string) string { return s }, crlf} {
+		before := ending("model = \"o3\"\n")
+		d, err := Parse(h, "config.toml", []byte(before))
+		if err != nil {
+			t.Fatal(err)
+		}
+		after, c, err := d.Connect(&upStdio, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		connected, err := Parse(h, "config.toml", after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := Parse(h, "config.toml", []byte(strings.ReplaceAll(string(after), " = ", "  = ")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, left, err := restored(d, connected, now, []Change{c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := string(cut(d, connected, now, data)), ending("model  = \"o3\"\n"); got != want || len(left) > 0 {
+			t.Errorf("left %q, got %q, want %q", left, got, want)
+		}
+	}
+}

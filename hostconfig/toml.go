@@ -172,21 +172,14 @@ func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error
 			}
 			continue
 		}
-		value, err := r.value(n.Value(), r.valueStart(at+int(key.Raw.Length)), end)
+		behind := r.data[at+int(key.Raw.Length):] // the key
+		value, err := r.value(n.Value(), len(r.data)-len(bytes.TrimLeft(behind, " \t=")), end)
 		if err != nil {
 			return end, err
 		}
 		r.add(table, member{name: string(key.Data), start: start, end: end, prefix: string(r.data[start:at]), value: value})
 	}
 	return end, nil
-}
-
-// valueStart finds what follows the equals sign after a key.
-func (r *tomlReader) valueStart(at int) int {
-	for at < len(r.data) && bytes.IndexByte([]byte(" \t="), r.data[at]) >= 0 {
-		at++
-	}
-	return at
 }
 
 // child is the table of that name in a table, which is made where it is missing; nil if something else is there.

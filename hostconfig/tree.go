@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"go.yaml.in/yaml/v3"
 )
 
 const (
@@ -224,7 +226,11 @@ func encodeMember(name, value string, s syntax) string {
 	isWord := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) && unicode.IsLetter(rune(name[0]))
-	if s == inJSON || !isWord || s == inYAML && plainNode(name).kind != text {
+	inQuotes := s == inJSON || !isWord
+	if s == inYAML { // without quotes, no and null are no texts
+		inQuotes = inQuotes || (&yaml.Node{Kind: yaml.ScalarNode, Value: name}).ShortTag() != "!!str"
+	}
+	if inQuotes {
 		name = quoted(name)
 	}
 	if s == inTOML {

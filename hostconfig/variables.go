@@ -2,8 +2,10 @@ package hostconfig
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -11,22 +13,129 @@ import (
 // maxSecretName bounds the name that a secret of a host's file gets, in bytes.
 const maxSecretName = 80
 
-// A dialect is how a host writes variables in an entry. What another host would replace is plain text for it.
-type dialect int
+// maxVariableName bounds the name of a variable, in bytes; what is longer is plain text.
+const maxVariableName = 256
 
+// maxSecretPath bounds the path of a file that holds a secret, in bytes; what is longer is plain text.
+const maxSecretPath = 4 << 10
+
+// Variables are those between ${ and } that files have, each by its form, such as NAME or env:NAME; all else is plain text in them.
+// "folders" are workspaceFolder and its like, and a form that ends with a colon is known only to the host.
+type Variables []string
+
+// A Source is where the value of a variable comes from.
+type Source int
+
+// The sources.
 const (
-	junctions   dialect = iota // of a file of Junction's own: ${NAME}, ${NAME:-default}, ${env:NAME}, ${secret:NAME}, and all the others
-	plainText                  // none
-	bareBraces                 // ${NAME}, ${NAME:-default}
-	envBraces                  // ${env:NAME}, and folders
-	inputBraces                // the same, and ${input:id}
-	dollars                    // $NAME, ${NAME}, %NAME% on Windows
-	templates                  // ${{ secrets.NAME }}
-	keyring                    // ${NAME} of what the host keeps itself
+	FromEnv    Source = iota
+	FromInput         // ${input:id}
+	FromSecret        // ${secret:NAME}
+	FromFile          // ${file:PATH}
+	FromFolder        // ${workspaceFolder} and its like
+	FromHost          // known only to the host, such as ${command:x}
 )
 
+// A Reference is a variable in a text.
+type Reference struct {
+	Source  Source
+	Name    string
+	Default *string // nil without one
+}
+
+// has reports whether a form is among them.
+func (v Variables) has(form string) bool { return slices.Contains(v, form) }
+
+// Find reads a body between ${ and } as a variable; ok is false for plain text.
+func (v Variables) Find(body string) (ref Reference, ok bool) {
+	if v.has("folders") && slices.Contains([]string{"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/"}, body) {
+		return Reference{Source: FromFolder, Name: body}, true
+	}
+	prefix, name := body, ""
+	if colon := strings.IndexByte(body[:min(len(body), len("workspaceFolder:"))], ':'); colon >= 0 { // a body can be long, and there can be many
+		prefix, name = body[:colon], body[colon+1:]
+	}
+	switch {
+	case prefix == "input" && v.has("input:id"):
+		return Reference{Source: FromInput, Name: name}, name != "" && len(name) <= maxVariableName
+	case prefix == "secret" && v.has("secret:NAME"):
+		return Reference{Source: FromSecret, Name: name}, name != "" && len(name) <= maxVariableName
+	case prefix == "file" && v.has("file:PATH"):
+		return Reference{Source: FromFile, Name: name}, name != "" && len(name) <= maxSecretPath
+	case len(prefix) < len(body) && v.has(body[:len(prefix)+1]):
+		return Reference{Source: FromHost, Name: body}, true
+	}
+	if v.Defaults() {
+		name, _, found := strings.Cut(body[:min(len(body), len("env:")+maxVariableName+len(":-"))], ":-")
+		if found {
+			ref.Default = new(body[len(name)+len(":-"):])
+		}
+		body = name
+	}
+	ref.Name = body
+	if name, found := strings.CutPrefix(body, "env:"); found && v.has("env:NAME") {
+		ref.Name, ok = name, name != ""
+	} else {
+		ok = v.has("NAME") && isIdentifier(body) // ${var%suffix} is for a shell to read
+	}
+	return ref, ok && len(ref.Name) <= maxVariableName
+}
+
+// Defaults reports whether a variable can have a default.
+func (v Variables) Defaults() bool { return v.has("NAME:-default") }
+
+// String says how variables are written, such as "writes ${env:NAME} or ${input:id}".
+func (v Variables) String() string {
+	forms := slices.DeleteFunc(slices.Clone(v), func(form string) bool { return form == "folders" || strings.HasSuffix(form, ":") })
+	if len(forms) == 0 {
+		return "has no variables"
+	}
+	return "writes ${" + strings.Join(forms, "} or ${") + "}"
+}
+
+func isIdentifier(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// A dialect is how a host writes variables in an entry. What another host would replace is plain text for it.
+type dialect struct {
+	pass      string // how it writes a variable of its environment, as a format; empty if it cannot
+	variables Variables
+}
+
+var (
+	junctions   = &dialect{"", Variables{"NAME", "NAME:-default", "env:NAME", "input:id", "secret:NAME", "file:PATH", "folders"}}
+	plainText   = &dialect{}
+	bareBraces  = &dialect{"${%s}", Variables{"NAME", "NAME:-default"}}
+	cursors     = &dialect{"${env:%s}", Variables{"env:NAME", "folders"}}
+	windsurfs   = &dialect{"${env:%s}", Variables{"env:NAME", "file:PATH"}}
+	envBraces   = &dialect{"${env:%s}", Variables{"env:NAME", "file:PATH", "folders", "command:", "config:", "workspaceFolder:"}}
+	inputBraces = &dialect{"${env:%s}", Variables{"env:NAME", "input:id", "folders", "command:", "config:", "workspaceFolder:"}}
+	dollars     = &dialect{"$%s", nil}      // $NAME, ${NAME}, %NAME% on Windows
+	templates   = &dialect{}                // ${{ secrets.NAME }}
+	keyring     = &dialect{}                // ${NAME} of what the host keeps itself
+	braces      = &dialect{"{env:%s}", nil} // {env:NAME}, {file:PATH}
+	shells      = &dialect{"$%s", nil}      // $NAME, ${NAME}, $(command)
+)
+
+func (h Host) dialect() *dialect {
+	if h.variables == nil {
+		return junctions
+	}
+	return h.variables
+}
+
+// Variables are those of the host's files.
+func (h Host) Variables() Variables { return h.dialect().variables }
+
 // words are the expressions of variables.
-type words struct{ variable, secret, env, dollar, percent, template, name, bare, folder *regexp.Regexp }
+type words struct{ variable, secret, env, dollar, percent, template, brace, command *regexp.Regexp }
 
 var expressions = sync.OnceValue(func() words {
 	return words{
@@ -36,15 +145,14 @@ var expressions = sync.OnceValue(func() words {
 		dollar:   regexp.MustCompile(`\$(\w+|\{[^{}]*\})`),
 		percent:  regexp.MustCompile(`\$(\w+|\{[^{}]*\})|%\w+%`),
 		template: regexp.MustCompile(`\$\{\{[^{}]*\}\}|\$\{[^{}]*\}`),
-		name:     regexp.MustCompile(`^[a-zA-Z_]\w*$`),
-		bare:     regexp.MustCompile(`^[a-zA-Z_]\w*(:-.*)?$`),
-		folder:   regexp.MustCompile(`^(workspaceFolder|workspaceFolderBasename|userHome|pathSeparator|/)$`),
+		brace:    regexp.MustCompile(`\{(?:env|file):[^{}]*\}`),
+		command:  regexp.MustCompile(`\$(\w+|\{[^{}]*\}|\([^)]*\)?)`),
 	}
 })
 
 // A translation carries values from a host's variables to Junction's.
 type translation struct {
-	from    dialect
+	from    *dialect
 	project string     // the folder of the project; empty for a person's own file
 	given   []Variable // what the host's own variables are, for a dialect that keeps them
 	needs   []string
@@ -54,14 +162,14 @@ type translation struct {
 // value is how Junction's file writes what a host's file says.
 func (t *translation) value(field, raw string) (string, error) {
 	x := expressions()
-	tokens := x.variable
+	tokens := map[*dialect]*regexp.Regexp{dollars: x.dollar, templates: x.template, braces: x.brace, shells: x.command}[t.from]
 	switch {
+	case t.from == junctions:
+		return raw, nil
 	case t.from == dollars && runtime.GOOS == "windows":
 		tokens = x.percent
-	case t.from == dollars:
-		tokens = x.dollar
-	case t.from == templates:
-		tokens = x.template
+	case tokens == nil:
+		tokens = x.variable
 	}
 	var fault error
 	value := tokens.ReplaceAllStringFunc(raw, func(token string) string {
@@ -75,45 +183,55 @@ func (t *translation) value(field, raw string) (string, error) {
 }
 
 func (t *translation) token(field, token string) (string, error) {
-	x := expressions()
+	refused := fmt.Errorf("%s: only the host itself can replace %s", field, token)
 	body := strings.TrimSuffix(strings.TrimPrefix(token, "${"), "}")
-	env, isEnv := strings.CutPrefix(body, "env:")
-	switch {
-	case t.from == junctions, t.from == bareBraces && x.bare.MatchString(body):
+	switch t.from {
+	case braces:
+		switch kind, name, _ := strings.Cut(strings.Trim(token, "{}"), ":"); {
+		case kind == "file" && !filepath.IsAbs(name) && !strings.HasPrefix(name, "~"):
+			return "", fmt.Errorf("%w, which is relative to its file", refused)
+		case kind == "file":
+			return "${file:" + name + "}", nil
+		case isIdentifier(name):
+			return "${env:" + name + "}", nil
+		}
 		return token, nil
-	case t.from == dollars:
-		if body = strings.Trim(body, "$%"); x.bare.MatchString(body) {
+	case dollars, shells:
+		if strings.HasPrefix(token, "$(") {
+			return "", refused
+		}
+		body = strings.Trim(body, "$%")
+		if _, is := bareBraces.variables.Find(body); is {
 			return "${" + body + "}", nil
 		}
-	case t.from == templates:
-		kind, name, _ := strings.Cut(strings.Trim(body, "{ }"), ".")
-		if strings.HasPrefix(token, "${{") && (kind == "secrets" || kind == "inputs") {
-			return t.secret(name), nil
-		} else if strings.HasPrefix(token, "${{") {
-			return "", fmt.Errorf("%s: only the host itself can replace %s", field, token)
-		}
-	case t.from == keyring && x.name.MatchString(body):
-		for _, v := range t.given {
-			if v.Name == body {
-				return v.Value, nil
+	case templates:
+		if strings.HasPrefix(token, "${{") {
+			if kind, name, _ := strings.Cut(strings.Trim(body, "{ }"), "."); kind == "secrets" || kind == "inputs" {
+				return t.secret(name), nil
 			}
+			return "", refused
 		}
-		return t.secret(body), nil
-	case t.from == envBraces || t.from == inputBraces:
-		switch id, isInput := strings.CutPrefix(body, "input:"); {
-		case isEnv && env != "":
-			return token, nil
-		case x.folder.MatchString(body):
+	case keyring:
+		if isIdentifier(body) {
+			if i := slices.IndexFunc(t.given, func(v Variable) bool { return v.Name == body }); i >= 0 {
+				return t.given[i].Value, nil
+			}
+			return t.secret(body), nil
+		}
+	default:
+		ref, is := t.from.variables.Find(body)
+		switch {
+		case is && ref.Source == FromFolder:
 			return t.folder(field, token, body), nil
-		case isInput && t.from == inputBraces:
-			return t.secret(id), nil
-		case strings.HasPrefix(body, "file:") && t.from == envBraces:
+		case is && ref.Source == FromInput:
+			return t.secret(ref.Name), nil
+		case is && ref.Source == FromHost:
+			return "", refused
+		case is:
 			return token, nil
-		case strings.HasPrefix(body, "command:") || strings.HasPrefix(body, "config:") || strings.HasPrefix(body, "workspaceFolder:"):
-			return "", fmt.Errorf("%s: only the host itself can replace %s", field, token)
 		}
 	}
-	if isEnv || x.bare.MatchString(body) || x.folder.MatchString(body) || strings.HasPrefix(body, "input:") || strings.HasPrefix(body, "secret:") || strings.HasPrefix(body, "file:") {
+	if _, is := junctions.variables.Find(body); is {
 		name, _, _ := strings.Cut(body, ":-") // a default can be a secret
 		t.notes = append(t.notes, fmt.Sprintf("%s: ${%s} is plain text for the host, and a variable for junction", field, name))
 	}

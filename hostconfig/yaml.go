@@ -168,13 +168,3 @@ func (r *yamlReader) endOfScalar(n *yaml.Node, at int, flow bool) int {
 	}
 	return 0
 }
-
-// plainNode is what YAML makes of a word without quotes.
-func plainNode(word string) *node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Value: word}
-	v := &node{text: word}
-	if n.ShortTag() == "!!str" {
-		v.kind = text
-	}
-	return v
-}

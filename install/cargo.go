@@ -218,7 +218,7 @@ func compiled(name string, any bool, bin, dir string) (*Program, error) {
 	if any && len(names) == 1 {
 		return &Program{Dir: dir, Argv: []string{filepath.Join(bin, names[0])}}, nil
 	}
-	return nil, fmt.Errorf("has no program %q: say which of %s", name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w %q: say which of %s", ErrNoProgram, name, strings.Join(names, ", "))
 }
 
 func (k cargo) advice(ctx context.Context, l *Locked, dir string) (Advice, error) {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/process"
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 const (
@@ -97,13 +98,20 @@ func run(ctx context.Context, c command) ([]byte, error) {
 	return out, nil
 }
 
-// lookUp finds a program of this machine.
+// lookUp returns the path of a program of this machine; the error says how to get one that is missing.
 func lookUp(name string) (string, error) {
 	path, err := exec.LookPath(name)
-	if err != nil {
-		return "", fmt.Errorf("%s %w: %s", name, ErrRuntime, howToGet(name))
+	if err == nil {
+		return path, nil
 	}
-	return path, nil
+	remedy := "install it, and see that it is in PATH"
+	for _, k := range runner.Kinds() {
+		if known := k.Remedies[name]; known != "" {
+			remedy = known
+			break
+		}
+	}
+	return "", fmt.Errorf("%s %w: %s", name, ErrRuntime, remedy)
 }
 
 // present reports whether a program is on this machine.
@@ -112,26 +120,7 @@ func present(name string) bool {
 	return err == nil
 }
 
-// howToGet is the remedy for a program that is missing.
-func howToGet(name string) string {
-	switch name {
-	case "node", "npm":
-		return "install Node.js, from nodejs.org or with the system's packages (apt install nodejs npm, brew install node), and see that it is in PATH"
-	case "python3", "python":
-		return "install Python 3.10 or later, from python.org or with the system's packages (apt install python3 python3-venv, brew install python), and see that it is in PATH"
-	case "uv":
-		return "install it: docs.astral.sh/uv, or pip install uv"
-	case "cargo":
-		return "install Rust from rustup.rs"
-	case "dotnet":
-		return "install .NET 8 or later from dotnet.microsoft.com"
-	case "docker", "podman":
-		return "install Docker or Podman, and see that its service runs"
-	}
-	return "install it, and see that it is in PATH"
-}
-
-// python is the name of the person's Python.
+// python returns the name of the Python on this machine.
 func python() string {
 	if runtime.GOOS == "windows" || !present("python3") && present("python") {
 		return "python"
@@ -139,22 +128,24 @@ func python() string {
 	return "python3"
 }
 
-// kept are the names of variables that a command gets; a * stands for any end. What packages run while they are installed, where
-// that is allowed, sees these too: so a secret is among them only where package managers take theirs from it.
+// kept are the names of variables that each command gets, next to those of the kinds of packages; a * stands for any end. What packages run while
+// they are installed, where that is allowed, sees these too: so a secret is among them only where package managers take theirs from it.
 var kept = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_*", "TMPDIR", "TMP", "TEMP", "XDG_*", "DBUS_SESSION_BUS_ADDRESS",
 	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
-	"NPM_CONFIG_*", "NPM_TOKEN", "NODE_AUTH_TOKEN", "NVM_*", "VOLTA_HOME", "PIP_*", "UV_*", "PYENV_*",
-	"CARGO_*", "RUSTUP_*", "DOTNET_*", "NUGET_*", "DOCKER_*", "CONTAINER_HOST",
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PROGRAMDATA", "PROGRAMFILES*",
 }
 
 // cleanEnv leaves of an environment what package managers need.
 func cleanEnv(env []string) []string {
+	patterns := kept
+	for _, k := range runner.Kinds() {
+		patterns = slices.Concat(patterns, k.Env)
+	}
 	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		name = strings.ToUpper(name)
-		return !slices.ContainsFunc(kept, func(pattern string) bool {
+		return !slices.ContainsFunc(patterns, func(pattern string) bool {
 			if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
 				return strings.HasPrefix(name, prefix)
 			}

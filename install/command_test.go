@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 // fakeProgram puts a program into PATH, before all that is there.
@@ -20,9 +22,7 @@ func fakeProgram(t *testing.T, name, script string) {
 		t.Skip("programs are scripts")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700)
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 

@@ -41,10 +41,23 @@ func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error)
 	if err != nil {
 		return nil, err
 	}
-	if !info.IsDir() {
-		return lockFile(p, info)
+	if !info.IsDir() { // compiled, or a script
+		words, err := fileWords(where, info)
+		if err != nil {
+			return nil, err
+		}
+		hash, err := hashFile(where)
+		return &Locked{Package: p, Integrity: hash, Program: words}, err
 	}
-	words, version, err := folderWords(where, p.Bin)
+	var words []string
+	var version string
+	m, err := manifestIn(where)
+	switch {
+	case err == nil:
+		words, version = m.words(), m.Version
+	case errors.Is(err, fs.ErrNotExist):
+		words, version, err = folderWords(where, p.Bin)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -52,25 +65,15 @@ func (folder) resolve(ctx context.Context, p Package, _ string) (*Locked, error)
 	return &Locked{Package: p, Program: words}, nil
 }
 
-// folderWords says how what lies in a folder is started.
+// folderWords returns the command line of a folder that is no bundle.
 func folderWords(dir, bin string) (words []string, version string, err error) {
-	for _, kind := range []func(dir, bin string) (words []string, version string, err error){bundleFolder, nodeFolder, pythonFolder, goFolder} {
+	for _, kind := range []func(dir, bin string) (words []string, version string, err error){nodeFolder, pythonFolder, goFolder} {
 		words, version, err := kind(dir, bin)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return words, version, err
 		}
 	}
 	return nil, "", errors.New("has nothing that says how it is started: manifest.json, package.json, pyproject.toml, or go.mod with its program")
-}
-
-// lockFile locks one file that can be started: compiled, or a script.
-func lockFile(p Package, info fs.FileInfo) (*Locked, error) {
-	words, err := fileWords(p.Name, info)
-	if err != nil {
-		return nil, err
-	}
-	hash, err := hashFile(p.Name)
-	return &Locked{Package: p, Integrity: hash, Program: words}, err
 }
 
 // fileWords says how a file is started.
@@ -102,17 +105,13 @@ func hashFile(file string) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
 }
 
-// bundleFolder is a bundle (mcpb) that is not packed.
-func bundleFolder(dir, _ string) ([]string, string, error) {
+// manifestIn reads the manifest.json of a bundle (mcpb) that is not packed.
+func manifestIn(dir string) (*manifest, error) {
 	text, err := readLimited(filepath.Join(dir, "manifest.json"), maxManifest)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	m, err := readManifest(text)
-	if err != nil {
-		return nil, "", err
-	}
-	return m.words(), m.Version, nil
+	return readManifest(text)
 }
 
 // nodeFolder is a package of npm: what its bin names, else its main file.
@@ -219,12 +218,12 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNotFound, err)
 	}
 	if info.IsDir() {
-		if text, err := readLimited(filepath.Join(dir, "manifest.json"), maxManifest); err == nil {
-			m, err := readManifest(text)
-			if err != nil {
-				return nil, err
-			}
+		m, err := manifestIn(dir)
+		if err == nil {
 			return m.programOf(l, dir)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
 		}
 		words, _, err := folderWords(dir, l.Bin)
 		if err == nil && !slices.Equal(l.Program, words) {
@@ -252,8 +251,7 @@ func (folder) program(l *Locked, dir string) (*Program, error) {
 	if len(words) > 1 && words[0] == "python3" {
 		words[0] = python()
 	}
-	program, err := programIn(words, filepath.Dir(dir))
-	return program, err
+	return programIn(words, filepath.Dir(dir))
 }
 
 func (folder) advice(context.Context, *Locked, string) (Advice, error) { return Advice{}, nil }

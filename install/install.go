@@ -1,20 +1,10 @@
 package install
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
-)
 
-// The types of packages.
-const (
-	NPM    = "npm"
-	PyPI   = "pypi"
-	Cargo  = "cargo"
-	NuGet  = "nuget"
-	OCI    = "oci"
-	MCPB   = "mcpb"
-	Folder = "folder"
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 var (
@@ -30,13 +20,15 @@ var (
 	ErrRuntime = errors.New("is not on this machine")
 	// ErrScripts says that a package cannot be installed without running its code, and that nobody allowed that: [Package.Scripts].
 	ErrScripts = errors.New("would run its code to be installed")
+	// ErrNoProgram says that a package does not have the program that was asked for, or several and none with its own name.
+	ErrNoProgram = errors.New("has no program")
 	// ErrNoAudit says that nobody could be asked for known vulnerabilities: a command is missing, or a registry does not know.
 	ErrNoAudit = errors.New("could not be audited")
 )
 
 // Package names a package as a person or a server.json does.
 type Package struct {
-	Type     string `json:"type"` // npm, pypi, cargo, nuget, oci, mcpb or folder
+	Type     string `json:"type"` // such as NPM
 	Name     string `json:"name"` // the name in its registry; of mcpb the URL or file, of oci the image without tag, of folder the path
 	Version  string `json:"version,omitempty"`
 	Registry string `json:"registry,omitempty"` // base URL; none is what the package manager is set up for
@@ -45,6 +37,9 @@ type Package struct {
 	With     string `json:"with,omitempty"`     // of pypi, one more requirement, as uvx --with has it: mcp<2 keeps a dependency from becoming newer than the package knows
 	Scripts  bool   `json:"scripts,omitempty"`  // the person allowed that its code, and that of its dependencies, runs while it is installed
 }
+
+// IsContainer reports whether a container engine runs it, and confines it.
+func (p Package) IsContainer() bool { return runner.Of(p.Type).IsContainer }
 
 // Locked is a package of which every byte is known: enough to install the same again, on another machine too.
 type Locked struct {
@@ -65,6 +60,9 @@ type Program struct {
 
 	// Config is what a bundle (mcpb) asks the person for. Argv and Env have ${user_config.NAME} where it goes, until Fill.
 	Config map[string]Setting
+	// Passed are the names of variables that the container of an image gets from the environment of docker, where it has them: they are to be
+	// those of the entry, and not of whoever starts it.
+	Passed []string
 }
 
 // Advice is what a registry says of a locked package today.
@@ -77,19 +75,4 @@ type Advice struct {
 // Vulnerability is a known one in a package or in one of its dependencies.
 type Vulnerability struct {
 	Package, Version, ID, Severity, Title, FixedIn string
-}
-
-// A kind installs the packages of one type.
-type kind interface {
-	// resolve finds the exact version and its integrity, and the dependencies. It downloads into dir, which is empty and removed afterwards,
-	// and runs no code of the package.
-	resolve(ctx context.Context, p Package, dir string) (*Locked, error)
-	// install puts the locked package into dir, which is empty and renamed afterwards, and checks all bytes.
-	install(ctx context.Context, l *Locked, dir string) error
-	// program says how to start what install put into dir. It asks nobody, and an error is one of ErrNotInstalled or ErrRuntime.
-	program(l *Locked, dir string) (*Program, error)
-	// advice asks the registry. dir is empty and removed afterwards.
-	advice(ctx context.Context, l *Locked, dir string) (Advice, error)
-	// audit asks for known vulnerabilities, by the package manager's own command. dir is empty and removed afterwards.
-	audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error)
 }

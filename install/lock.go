@@ -17,6 +17,7 @@ import (
 	json2 "github.com/go-json-experiment/json"
 
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -27,12 +28,8 @@ const (
 	lockVersion = 1
 	// maxLockFile is how many bytes the file may have.
 	maxLockFile = 64 << 20
-	// maxLockServers is how many servers it may have.
-	maxLockServers = 1_000
 	// maxLockWords is how many words a command line in it may have.
 	maxLockWords = 256
-	// maxLockDefinitions is how many definitions of one server it may have.
-	maxLockDefinitions = 10_000
 )
 
 // ErrNotReplaced says that the entry of a server in a configuration is not the one that was locked.
@@ -122,11 +119,8 @@ func parseLock(text []byte) (*Lock, error) {
 		}
 		return nil, err
 	}
-	switch {
-	case l.Version != lockVersion:
+	if l.Version != lockVersion {
 		return nil, fmt.Errorf("it has version %d, and this junction knows %d", l.Version, lockVersion)
-	case len(l.Servers) > maxLockServers:
-		return nil, fmt.Errorf("it has more than %d servers", maxLockServers)
 	}
 	if l.Servers == nil {
 		l.Servers = map[string]*LockedServer{}
@@ -159,14 +153,13 @@ func (s *LockedServer) check(name string) error {
 	if len(s.Replaces) == 0 {
 		return errors.New(`"replaces" is missing`)
 	}
-	if len(s.Definitions) > maxLockDefinitions {
-		return fmt.Errorf("it has more than %d definitions", maxLockDefinitions)
-	}
 	if p := s.Package; p != nil {
 		if len(p.Program) == 0 || p.Type == "" || p.Name == "" {
 			return errors.New(`"package" has no type, no name or no program`)
 		}
-		words = append(words, p.Program...)
+		if !p.IsContainer() { // whose program is what it replaces
+			words = append(words, p.Program...)
+		}
 		if want := CommandLine(name, p); !slices.Equal(want, s.Replaces) {
 			return fmt.Errorf("it has %q stand for %s %s %s, which would be %q", s.Replaces, p.Type, p.Name, p.Version, want)
 		}
@@ -266,7 +259,15 @@ func (c Change) Apply(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Configuration, err)
 	}
-	before := lock.presently(c.Name, c.Words)
+	before, _ := lock.Find(c.Name, c.Words)
+	if last := lock.Servers[c.Name]; before == nil && last != nil && len(c.Words) > 0 && len(last.Replaces) > 0 {
+		before = last // somebody changed the words: the last that was locked counts
+	}
+	if before != nil {
+		alone := *before
+		alone.Next = nil
+		before = &alone
+	}
 	if err := os.MkdirAll(filepath.Dir(c.Configuration), 0o700); err != nil {
 		return err
 	}
@@ -288,8 +289,11 @@ func (c Change) Apply(ctx context.Context) error {
 		return nil
 	}
 	if !bytes.Equal(old, now) {
-		if err = writeConfiguration(c.Configuration, now, mode); err != nil {
-			return errors.Join(err, c.undo(lock, path, before))
+		if err = filelock.Replace(c.Configuration, now, mode); err != nil {
+			if lock.Servers[c.Name] = before; before == nil {
+				delete(lock.Servers, c.Name)
+			}
+			return errors.Join(fmt.Errorf("write %s: %w", c.Configuration, err), lock.write(path))
 		}
 	}
 	if lock.Servers[c.Name] = c.Locked; c.Locked == nil {
@@ -304,29 +308,7 @@ func (c Change) Apply(ctx context.Context) error {
 	return nil
 }
 
-// presently is what counts of a server before it changes: what its words say, or where somebody changed those what was locked last.
-func (l *Lock) presently(name string, words []string) *LockedServer {
-	before, _ := l.Find(name, words)
-	if before == nil && l.Servers[name] != nil && len(words) > 0 && len(l.Servers[name].Replaces) > 0 {
-		before = l.Servers[name]
-	}
-	if before == nil {
-		return nil
-	}
-	alone := *before
-	alone.Next = nil
-	return &alone
-}
-
 func (c Change) isKilled(before int) bool { return c.killed != nil && c.killed(before) }
-
-// undo takes what is about to be locked out of the lock.
-func (c Change) undo(lock *Lock, path string, before *LockedServer) error {
-	if lock.Servers[c.Name] = before; before == nil {
-		delete(lock.Servers, c.Name)
-	}
-	return lock.write(path)
-}
 
 func readConfiguration(path string) (data []byte, mode fs.FileMode, err error) {
 	info, err := os.Stat(path)
@@ -340,35 +322,24 @@ func readConfiguration(path string) (data []byte, mode fs.FileMode, err error) {
 	return data, info.Mode().Perm(), err
 }
 
-func writeConfiguration(path string, data []byte, mode fs.FileMode) error {
-	if err := filelock.Replace(path, data, mode); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
-}
-
 // CommandLine is how a configuration names a locked package, so that any host understands it: the words that Junction replaces. A package
 // that nothing else can start is started by way of Junction.
 func CommandLine(name string, l *Locked) []string {
-	switch l.Type {
-	case NPM:
-		if l.Bin != "" {
-			return []string{"npx", "-y", "--package=" + l.Name + "@" + l.Version, l.Bin}
-		}
-		return []string{"npx", "-y", l.Name + "@" + l.Version}
-	case PyPI:
-		words := []string{"uvx"}
-		if l.With != "" {
-			words = append(words, "--with", l.With)
-		}
-		if l.Bin != "" {
-			return append(words, "--from", l.Name+"=="+l.Version, l.Bin)
-		}
-		return append(words, l.Name+"=="+l.Version)
-	case NuGet:
-		return []string{"dnx", l.Name + "@" + l.Version, "--yes"}
-	case OCI:
-		return []string{"docker", "run", "-i", "--rm", l.Name + "@" + l.Integrity}
+	p := runner.Package{Kind: l.Type, Name: l.Name, Version: l.Version, Program: l.Bin, With: l.With}
+	if l.IsContainer() {
+		p.Name, p.Options = l.Name+"@"+l.Integrity, l.Options()
+	}
+	if words := p.Words(); words != nil {
+		return words
 	}
 	return []string{"junction", "proxy", name}
+}
+
+// OwnArgs are the arguments of a server, of those that stand behind [CommandLine] in its entry: a runner takes the word for itself that divides them
+// from its own.
+func OwnArgs(l *Locked, args []string) []string {
+	if separator := runner.Of(l.Type).Separator; separator != "" && len(args) > 0 && args[0] == separator {
+		return args[1:]
+	}
+	return args
 }

@@ -16,10 +16,8 @@ import (
 	"strings"
 )
 
-const (
-	maxManifest = 1 << 20 // bytes of a manifest.json
-	maxSettings = 100     // settings that a manifest asks the person for, and words of its command line
-)
+// maxManifest bounds a manifest.json, in bytes.
+const maxManifest = 1 << 20
 
 // A Setting is what a bundle (mcpb) asks the person for: an entry of user_config in its manifest.
 type Setting struct {
@@ -90,8 +88,6 @@ func readManifest(text []byte) (*manifest, error) {
 		return nil, fmt.Errorf("manifest.json has the entry_point %.100q, which is not a file of the bundle", s.EntryPoint)
 	case s.Config == nil || s.Config.Command == "":
 		return nil, errors.New("manifest.json does not say how the server is started: server.mcp_config.command")
-	case len(s.Config.Args) > maxSettings || len(s.Config.Env) > maxSettings || len(m.UserConfig) > maxSettings:
-		return nil, fmt.Errorf("manifest.json has more than %d arguments, variables or settings", maxSettings)
 	}
 	if p := m.Compatibility.Platforms; len(p) > 0 && !slices.Contains(p, platform()) {
 		return nil, fmt.Errorf("the bundle is for %s, and this is %s", oneLine(strings.Join(p, ", ")), platform())
@@ -145,9 +141,7 @@ func (m *manifest) programOf(l *Locked, dir string) (*Program, error) {
 // program makes the command line absolute. What the person is asked for stays in it, as ${user_config.NAME}: see Program.Fill.
 func (m *manifest) program(dir string) (*Program, error) {
 	c := m.config()
-	home, _ := os.UserHomeDir()
-	fill := strings.NewReplacer("${__dirname}", dir, "${HOME}", home, "${DESKTOP}", filepath.Join(home, "Desktop"), "${DOCUMENTS}", filepath.Join(home, "Documents"),
-		"${DOWNLOADS}", filepath.Join(home, "Downloads"), "${pathSeparator}", string(filepath.Separator), "${/}", string(filepath.Separator))
+	fill := strings.NewReplacer(append(homeFolders(), "${__dirname}", dir, "${pathSeparator}", string(filepath.Separator), "${/}", string(filepath.Separator))...)
 	p := &Program{Dir: dir, Env: map[string]string{}, Config: m.UserConfig}
 	for i, word := range append([]string{c.Command}, c.Args...) {
 		filled := fill.Replace(word)
@@ -185,6 +179,12 @@ func (m *manifest) program(dir string) (*Program, error) {
 	return p, err
 }
 
+// homeFolders returns placeholders of a manifest, each followed by the folder that it stands for.
+func homeFolders() []string {
+	home, _ := os.UserHomeDir()
+	return []string{"${HOME}", home, "${DESKTOP}", filepath.Join(home, "Desktop"), "${DOCUMENTS}", filepath.Join(home, "Documents"), "${DOWNLOADS}", filepath.Join(home, "Downloads")}
+}
+
 // makeExecutable lets a binary be started that was packed on a system without modes.
 func (m *manifest) makeExecutable(dir string) error {
 	files := []string{m.Server.EntryPoint}
@@ -209,6 +209,48 @@ func (m *manifest) makeExecutable(dir string) error {
 
 var placeholder = regexp.MustCompile(`\$\{user_config\.([A-Za-z0-9_.-]+)\}`)
 
+// settingPrefix begins the names of the variables of an entry that hold the settings of a bundle. The format writes ${user_config.NAME}.
+const settingPrefix = "user_config."
+
+// SettingVariable is the variable of an entry that holds a setting of a bundle.
+func SettingVariable(name string) string { return settingPrefix + name }
+
+// SettingText is how such a variable holds the values of a setting: one as it is, and several as a list in JSON.
+func SettingText(values []string) string {
+	if len(values) == 1 && !strings.HasPrefix(values[0], "[") {
+		return values[0]
+	}
+	text, _ := json.Marshal(slices.Concat([]string{}, values)) // texts can be encoded
+	return string(text)
+}
+
+// SettingValues are the values that such a variable holds; none where it is empty.
+func SettingValues(text string) (values []string) {
+	switch {
+	case text == "":
+		return nil
+	case strings.HasPrefix(text, "[") && json.Unmarshal([]byte(text), &values) == nil:
+		return values
+	}
+	return []string{text}
+}
+
+// FillFrom is [Program.Fill] with the settings that variables of an entry hold, and returns the other variables.
+func (p *Program) FillFrom(env map[string]string) (rest map[string]string, err error) {
+	values := map[string][]string{}
+	rest = map[string]string{}
+	for name, value := range env {
+		if setting, is := strings.CutPrefix(name, settingPrefix); is {
+			if _, known := p.Config[setting]; known {
+				values[setting] = SettingValues(value)
+				continue
+			}
+		}
+		rest[name] = value
+	}
+	return rest, p.Fill(values)
+}
+
 // Fill puts what the person said into the command line and the environment, or else the default. An argument, or a variable, that is nothing
 // but a setting without a value is omitted; one with several values becomes several arguments, and in a variable they are joined by commas.
 func (p *Program) Fill(values map[string][]string) error {
@@ -217,7 +259,7 @@ func (p *Program) Fill(values map[string][]string) error {
 		setting := p.Config[name]
 		value, ok := values[name]
 		if !ok {
-			value = setting.defaults()
+			value = setting.Defaults()
 		}
 		if err := setting.check(value); err != nil {
 			return fmt.Errorf("setting %q %w", name, err)
@@ -249,8 +291,8 @@ func fillIn(word string, filled map[string][]string) string {
 	})
 }
 
-// defaults are the values that the manifest has for a setting.
-func (s Setting) defaults() (values []string) {
+// Defaults are the values that the manifest has for a setting.
+func (s Setting) Defaults() (values []string) {
 	var one any
 	if json.Unmarshal(s.Default, &one) != nil || one == nil {
 		return nil
@@ -259,12 +301,11 @@ func (s Setting) defaults() (values []string) {
 	if !ok {
 		list = []any{one}
 	}
-	home, _ := os.UserHomeDir()
+	fill := strings.NewReplacer(homeFolders()...)
 	for _, v := range list {
 		switch v := v.(type) {
 		case string:
-			values = append(values, strings.NewReplacer("${HOME}", home, "${DESKTOP}", filepath.Join(home, "Desktop"), "${DOCUMENTS}", filepath.Join(home, "Documents"),
-				"${DOWNLOADS}", filepath.Join(home, "Downloads")).Replace(v))
+			values = append(values, fill.Replace(v))
 		case float64:
 			values = append(values, strconv.FormatFloat(v, 'f', -1, 64))
 		case bool:
@@ -283,28 +324,32 @@ func (s Setting) check(values []string) error {
 		return fmt.Errorf("has %d values and takes one", len(values))
 	}
 	for _, value := range values {
-		switch s.Type {
-		case "number":
-			n, err := strconv.ParseFloat(value, 64)
-			if err != nil || s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
-				return fmt.Errorf("has the value %q, which is not a number%s", value, s.bounds())
-			}
-		case "boolean":
-			if value != "true" && value != "false" {
-				return fmt.Errorf("has the value %q, which is not true or false", value)
-			}
+		if err := s.Check(value); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (s Setting) bounds() string {
-	text := ""
-	if s.Min != nil {
-		text += fmt.Sprintf(" from %v", *s.Min)
+// Check reports what is wrong with one value of a setting.
+func (s Setting) Check(value string) error {
+	switch s.Type {
+	case "number":
+		n, err := strconv.ParseFloat(value, 64)
+		if err != nil || s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
+			bounds := ""
+			if s.Min != nil {
+				bounds = fmt.Sprintf(" from %v", *s.Min)
+			}
+			if s.Max != nil {
+				bounds += fmt.Sprintf(" to %v", *s.Max)
+			}
+			return fmt.Errorf("has the value %q, which is not a number%s", value, bounds)
+		}
+	case "boolean":
+		if value != "true" && value != "false" {
+			return fmt.Errorf("has the value %q, which is not true or false", value)
+		}
 	}
-	if s.Max != nil {
-		text += fmt.Sprintf(" to %v", *s.Max)
-	}
-	return text
+	return nil
 }

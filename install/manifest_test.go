@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 const goodManifest = `{
@@ -44,9 +46,7 @@ func fakePrograms(t *testing.T, names ...string) string {
 	}
 	dir := t.TempDir()
 	for _, name := range names {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\nexit 0\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		processtest.WriteProgram(t, filepath.Join(dir, name), []byte("#!/bin/sh\nexit 0\n"), 0o700)
 	}
 	t.Setenv("PATH", dir)
 	return dir

@@ -74,11 +74,7 @@ func (npm) resolve(ctx context.Context, p Package, dir string) (*Locked, error) 
 
 // writeNPM writes the package.json that has one dependency.
 func writeNPM(dir, name, version string) error {
-	text, err := json.Marshal(map[string]any{"name": "junction-installed", "private": true, "dependencies": map[string]string{name: version}})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "package.json"), text, 0o600)
+	return writeJSON(filepath.Join(dir, "package.json"), map[string]any{"name": "junction-installed", "private": true, "dependencies": map[string]string{name: version}})
 }
 
 // runNPM runs npm in a folder with a package.json.
@@ -222,8 +218,8 @@ func readNPMLock(text []byte) (*npmLock, map[string]npmEntry, error) {
 	return &lock, entries, nil
 }
 
-// forgetMissing takes out of a package what it would have if there were it: npm install does without such a dependency and locks none,
-// and npm ci then refuses the lock, as it lacks one.
+// forgetMissing removes from a package the optional dependencies that the lock lacks: npm install does without such a dependency and
+// locks none, and npm ci then refuses the lock.
 func (l *npmLock) forgetMissing(folder string, entries map[string]npmEntry) error {
 	wanted := entries[folder].OptionalDependencies
 	there := maps.Clone(wanted)
@@ -231,15 +227,19 @@ func (l *npmLock) forgetMissing(folder string, entries map[string]npmEntry) erro
 	if len(there) == len(wanted) {
 		return nil
 	}
+	return l.set(folder, "optionalDependencies", there)
+}
+
+// set sets a member of the package that goes to a folder.
+func (l *npmLock) set(folder, member string, value any) error {
 	var members map[string]json.RawMessage
 	err := json.Unmarshal(l.Packages[folder], &members)
-	if err != nil {
-		return err
+	if err == nil {
+		members[member], err = json.Marshal(value)
 	}
-	if members["optionalDependencies"], err = json.Marshal(there); err != nil {
-		return err
+	if err == nil {
+		l.Packages[folder], err = json.Marshal(members)
 	}
-	l.Packages[folder], err = json.Marshal(members)
 	return err
 }
 
@@ -262,7 +262,7 @@ func chooseBin(p Package, bins map[string]string) (string, error) {
 	case len(names) == 0:
 		return "", errors.New("has no program that could be started: it is a library")
 	case !ok:
-		return "", fmt.Errorf("has no program %q: it has %s", chosen, strings.Join(names, ", "))
+		return "", fmt.Errorf("%w %q: it has %s", ErrNoProgram, chosen, strings.Join(names, ", "))
 	}
 	if file = path.Clean(file); !filepath.IsLocal(filepath.FromSlash(file)) {
 		return "", fmt.Errorf("its program %s lies at %q, outside of the package", chosen, file)
@@ -271,8 +271,16 @@ func chooseBin(p Package, bins map[string]string) (string, error) {
 }
 
 func (npm) install(ctx context.Context, l *Locked, dir string) error {
-	if err := checkNPM(l); err != nil {
-		return err
+	// A lock may be written by anybody: this one must be one that resolve makes.
+	switch {
+	case !npmName.MatchString(l.Name):
+		return errors.New("is not a name of npm")
+	case !npmExact.MatchString(l.Version):
+		return errors.New("has no exact version in the lock")
+	case l.Registry != "":
+		if err := checkAddress(l.Registry); err != nil {
+			return err
+		}
 	}
 	lock, entries, err := readNPMLock(l.Dependencies)
 	if err != nil {
@@ -288,18 +296,18 @@ func (npm) install(ctx context.Context, l *Locked, dir string) error {
 	if err := writeNPM(dir, l.Name, l.Version); err != nil {
 		return err
 	}
-	if err := lock.refuseDownloads(entries); err != nil {
-		return err
+	for folder, e := range entries {
+		if e.Integrity == "" { // npm fails where it would download this package
+			if err := lock.set(folder, "integrity", noArchive); err != nil {
+				return err
+			}
+		}
 	}
 	root := map[string]any{"name": "junction-installed", "dependencies": map[string]string{l.Name: l.Version}}
 	if lock.Packages[""], err = json.Marshal(root); err != nil {
 		return err
 	}
-	text, err := json.Marshal(lock)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "package-lock.json"), text, 0o600); err != nil {
+	if err := writeJSON(filepath.Join(dir, "package-lock.json"), lock); err != nil {
 		return err
 	}
 	scripts := "--ignore-scripts"

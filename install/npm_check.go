@@ -125,38 +125,6 @@ func findNPM(entries map[string]npmEntry, from, name string) string {
 	}
 }
 
-// checkNPM refuses a locked package that resolve would not have made: a lock may be written by anybody.
-func checkNPM(l *Locked) error {
-	switch {
-	case !npmName.MatchString(l.Name):
-		return errors.New("is not a name of npm")
-	case !npmExact.MatchString(l.Version):
-		return errors.New("has no exact version in the lock")
-	case l.Registry != "":
-		return checkAddress(l.Registry)
-	}
-	return nil
-}
-
 // noArchive is the hash of no bytes, which no archive has. npm downloads a package that should be in the archive of another one
 // and is not; that fails by this hash, as there is none to check it by.
 const noArchive = "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
-
-// refuseDownloads has npm fail where it would download a package without a hash.
-func (l *npmLock) refuseDownloads(entries map[string]npmEntry) error {
-	for folder, e := range entries {
-		if e.Integrity != "" {
-			continue
-		}
-		var members map[string]json.RawMessage
-		err := json.Unmarshal(l.Packages[folder], &members)
-		if err != nil {
-			return err
-		}
-		members["integrity"] = json.RawMessage(`"` + noArchive + `"`)
-		if l.Packages[folder], err = json.Marshal(members); err != nil {
-			return err
-		}
-	}
-	return nil
-}

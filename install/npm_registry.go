@@ -115,15 +115,6 @@ type npmAudit struct {
 	} `json:"error"`
 }
 
-// fixedIn is the version that ends a range of vulnerable ones, where the range names it.
-func fixedIn(affected string) string {
-	at := strings.LastIndexByte(affected, '<')
-	if at < 0 || strings.HasPrefix(affected[at:], "<=") {
-		return ""
-	}
-	return strings.TrimSpace(affected[at+1:])
-}
-
 func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error) {
 	lock, entries, err := readNPMLock(l.Dependencies)
 	if err != nil {
@@ -161,9 +152,13 @@ func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, e
 			if via[0] != '{' || json.Unmarshal(via, &advisory) != nil {
 				continue // a dependency, which is listed itself
 			}
+			fixed := "" // the version that ends the range of vulnerable ones, where the range names it
+			if at := strings.LastIndexByte(advisory.Range, '<'); at >= 0 && !strings.HasPrefix(advisory.Range[at:], "<=") {
+				fixed = strings.TrimSpace(advisory.Range[at+1:])
+			}
 			found = append(found, Vulnerability{
 				Package: name, Version: strings.Join(slices.Compact(versions), ", "), ID: cmp.Or(advisory.URL[strings.LastIndexByte(advisory.URL, '/')+1:], fmt.Sprint(advisory.Source)),
-				Severity: advisory.Severity, Title: oneLine(advisory.Title), FixedIn: fixedIn(advisory.Range),
+				Severity: advisory.Severity, Title: oneLine(advisory.Title), FixedIn: fixed,
 			})
 		}
 	}

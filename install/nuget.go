@@ -240,7 +240,7 @@ func nugetProgram(files fs.FS, bin string) ([]string, error) {
 		}
 		return []string{"dotnet", "exec", "./" + entry}, nil
 	}
-	return nil, fmt.Errorf("has no program %q", cmp.Or(bin, "at all"))
+	return nil, fmt.Errorf("%w %q", ErrNoProgram, cmp.Or(bin, "at all"))
 }
 
 // frameworkOf are the numbers of tools/net8.0/any/…; a tool that is made for several is run by the newest.

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"oras.land/oras-go/v2/errdef"
@@ -14,6 +15,9 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 	"oras.land/oras-go/v2/registry/remote/errcode"
+
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 // oci runs images by their digest, with docker or podman. The engine keeps them: the store only remembers that it has them.
@@ -78,8 +82,7 @@ func (k oci) repository(image string) (*remote.Repository, error) {
 	if err != nil {
 		host = r.Reference.Registry
 	}
-	ip := net.ParseIP(host)
-	r.PlainHTTP = host == "localhost" || ip != nil && ip.IsLoopback() // as docker has it
+	r.PlainHTTP = outside.IsHere(host) // as docker has it
 	r.Client = &auth.Client{Client: k.web, Cache: auth.NewCache(), Credential: credentials.Credential(logins)}
 	return r, nil
 }
@@ -105,7 +108,42 @@ func (k oci) resolve(ctx context.Context, p Package, _ string) (*Locked, error) 
 		return nil, fmt.Errorf("the registry answers with the digest %.100q, which is not a SHA-256", digest)
 	}
 	p.Name, p.Version, p.Registry = image, reference, ""
-	return &Locked{Package: p, Integrity: digest, Program: []string{"docker", "run", "-i", "--rm", image + "@" + digest}}, nil
+	l := &Locked{Package: p, Integrity: digest}
+	l.SetOptions(nil)
+	return l, nil
+}
+
+// SetOptions has an image be started with options of docker run. They are part of what is locked, and [Store.Open] refuses those that give a
+// container rights.
+func (l *Locked) SetOptions(options []string) {
+	l.Program = runner.Package{Kind: l.Type, Name: l.Name + "@" + l.Integrity, Options: options}.Words()
+}
+
+// Options are those of docker run with which an image is started.
+func (l *Locked) Options() []string {
+	k := runner.Of(l.Type)
+	if n := len(k.Start); k.IsContainer && len(l.Program) > n && slices.Equal(l.Program[:n], k.Start) {
+		return l.Program[n : len(l.Program)-1]
+	}
+	return nil
+}
+
+// checkOptions refuses options that give a container rights, except folders of this machine, which whoever agreed to the lock has seen.
+func checkOptions(l *Locked) error {
+	options := l.Options()
+	all, rest, err := runner.Container(options)
+	if len(rest) > 0 {
+		return fmt.Errorf("the lock has %q among the options of docker run, which would be taken for the image", rest[0])
+	}
+	if err != nil && !errors.Is(err, runner.ErrNoImage) {
+		return fmt.Errorf("the lock has options of docker run of which %w", err)
+	}
+	for _, o := range all {
+		if o.Effect == runner.Rights || o.Effect == runner.Made {
+			return fmt.Errorf("the lock has docker run get %s, which no lock does", o.Typed)
+		}
+	}
+	return nil
 }
 
 func explainOCI(err error) error {
@@ -156,11 +194,21 @@ func (oci) program(l *Locked, dir string) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkOptions(l); err != nil {
+		return nil, err
+	}
 	path, err := engine()
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Dir: dir, Argv: []string{path, "run", "-i", "--rm", "--pull=never", image}}, nil
+	p := &Program{Dir: dir, Argv: slices.Concat([]string{path, "run", "-i", "--rm", "--pull=never"}, l.Options(), []string{image})}
+	all, _, _ := runner.Container(l.Options()) // checkOptions has read them
+	for _, o := range all {
+		if o.Effect == runner.Variable && !strings.Contains(o.Value, "=") {
+			p.Passed = append(p.Passed, o.Value)
+		}
+	}
+	return p, nil
 }
 
 func (k oci) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {

@@ -154,3 +154,39 @@ func TestNamesOfImagesAreTakenApartAsEnginesDo(t *testing.T) {
 		}
 	}
 }
+
+func TestOptionsOfAnImageAreLockedAndChecked(t *testing.T) {
+	path := fakePrograms(t, "docker")
+	digest := "sha256:" + strings.Repeat("0", 64)
+	for options, want := range map[string]string{
+		"":                                  "",
+		"-e A -v /srv/notes:/x --read-only": "",
+		"--privileged":                      "the lock has docker run get --privileged, which no lock does",
+		"--network host":                    "the lock has docker run get --network, which no lock does",
+		"-d":                                "the lock has docker run get -d, which no lock does",
+		"--rm":                              "the lock has docker run get --rm, which no lock does",
+		"-e A other":                        `the lock has "other" among the options of docker run, which would be taken for the image`,
+		"-e":                                "the lock has options of docker run of which -e has no value",
+	} {
+		l := &Locked{Package: Package{Type: OCI, Name: "acme/x", Version: "1"}, Integrity: digest}
+		key := keyOf(l)
+		l.SetOptions(strings.Fields(options))
+		if keyOf(l) != key && options == "" || strings.Join(l.Options(), " ") != options {
+			t.Errorf("%s: the options are %q", options, l.Options())
+		}
+		p, err := oci{}.program(l, "/dir")
+		if want != "" {
+			if err == nil || err.Error() != want {
+				t.Errorf("%s: error %v, want %s", options, err, want)
+			}
+			continue
+		}
+		words := strings.Join(CommandLine("x", l), " ")
+		if wanted := strings.Join(strings.Fields("docker run -i --rm "+options+" acme/x@"+digest), " "); words != wanted {
+			t.Errorf("%s: it is written as %s", options, words)
+		}
+		if wanted := strings.Join(strings.Fields(path+"/docker run -i --rm --pull=never "+options+" acme/x@"+digest), " "); err != nil || strings.Join(p.Argv, " ") != wanted || (options != "") != slices.Equal(p.Passed, []string{"A"}) {
+			t.Errorf("%s: it is started by %q, %q, %v", options, p.Argv, p.Passed, err)
+		}
+	}
+}

@@ -73,30 +73,13 @@ func (k pypi) resolve(ctx context.Context, p Package, dir string) (*Locked, erro
 // lock resolves a requirement to exact versions with the hashes of their files.
 func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*pypiLock, error) {
 	if present("uv") {
-		in := filepath.Join(dir, "wanted.in")
-		if err := os.WriteFile(in, []byte(strings.Join(want, "\n")+"\n"), 0o600); err != nil {
-			return nil, err
-		}
-		args := []string{"pip", "compile", in, "--universal", "--generate-hashes", "--no-header", "--no-annotate", "--quiet", "--no-python-downloads"}
+		flags := []string{"--universal", "--no-python-downloads"}
 		if path, err := lookUp(python()); err == nil {
-			args = append(args, "--python", path)
+			flags = append(flags, "--python", path)
 		}
-		out, err := run(ctx, command{name: "uv", args: append(args, onlyBinary(p)...), dir: dir, env: k.uvEnv(ctx, p), time: installTime})
-		if err != nil {
-			return nil, err
-		}
-		all, err := parseRequirements(string(out))
-		return &pypiLock{Requirements: all}, err
+		return k.compile(ctx, p, want, dir, installTime, flags...)
 	}
-	args := []string{"install", "--dry-run", "--ignore-installed", "--quiet", "--report=" + filepath.Join(dir, "report.json")}
-	if err := k.pip(ctx, p, dir, append(args, want...)...); err != nil {
-		return nil, err
-	}
-	text, err := readLimited(filepath.Join(dir, "report.json"), maxIndex)
-	if err != nil {
-		return nil, err
-	}
-	lock, err := readReport(text)
+	lock, err := k.report(ctx, p, dir, append([]string{"--quiet"}, want...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +89,35 @@ func (k pypi) lock(ctx context.Context, p Package, want []string, dir string) (*
 	return lock, err
 }
 
-// readReport reads what pip install --report wrote.
+// compile has uv resolve requirements.
+func (k pypi) compile(ctx context.Context, p Package, want []string, dir string, limit time.Duration, flags ...string) (*pypiLock, error) {
+	in := filepath.Join(dir, "wanted.in")
+	if err := os.WriteFile(in, []byte(strings.Join(want, "\n")+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	args := slices.Concat([]string{"pip", "compile", in, "--generate-hashes", "--no-header", "--no-annotate", "--quiet"}, flags, onlyBinary(p))
+	out, err := run(ctx, command{name: "uv", args: args, dir: dir, env: k.uvEnv(ctx, p), time: limit})
+	if err != nil {
+		return nil, err
+	}
+	all, err := parseRequirements(string(out))
+	return &pypiLock{Requirements: all}, err
+}
+
+// report has pip resolve the requirements at the end of args.
+func (k pypi) report(ctx context.Context, p Package, dir string, args ...string) (*pypiLock, error) {
+	file := filepath.Join(dir, "report.json")
+	if err := k.pip(ctx, p, dir, append([]string{"install", "--dry-run", "--ignore-installed", "--report=" + file}, args...)...); err != nil {
+		return nil, err
+	}
+	text, err := readLimited(file, maxIndex)
+	if err != nil {
+		return nil, err
+	}
+	return readReport(text)
+}
+
+// readReport reads the file that pip install --report wrote.
 func readReport(text []byte) (*pypiLock, error) {
 	var report struct {
 		Install []struct {
@@ -207,7 +218,7 @@ func pypiProgram(p Package, plain, site string) ([]string, error) {
 	case len(names) == 0:
 		return nil, errors.New("has no program that could be started: it is a library")
 	}
-	return nil, fmt.Errorf("has no program %q: say which of %s", chosen, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%w %q: say which of %s", ErrNoProgram, chosen, strings.Join(names, ", "))
 }
 
 // uvxBin is the program that has to be named to uvx; empty where it is the one with the package's name. Of an only one with another name uvx

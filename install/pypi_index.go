@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -246,7 +247,12 @@ func (k pypi) uvEnv(ctx context.Context, p Package) []string {
 			return nil
 		}
 	}
-	for _, dir := range []string{userConfig(), "/etc"} {
+	own := os.Getenv("XDG_CONFIG_HOME")
+	if own == "" {
+		home, _ := os.UserHomeDir()
+		own = filepath.Join(home, ".config")
+	}
+	for _, dir := range []string{own, "/etc"} {
 		if _, err := os.Stat(filepath.Join(dir, "uv", "uv.toml")); err == nil {
 			return nil
 		}
@@ -255,15 +261,6 @@ func (k pypi) uvEnv(ctx context.Context, p Package) []string {
 		return []string{"UV_DEFAULT_INDEX=" + index}
 	}
 	return nil
-}
-
-// userConfig is where uv looks for its settings.
-func userConfig() string {
-	if dir := os.Getenv("XDG_CONFIG_HOME"); dir != "" {
-		return dir
-	}
-	home, _ := os.UserHomeDir()
-	return filepath.Join(home, ".config")
 }
 
 // registry returns the index to ask: none where it is pip's own default, so that the person's setting holds.
@@ -306,37 +303,53 @@ func (k pypi) advice(ctx context.Context, l *Locked, dir string) (Advice, error)
 	}
 	p := l.Package
 	p.Version = ""
-	newest, err := k.newest(ctx, p, plain, dir)
-	if err != nil && a.Pulled {
-		return a, nil // none is left
+	var lock *pypiLock
+	if present("uv") {
+		lock, err = k.compile(ctx, p, []string{plain}, dir, askTime, "--no-deps")
+	} else {
+		lock, err = k.report(ctx, p, dir, "--no-deps", plain)
 	}
-	a.Newest = newest
+	switch {
+	case err != nil && a.Pulled:
+		err = nil // none is left
+	case err == nil && len(lock.Requirements) > 0:
+		a.Newest = lock.Requirements[0].Version
+	}
 	return a, err
 }
 
-// newest is the version that pip or uv would install today.
-func (k pypi) newest(ctx context.Context, p Package, plain, dir string) (string, error) {
-	var lock *pypiLock
-	var err error
-	if present("uv") {
-		in := filepath.Join(dir, "wanted.in")
-		if err := os.WriteFile(in, []byte(plain+"\n"), 0o600); err != nil {
-			return "", err
-		}
-		out, failed := run(ctx, command{name: "uv", args: append([]string{"pip", "compile", in, "--no-deps", "--generate-hashes", "--no-header", "--no-annotate", "--quiet"}, onlyBinary(p)...),
-			dir: dir, env: k.uvEnv(ctx, p), time: askTime})
-		if err = failed; err == nil {
-			lock = &pypiLock{}
-			lock.Requirements, err = parseRequirements(string(out))
-		}
-	} else if err = k.pip(ctx, p, dir, "install", "--dry-run", "--ignore-installed", "--no-deps", "--report="+filepath.Join(dir, "report.json"), plain); err == nil {
-		var text []byte
-		if text, err = readLimited(filepath.Join(dir, "report.json"), maxIndex); err == nil {
-			lock, err = readReport(text)
+func (k pypi) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error) {
+	lock, err := readPyPILock(l)
+	if err != nil {
+		return nil, err
+	}
+	if !present("pip-audit") {
+		return nil, fmt.Errorf("%w: pip-audit %w: pip install pip-audit, or pipx install pip-audit", ErrNoAudit, ErrRuntime)
+	}
+	file := filepath.Join(dir, "requirements.txt")
+	if err := os.WriteFile(file, lock.text(), 0o600); err != nil {
+		return nil, err
+	}
+	out, err := run(ctx, command{name: "pip-audit", args: []string{"-r", file, "--require-hashes", "--disable-pip", "--format=json", "--progress-spinner=off"}, dir: dir, time: askTime})
+	var said struct {
+		Dependencies []struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+			Vulns   []struct {
+				ID          string   `json:"id"`
+				Fixed       []string `json:"fix_versions"`
+				Description string   `json:"description"`
+			} `json:"vulns"`
+		} `json:"dependencies"`
+	}
+	if json.Unmarshal(out, &said) != nil || said.Dependencies == nil { // its status is 1 where it finds something
+		return nil, errors.Join(fmt.Errorf("%w by pip-audit", ErrNoAudit), err)
+	}
+	var found []Vulnerability
+	for _, d := range said.Dependencies {
+		for _, v := range d.Vulns {
+			found = append(found, Vulnerability{Package: d.Name, Version: d.Version, ID: v.ID, Title: oneLine(v.Description), FixedIn: strings.Join(v.Fixed, ", ")})
 		}
 	}
-	if err != nil || len(lock.Requirements) == 0 {
-		return "", err
-	}
-	return lock.Requirements[0].Version, nil
+	return found, nil
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"net/url"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 const (
@@ -36,9 +38,8 @@ const (
 
 // Store is a folder of installed packages. All methods may be called at the same time, by several processes too.
 type Store struct {
-	dir   string
-	web   *http.Client
-	kinds map[string]kind
+	dir string
+	web *http.Client
 }
 
 // NewStore opens a store, and makes its folder where it is missing. An empty dir is junction/packages in the person's cache folder.
@@ -59,38 +60,32 @@ func NewStore(dir string) (*Store, error) {
 			return nil, fmt.Errorf("folder of installed packages: %w", err)
 		}
 	}
-	s := &Store{dir: dir, web: newWeb()}
-	// Package managers take settings from the folder that they are started in and from those above it, and Python takes modules. Where Junction was
-	// started, or a folder in which everybody may write, could have them do anything.
-	neutral := filepath.Join(dir, tempDir)
-	s.kinds = map[string]kind{
-		NPM:    npm{neutral: neutral},
-		PyPI:   pypi{web: s.web, neutral: neutral},
-		Cargo:  cargo{neutral: neutral},
-		NuGet:  nuget{web: s.web, blobs: filepath.Join(dir, blobsDir), neutral: neutral},
-		OCI:    oci{web: s.web},
-		MCPB:   mcpb{web: s.web, blobs: filepath.Join(dir, blobsDir)},
-		Folder: folder{},
-	}
-	return s, nil
+	return &Store{dir: dir, web: newWeb()}, nil
 }
+
+// neutral is the folder that package managers are started in. They take settings from there and from the folders above, and Python takes modules:
+// where Junction was started, or a folder in which everybody may write, could have them do anything.
+func (s *Store) neutral() string { return filepath.Join(s.dir, tempDir) }
+
+// blobs is a folder for what was downloaded, until it is installed.
+func (s *Store) blobs() string { return filepath.Join(s.dir, blobsDir) }
 
 // Dir is the folder of the store.
 func (s *Store) Dir() string { return s.dir }
 
-// kindOf returns who installs packages of this type, once the name can be one.
+// kindOf returns the installer of a package; the error says that its type is not known, or its name cannot be one.
 func (s *Store) kindOf(p Package) (kind, error) {
-	k, ok := s.kinds[p.Type]
+	r, ok := rows[p.Type]
 	if !ok {
-		return nil, fmt.Errorf("package %q: its type %q is not one that can be installed: %s", p.Name, p.Type, strings.Join(slices.Sorted(maps.Keys(s.kinds)), ", "))
+		return nil, fmt.Errorf("package %q: its type %q is not one that can be installed: %s", p.Name, p.Type, strings.Join(slices.Sorted(maps.Keys(rows)), ", "))
 	}
 	if p.Name == "" || len(p.Name) > maxPackageName || len(p.Version) > maxPackageName || strings.ContainsAny(p.Name+p.Version, "\x00\r\n") {
 		return nil, fmt.Errorf("%s package %.100q, version %.100q: not a name and a version", p.Type, p.Name, p.Version)
 	}
-	return k, nil
+	return r.installer(s), nil
 }
 
-// fail names the package once, before the step that failed.
+// fail adds the name of the package to an error.
 func fail(p Package, err error) error {
 	if err == nil {
 		return nil
@@ -117,23 +112,31 @@ func shown(name string) string {
 // Resolve finds the exact version of a package, its integrity and its dependencies. It downloads, and runs no code of the package. A version
 // that was pulled is refused with ErrPulled.
 func (s *Store) Resolve(ctx context.Context, p Package) (*Locked, error) {
-	k, err := s.kindOf(p)
+	var l *Locked
+	err := s.within(p, "resolve", func(k kind, dir string) (err error) {
+		if l, err = k.resolve(ctx, p, dir); err == nil && len(l.Dependencies) > maxDependencies {
+			err = fmt.Errorf("its list of dependencies has %d bytes, and %d are the limit", len(l.Dependencies), maxDependencies)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
-	}
-	dir, err := s.temporary("resolve")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	l, err := k.resolve(ctx, p, dir)
-	if err == nil && len(l.Dependencies) > maxDependencies {
-		err = fmt.Errorf("its list of dependencies has %d bytes, and %d are the limit", len(l.Dependencies), maxDependencies)
-	}
-	if err != nil {
-		return nil, fail(p, err)
 	}
 	return l, nil
+}
+
+// within calls do with the installer of a package and an empty folder, which it then removes. An error names the package.
+func (s *Store) within(p Package, prefix string, do func(k kind, dir string) error) error {
+	k, err := s.kindOf(p)
+	if err != nil {
+		return err
+	}
+	dir, err := s.temporary(prefix)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	return fail(p, do(k, dir))
 }
 
 // Install puts a locked package into the store, where it is not there yet, and says how to start it. All bytes are checked: where they are not
@@ -163,7 +166,11 @@ func (s *Store) Install(ctx context.Context, l *Locked) (*Program, error) {
 
 // make installs under the lock of key.
 func (s *Store) make(ctx context.Context, k kind, l *Locked, key string) error {
-	s.sweep(key[:1])
+	// The holder of the lock alone makes folders with these keys: these are of processes that were killed.
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.dir), tempDir, key[:1]+strings.Repeat("[0-9a-f]", 31)+"-*"))
+	for _, dir := range left {
+		_ = os.RemoveAll(dir) // the next installation removes what is still written there
+	}
 	dir, err := s.temporary(key)
 	if err != nil {
 		return err
@@ -203,7 +210,7 @@ func (s *Store) Open(l *Locked) (*Program, error) {
 		return nil, err
 	}
 	dir := s.folder(l)
-	if l.Type == Folder {
+	if runner.Of(l.Type).InPlace {
 		dir = l.Name
 	} else if err := s.checkMark(dir, keyOf(l)); err != nil {
 		return nil, fail(l.Package, err)
@@ -214,38 +221,32 @@ func (s *Store) Open(l *Locked) (*Program, error) {
 
 // Advice asks the registry what it says of a locked package today.
 func (s *Store) Advice(ctx context.Context, l *Locked) (Advice, error) {
-	k, err := s.kindOf(l.Package)
-	if err != nil {
-		return Advice{}, err
-	}
-	dir, err := s.temporary("advice")
-	if err != nil {
-		return Advice{}, err
-	}
-	defer os.RemoveAll(dir)
-	advice, err := k.advice(ctx, l, dir)
-	return advice, fail(l.Package, err)
+	var advice Advice
+	err := s.within(l.Package, "advice", func(k kind, dir string) (err error) {
+		advice, err = k.advice(ctx, l, dir)
+		return err
+	})
+	return advice, err
 }
 
 // Audit asks for known vulnerabilities of a package and its dependencies, by the package manager's own command. The error is ErrNoAudit where
 // nobody could be asked.
 func (s *Store) Audit(ctx context.Context, l *Locked) ([]Vulnerability, error) {
-	k, err := s.kindOf(l.Package)
-	if err != nil {
-		return nil, err
-	}
-	dir, err := s.temporary("audit")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
-	found, err := k.audit(ctx, l, dir)
-	return found, fail(l.Package, err)
+	var found []Vulnerability
+	err := s.within(l.Package, "audit", func(k kind, dir string) (err error) {
+		found, err = k.audit(ctx, l, dir)
+		return err
+	})
+	return found, err
 }
 
 // keyOf is a name for exactly what is locked, on this kind of machine.
 func keyOf(l *Locked) string {
-	text, err := json.Marshal(l)
+	same := *l
+	if l.IsContainer() { // whose options change nothing of what is installed
+		same.SetOptions(nil)
+	}
+	text, err := json.Marshal(&same)
 	if err != nil {
 		text = fmt.Appendf(nil, "%+v", *l) // dependencies that are no JSON: whoever installs them refuses
 	}
@@ -305,4 +306,103 @@ func (s *Store) checkMark(dir, key string) error {
 	now := time.Now()
 	_ = os.Chtimes(path, now, now) // Prune keeps what was used lately; a store that may only be read has no Prune
 	return nil
+}
+
+// staleTime is how long a temporary folder of a process that was killed may lie, where no later installation came upon it.
+const staleTime = 24 * time.Hour
+
+// Prune removes packages that are not among keep and were not opened for the time unused, and returns how many bytes that freed. Several files
+// lock packages of one store, and who prunes need not know all of them: hence the time.
+func (s *Store) Prune(ctx context.Context, keep []*Locked, unused time.Duration) (freed int64, err error) {
+	kept := map[string]bool{}
+	for _, l := range keep {
+		kept[s.folder(l)] = true
+	}
+	folders, err := filepath.Glob(filepath.Join(escapeGlob(s.dir), "*", "*", "*-*"))
+	if err != nil {
+		return 0, err
+	}
+	before := time.Now().Add(-unused)
+	for _, dir := range folders {
+		if rel, err := filepath.Rel(s.dir, dir); err != nil || rows[strings.Split(rel, string(filepath.Separator))[0]].installer == nil || kept[dir] {
+			continue
+		}
+		n, err := s.remove(ctx, dir, before)
+		freed += n
+		if err != nil {
+			return freed, err
+		}
+	}
+	for _, sub := range []string{tempDir, blobsDir} {
+		entries, err := os.ReadDir(filepath.Join(s.dir, sub))
+		if err != nil {
+			return freed, err
+		}
+		for _, e := range entries {
+			if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > staleTime {
+				path := filepath.Join(s.dir, sub, e.Name())
+				n := size(path)
+				if os.RemoveAll(path) == nil {
+					freed += n
+				}
+			}
+		}
+	}
+	return freed, nil
+}
+
+// remove removes one package that was last opened before a time.
+func (s *Store) remove(ctx context.Context, dir string, before time.Time) (freed int64, err error) {
+	key := dir[strings.LastIndexByte(dir, '-')+1:]
+	if !strings.Contains(lockSlots, key[:min(1, len(key))]) || key == "" {
+		return 0, nil // nothing of ours
+	}
+	unlock, err := s.lock(ctx, key)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	if info, err := os.Stat(filepath.Join(dir, markFile)); err == nil && info.ModTime().After(before) {
+		return 0, nil
+	}
+	freed = size(dir)
+	if err := s.discard(dir, key); err != nil {
+		return 0, err
+	}
+	_ = os.Remove(filepath.Dir(dir)) // where that was the last version
+	return freed, nil
+}
+
+// discard removes a folder of a package, under the lock of its key: first from its place as a whole, so that nobody finds half of it.
+func (s *Store) discard(dir, key string) error {
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	old, err := s.temporary(key)
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(old)
+	return os.Rename(dir, filepath.Join(old, "old"))
+}
+
+// escapeGlob makes a path match itself only.
+func escapeGlob(path string) string {
+	if filepath.Separator == '\\' {
+		return path // patterns have no escapes there, and names of folders rarely a bracket
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+// size is the sum of the files below a path, as far as they can be seen.
+func size(path string) (sum int64) {
+	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			if info, err := d.Info(); err == nil {
+				sum += info.Size()
+			}
+		}
+		return nil
+	})
+	return sum
 }

@@ -15,6 +15,8 @@ import (
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/junction-mcp/junction/internal/process"
 )
 
 const (
@@ -163,13 +165,38 @@ func unpackFile(root *os.Root, f *zip.File, name string) (uint64, error) {
 		return 0, err
 	}
 	defer in.Close()
-	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600|f.Mode()&0o100)
-	if err != nil {
+	out := &closedFile{root: root, name: name, flags: os.O_CREATE | os.O_EXCL, mode: 0o600 | f.Mode()&0o100}
+	if _, err := out.Write(nil); err != nil {
 		return 0, err
 	}
-	n, err := io.Copy(out, io.LimitReader(in, int64(f.UncompressedSize64)+1)) // one more: what is longer than it says fails its checksum
+	buffer := make([]byte, min(f.UncompressedSize64+1, writtenAtOnce))
+	n, err := io.CopyBuffer(out, io.LimitReader(in, int64(f.UncompressedSize64)+1), buffer) // one more: what is longer than it says fails its checksum
 	if err == nil && uint64(n) != f.UncompressedSize64 {
 		err = fmt.Errorf("is said to have %d bytes, and has others", f.UncompressedSize64)
 	}
-	return uint64(n), errors.Join(err, out.Close())
+	return uint64(n), err
+}
+
+// writtenAtOnce is how many bytes of a file are written while no server can start.
+const writtenAtOnce = 1 << 20
+
+// A closedFile is open only while it is written to, and no server starts meanwhile: a program in it can be started at once.
+type closedFile struct {
+	root  *os.Root
+	name  string
+	flags int
+	mode  os.FileMode
+}
+
+func (f *closedFile) Write(b []byte) (n int, err error) {
+	err = process.WithoutStarts(func() error {
+		file, err := f.root.OpenFile(f.name, os.O_WRONLY|f.flags, f.mode)
+		if err != nil {
+			return err
+		}
+		f.flags = os.O_APPEND
+		n, err = file.Write(b)
+		return errors.Join(err, file.Close())
+	})
+	return n, err
 }

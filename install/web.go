@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -47,10 +47,7 @@ func checkAddress(address string) error {
 	if u.User != nil {
 		return fmt.Errorf("%s has a password in it, which would stand in the lock: use the package manager's own login", u.Redacted())
 	}
-	if u.Scheme == "https" {
-		return nil
-	}
-	if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && (u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()) {
+	if u.Scheme == "https" || u.Scheme == "http" && outside.IsHere(u.Hostname()) {
 		return nil
 	}
 	return fmt.Errorf("%s is not https, so anybody on the way could change what comes", u.Redacted())

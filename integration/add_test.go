@@ -30,6 +30,7 @@ func addWithin(t *testing.T, limit time.Duration, env, words []string) ([]byte, 
 
 // Whoever is killed while it adds a server leaves the configuration and the lock of before, or those of after.
 func TestAddThatIsKilledLeavesTheOldOrTheNewState(t *testing.T) {
+	t.Parallel()
 	path := junction(t)
 	address := freeAddress(t)
 	serving(t, nil, address, path, "serve", "everything", "--http", address)

@@ -219,8 +219,8 @@ func (b alarmBase) refused(t *testing.T) {
 	if want := "--allow 'files/write_file'"; !strings.Contains(stderr, want) {
 		t.Errorf("stderr does not say %q: %.2000s", want, stderr)
 	}
-	if code != 0 {
-		t.Errorf("the exit code is %d; the model has answered", code)
+	if code != 1 {
+		t.Errorf("exit code %d, want 1: the model answered, and its last call that does more than read was not allowed", code)
 	}
 	var reported []string
 	for _, e := range events(t, stdout) {

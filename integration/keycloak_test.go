@@ -135,5 +135,6 @@ func TestKeycloak(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { test.run(t, user(t, site.URL+test.path, issuer, test.sent)) })
 	}
+	t.Run("users of a gateway", func(t *testing.T) { colleaguesOfKeycloak(t, address) })
 	t.Run("a gateway that exchanges its users' tokens", func(t *testing.T) { exchanges(t, address, mux, site.URL) })
 }

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 // A household is a home folder with a junction of its own in it, whose processes can be
@@ -37,9 +39,7 @@ func newHousehold(t *testing.T) *household {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(h.binary, program, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, h.binary, program, 0o700)
 	h.env = []string{"HOME=" + h.home, "PATH=" + os.Getenv("PATH")}
 	return h
 }
@@ -50,9 +50,7 @@ func (h *household) write(t *testing.T, name, content string, mode os.FileMode) 
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), mode); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, path, []byte(content), mode)
 	return path
 }
 

@@ -1,7 +1,7 @@
 package integration
 
 import (
-	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -11,9 +11,7 @@ import (
 // a pin is raised or a cell of the bridge fails. JUNCTION_INTEGRATION_MATRIX=1 runs it.
 func TestPeersMatrix(t *testing.T) {
 	t.Parallel()
-	if os.Getenv("JUNCTION_INTEGRATION_MATRIX") == "" {
-		t.Skip("skip: JUNCTION_INTEGRATION_MATRIX is not set")
-	}
+	skipOnChange(t)
 	for _, server := range []struct{ name, over, flag, era string }{
 		{"ts-v1", "stdio", "", "legacy"}, {"ts-v1", "http", "", "legacy"}, {"ts-v1", "sse", "", "legacy"},
 		{"ts-v2", "stdio", "modern", "modern"}, {"ts-v2", "http", "modern", "modern"}, {"ts-v2", "stdio", "both", "legacy"},
@@ -23,8 +21,9 @@ func TestPeersMatrix(t *testing.T) {
 		{"gosdk", "stdio", "", "modern"}, {"gosdk", "http", "modern", "modern"},
 		{"mcpgo", "stdio", "", "legacy"}, {"mcpgo", "http", "", "legacy"}, {"mcpgo", "sse", "", "legacy"},
 		{"mcpgo", "stdio", "", "modern"}, {"mcpgo", "http", "", "modern"},
+		{"rmcp", "stdio", "", "legacy"}, {"rmcp", "http", "", "legacy"}, {"rmcp", "stdio", "", "modern"}, {"rmcp", "http", "", "modern"},
 	} {
-		for _, client := range probeClients {
+		for _, client := range slices.Concat(probeClients, rustClients) {
 			revision := legacyNewest
 			if server.era == "modern" {
 				revision = modern

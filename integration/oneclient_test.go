@@ -145,6 +145,12 @@ func TestToolsFollowWhatTheOneClientDeclares(t *testing.T) {
 		if c.revision == modern { // the server knows no modern client
 			direct.revision = legacyNewest
 		}
+		wanted := map[int][]string{} // what the client lists without Junction, by how many there have to be
+		for _, d := range declared {
+			if wanted[d.tools] == nil {
+				wanted[d.tools] = toolsOf(t, direct, isolated(t), append([]string{"--stdio"}, server...), "", answers{Elicit: elicit{Action: "decline"}, Declare: d.capabilities})
+			}
+		}
 		for way, to := range ways(t, server) {
 			t.Run(c.name()+", "+way, func(t *testing.T) {
 				t.Parallel()
@@ -152,7 +158,7 @@ func TestToolsFollowWhatTheOneClientDeclares(t *testing.T) {
 				for _, d := range declared {
 					t.Run(d.name, func(t *testing.T) {
 						say := answers{Elicit: elicit{Action: "decline"}, Declare: d.capabilities}
-						want := toolsOf(t, direct, env, append([]string{"--stdio"}, server...), "", say)
+						want := wanted[d.tools]
 						got := toolsOf(t, c, env, to.target, to.prefix, say)
 						if len(want) != d.tools {
 							t.Errorf("directly there are %d tools, want %d", len(want), d.tools)

@@ -3,6 +3,8 @@ package integration
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -71,10 +74,45 @@ func nodeEnv(t testing.TB) []string {
 // python returns a program of the Python environment.
 func python(t testing.TB, program string) string {
 	t.Helper()
-	if _, err := os.Stat(cache(t, "python", ".installed")); err != nil {
-		missing(t, "Python environment not installed")
+	return pythonOf(t, "python", program)
+}
+
+// pythonOf returns a program of one of the Python environments.
+func pythonOf(t testing.TB, environment, program string) string {
+	t.Helper()
+	if _, err := os.Stat(cache(t, environment, ".installed")); err != nil {
+		missing(t, "Python environment %s not installed", environment)
 	}
-	return cache(t, "python", "bin", program)
+	return cache(t, environment, "bin", program)
+}
+
+// rustProgram returns a program of the folder rust, as setup.sh built it. Where no cargo can build it the test skips in strict
+// mode, too: not every release of Debian has a recent one.
+func rustProgram(t testing.TB, name string) string {
+	t.Helper()
+	if why, err := os.ReadFile(cache(t, "rust", ".missing")); err == nil {
+		t.Skip("skip: " + strings.TrimSpace(string(why)))
+	}
+	sources := []string{"rust/Cargo.toml", "rust/Cargo.lock"}
+	for _, pattern := range []string{"rust/src/*.rs", "rust/src/bin/*.rs"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, found...)
+	}
+	sum := sha256.New()
+	for _, path := range sources {
+		source, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Write(source)
+	}
+	if built, err := os.ReadFile(cache(t, "rust", ".installed")); err != nil || strings.TrimSpace(string(built)) != hex.EncodeToString(sum.Sum(nil)) {
+		missing(t, "programs of integration/rust not built")
+	}
+	return cache(t, "rust", "target", "debug", name)
 }
 
 // program returns a program of the system.
@@ -167,6 +205,26 @@ func junction(t testing.TB) string {
 		t.Skip("skip: cmd/junction is not there")
 	}
 	return goProgram(t, "..", "./cmd/junction")
+}
+
+// matrix reports whether all of each table is tried, as at night. On each change tables of pairs are thinned: every client still meets every
+// kind of server, and every transport every other, but not in all combinations.
+func matrix() bool { return os.Getenv("JUNCTION_INTEGRATION_MATRIX") != "" }
+
+// fewer is how often something is tried on each change, and at night.
+func fewer(onChange, atNight int) int {
+	if matrix() {
+		return atNight
+	}
+	return onChange
+}
+
+// skipOnChange ends a test that is for a night.
+func skipOnChange(t testing.TB) {
+	t.Helper()
+	if !matrix() {
+		t.Skip("skip: JUNCTION_INTEGRATION_MATRIX is not set")
+	}
 }
 
 // atOnce is how many tests that wait for other processes run at the same time: on two cores, three leave a quarter of them idle.

@@ -9,6 +9,7 @@ import (
 // Junction's fault; each exception is a fact about a peer that README.md tells.
 func TestPeersWorkWithEachOther(t *testing.T) {
 	t.Parallel()
+	skipOnChange(t) // Junction is not in it
 	for _, tt := range []struct{ client, server, over, era, revision string }{
 		{"ts-v1", "ts-v1", "stdio", "", legacyNewest},
 		{"ts-v1", "ts-v1", "http", "", "2025-06-18"},
@@ -30,6 +31,12 @@ func TestPeersWorkWithEachOther(t *testing.T) {
 		{"mcpgo", "mcpgo", "http", "", modern},
 		{"mcpgo", "mcpgo", "http", "", legacyNewest},
 		{"mcpgo", "mcpgo", "sse", "", "2024-11-05"},
+		{"rmcp", "rmcp", "stdio", "", modern},
+		{"rmcp", "rmcp", "stdio", "legacy", legacyNewest},
+		{"rmcp", "rmcp", "http", "", modern},
+		{"rmcp", "rmcp", "http", "", "2025-06-18"},
+		{"ts-v1", "rmcp", "http", "", legacyNewest},
+		{"ts-v2", "rmcp", "stdio", "modern", modern},
 	} {
 		name := tt.client + " to " + tt.server + " over " + tt.over + " at " + tt.revision
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +55,7 @@ func TestPeersWorkWithEachOther(t *testing.T) {
 // Each client speaks every revision that it is said to speak.
 func TestPeersSpeakTheirRevisions(t *testing.T) {
 	t.Parallel()
-	for _, client := range probeClients {
+	for _, client := range slices.Concat(probeClients, rustClients) {
 		for _, revision := range client.revisions {
 			t.Run(client.name+" at "+revision, func(t *testing.T) {
 				t.Parallel()

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,9 +40,14 @@ var probeClients = []probeClient{
 	}},
 }
 
+// rustClients are not in TestClients: TestRustPeersSeeTheSameThroughJunction has them.
+var rustClients = []probeClient{
+	{"rmcp", everyRevision, func(t testing.TB) []string { return []string{rustProgram(t, "rmcp-client")} }},
+}
+
 func clientNamed(t testing.TB, name string) probeClient {
 	t.Helper()
-	for _, c := range probeClients {
+	for _, c := range slices.Concat(probeClients, rustClients) {
 		if c.name == name {
 			return c
 		}
@@ -58,7 +64,7 @@ type bridgeServer struct {
 
 var bridgeServers = []bridgeServer{
 	{"ts-v1", func(t testing.TB) []string {
-		return nodeScript(t, "ts-v1", "servers/ts-v1/server.mjs", "servers/ts/flags.mjs")
+		return nodeScript(t, "ts-v1", "servers/ts-v1/server.mjs", "servers/ts/flags.mjs", "servers/ts-v1/shapes.mjs")
 	}},
 	{"ts-v2", func(t testing.TB) []string {
 		return nodeScript(t, "ts-v2", "servers/ts-v2/server.mjs", "servers/ts/flags.mjs")
@@ -72,6 +78,7 @@ var bridgeServers = []bridgeServer{
 	{"mcpgo", func(t testing.TB) []string {
 		return []string{goProgram(t, ".", "./servers/mcpgo")}
 	}},
+	{"rmcp", func(t testing.TB) []string { return []string{rustProgram(t, "rmcp-server")} }},
 }
 
 func serverNamed(t testing.TB, name string) bridgeServer {
@@ -172,6 +179,7 @@ type line struct {
 	Cancelled  bool              `json:"cancelled"`
 	Params     []json.RawMessage `json:"params"`
 	Results    []line            `json:"results"`
+	Whole      json.RawMessage   `json:"whole"` // of the Rust clients, where the step asks for it
 }
 
 // heard reports whether an event of the method came during the step.

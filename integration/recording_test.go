@@ -176,6 +176,9 @@ func TestARecordingIsTheServer(t *testing.T) {
 			script := server.script(t, arguments, plantings(t, dir)[server.name])
 			spoken := 0
 			for _, revision := range everyRevision {
+				if revision < legacyNewest && !matrix() {
+					continue
+				}
 				if server.recorded(t, binary, env, dir, revision, script) {
 					spoken++
 				}

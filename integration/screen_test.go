@@ -93,8 +93,7 @@ func (s *screen) consents() {
 	s.enter("Count twice.")
 	s.answer("s", "may this call run?", "everything · update-resource")
 	s.see("for this session", "this tool, with any arguments")
-	s.press("2")
-	s.see("▸ 2")
+	s.see("▸ 1")
 	s.press("Enter")
 	s.see("Both are counted.") // the second was not asked about
 }
@@ -129,7 +128,7 @@ func (s *screen) fillsIn() {
 func (s *screen) cancels() {
 	s.t.Helper()
 	s.enter("Wait for me.")
-	s.see("waiting")
+	s.see("everything · wait", "waiting") // "waiting" alone is there before the model has answered
 	s.press("C-c")
 	s.see("cancelled")
 	s.enter("Still there?")

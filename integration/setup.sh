@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Installs what the integration tests run Junction against: npm packages, a Python
-# environment, Chromium, MariaDB, PostgreSQL, tmux and Keycloak. Everything but the Debian packages goes into
+# environment, Rust programs, Chromium, MariaDB, PostgreSQL, tmux, Keycloak and programs of the JVM. Everything but the Debian packages goes into
 # ${JUNCTION_INTEGRATION_DIR:-$HOME/.cache/junction-integration}; nothing is written here.
 #
 # Each step is best effort: what cannot be installed is named, and the tests that need it
 # skip. A second run does nothing but check. The exit code is 0 even when a step failed,
-# unless --strict is given.
+# unless --strict is given. With JUNCTION_INTEGRATION_MATRIX large frameworks are installed, too: 2 GB.
 set -u
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -91,6 +91,26 @@ python_step() {
 	fi
 }
 
+# frameworks_step GROUP makes a virtual environment with the frameworks of a group, with uv: pip takes five times as long.
+frameworks_step() {
+	local name=python-frameworks-$1 from=$here/python/frameworks-$1.txt uv=$cache/python/bin/uv
+	local to=$cache/$name log=$cache/log/$name.log
+	if cmp -s "$from" "$to/.installed"; then
+		say "$name is there"
+		return
+	fi
+	rm -rf "$to"
+	if {
+		"$uv" venv --quiet --python "$cache/python/bin/python" "$to" &&
+			"$uv" pip install --quiet --no-cache --python "$to/bin/python" -r "$from"
+	} >"$log" 2>&1; then
+		cp "$from" "$to/.installed"
+		say "$name installed"
+	else
+		miss "$name: see $log"
+	fi
+}
+
 # debian_step PROGRAM PACKAGE installs a Debian package where the program is not there yet.
 debian_step() {
 	local program=$1 package=$2 log=$cache/log/apt-$2.log
@@ -139,6 +159,34 @@ postgres_step() {
 	PATH=$path
 }
 
+# rust_step builds the programs of rust/, as its lock file says. A cargo that is too old, as that of Debian 13 is, is
+# named, and fails nothing: a newer one is in no package there. Debian 12 has one as cargo-web.
+rust_step() {
+	local from=$here/rust to=$cache/rust log=$cache/log/rust.log sum need have path=$PATH:$HOME/.cargo/bin
+	sum=$(cd "$from" && LC_ALL=C && cat Cargo.toml Cargo.lock src/*.rs src/bin/*.rs | sha256sum | cut -d ' ' -f 1)
+	if [ "$(cat "$to/.installed" 2>/dev/null)" = "$sum" ]; then
+		say "rust is there"
+		return
+	fi
+	mkdir -p "$to" && rm -f "$to/.installed" "$to/.missing"
+	if ! PATH=$path command -v cargo >/dev/null && apt-cache show cargo-web >/dev/null 2>&1; then
+		debian_step cargo cargo-web
+	fi
+	need=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "$from/Cargo.toml")
+	have=$(PATH=$path rustc --version 2>/dev/null | cut -d ' ' -f 2)
+	if [ "$(printf '%s\n' "$need" "${have:-0}" | sort -V | head -n 1)" != "$need" ]; then
+		echo "Rust $need or newer is needed, and ${have:-none} is here" >"$to/.missing"
+		say "MISSING rust: $(cat "$to/.missing")"
+		return
+	fi
+	if (cd "$from" && PATH=$path cargo build --locked --bins --target-dir "$to/target") >"$log" 2>&1; then
+		echo "$sum" >"$to/.installed"
+		say "rust built"
+	else
+		miss "rust: cargo build failed, see $log"
+	fi
+}
+
 # keycloak_step VERSION installs Keycloak, built for a database in a file, with an administrator in it.
 keycloak_step() {
 	local version=$1 to=$cache/keycloak log=$cache/log/keycloak.log
@@ -163,6 +211,25 @@ keycloak_step() {
 	fi
 }
 
+# maven_step builds the programs of jvm/, whose pom.xml pins what they need; a change of any file there builds them again.
+maven_step() {
+	local from=$here/jvm to=$cache/jvm log=$cache/log/jvm.log sum
+	sum=$(cd "$from" && find . -type f -not -path '*/target/*' | LC_ALL=C sort | xargs sha256sum | sha256sum)
+	if [ "$(cat "$to/.installed" 2>/dev/null)" = "$sum" ]; then
+		say "jvm is there"
+		return
+	fi
+	debian_step javac default-jdk-headless
+	debian_step mvn maven
+	rm -rf "$to" && mkdir -p "$to" && cp -r "$from/." "$to/"
+	if (cd "$to" && mvn -q -B package) >"$log" 2>&1; then
+		echo "$sum" >"$to/.installed"
+		say "jvm built"
+	else
+		miss "jvm: mvn package failed, see $log"
+	fi
+}
+
 mkdir -p "$cache/npm" "$cache/log" || exit 1
 debian_step git git
 debian_step chromium chromium
@@ -173,7 +240,7 @@ debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
 postgres_step
 debian_step tmux tmux
 debian_step docker-registry docker-registry # the program alone is used: the test starts one of its own
-for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi oauth hosts apps remote page; do
+for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi oauth hosts apps remote page frameworks; do
 	npm_step "$folder"
 done
 # Of the documents only one is read; the others take 380 MB.
@@ -181,7 +248,12 @@ find "$cache/npm/openapi/node_modules/@octokit/openapi" \( -name '*.deref.json' 
 module_step github.com/DataDog/datadog-api-client-go/v2@v2.67.0
 registry_step
 python_step
+rust_step
+for group in 1 2 ${JUNCTION_INTEGRATION_MATRIX:+nightly-1 nightly-2 nightly-3 nightly-4}; do
+	frameworks_step "$group"
+done
 keycloak_step 26.7.3
+maven_step
 
 if [ "$failed" = 1 ]; then
 	say "done, with parts missing: their tests will skip"

@@ -35,12 +35,12 @@ var faulty = map[string]string{
 const soakClients = 20
 
 // Twelve real servers work at the same time as one that is silent, one that dies with every call, one that
-// floods its standard error and one that answers garbage, for 20 seconds or as long as SOAK says: each
+// floods its standard error and one that answers garbage, for 10 seconds or as long as SOAK says: each
 // call of the twelve has its result, each fault is named, and goroutines, files, processes and memory
 // stay as they are.
 func TestFaultsOfServersStayWithThem(t *testing.T) {
 	t.Parallel()
-	lasts := 20 * time.Second
+	lasts := 10 * time.Second
 	if d, err := time.ParseDuration(os.Getenv("SOAK")); err == nil {
 		lasts = d
 	}

@@ -6,6 +6,18 @@ import (
 	"unicode"
 )
 
+// Contradiction names findings of a tool's annotations that contradict each other or its name.
+const Contradiction = "contradiction"
+
+var contradictionRule = Rule{
+	Name: Contradiction, Severity: Warning,
+	Doc: `A tool only reads (` + "`" + `readOnlyHint` + "`" + `) and may destroy (` + "`" + `destructiveHint` + "`" + `), or its name says that it deletes, and its
+` + "`" + `destructiveHint` + "`" + ` is false. Error, where it only reads and its name says that it deletes: hosts run it without asking.`,
+	Bad:   `{"name": "delete_note", "description": "Deletes a note.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}`,
+	Good:  `{"name": "delete_note", "description": "Deletes a note.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": false, "destructiveHint": true}}`,
+	check: of((*report).checkAnnotations),
+}
+
 // destroying are verbs with which the name of a tool begins that only reads in no language of
 // programmers.
 var destroying = strings.Fields("delete remove drop destroy erase purge kill uninstall overwrite truncate wipe")

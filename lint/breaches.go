@@ -1,13 +1,13 @@
 package lint
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -18,28 +18,28 @@ const maxBreaches = 100
 // its [Breaches.Logger] is given to the [mcp.ClientOptions] and to the transport. The zero value is
 // ready, and safe for concurrent use.
 type Breaches struct {
-	mu    sync.Mutex
-	heard []heard
+	mu  sync.Mutex
+	met []met
 }
 
-// heard is a breach, and how often the same thing happened to other lines, ids and methods.
-type heard struct {
+// met is a breach, and how often the same thing happened to other lines, ids and methods.
+type met struct {
 	first   Breach
 	message string
 	more    int
 }
 
-// Logger returns a logger that hears of breaches, and passes everything on to next, unless
+// Logger returns a logger that keeps breaches, and passes everything on to next, unless
 // that is nil.
 func (b *Breaches) Logger(next *slog.Logger) *slog.Logger {
-	h := listener{to: b, next: slog.DiscardHandler}
+	to := slog.DiscardHandler
 	if next != nil {
-		h.next = next.Handler()
+		to = next.Handler()
 	}
-	return slog.New(h)
+	return tolerance.Observe(to, b.see)
 }
 
-// All returns what was heard so far, each kind once; of a nil Breaches nothing.
+// All returns what was met so far, each kind once; of a nil Breaches nothing.
 func (b *Breaches) All() []Breach {
 	if b == nil {
 		return nil
@@ -47,7 +47,7 @@ func (b *Breaches) All() []Breach {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var all []Breach
-	for _, h := range b.heard {
+	for _, h := range b.met {
 		if h.more > 0 {
 			h.first.What += fmt.Sprintf("; %d more like it", h.more)
 		}
@@ -56,29 +56,22 @@ func (b *Breaches) All() []Breach {
 	return all
 }
 
-// add keeps a breach, or counts it where the message was heard already: a server that writes a log to its
+// add keeps a breach, or counts it where the message was met already: a server that writes a log to its
 // standard output has one fault, and not one for each line.
 func (b *Breaches) add(message string, one Breach) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	at := slices.IndexFunc(b.heard, func(h heard) bool { return h.message == message && h.first.Rule == one.Rule })
+	at := slices.IndexFunc(b.met, func(h met) bool { return h.message == message && h.first.Rule == one.Rule })
 	switch {
-	case at >= 0 && b.heard[at].first != one:
-		b.heard[at].more++
-	case at < 0 && len(b.heard) < maxBreaches:
-		b.heard = append(b.heard, heard{first: one, message: message})
+	case at >= 0 && b.met[at].first != one:
+		b.met[at].more++
+	case at < 0 && len(b.met) < maxBreaches:
+		b.met = append(b.met, met{first: one, message: message})
 	}
 }
 
-// A listener hears the records that have [mcp.LogBreach].
-type listener struct {
-	to   *Breaches
-	next slog.Handler
-}
-
-func (listener) Enabled(context.Context, slog.Level) bool { return true }
-
-func (l listener) Handle(ctx context.Context, r slog.Record) error {
+// see adds a record that has [mcp.LogBreach].
+func (b *Breaches) see(r slog.Record) {
 	rule := ""
 	what := strings.TrimPrefix(r.Message, "mcp: ")
 	r.Attrs(func(a slog.Attr) bool {
@@ -92,20 +85,6 @@ func (l listener) Handle(ctx context.Context, r slog.Record) error {
 		return true
 	})
 	if rule != "" {
-		l.to.add(r.Message, Breach{What: what, Rule: rule})
+		b.add(r.Message, Breach{What: what, Rule: rule})
 	}
-	if l.next.Enabled(ctx, r.Level) {
-		return l.next.Handle(ctx, r)
-	}
-	return nil
-}
-
-func (l listener) WithAttrs(attrs []slog.Attr) slog.Handler {
-	l.next = l.next.WithAttrs(attrs)
-	return l
-}
-
-func (l listener) WithGroup(name string) slog.Handler {
-	l.next = l.next.WithGroup(name)
-	return l
 }

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/threadtime"
 )
 
 // A definition that nothing is wrong with.
@@ -47,7 +50,7 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 	const count = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`
 	long := strings.Repeat("word ", 1_590)
 	tests := []struct {
-		rule Rule
+		rule string
 		bad  *Seen
 		want string // the finding
 		good *Seen
@@ -178,7 +181,7 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 		{Output, output("2025-11-25", count, `{"content":[],"structuredContent":{"n":1}}`), "warning: tool t, result.content: it is empty, though there is structured content, which many hosts do not show to models (output)",
 			output("2025-11-25", "", `{"content":[]}`)},
 	}
-	tried := map[Rule]bool{}
+	tried := map[string]bool{}
 	for _, test := range tests {
 		tried[test.rule] = true
 		found := Check(test.bad)
@@ -190,8 +193,8 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 		}
 	}
 	for _, rule := range Rules() {
-		if !tried[rule] {
-			t.Errorf("no test of %s", rule)
+		if rule.Bad == "" && !tried[rule.Name] {
+			t.Errorf("no test of %s", rule.Name)
 		}
 	}
 }
@@ -289,19 +292,20 @@ func TestAHostileSchemaIsNotLookedAtForLong(t *testing.T) {
 		}
 		return strings.Join(parts, ",")
 	}
-	began := time.Now()
 	properties := many(12_000, `"p%d":{"type":"string","description":"x"}`)
-	Check(input(`{"type":"object","properties":{` + properties + `},"required":[` + many(40_000, `"q%d"`) + `]}`))
-	if took := time.Since(began); took > 10*time.Second {
+	took := threadtime.Of(func() {
+		Check(input(`{"type":"object","properties":{` + properties + `},"required":[` + many(40_000, `"q%d"`) + `]}`))
+	})
+	if took > 10*time.Second {
 		t.Errorf("the names that are required took %v", took)
 	}
 	r := &report{described: maxDescribed - 8<<20} // the rest would take seconds
 	root := json.RawMessage(`{"$defs":{"a":{"anyOf":[` + many(3_000, `{"$ref":"#/$defs/b","$comment":"%d"}`) + `]},"b":{"anyOf":[` + many(3_000, `{"type":"string","$comment":"%d"}`) + `]}}}`)
-	if !r.describes(root, json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) || r.described < maxDescribed {
+	if !r.describes(schema.Look(root).At(json.RawMessage(`{"$ref":"#/$defs/a"}`)), 0) || r.described < maxDescribed {
 		t.Errorf("%d bytes were looked at, which is less than %d", r.described, maxDescribed)
 	}
 	r.described = 0
-	if r.describes(json.RawMessage(`{"$defs":{"a":{"type":"string"}}}`), json.RawMessage(`{"$ref":"#/$defs/a"}`), 0) {
+	if r.describes(schema.Look(json.RawMessage(`{"$defs":{"a":{"type":"string"}}}`)).At(json.RawMessage(`{"$ref":"#/$defs/a"}`)), 0) {
 		t.Error("a type alone describes")
 	}
 }

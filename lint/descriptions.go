@@ -9,12 +9,61 @@ import (
 	"unicode"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
 )
+
+// NoDescription names findings of tools and prompts that do not describe what they do.
+const NoDescription = "no-description"
+
+var noDescriptionRule = Rule{
+	Name: NoDescription, Severity: Warning,
+	Doc:  `A tool has no description; a prompt has neither a description nor a title.`,
+	Bad:  `{"name": "sync", "inputSchema": {"type": "object"}}`,
+	Good: `{"name": "sync", "description": "Fetches what is new, and sends what was changed here.", "inputSchema": {"type": "object"}}`,
+	check: func(r *report, subject any) {
+		of((*report).checkDescription)(r, subject)
+		of((*report).checkPrompt)(r, subject)
+	},
+}
+
+// NoArgumentDescription names the finding of a server that does not describe a tenth of its arguments or more.
+const NoArgumentDescription = "no-argument-description"
+
+var noArgumentDescriptionRule = Rule{
+	Name: NoArgumentDescription, Severity: Note,
+	Doc: `One for a server: of a tenth of its arguments or more, and of two at least, nothing says what they mean: they have no description, ` + "`" + `enum` + "`" + `, ` + "`" + `const` + "`" + `, ` + "`" + `examples` + "`" + `,
+` + "`" + `format` + "`" + ` or ` + "`" + `pattern` + "`" + `, nor has any part of them; they are not booleans; and their names have words that neither the tool's name and description nor the server's
+instructions have. The names are listed, those of most tools first.`,
+	Bad:   `{"name": "events", "description": "Lists the events of a calendar.", "inputSchema": {"type": "object", "properties": {"since": {"type": "string"}, "order": {"type": "string"}}}}`,
+	Good:  `{"name": "events", "description": "Lists the events of a calendar.", "inputSchema": {"type": "object", "properties": {"since": {"type": "string", "description": "a day, such as 2026-11-25"}, "order": {"enum": ["time", "title"]}}}}`,
+	check: of((*report).checkArguments),
+}
+
+// SameDescription names findings of tools that have the same description.
+const SameDescription = "same-description"
+
+var sameDescriptionRule = Rule{
+	Name: SameDescription, Severity: Warning,
+	Doc: `The descriptions of two tools are the same word for word, so that a model cannot choose between them.`,
+	Bad: `{"name": "find", "description": "Finds notes.", "inputSchema": {"type": "object"}}
+{"name": "search", "description": "Finds notes.", "inputSchema": {"type": "object"}}`,
+	Good: `{"name": "find", "description": "Finds notes by their title.", "inputSchema": {"type": "object"}}
+{"name": "search", "description": "Finds notes by the words in them.", "inputSchema": {"type": "object"}}`,
+	check: of((*report).checkSameDescriptions),
+}
 
 // checkDescription looks at what a tool says of itself.
 func (r *report) checkDescription(t *tool) {
 	if strings.TrimSpace(t.Description) == "" {
 		r.add(NoDescription, Warning, "description", "the model learns nothing of what the tool does but its name", "say in one to three sentences what it does, and when to use it")
+	}
+}
+
+// checkPrompt looks at what a prompt says of itself.
+func (r *report) checkPrompt(p *mcp.Prompt) {
+	if strings.TrimSpace(p.Description) == "" && strings.TrimSpace(p.Title) == "" {
+		r.add(NoDescription, Warning, "description", "nobody who chooses the prompt learns what it does", "say in a sentence what it asks the model for")
 	}
 }
 
@@ -29,30 +78,28 @@ const (
 
 // checkArguments looks for arguments of which a model must guess what they mean, as neither their schemas, nor the tool
 // or the instructions, say a word of it.
-func (r *report) checkArguments(tools []tool, instructions string) {
-	instructed := saidIn(instructions)
+func (r *report) checkArguments(s toolset) {
+	instructed := saidIn(s.Instructions)
 	all, silent := 0, 0
 	var names []string // the silent ones, in their order
 	of := map[string][]string{}
-	for i := range tools {
-		t := &tools[i]
-		if !t.inputFits || strings.TrimSpace(t.Description) == "" {
+	for i := range s.tools {
+		t := &s.tools[i]
+		if !t.fits(inputField) || strings.TrimSpace(t.Description) == "" {
 			continue
 		}
 		said := saidIn(t.Name + " " + t.Description)
-		jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, schema []byte) bool {
+		for p := range schema.Look(t.InputSchema).Properties() {
 			all++
-			property, _ := jsonrpc.Unquote(name)
-			if areSaid(property, said, instructed) || r.describes(t.InputSchema, schema, 0) {
-				return true
+			if areSaid(p.Name, said, instructed) || r.describes(p.View, 0) {
+				continue
 			}
 			silent++
-			if of[property] == nil {
-				names = append(names, property)
+			if of[p.Name] == nil {
+				names = append(names, p.Name)
 			}
-			of[property] = append(of[property], t.Name)
-			return true
-		})
+			of[p.Name] = append(of[p.Name], t.Name)
+		}
 	}
 	if silent < minSilent || silent*silentShare < all {
 		return
@@ -133,39 +180,33 @@ const maxDescribed = 256 << 20
 
 // describes reports whether a schema says what its values mean: in words, by what they can be, by
 // their form, or by what they are made of. What is true or false is said by its name.
-func (r *report) describes(root, raw json.RawMessage, depth int) bool {
-	if r.described += len(raw); r.described > maxDescribed {
+func (r *report) describes(v schema.View, depth int) bool {
+	r.described += len(v.Raw())
+	if r.described > maxDescribed || depth > 4 || v.Text("type") == "boolean" || isEmpty(v.Raw()) {
 		return true
 	}
-	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
-		text(raw, "format") != "" || text(raw, "pattern") != "" || text(raw, "type") == "boolean" || isEmpty(raw) {
-		return true
-	}
-	if depth > 4 {
-		return true
-	}
-	if ref, ok := strings.CutPrefix(text(raw, "$ref"), "#/"); ok {
-		if place, name, found := strings.Cut(ref, "/"); found && !strings.Contains(name, "/") {
-			r.described += len(root)
-			return r.describes(root, jsonrpc.Get(jsonrpc.Get(root, place), name), depth+1)
+	for _, keyword := range []string{"enum", "const", "examples"} {
+		if v.Get(keyword) != nil {
+			return true
 		}
-		return true // elsewhere
 	}
-	found := false
-	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(_, value []byte) bool {
-		found = r.describes(root, value, depth+1)
-		return !found
-	})
-	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
-		jsonrpc.EachElement(jsonrpc.Get(raw, keyword), func(value []byte) bool {
-			found = found || r.describes(root, value, depth+1)
-			return !found
-		})
+	for _, keyword := range []string{"description", "format", "pattern"} {
+		if v.Text(keyword) != "" {
+			return true
+		}
 	}
-	if items := jsonrpc.Get(raw, "items"); !found && items != nil {
-		found = r.describes(root, items, depth+1)
+	for p := range v.Properties() {
+		if r.describes(p.View, depth+1) {
+			return true
+		}
 	}
-	return found
+	for alternative := range v.Alternatives() {
+		if r.describes(alternative, depth+1) {
+			return true
+		}
+	}
+	items := v.Get("items")
+	return items != nil && r.describes(v.At(items), depth+1)
 }
 
 // isEmpty reports whether only {} fits a schema.
@@ -174,7 +215,8 @@ func isEmpty(raw json.RawMessage) bool {
 }
 
 // checkSameDescriptions looks for tools that a model cannot choose between.
-func (r *report) checkSameDescriptions(tools []tool) {
+func (r *report) checkSameDescriptions(s toolset) {
+	tools := s.tools
 	first := map[string]int{}
 	for i := range tools {
 		said := strings.TrimSpace(tools[i].Description)

@@ -2,37 +2,70 @@ package lint
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
-	"regexp"
+	"strings"
 	"testing"
 )
 
-// The page has a section for each rule; what it calls bad has this finding and no other, and
-// what it calls good has none.
-func TestThePageIsTrue(t *testing.T) {
-	page, err := os.ReadFile("../docs/lint.md")
+var update = flag.Bool("update", false, "write the rules into docs/lint.md again")
+
+// section is a rule as docs/lint.md has it.
+func section(rule Rule) string {
+	name := rule.Severity.String()
+	text := "### " + rule.Name + "\n\n" + strings.ToUpper(name[:1]) + name[1:] + ". " + rule.Doc + "\n\n"
+	if rule.Bad != "" {
+		text += "```json bad\n" + rule.Bad + "\n```\n\n```json good\n" + rule.Good + "\n```\n\n"
+	}
+	return text
+}
+
+func TestPageHasTheRules(t *testing.T) {
+	const page, begin, end = "../docs/lint.md", "Each example is the definition of a tool, or of two, first with what is found, then without.\n\n", "## What it finds in real servers\n"
+	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var rules []Rule
-	under := Rule("")
-	for _, m := range regexp.MustCompile("(?m)^### (.+)$|^```json (bad|good)\n(.*)\n```$").FindAllSubmatch(page, -1) {
-		if len(m[1]) > 0 {
-			under = Rule(m[1])
-			rules = append(rules, under)
+	before, rest, found := strings.Cut(string(text), begin)
+	got, after, ends := strings.Cut(rest, end)
+	if !found || !ends {
+		t.Fatalf("%s lacks %q or %q", page, begin, end)
+	}
+	want := ""
+	for _, rule := range Rules() {
+		want += section(rule)
+	}
+	switch {
+	case got == want:
+	case *update:
+		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s differs from the table of rules: go test ./lint -update writes it", page)
+	}
+}
+
+func TestBadExampleHasOneFindingAndGoodHasNone(t *testing.T) {
+	check := func(definitions string) []Finding {
+		seen := &Seen{}
+		for line := range strings.Lines(definitions) {
+			seen.Tools = append(seen.Tools, json.RawMessage(line))
+		}
+		return Check(seen)
+	}
+	for _, rule := range Rules() {
+		if (rule.Bad == "") != (rule.Good == "") || rule.Name == "" || rule.Severity == 0 || rule.Doc == "" {
+			t.Errorf("%q: its row is not complete", rule.Name)
+		}
+		if rule.Bad == "" {
 			continue
 		}
-		found := Check(&Seen{Tools: []json.RawMessage{m[3]}})
-		if bad := string(m[2]) == "bad"; bad && (len(found) != 1 || found[0].Rule != under) || !bad && len(found) > 0 {
-			t.Errorf("%s, %s: found %q", under, m[2], found)
+		if found := check(rule.Bad); len(found) != 1 || found[0].Rule != rule.Name {
+			t.Errorf("%s, bad: found %q", rule.Name, found)
 		}
-	}
-	if len(rules) != len(Rules()) {
-		t.Fatalf("the page has %q, want %q", rules, Rules())
-	}
-	for i, rule := range Rules() {
-		if rules[i] != rule {
-			t.Errorf("section %d is %s, want %s", i+1, rules[i], rule)
+		if found := check(rule.Good); len(found) != 0 {
+			t.Errorf("%s, good: found %q", rule.Name, found)
 		}
 	}
 }

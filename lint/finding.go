@@ -1,9 +1,7 @@
 package lint
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
@@ -55,7 +53,7 @@ const (
 // A Finding is one thing that is wrong with a server. Its texts are one line each, and safe
 // to print.
 type Finding struct {
-	Rule     Rule     `json:"rule"`
+	Rule     string   `json:"rule"` // its name
 	Severity Severity `json:"severity"`
 	Kind     Kind     `json:"kind"`
 	Name     string   `json:"name,omitempty"`  // of the tool or prompt, the URI of a resource, or a template
@@ -101,7 +99,7 @@ type report struct {
 }
 
 // add adds a finding about a field of what is looked at.
-func (r *report) add(rule Rule, s Severity, field, what, remedy string) {
+func (r *report) add(rule string, s Severity, field, what, remedy string) {
 	if len(r.found) >= maxFindings {
 		return
 	}
@@ -114,10 +112,4 @@ func (r *report) add(rule Rule, s Severity, field, what, remedy string) {
 // about says what the next findings are about.
 func (r *report) about(kind Kind, name string) {
 	r.at = Finding{Kind: kind, Name: plaintext.Line(name, maxShownName)}
-}
-
-// sorted returns the findings, the gravest first, and else in the order of the definitions.
-func (r *report) sorted() []Finding {
-	slices.SortStableFunc(r.found, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
-	return r.found
 }

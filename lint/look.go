@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -44,38 +45,32 @@ func Look(ctx context.Context, c *mcp.Client, o Options) (*Seen, error) {
 	seen := &Seen{Name: c.Name(), Revision: c.Revision(), Instructions: c.Instructions()}
 	capable := c.Capabilities()
 	left := maxListed
-	for _, l := range []struct {
-		method, member string
-		announced      bool
-		into           *[]json.RawMessage
-	}{
-		{"tools/list", "tools", capable.Tools != nil, &seen.Tools},
-		{"prompts/list", "prompts", capable.Prompts != nil, &seen.Prompts},
-		{"resources/list", "resources", capable.Resources != nil, &seen.Resources},
-		{"resources/templates/list", "resourceTemplates", capable.Resources != nil, &seen.Templates},
-	} {
-		if !l.announced {
+	into := map[string]*[]json.RawMessage{"tools": &seen.Tools, "prompts": &seen.Prompts, "resources": &seen.Resources, "resourceTemplates": &seen.Templates}
+	for _, l := range revision.Lists() {
+		entries := into[l.Member]
+		if entries == nil || capable.List(l.Capability) == nil {
 			continue
 		}
-		for raw, err := range c.List(ctx, l.method, l.member) {
+		for raw, err := range c.List(ctx, l.Name, l.Member) {
 			if fault, is := errors.AsType[*mcp.Error](err); is && fault.Code == mcp.CodeMethodNotFound {
-				if l.member != "resourceTemplates" { // nothing says that there must be some
-					seen.Breaches = append(seen.Breaches, Breach{fmt.Sprintf("it announces %s, and does not know %s", l.member, l.method),
+				if revision.ListOf(l.Kind) == l { // of templates nothing says that there must be some
+					seen.Breaches = append(seen.Breaches, Breach{fmt.Sprintf("it announces %s, and does not know %s", l.Member, l.Name),
 						"a server that declares a capability answers its requests (basic/lifecycle)"})
 				}
 				break
 			}
-			if err != nil && (l.member == "tools" || !errors.As(err, new(*mcp.Error))) {
+			late := ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded)
+			if err != nil && (l.Kind == revision.OfTool || !late && !errors.As(err, new(*mcp.Error))) {
 				return nil, err
 			}
 			if err != nil { // of something that it needs, perhaps
 				seen.Unread = append(seen.Unread, err)
 				break
 			}
-			if left -= len(raw); left < 0 || len(*l.into) >= maxDefinitions {
-				return nil, fmt.Errorf("server %q: %s: more than %d entries, or %d MiB of all lists", c.Name(), l.method, maxDefinitions, maxListed>>20)
+			if left -= len(raw); left < 0 || len(*entries) >= maxDefinitions {
+				return nil, fmt.Errorf("server %q: %s: more than %d entries, or %d MiB of all lists", c.Name(), l.Name, maxDefinitions, maxListed>>20)
 			}
-			*l.into = append(*l.into, slices.Clone(raw))
+			*entries = append(*entries, slices.Clone(raw))
 		}
 	}
 	if err := seen.call(ctx, c, o); err != nil {
@@ -91,7 +86,7 @@ func (s *Seen) call(ctx context.Context, c *mcp.Client, o Options) error {
 	for _, wanted := range o.Calls {
 		left -= s.make(ctx, c, Call{Tool: wanted.Tool, Arguments: wanted.Arguments})
 	}
-	made := 0
+	made, wait := 0, callTime
 	for _, raw := range s.Tools {
 		if o.NoCalls || !IsHarmless(raw) {
 			continue
@@ -99,9 +94,15 @@ func (s *Seen) call(ctx context.Context, c *mcp.Client, o Options) error {
 		if made++; made > maxCalls || left < 0 || ctx.Err() != nil {
 			break
 		}
-		within, cancel := context.WithTimeout(ctx, callTime)
+		within, cancel := context.WithTimeout(ctx, wait)
 		left -= s.make(within, c, Call{Tool: text(raw, "name")})
 		cancel()
+		if errors.Is(s.Calls[len(s.Calls)-1].Err, context.DeadlineExceeded) {
+			if wait < callTime {
+				break // there are up to maxCalls
+			}
+			wait = callTime / 5
+		}
 	}
 	return context.Cause(ctx)
 }

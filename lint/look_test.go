@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -11,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -146,8 +149,8 @@ func TestBreachesOnTheWireAreFound(t *testing.T) {
 	want := []string{
 		`the server wrote something that is not a message; it was skipped, line {"level":30}, why expected "jsonrpc":"2.0", found no member "jsonrpc"; 1 more like it`,
 		"a request came before the handshake was over, method roots/list",
-		`a response has another id than its request, id "2", expected 2; 3 more like it`,
-		"error: resource a://b, name: it is missing, and clients leave the whole entry out (protocol)",
+		`a member that is missing where it can only have one value, tolerance missing-member, where resources/list: resources[0].name`,
+		`an id as a string where the request has a number, or the reverse, tolerance other-id, where initialize; 3 more like it`,
 		`error: tool now, result.structuredContent: it does not fit the output schema: now: expected string, got 7 (output)`,
 		"warning: tool now, result.content: it is empty, though there is structured content, which many hosts do not show to models (output)",
 	}
@@ -205,5 +208,55 @@ func TestAWireKeepsEachBreachOnceAndNotTooMany(t *testing.T) {
 	}
 	if (*Breaches)(nil).All() != nil {
 		t.Error("nobody heard something")
+	}
+}
+
+// A method to which a server does not respond costs its time once, and the rest is looked at, unless it is the list of tools.
+func TestLookAtMuteMethod(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	for _, name := range []string{"a", "b", "c"} {
+		mcp.AddToolWith(s, mcp.Tool{Name: name, Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(context.Context, struct{}) (string, error) { return name, nil })
+	}
+	s.AddPrompt(mcp.Prompt{Name: "p"}, func(context.Context, map[string]string) (*mcp.GetPromptResult, error) { return nil, nil })
+	s.AddResource(mcp.Resource{URI: "a:b", Name: "r"}, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) { return nil, nil })
+	slow := func(req *mcp.Request) bool { return req.Name == "a" }
+	for _, test := range []struct {
+		method               string
+		mute                 func(*mcp.Request) bool
+		took                 time.Duration
+		failed               bool
+		unread, calls, found int
+	}{
+		{"nothing", nil, 0, false, 0, 3, 2},
+		{"tools/list", nil, time.Minute, true, 0, 0, 0},
+		{"prompts/list", nil, time.Minute, false, 1, 3, 1},
+		{"resources/list", nil, time.Minute, false, 1, 3, 1},
+		{"resources/templates/list", nil, time.Minute, false, 1, 3, 2},
+		{"tools/call", nil, callTime + callTime/5, false, 0, 2, 2},
+		{"tools/call", slow, callTime, false, 0, 3, 2},
+	} {
+		t.Run(test.method, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := mcp.NewClientWith(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+					if req.Method == test.method && (test.mute == nil || test.mute(req)) {
+						<-ctx.Done()
+						return mcp.Result{}, context.Cause(ctx)
+					}
+					return s.Handle(ctx, req)
+				}), mcp.ClientOptions{Timeout: time.Minute})
+				defer c.Close()
+				began := time.Now()
+				seen, err := Look(t.Context(), c, Options{})
+				if took := time.Since(began); took != test.took || test.failed != errors.Is(err, context.DeadlineExceeded) {
+					t.Fatalf("after %v, want %v: %v", took, test.took, err)
+				}
+				if err != nil {
+					return
+				}
+				if found := len(seen.Prompts) + len(seen.Resources); len(seen.Unread) != test.unread || len(seen.Calls) != test.calls || found != test.found {
+					t.Errorf("unread %v, %d calls, %d prompts and resources", seen.Unread, len(seen.Calls), found)
+				}
+			})
+		})
 	}
 }

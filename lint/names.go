@@ -7,15 +7,45 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// checkNames looks for names that are used twice, and for those that providers refuse.
-func (r *report) checkNames(seen *Seen, tools []tool) {
-	r.twice(OfTool, seen.Tools, "name", "calls reach one of them only")
-	r.twice(OfPrompt, seen.Prompts, "name", "one of them cannot be had")
-	r.twice(OfResource, seen.Resources, "uri", "one of them cannot be read")
-	r.twice(OfTemplate, seen.Templates, "uriTemplate", "nobody can tell them apart")
-	for i := range tools {
-		r.about(OfTool, tools[i].Name)
-		if name := tools[i].Name; !model.IsPortable(name) {
+// DuplicateName names findings of tools, prompts or resources that have one name.
+const DuplicateName = "duplicate-name"
+
+var duplicateNameRule = Rule{
+	Name: DuplicateName, Severity: Error,
+	Doc: `Two tools or prompts have one name, two resources one URI, or two templates are the same: one of them cannot be had.`,
+	Bad: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}
+{"name": "add", "description": "Adds a list of numbers.", "inputSchema": {"type": "object"}}`,
+	Good: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}
+{"name": "add_list", "description": "Adds a list of numbers.", "inputSchema": {"type": "object"}}`,
+	check: of((*report).checkDuplicates),
+}
+
+// ToolName names findings of names of tools that a provider of models does not take.
+const ToolName = "tool-name"
+
+var toolNameRule = Rule{
+	Name: ToolName, Severity: Warning,
+	Doc: `Providers of models take ` + "`" + `[A-Za-z_][A-Za-z0-9_-]*` + "`" + ` of at most 64 characters. A note, where only the dots are in the way that
+the specification allows: hosts replace them.`,
+	Bad:   `{"name": "read file", "description": "Reads a file.", "inputSchema": {"type": "object"}}`,
+	Good:  `{"name": "read_file", "description": "Reads a file.", "inputSchema": {"type": "object"}}`,
+	check: of((*report).checkToolNames),
+}
+
+// checkDuplicates looks for names that are used twice.
+func (r *report) checkDuplicates(s names) {
+	r.twice(OfTool, s.Tools, "name", "calls reach one of them only")
+	r.twice(OfPrompt, s.Prompts, "name", "one of them cannot be had")
+	r.twice(OfResource, s.Resources, "uri", "one of them cannot be read")
+	r.twice(OfTemplate, s.Templates, "uriTemplate", "nobody can tell them apart")
+}
+
+// checkToolNames looks for names that providers refuse.
+func (r *report) checkToolNames(s names) {
+	for i := range s.tools {
+		name := s.tools[i].Name
+		r.about(OfTool, name)
+		if !model.IsPortable(name) {
 			severity := Warning
 			if model.IsPortable(strings.ReplaceAll(name, ".", "_")) { // the specification allows dots
 				severity = Note

@@ -8,25 +8,41 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// checkCalls compares what calls brought with what the tools promise.
-func (r *report) checkCalls(seen *Seen, tools []tool) {
+// Output names findings of results that do not fit their tool's output schema.
+const Output = "output"
+
+var outputRule = Rule{
+	Name: Output, Severity: Error,
+	Doc: `What a call brought does not fit the tool's output schema, or there is no structured content although there is such a schema:
+clients that check it refuse the result. Warning, where there is structured content and no text, which many hosts do not show to models.`,
+	check: of((*report).checkOutput),
+}
+
+// A result is that of a call.
+type result struct {
+	mcp.CallToolResult
+	of         *tool
+	isMistyped bool // its structured content
+}
+
+// readCalls looks at what calls brought.
+func (r *report) readCalls(s server) {
 	known := map[string]*tool{}
-	for i := range tools {
-		known[tools[i].Name] = &tools[i]
+	for i := range s.tools {
+		known[s.tools[i].Name] = &s.tools[i]
 	}
-	for i := range seen.Calls {
-		call := &seen.Calls[i]
+	for i := range s.Calls {
+		call := &s.Calls[i]
 		if t := known[call.Tool]; t != nil && call.Err == nil {
 			r.about(OfTool, t.Name)
-			r.checkResult(seen, t, call)
+			r.readResult(call, &result{of: t}, s.Revision)
 		}
 	}
 }
 
-// checkResult compares one result with its output schema.
-func (r *report) checkResult(seen *Seen, t *tool, call *Call) {
-	var result mcp.CallToolResult
-	if err := schema.DecodeLoose(call.Result, &result); err != nil {
+// readResult reads one result.
+func (r *report) readResult(call *Call, into *result, revision string) {
+	if err := schema.DecodeLoose(call.Result, &into.CallToolResult); err != nil {
 		r.add(Protocol, Error, "result", "it is none that the specification allows: "+err.Error(), "return content as a list of blocks (server/tools)")
 		return
 	}
@@ -35,16 +51,22 @@ func (r *report) checkResult(seen *Seen, t *tool, call *Call) {
 		r.add(Protocol, Error, "result.content", "it is missing", "return a list of blocks, which may be empty: the specification requires it (server/tools)")
 		return
 	}
+	structured := into.StructuredContent
+	if into.isMistyped = !into.IsError && structured != nil && structuredObjects(revision) && !isObject(structured); into.isMistyped {
+		r.add(Protocol, Error, "result.structuredContent", fmt.Sprintf("it is not an object, as revision %s has it", revision), "return an object, such as {\"result\": …}")
+	}
+	r.check(into)
+}
+
+// checkOutput compares one result with its output schema.
+func (r *report) checkOutput(result *result) {
 	structured := result.StructuredContent
 	switch {
-	case result.IsError: // then nothing has to be structured
-	case structured != nil && structuredObjects(seen.Revision) && !isObject(structured):
-		r.add(Protocol, Error, "result.structuredContent", fmt.Sprintf("it is not an object, as revision %s has it", seen.Revision), "return an object, such as {\"result\": …}")
-	case t.OutputSchema == nil || !t.outputFits:
+	case result.IsError || result.isMistyped || !result.of.fits(outputField): // nothing has to be structured, or it is found already
 	case structured == nil:
 		r.add(Output, Error, "result.structuredContent", "it is missing, though the tool has an output schema: clients that check it refuse the result", "return structured content, or have no output schema (server/tools)")
 	default:
-		check, err := schema.Compile(t.OutputSchema)
+		check, err := schema.Compile(result.of.OutputSchema)
 		if err != nil {
 			return
 		}

@@ -3,7 +3,6 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -12,8 +11,21 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// checkWire reports what was seen on the wire.
-func (r *report) checkWire(seen *Seen) {
+// Protocol names findings of something that the specification forbids, in a definition or on the wire.
+const Protocol = "protocol"
+
+var protocolRule = Rule{
+	Name: Protocol, Severity: Error,
+	Doc: `The specification forbids it: required members that are missing, members of another type or null, an input schema that
+is not of the type ` + "`" + `object` + "`" + `, URI templates that are none, a capability that is announced and not there, results without
+` + "`" + `content` + "`" + `. And what Junction sees on the wire and works around: output that is no message, requests before the handshake is
+over, responses with another id, session ids that are not allowed. Other clients fail at these.`,
+	Bad:  `{"name": "add", "title": null, "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
+	Good: `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object"}}`,
+}
+
+// readWire reports what was seen on the wire.
+func (r *report) readWire(seen *Seen) {
 	for _, b := range seen.Breaches {
 		r.add(Protocol, Error, "", b.What, "the specification says: "+b.Rule)
 	}
@@ -35,8 +47,8 @@ func (r *report) readTools(list []json.RawMessage) []tool {
 	return tools
 }
 
-// checkPrompts looks at prompts.
-func (r *report) checkPrompts(list []json.RawMessage) {
+// readPrompts looks at prompts.
+func (r *report) readPrompts(list []json.RawMessage) {
 	for i, raw := range list {
 		r.about(OfPrompt, nameOf(raw, "name", i))
 		var p mcp.Prompt
@@ -44,9 +56,7 @@ func (r *report) checkPrompts(list []json.RawMessage) {
 			continue
 		}
 		r.nulls(raw, "", "title", "description", "arguments", "icons", "_meta")
-		if strings.TrimSpace(p.Description) == "" && strings.TrimSpace(p.Title) == "" {
-			r.add(NoDescription, Warning, "description", "nobody who chooses the prompt learns what it does", "say in a sentence what it asks the model for")
-		}
+		r.check(&p)
 		for at, a := range p.Arguments {
 			if a.Name == "" {
 				r.add(Protocol, Error, fmt.Sprintf("arguments[%d]", at), "an argument has no name", "give it one: clients must send it by its name (server/prompts)")
@@ -55,8 +65,8 @@ func (r *report) checkPrompts(list []json.RawMessage) {
 	}
 }
 
-// checkResources looks at resources and templates.
-func (r *report) checkResources(seen *Seen) {
+// readResources looks at resources and templates.
+func (r *report) readResources(seen *Seen) {
 	for i, raw := range seen.Resources {
 		r.about(OfResource, nameOf(raw, "uri", i))
 		if r.read(raw, new(mcp.Resource), "uri", "name") {

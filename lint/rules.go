@@ -1,87 +1,116 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A Rule names a kind of finding.
-type Rule string
+// A Rule is a kind of finding. Each has a constant of its name.
+type Rule struct {
+	Name     string   // as findings have it
+	Severity Severity // of most of its findings
+	Doc      string   // Markdown: what it finds
+	// Bad and Good are definitions of tools, one a line: of a server of which the rule finds one thing, and of one of which no rule
+	// finds anything. They are empty where definitions of tools do not show it.
+	Bad, Good string
 
-// The rules. docs/lint.md has an example of each.
-const (
-	// Protocol: something that the specification forbids, in a definition or on the wire.
-	Protocol Rule = "protocol"
-	// DuplicateName: two tools, prompts or resources have one name.
-	DuplicateName Rule = "duplicate-name"
-	// ToolName: the name of a tool is none that all providers of models take.
-	ToolName Rule = "tool-name"
-	// InvalidSchema: a schema is no JSON Schema.
-	InvalidSchema Rule = "invalid-schema"
-	// RefusedSchema: a provider of models refuses an input schema.
-	RefusedSchema Rule = "refused-schema"
-	// UnknownRequired: a schema requires a property that it does not describe.
-	UnknownRequired Rule = "unknown-required"
-	// UnfitValue: a default, an example or a choice does not fit the schema it stands in.
-	UnfitValue Rule = "unfit-value"
-	// NoDescription: a tool or prompt says nothing of what it does.
-	NoDescription Rule = "no-description"
-	// NoArgumentDescription: of a tenth of a server's arguments or more, nothing says what they mean.
-	NoArgumentDescription Rule = "no-argument-description"
-	// SameDescription: tools have the same description.
-	SameDescription Rule = "same-description"
-	// Contradiction: what a tool's annotations say contradicts itself, or its name.
-	Contradiction Rule = "contradiction"
-	// Size: definitions take so much of a model's context that they crowd out other things.
-	Size Rule = "size"
-	// Poison: a text looks like an order to a model, or hides something.
-	Poison Rule = "poison"
-	// Output: the result of a tool does not fit its output schema.
-	Output Rule = "output"
-)
+	// check looks at each server, *tool, *mcp.Prompt and so on of which it knows something; nil: what reads the definitions finds it.
+	check func(r *report, subject any)
+}
+
+// rules are all rules, in the order of docs/lint.md, which is made of them.
+var rules = []*Rule{
+	&protocolRule, &duplicateNameRule, &toolNameRule, &invalidSchemaRule, &refusedSchemaRule, &unknownRequiredRule, &unfitValueRule,
+	&noDescriptionRule, &noArgumentDescriptionRule, &sameDescriptionRule, &contradictionRule, &sizeRule, &poisonRule, &outputRule,
+}
 
 // Rules returns all rules, in the order of docs/lint.md.
 func Rules() []Rule {
-	return []Rule{Protocol, DuplicateName, ToolName, InvalidSchema, RefusedSchema, UnknownRequired, UnfitValue, NoDescription, NoArgumentDescription,
-		SameDescription, Contradiction, Size, Poison, Output}
+	all := make([]Rule, len(rules))
+	for i, rule := range rules {
+		all[i] = *rule
+	}
+	return all
+}
+
+// of makes a check of one that looks at subjects of one type.
+func of[T any](check func(*report, T)) func(*report, any) {
+	return func(r *report, subject any) {
+		if s, is := subject.(T); is {
+			check(r, s)
+		}
+	}
+}
+
+// check has each rule look at a subject.
+func (r *report) check(subject any) {
+	for _, rule := range rules {
+		if rule.check != nil {
+			rule.check(r, subject)
+		}
+	}
 }
 
 // maxFindings is how many findings there are of one server.
 const maxFindings = 10_000
 
-// Check returns what is wrong with what was seen of a server, the gravest first. It asks
-// nobody; the same Seen has the same findings.
+// A server is all that was seen of one, with its tools as far as they can be read.
+type server struct {
+	*Seen
+	tools []tool
+}
+
+type (
+	// names is a server whose names are looked at, which are first.
+	names server
+	// toolset is a server whose tools are compared, once each was looked at.
+	toolset server
+)
+
+// Check returns the findings of a server, the gravest first, and else in the order of the
+// definitions. It sends nothing; the same Seen has the same findings.
 func Check(seen *Seen) []Finding {
 	r := &report{}
 	r.about(OfServer, "")
-	r.checkWire(seen)
-	tools := r.readTools(seen.Tools)
-	r.checkNames(seen, tools)
-	for i := range tools {
-		t := &tools[i]
+	r.readWire(seen)
+	s := server{seen, r.readTools(seen.Tools)}
+	r.check(names(s))
+	for i := range s.tools {
+		t := &s.tools[i]
 		r.about(OfTool, t.Name)
-		r.checkSchemas(t)
-		r.checkDescription(t)
-		r.checkAnnotations(t)
+		r.readSchemas(t)
+		r.check(t)
 	}
-	r.checkArguments(tools, seen.Instructions)
-	r.checkSameDescriptions(tools)
-	r.checkPrompts(seen.Prompts)
-	r.checkResources(seen)
-	r.checkSize(seen, tools)
-	r.checkPoison(seen, tools)
-	r.checkCalls(seen, tools)
-	return r.sorted()
+	r.check(toolset(s))
+	r.readPrompts(seen.Prompts)
+	r.readResources(seen)
+	r.check(s)
+	r.readCalls(s)
+	slices.SortStableFunc(r.found, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
+	return r.found
 }
 
 // A tool is what can be read of a definition.
 type tool struct {
 	mcp.Tool
-	raw json.RawMessage
-	// inputFits says that the input schema is valid; outputFits that the output schema is, or absent.
-	inputFits, outputFits bool
+	raw     json.RawMessage
+	valid   []part // its schemas that are valid: the input schema, the output schema
+	invalid []fault
+}
+
+// fits reports whether one of its schemas is there and valid.
+func (t *tool) fits(field string) bool {
+	return slices.ContainsFunc(t.valid, func(p part) bool { return p.field == field })
+}
+
+// A fault is why a schema is not valid.
+type fault struct {
+	field string
+	err   error
 }
 
 // text is a member that is a string; "" otherwise.

@@ -7,47 +7,99 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/model"
 )
 
+// InvalidSchema names findings of schemas that are not valid JSON Schema.
+const InvalidSchema = "invalid-schema"
+
+var invalidSchemaRule = Rule{
+	Name: InvalidSchema, Severity: Error,
+	Doc:   `An input or output schema is no JSON Schema, or refers to what it does not have.`,
+	Bad:   `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object", "properties": {"a": {"type": "float"}, "b": {"type": "float"}}}}`,
+	Good:  `{"name": "add", "description": "Adds a and b.", "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}}`,
+	check: of((*report).checkValidity),
+}
+
+// RefusedSchema names findings of input schemas that a provider of models refuses.
+const RefusedSchema = "refused-schema"
+
+var refusedSchemaRule = Rule{
+	Name: RefusedSchema, Severity: Warning,
+	Doc: `OpenAI or Anthropic refuse a request with such a schema, and so the whole conversation, where a host does not rewrite it: alternatives at
+the root, arrays that do not say what their items are, names of properties with other characters than ` + "`" + `[A-Za-z0-9_.-]` + "`" + `, the forms of
+old drafts. Error, where no model can be given it, as it is larger than 256 KiB or nested deeper than 48.`,
+	Bad:   `{"name": "tag", "description": "Sets tags.", "inputSchema": {"type": "object", "properties": {"tags": {"type": "array"}}}}`,
+	Good:  `{"name": "tag", "description": "Sets tags.", "inputSchema": {"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}}}`,
+	check: of((*report).checkRefused),
+}
+
+// UnknownRequired names findings of properties that a schema requires and does not describe.
+const UnknownRequired = "unknown-required"
+
+var unknownRequiredRule = Rule{
+	Name: UnknownRequired, Severity: Warning,
+	Doc:   `A property is required that is described nowhere, often a slip of the pen. Error, where the schema allows no such property.`,
+	Bad:   `{"name": "find", "description": "Finds notes by a query.", "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["q"]}}`,
+	Good:  `{"name": "find", "description": "Finds notes by a query.", "inputSchema": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}`,
+	check: of((*report).checkRequired),
+}
+
+// UnfitValue names findings of defaults, examples and choices that do not fit their schema.
+const UnfitValue = "unfit-value"
+
+var unfitValueRule = Rule{
+	Name: UnfitValue, Severity: Warning,
+	Doc:   `A default, an example or a choice does not fit the schema that it stands in. Models send it, and the call is refused.`,
+	Bad:   `{"name": "find", "description": "Finds notes, with a limit.", "inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "default": null}}}}`,
+	Good:  `{"name": "find", "description": "Finds notes, with a limit.", "inputSchema": {"type": "object", "properties": {"limit": {"type": ["integer", "null"], "default": null}}}}`,
+	check: of((*report).checkValues),
+}
+
 // refusing are the dialects of which a request is refused as a whole if one schema is not taken.
 var refusing = []string{"openai", "anthropic"}
 
-// checkSchemas looks at the schemas of a tool.
-func (r *report) checkSchemas(t *tool) {
+// The members of a tool that are schemas.
+const inputField, outputField = "inputSchema", "outputSchema"
+
+// readSchemas reads the schemas of a tool.
+func (r *report) readSchemas(t *tool) {
 	switch {
 	case t.InputSchema == nil:
-		r.add(Protocol, Error, "inputSchema", "it is missing", `without arguments it is {"type": "object"}: the specification requires it (server/tools)`)
-	case !isObject(t.InputSchema) || rootType(t.InputSchema) != "object":
-		r.add(Protocol, Error, "inputSchema", `its type is not "object"`, `write "type": "object": the specification requires it (server/tools)`)
+		r.add(Protocol, Error, inputField, "it is missing", `without arguments it is {"type": "object"}: the specification requires it (server/tools)`)
+	case !isObject(t.InputSchema) || text(t.InputSchema, "type") != "object":
+		r.add(Protocol, Error, inputField, `its type is not "object"`, `write "type": "object": the specification requires it (server/tools)`)
 	default:
-		t.inputFits = r.valid(t.InputSchema, "inputSchema")
+		t.compile(t.InputSchema, inputField)
 	}
-	t.outputFits = t.OutputSchema == nil || r.valid(t.OutputSchema, "outputSchema")
-	if t.inputFits {
-		r.refused(t)
-		r.inside(t.InputSchema, "inputSchema")
-	}
-	if t.outputFits && t.OutputSchema != nil {
-		r.inside(t.OutputSchema, "outputSchema")
+	if t.OutputSchema != nil {
+		t.compile(t.OutputSchema, outputField)
 	}
 }
 
-// rootType is the type of a schema that has one.
-func rootType(raw json.RawMessage) string { return text(raw, "type") }
-
-// valid reports whether a schema can be used.
-func (r *report) valid(raw json.RawMessage, field string) bool {
-	_, err := schema.Compile(raw)
-	if err != nil {
-		r.add(InvalidSchema, Error, field, strings.TrimPrefix(err.Error(), "schema "), "correct it, as hosts leave the tool out, or cannot check what is sent and what comes back")
+// compile finds out whether a schema is valid.
+func (t *tool) compile(raw json.RawMessage, field string) {
+	if _, err := schema.Compile(raw); err != nil {
+		t.invalid = append(t.invalid, fault{field, err})
+	} else {
+		t.valid = append(t.valid, part{schema.Look(raw), field, true})
 	}
-	return err == nil
 }
 
-// refused reports what providers do not take of an input schema.
-func (r *report) refused(t *tool) {
+// checkValidity reports schemas that cannot be used.
+func (r *report) checkValidity(t *tool) {
+	for _, f := range t.invalid {
+		r.add(InvalidSchema, Error, f.field, strings.TrimPrefix(f.err.Error(), "schema "), "correct it, as hosts leave the tool out, or cannot check what is sent and what comes back")
+	}
+}
+
+// checkRefused reports what providers do not take of an input schema.
+func (r *report) checkRefused(t *tool) {
+	if !t.fits(inputField) {
+		return
+	}
 	plain, _ := model.DialectNamed("plain")
 	if _, err := model.Changes(t.InputSchema, plain); err != nil {
 		r.add(RefusedSchema, Error, "inputSchema", "no model can be given it: it "+err.Error(), "make it smaller and flatter, or make several tools of this one")
@@ -94,60 +146,62 @@ func isRefused(change string) bool {
 // fit: each with the definitions of its whole schema.
 const maxCompiled = 32 << 20
 
-// A walk looks at all schemas within a schema.
-type walk struct {
-	report *report
-	root   json.RawMessage
-	nulls  []string // properties whose default is null, which does not fit
+// A part is a schema within one of a tool's schemas, or the whole.
+type part struct {
+	schema.View
+	field string
+	alone bool // nothing around it adds to what it says
 }
 
-// inside looks at a schema and those within it.
-func (r *report) inside(raw json.RawMessage, field string) {
-	w := &walk{report: r, root: raw}
-	w.schema(raw, field, true)
-	if len(w.nulls) > 0 { // together, as generators of schemas make many of them
-		r.add(UnfitValue, Warning, field, fmt.Sprintf("the default null does not fit the type of %s", strings.Join(w.nulls, ", ")),
-			"models send null then, which a host or server that checks calls refuses: allow null, or leave the default out (in Python: str | None = None, not str = None)")
-	}
-}
-
-// schema looks at one schema. alone says that nothing around it adds to what it says.
-func (w *walk) schema(raw json.RawMessage, field string, alone bool) {
-	if !isObject(raw) {
+// each has see look at a schema and those within it.
+func (p part) each(see func(part)) {
+	if !isObject(p.Raw()) {
 		return
 	}
-	if alone {
-		w.required(raw, field)
-	}
-	w.fit(raw, field)
-	jsonrpc.EachMember(raw, func(name, value []byte) bool {
-		keyword, _ := jsonrpc.Unquote(name)
-		at := field + "." + keyword
+	see(p)
+	p.Within(func(keyword, name string, inner schema.View) {
+		at, alone := p.field+"."+keyword, true
 		switch keyword {
-		case "properties", "$defs", "definitions", "patternProperties":
-			jsonrpc.EachMember(value, func(name, value []byte) bool {
-				property, _ := jsonrpc.Unquote(name)
-				w.schema(value, at+"."+property, keyword == "properties" || keyword == "patternProperties")
-				return true
-			})
-		case "items", "additionalProperties":
-			w.schema(value, at, true)
-		case "prefixItems", "anyOf", "oneOf", "allOf":
-			i := 0
-			jsonrpc.EachElement(value, func(value []byte) bool {
-				w.schema(value, fmt.Sprintf("%s[%d]", at, i), keyword == "prefixItems")
-				i++
-				return true
-			})
+		case "not", "if", "then", "else", "contains", "propertyNames", "dependentSchemas": // they say something of what others describe
+			return
+		case "$defs", "definitions", "anyOf", "oneOf", "allOf":
+			alone = false
 		}
-		return true
+		switch {
+		case schema.PlaceOf(keyword) == schema.Named:
+			at += "." + name
+		case name != "":
+			at += "[" + name + "]"
+		}
+		part{inner, at, alone}.each(see)
 	})
 }
 
-// required reports names that are required and described nowhere. Where other schemas say
-// something of the same value, they may describe it.
-func (w *walk) required(raw json.RawMessage, field string) {
-	properties := jsonrpc.Get(raw, "properties")
+// checkRequired reports names that are required and described nowhere.
+func (r *report) checkRequired(t *tool) {
+	for _, whole := range t.valid {
+		whole.each(r.required)
+	}
+}
+
+// checkValues reports values in schemas that do not fit them.
+func (r *report) checkValues(t *tool) {
+	for _, whole := range t.valid {
+		var nulls []string // properties whose default is null, which does not fit
+		whole.each(func(p part) { nulls = r.fit(p, nulls) })
+		if len(nulls) > 0 { // together, as generators of schemas make many of them
+			r.add(UnfitValue, Warning, whole.field, fmt.Sprintf("the default null does not fit the type of %s", strings.Join(nulls, ", ")),
+				"models send null then, which a host or server that checks calls refuses: allow null, or leave the default out (in Python: str | None = None, not str = None)")
+		}
+	}
+}
+
+// required reports names that one schema requires. Where other schemas say something of the same value, they may describe it.
+func (r *report) required(p part) {
+	if !p.alone {
+		return
+	}
+	raw := p.Raw()
 	for _, other := range []string{"$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties", "dependentSchemas"} {
 		if jsonrpc.Get(raw, other) != nil {
 			return
@@ -155,11 +209,9 @@ func (w *walk) required(raw json.RawMessage, field string) {
 	}
 	var missing []string
 	described := map[string]bool{}
-	jsonrpc.EachMember(properties, func(quoted, _ []byte) bool {
-		name, _ := jsonrpc.Unquote(quoted)
-		described[name] = true
-		return true
-	})
+	for property := range p.Properties() {
+		described[property.Name] = true
+	}
 	jsonrpc.EachElement(jsonrpc.Get(raw, "required"), func(value []byte) bool {
 		if name, ok := jsonrpc.Unquote(value); ok && !described[name] {
 			missing = append(missing, name)
@@ -173,33 +225,37 @@ func (w *walk) required(raw json.RawMessage, field string) {
 	if string(jsonrpc.Get(raw, "additionalProperties")) == "false" {
 		severity, what = Error, "requires %s and allows no such property, so that nothing fits"
 	}
-	w.report.add(UnknownRequired, severity, field+".required", fmt.Sprintf(what, strings.Join(missing, ", ")), "describe it under properties, or do not require it: is the name written rightly?")
+	r.add(UnknownRequired, severity, p.field+".required", fmt.Sprintf(what, strings.Join(missing, ", ")), "describe it under properties, or do not require it: is the name written rightly?")
 }
 
-// fit reports values in a schema that do not fit it.
-func (w *walk) fit(raw json.RawMessage, field string) {
+// fit reports values in one schema that do not fit it, and adds the properties whose default null does not to nulls.
+func (r *report) fit(p part, nulls []string) []string {
 	for _, v := range []struct {
 		keyword string
 		list    bool
 	}{{"default", false}, {"enum", true}, {"examples", true}} {
-		value := jsonrpc.Get(raw, v.keyword)
-		if value == nil || w.report.compiled > maxCompiled {
+		value := jsonrpc.Get(p.Raw(), v.keyword)
+		if value == nil || r.compiled > maxCompiled {
 			continue
 		}
-		alone := w.alone(raw, v.keyword)
-		w.report.compiled += len(alone)
+		var without []string
+		if v.keyword == "enum" {
+			without = append(without, "enum")
+		}
+		alone := p.Alone(without...)
+		r.compiled += len(alone)
 		check, err := schema.Compile(alone)
 		if err != nil {
 			continue // a reference that leads elsewhere in the whole
 		}
 		each := func(value []byte) bool {
 			err := check.Validate(value)
-			if name := field[strings.LastIndexByte(field, '.')+1:]; err != nil && v.keyword == "default" && string(value) == "null" {
-				w.nulls = append(w.nulls, name)
+			if name := p.field[strings.LastIndexByte(p.field, '.')+1:]; err != nil && v.keyword == "default" && string(value) == "null" {
+				nulls = append(nulls, name)
 				return false
 			}
 			if err != nil {
-				w.report.add(UnfitValue, Warning, field+"."+v.keyword, fmt.Sprintf("%s does not fit the schema that it stands in: %v", short(value), err),
+				r.add(UnfitValue, Warning, p.field+"."+v.keyword, fmt.Sprintf("%s does not fit the schema that it stands in: %v", plaintext.Short(string(value), 40), err),
 					"models send such values, and calls with them are refused: change the value or the schema")
 				return false
 			}
@@ -211,29 +267,5 @@ func (w *walk) fit(raw json.RawMessage, field string) {
 			jsonrpc.EachElement(value, each)
 		}
 	}
-}
-
-// alone is a schema within the whole, with the definitions of the whole, and without one keyword.
-func (w *walk) alone(raw json.RawMessage, keyword string) json.RawMessage {
-	out := jsonrpc.NewObject(nil)
-	without := []string{"$schema"}
-	if keyword == "enum" {
-		without = append(without, keyword)
-	}
-	definitions := []string{"$schema", "$defs", "definitions"}
-	for _, name := range definitions {
-		if value := jsonrpc.Get(w.root, name); value != nil && jsonrpc.Get(raw, name) == nil {
-			out.Raw(name, value)
-		}
-	}
-	out.Members(raw, without...)
-	return out.Bytes()
-}
-
-// short is a value as far as it is shown.
-func short(value []byte) string {
-	if text := string(value); len(text) <= 40 {
-		return text
-	}
-	return strings.ToValidUTF8(string(value[:40]), "") + "…"
+	return nulls
 }

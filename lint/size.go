@@ -7,6 +7,16 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
+// Size names findings of definitions that take much of a model's context.
+const Size = "size"
+
+var sizeRule = Rule{
+	Name: Size, Severity: Warning,
+	Doc: `A tool takes more than 2,000 tokens of each request, all tools of a server more than 20,000, its instructions more than 2,000, or the
+server has more than 128 tools, which is what a request can have.`,
+	check: of((*report).checkSize),
+}
+
 // From when on definitions are large, in tokens.
 const (
 	largeTool         = 2_000
@@ -15,10 +25,10 @@ const (
 )
 
 // checkSize looks at what definitions cost in a model's context.
-func (r *report) checkSize(seen *Seen, tools []tool) {
+func (r *report) checkSize(s server) {
 	all := 0
-	for i := range tools {
-		t := &tools[i]
+	for i := range s.tools {
+		t := &s.tools[i]
 		tokens := toolsearch.Tool{Name: t.Name, Description: t.Description, Schema: t.InputSchema}.Tokens()
 		if all += tokens; tokens > largeTool {
 			r.about(OfTool, t.Name)
@@ -28,12 +38,12 @@ func (r *report) checkSize(seen *Seen, tools []tool) {
 	}
 	r.about(OfServer, "")
 	if all > largeTools {
-		r.add(Size, Warning, "", fmt.Sprintf("its %d tools take some %d tokens of each request", len(tools), all), fmt.Sprintf("bring them below %d: offer fewer tools, or let the user choose sets of them", largeTools))
+		r.add(Size, Warning, "", fmt.Sprintf("its %d tools take some %d tokens of each request", len(s.tools), all), fmt.Sprintf("bring them below %d: offer fewer tools, or let the user choose sets of them", largeTools))
 	}
-	if openai, _ := model.DialectNamed("openai"); openai.MaxTools > 0 && len(tools) > openai.MaxTools {
-		r.add(Size, Warning, "", fmt.Sprintf("it has %d tools, and a request to OpenAI or Gemini can have %d", len(tools), openai.MaxTools), "offer fewer tools, or let the user choose sets of them")
+	if openai, _ := model.DialectNamed("openai"); openai.MaxTools > 0 && len(s.tools) > openai.MaxTools {
+		r.add(Size, Warning, "", fmt.Sprintf("it has %d tools, and a request to OpenAI or Gemini can have %d", len(s.tools), openai.MaxTools), "offer fewer tools, or let the user choose sets of them")
 	}
-	if tokens := toolsearch.Tokens(seen.Instructions); tokens > largeInstructions {
+	if tokens := toolsearch.Tokens(s.Instructions); tokens > largeInstructions {
 		r.add(Size, Warning, "instructions", fmt.Sprintf("they take some %d tokens of each request", tokens), fmt.Sprintf("bring them below %d: what is needed for one tool belongs into its description", largeInstructions))
 	}
 }

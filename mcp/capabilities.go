@@ -2,8 +2,11 @@ package mcp
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 )
 
 // An Implementation describes a program that speaks MCP (schema.ts
@@ -75,6 +78,79 @@ type ListCapability struct {
 type ResourcesCapability struct {
 	Subscribe   bool `json:"subscribe,omitempty"`
 	ListChanged bool `json:"listChanged,omitempty"`
+}
+
+// List returns what is declared of the lists of a capability, by its name, such as "tools"; nil if nothing is.
+func (c *ServerCapabilities) List(name string) *ListCapability {
+	at := memberOf(c, name)
+	if at.Kind() != reflect.Pointer || at.IsNil() {
+		return nil
+	}
+	list := new(ListCapability)
+	if changed := at.Elem().FieldByName("ListChanged"); changed.IsValid() {
+		list.ListChanged = changed.Bool()
+	}
+	return list
+}
+
+// Declare declares the lists of a capability, by its name, and every notification of their changes.
+func (c *ServerCapabilities) Declare(name string) {
+	all := reflect.New(memberOf(c, name).Type().Elem())
+	for i := range all.Elem().NumField() {
+		all.Elem().Field(i).SetBool(true)
+	}
+	memberOf(c, name).Set(all)
+}
+
+// A SubscriptionFilter says of which changes a client wants to be notified
+// (basic/patterns/subscriptions).
+type SubscriptionFilter struct {
+	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
+	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
+	ResourcesListChanged  bool     `json:"resourcesListChanged,omitempty"`
+	ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"`
+}
+
+// AllLists returns a filter for changes of every list.
+func AllLists() (f SubscriptionFilter) {
+	for _, list := range revision.Changes() {
+		memberOf(&f, list.Filter).SetBool(true)
+	}
+	return f
+}
+
+// Lists returns the notifications of the lists that the filter names.
+func (f SubscriptionFilter) Lists() (notifications []string) {
+	for _, list := range revision.Changes() {
+		if memberOf(&f, list.Filter).Bool() {
+			notifications = append(notifications, list.Notification)
+		}
+	}
+	return notifications
+}
+
+// OfferedBy returns the part of the filter that a server with these capabilities notifies of.
+func (f SubscriptionFilter) OfferedBy(c *ServerCapabilities) SubscriptionFilter {
+	for _, list := range revision.Changes() {
+		if declared := c.List(list.Capability); declared == nil || !declared.ListChanged {
+			memberOf(&f, list.Filter).SetBool(false)
+		}
+	}
+	if c.Resources == nil || !c.Resources.Subscribe {
+		f.ResourceSubscriptions = nil
+	}
+	return f
+}
+
+// memberOf returns the field of a struct that has a name in JSON.
+func memberOf(of any, name string) reflect.Value {
+	v := reflect.ValueOf(of).Elem()
+	for i := range v.NumField() {
+		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {
+			return v.Field(i)
+		}
+	}
+	return reflect.Value{}
 }
 
 // Allow reports, as the protocol error to answer with, that the client did not

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
 // A Client asks a server. Its methods are sugar over Handle: list, call, read,
@@ -40,7 +42,9 @@ type ClientOptions struct {
 
 	// OnElicit asks the user: req is a form or a URL to visit. For forms, members
 	// left out of an accepted answer are filled with the form's defaults, and what
-	// was entered is checked against the form.
+	// was entered is checked against the form. To the server an error is a form
+	// that the user dismissed. One of OnSample or OnRoots fails the server's request
+	// with its text. Each is in the Logger.
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool
@@ -79,8 +83,15 @@ type ClientOptions struct {
 	// first. What the server asks on the way is part of the request it belongs to.
 	Middleware []Middleware
 
-	// Revision, if not empty, is the only revision spoken; default is to find out.
+	// Revision, if not empty, is the only revision spoken; default is to find out. A
+	// client in the same process speaks none: requests fail with a [RevisionError]
+	// unless it is a modern one.
 	Revision string
+	// LegacyFirst has a server that knows both eras spoken to in the legacy one: a
+	// session, in which some servers can ask the client, and in modern requests cannot.
+	// Over Streamable HTTP set it only for a server that is known to ask in a session:
+	// one without sessions responds to a handshake, too, and cannot ask then.
+	LegacyFirst bool
 	// Timeout is how long a request may take while nothing is heard of it (progress,
 	// a request of the server); default 60 seconds, negative for none. With Bridge, it
 	// holds for what [Client.Handle] passes on, too, if it is given.
@@ -90,8 +101,13 @@ type ClientOptions struct {
 	// ConnectTimeout is how long connecting may take in all; default 2 minutes.
 	ConnectTimeout time.Duration
 	// ProbeTimeout is how long a server may take to answer the first, modern
-	// request before it is taken for a legacy one; default 5 seconds.
+	// request before it is taken for a legacy one; default 5 seconds, or half of
+	// the time that connecting has left.
 	ProbeTimeout time.Duration
+	// Starting, if not nil, reports whether the server is still being installed or
+	// started. ProbeTimeout begins again as long as it is: how long that takes says
+	// nothing of the revision. It must be safe for concurrent use.
+	Starting func() bool
 	// ParkTimeout is how long a call of a bridge waits for its client to come back
 	// with a response; default 10 minutes.
 	ParkTimeout time.Duration
@@ -111,7 +127,7 @@ const methodPing = "ping"
 // LogBreach is the attribute that records of a client's and its transport's Logger have where
 // a server does what the specification forbids, and the connection goes on. Its value says what
 // the specification wants, and where.
-const LogBreach = "breach"
+const LogBreach = tolerance.LogBreach
 
 const (
 	defaultTimeout    = 60 * time.Second
@@ -135,7 +151,7 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 		return nil, err
 	}
 	c.conn, c.handler = conn, Chain(conn, c.options.Middleware...)
-	discovered, err := conn.Handle(ctx, &Request{Method: methodDiscover, Meta: *c.options.self, Peer: noPeer{}})
+	discovered, err := conn.Handle(ctx, &Request{Method: methodDiscover, Meta: *c.options.self, Peer: NoPeer{}})
 	if err == nil {
 		err = c.introduce(discovered)
 	}
@@ -146,17 +162,23 @@ func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error
 	return c, nil
 }
 
-// NewClient returns a client of a Handler in the same process.
+// NewClient returns a client of a Handler in the same process. Requests run in the
+// goroutine that makes them, so that one that is cancelled, or that [Client.Close]
+// ends, returns when the Handler does.
 func NewClient(h Handler) *Client { return NewClientWith(h, ClientOptions{}) }
 
 // NewClientWith is [NewClient] with options.
 func NewClientWith(h Handler, o ClientOptions) *Client {
 	c := newClient(o)
-	c.handler = Chain(h, c.options.Middleware...)
 	if c.options.Name == "" {
 		c.options.Name = "in-process"
 	}
-	if r, err := h.Handle(c.ctx, &Request{Method: methodDiscover, Meta: *c.options.self, Peer: noPeer{}}); err == nil {
+	within := &inProcess{next: h, client: c}
+	if o.Revision != "" && !slices.Contains(revision.Modern(), o.Revision) {
+		within.refused = &RevisionError{c.options.Name, o.Revision, errNoProtocol}
+	}
+	c.handler = Chain(within, c.options.Middleware...)
+	if r, err := h.Handle(c.ctx, &Request{Method: methodDiscover, Meta: *c.options.self, Peer: NoPeer{}}); err == nil {
 		_ = c.introduce(r) // what cannot be read is not known
 	}
 	return c
@@ -166,8 +188,8 @@ func NewClientWith(h Handler, o ClientOptions) *Client {
 func (c *Client) connectOptions() ConnectOptions {
 	o := &c.options
 	co := ConnectOptions{
-		Name: o.Name, Meta: *o.self, OneClient: o.OneClient != nil, Revision: o.Revision,
-		ConnectTimeout: o.ConnectTimeout, ProbeTimeout: o.ProbeTimeout, ParkTimeout: o.ParkTimeout, Wire: o.Wire, Logger: o.logger(),
+		Name: o.Name, Meta: *o.self, OneClient: o.OneClient != nil, Revision: o.Revision, LegacyFirst: o.LegacyFirst,
+		ConnectTimeout: o.ConnectTimeout, ProbeTimeout: o.ProbeTimeout, Starting: o.Starting, ParkTimeout: o.ParkTimeout, Wire: o.Wire, Logger: o.logger(),
 	}
 	if o.OneClient == nil && (o.OnElicit != nil || o.OnSample != nil || o.OnRoots != nil) {
 		co.Peer = &clientPeer{client: c}
@@ -225,6 +247,9 @@ func (c *Client) Revision() string {
 	return c.conn.Revision()
 }
 
+// HasOneRevision reports whether [ClientOptions.Revision] allows one revision only.
+func (c *Client) HasOneRevision() bool { return c.options.Revision != "" }
+
 // Name names the server in errors and logs.
 func (c *Client) Name() string { return c.options.Name }
 
@@ -265,12 +290,11 @@ func (c *Client) Handle(ctx context.Context, req *Request) (Result, error) {
 	if !c.options.Bridge || c.options.Timeout <= 0 || req.Method == methodListen || req.Peer == nil {
 		return c.handler.Handle(ctx, req)
 	}
-	limited := *req
-	peer := &limitedPeer{Peer: req.Peer}
-	limited.Peer = peer
-	within, stop := peer.idle.start(ctx, c.options, req)
+	passed := *req
+	within, silent, stop := limited(ctx, &c.options)
 	defer stop()
-	result, err := c.handler.Handle(within, &limited)
+	passed.Peer = &limitedPeer{req.Peer, silent}
+	result, err := c.handler.Handle(within, &passed)
 	if err != nil && within.Err() != nil && ctx.Err() == nil {
 		err = c.ended(within, req)
 	}
@@ -310,14 +334,50 @@ func (c *Client) send(ctx context.Context, req *Request) (Result, error) {
 	}
 	if c.options.Timeout >= 0 {
 		var stop func()
-		ctx, stop = peer.idle.start(ctx, c.options, req)
+		ctx, peer.idle, stop = limited(ctx, &c.options)
 		defer stop()
 	}
 	result, err := c.handler.Handle(ctx, req)
-	if err != nil && ctx.Err() != nil {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		err = c.ended(ctx, req)
+	default:
+		err = c.named(err)
 	}
 	return result, err
+}
+
+// named says that an error of the protocol is the server's: in process it does not
+// know a name, and a tool that returns the error must not answer with it as its own.
+func (c *Client) named(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Server != "" {
+		return err
+	}
+	named := *e
+	named.Server = c.options.Name
+	if err == error(e) {
+		return &named
+	}
+	return &namedError{err, &named}
+}
+
+// A namedError is an error that wraps an [Error] which has the name of its server.
+type namedError struct {
+	error
+	named *Error
+}
+
+func (e *namedError) Unwrap() error { return e.error }
+
+// As finds the named one.
+func (e *namedError) As(target any) bool {
+	to, ok := target.(**Error)
+	if ok {
+		*to = e.named
+	}
+	return ok
 }
 
 // ended is the error of a request whose context is done: it says which, and why.

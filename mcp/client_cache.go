@@ -43,7 +43,7 @@ func keyOf(req *Request) cacheKey { return cacheKey{req.Method, string(req.Param
 
 // get returns what is kept, or else the generation to put with.
 func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
-	if c == nil || !revision.Cacheable(req.Method) {
+	if c == nil || !revision.MethodNamed(req.Method).Cached {
 		return Result{}, 0, false
 	}
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
 // result may be older than the change.
 func (c *cache) put(req *Request, r *Result, generation int) {
 	size := len(r.JSON) + len(r.Meta) + len(req.Params)
-	if c == nil || r.TTL <= 0 || r.JSON == nil || r.Type != "" && r.Type != resultComplete || !revision.Cacheable(req.Method) || size > maxCachedSize {
+	if c == nil || r.TTL <= 0 || r.JSON == nil || r.Type != "" && r.Type != resultComplete || !revision.MethodNamed(req.Method).Cached || size > maxCachedSize {
 		return
 	}
 	c.mu.Lock()
@@ -93,15 +93,11 @@ func (c *cache) drop(method string, params json.RawMessage) {
 	if c == nil {
 		return
 	}
-	var prefixes []string
-	switch method {
-	case notificationToolsChanged:
-		prefixes = []string{"tools/"}
-	case notificationPromptsChanged:
-		prefixes = []string{"prompts/"}
-	case notificationResourcesChanged, notificationUpdated:
-		prefixes = []string{"resources/", "skills/"} // a skill is made of resources
-	default:
+	capability := revision.Changed(method)
+	if method == notificationUpdated {
+		capability = "resources"
+	}
+	if capability == "" {
 		return
 	}
 	uri, _ := jsonrpc.Unquote(memberOrNil(params, "uri"))
@@ -109,7 +105,7 @@ func (c *cache) drop(method string, params json.RawMessage) {
 	defer c.mu.Unlock()
 	c.generation++
 	for key := range c.entries {
-		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key.method, prefix) }) && (method != notificationUpdated || key.depends(uri)) {
+		if revision.MethodNamed(key.method).Capability == capability && (method != notificationUpdated || key.depends(uri)) {
 			c.remove(key)
 		}
 	}

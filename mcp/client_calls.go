@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -56,20 +57,13 @@ func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, er
 			return out, nil
 		}
 		if data = json.RawMessage(result.Text()); jsonrpc.Valid(data, jsonrpc.Limits{}) != nil {
-			return out, fmt.Errorf("server %q: tool %q: expected structured content or JSON text for %T, got %s", c.options.Name, tool, out, blocks(len(result.Content)))
+			return out, fmt.Errorf("server %q: tool %q: expected structured content or JSON text for %T, got %s", c.options.Name, tool, out, plaintext.Count(len(result.Content), "block")+" of content")
 		}
 	}
 	if err := schema.DecodeLoose(data, &out); err != nil {
 		return out, fmt.Errorf("server %q: tool %q: its result: %w", c.options.Name, tool, err)
 	}
 	return out, nil
-}
-
-func blocks(n int) string {
-	if n == 1 {
-		return "1 block of content"
-	}
-	return fmt.Sprintf("%d blocks of content", n)
 }
 
 // CallTool calls a tool. arguments is anything that encodes to a JSON object, or

@@ -4,15 +4,19 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
+	"net/http"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/loose"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/tolerance"
 )
 
-// maxPages is the longest list that is followed: a server whose cursors never
-// end is cut off with an error.
+// maxPages is the longest list that is followed.
 const maxPages = 1_000
 
 // Tools lists the server's tools, page by page as they are asked for. After an
@@ -36,8 +40,8 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 	return each[Prompt](ctx, c, methodPromptsList, "prompts")
 }
 
-// each decodes the entries of all pages. An entry that cannot be read is logged
-// at debug level and left out, so that it does not hide the others.
+// each decodes the entries of all pages. An entry that cannot be read is left out and
+// named, so that it does not hide the others.
 func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for raw, err := range c.List(ctx, method, list) {
@@ -47,7 +51,7 @@ func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[
 			}
 			item := new(T)
 			if err := schema.DecodeLoose(raw, item); err != nil {
-				c.options.logger().Debug("mcp: an entry of a list cannot be read", "server", c.options.Name, "method", method, "error", err)
+				c.met(ctx, tolerance.EntryLeftOut, method+": "+plaintext.Line(err.Error(), maxFault))
 				continue
 			}
 			if !yield(item, nil) {
@@ -58,41 +62,69 @@ func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[
 }
 
 // List lists the entries of any list method as raw JSON; list is the name of
-// the array in the result.
+// the array in the result. Where a page behind the first cannot be had because of
+// the server, or a cursor comes twice, the pages before it are the list; the
+// Logger has a record with [LogBreach] then.
 func (c *Client) List(ctx context.Context, method, list string) iter.Seq2[json.RawMessage, error] {
+	return c.ListWith(ctx, method, list, nil)
+}
+
+// ListWith is [Client.List] of a method that has parameters next to the cursor: one
+// JSON object, or nil.
+func (c *Client) ListWith(ctx context.Context, method, list string, params json.RawMessage) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
 		seen := map[[sha256.Size]byte]bool{} // by its hash: a cursor can be long
-		var params json.RawMessage
-		for range maxPages {
+		var before [sha256.Size]byte         // the entries of the page before
+		first, params := params, params
+		for page := range maxPages {
 			result, err := c.do(ctx, &Request{Method: method, Params: params})
-			if err != nil {
-				yield(nil, err)
-				return
+			var body json.RawMessage
+			if err == nil {
+				body, err = result.Encoded()
 			}
-			body, err := result.Encoded()
 			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !eachOf(body, list, yield) {
+				if page == 0 || !isServersFault(ctx, err) {
+					yield(nil, err)
+					return
+				}
+				c.met(ctx, tolerance.PageFailed, fmt.Sprintf("%s: page %d: %s", method, page+1, plaintext.Line(err.Error(), maxFault)))
 				return
 			}
 			cursor := memberOrNil(body, "nextCursor")
-			if cursor == nil {
+			at, entries := sha256.Sum256(cursor), sha256.Sum256(jsonrpc.Get(body, list))
+			repeated := cursor != nil && seen[at]
+			if repeated {
+				c.met(ctx, tolerance.RepeatedCursor, fmt.Sprintf("%s: page %d", method, page+1))
+			}
+			if ignored := repeated && entries == before; ignored || !eachOf(body, list, yield) || cursor == nil || repeated {
 				return
 			}
-			at := sha256.Sum256(cursor)
-			if seen[at] {
-				yield(nil, fmt.Errorf("server %q: %s: the cursor %.80s came twice: its pages would never end", c.options.Name, method, cursor))
-				return
-			}
-			seen[at] = true
-			w := jsonrpc.NewObject(nil)
-			w.Raw("cursor", cursor)
-			params = w.Bytes()
+			seen[at], before = true, entries
+			params = jsonrpc.With(orEmptyObject(first), "cursor", cursor)
 		}
-		yield(nil, fmt.Errorf("server %q: %s: more than %d pages", c.options.Name, method, maxPages))
+		c.met(ctx, tolerance.EndlessList, method)
 	}
+}
+
+// maxFault is how much is said of why a page cannot be had, in letters.
+const maxFault = 200
+
+// met names a tolerance that the server needed.
+func (c *Client) met(ctx context.Context, t tolerance.Tolerance, where string) {
+	t.Met(ctx, c.options.logger(), c.options.Name, where)
+}
+
+// isServersFault reports whether a request failed because of what the server answered, or did not, while the connection goes on,
+// and the client may use the server.
+func isServersFault(ctx context.Context, err error) bool {
+	if ctx.Err() != nil {
+		return false
+	}
+	var status *StatusError
+	if errors.As(err, &status) {
+		return status.Status != http.StatusUnauthorized && status.Status != http.StatusForbidden && status.Status != http.StatusNotFound
+	}
+	return errors.As(err, new(*Error)) || errors.As(err, new(*jsonrpc.Error)) || errors.Is(err, loose.ErrNoObject) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // eachOf yields the elements of an array in an object; false to stop.

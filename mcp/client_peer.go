@@ -3,7 +3,9 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 )
@@ -27,13 +29,13 @@ type clientPeer struct {
 	client   *Client
 	progress func(ProgressUpdate)
 	notified func(method string, params json.RawMessage)
-	idle     idleTimeout
+	idle     *idle.Timer
 	listens  bool // it is of a listen request
 }
 
 // Notify calls the callbacks.
 func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
-	p.idle.restart()
+	p.idle.Restart()
 	switch method {
 	case notificationProgress:
 		p.notifyProgress(params)
@@ -68,16 +70,16 @@ func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage,
 	if err := o.self.Capabilities.Allow(q); err != nil {
 		return nil, err
 	}
-	defer p.idle.hold()()
+	defer p.idle.Hold()()
 	switch {
 	case q.Method == methodElicit && o.OnElicit != nil:
-		return askElicit(ctx, o, q)
+		return p.askElicit(ctx, o, q)
 	case q.Method == methodSample && o.OnSample != nil:
-		return askSample(ctx, o, q)
+		return p.askSample(ctx, o, q)
 	case q.Method == methodRootsList && o.OnRoots != nil:
 		roots, err := o.OnRoots(ctx)
 		if err != nil {
-			return nil, err
+			return nil, p.failed(ctx, "OnRoots", err)
 		}
 		if roots == nil {
 			roots = []Root{}
@@ -90,7 +92,16 @@ func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage,
 	return nil, Errorf(CodeMethodNotFound, "%s: this client cannot be asked that", q.Method)
 }
 
-func askElicit(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {
+// failed is the error of a callback, which is in the log: whoever wrote the
+// callback does not see how the server takes it.
+func (p *clientPeer) failed(ctx context.Context, callback string, err error) error {
+	if !errors.Is(err, ErrInputRequired) && ctx.Err() == nil {
+		p.client.options.logger().Warn("mcp: a callback of the client failed", "callback", callback, "server", p.client.options.Name, "error", err)
+	}
+	return err
+}
+
+func (p *clientPeer) askElicit(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {
 	var req ElicitRequest
 	if err := schema.DecodeLoose(orEmptyObject(q.Params), &req); err != nil {
 		return nil, Errorf(CodeInvalidParams, "%s: %v", q.Method, err)
@@ -98,7 +109,10 @@ func askElicit(ctx context.Context, o *ClientOptions, q ServerRequest) (json.Raw
 	req.Key = q.Key
 	result, err := o.OnElicit(ctx, req)
 	if err != nil {
-		return nil, err
+		if err = p.failed(ctx, "OnElicit", err); errors.Is(err, ErrInputRequired) || ctx.Err() != nil {
+			return nil, err
+		}
+		result = nil // a modern server takes no error there
 	}
 	if result == nil {
 		result = &ElicitResult{Action: ElicitCancel}
@@ -124,7 +138,7 @@ func completed(req ElicitRequest, result *ElicitResult) (*ElicitResult, error) {
 	return &ElicitResult{Action: result.Action, Content: content}, nil
 }
 
-func askSample(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {
+func (p *clientPeer) askSample(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {
 	var req CreateMessageRequest
 	if err := schema.DecodeLoose(orEmptyObject(q.Params), &req); err != nil {
 		return nil, Errorf(CodeInvalidParams, "%s: %v", q.Method, err)
@@ -132,7 +146,7 @@ func askSample(ctx context.Context, o *ClientOptions, q ServerRequest) (json.Raw
 	req.Key = q.Key
 	result, err := o.OnSample(ctx, req)
 	if err != nil {
-		return nil, err
+		return nil, p.failed(ctx, "OnSample", err)
 	}
 	return schema.Encode(nil, result)
 }
@@ -173,14 +187,8 @@ func (c *Client) ListenWith(ctx context.Context, filter SubscriptionFilter, f fu
 		}
 	}}
 	_, err := c.handler.Handle(ctx, req)
+	if err != nil && ctx.Err() != nil {
+		err = c.ended(ctx, req)
+	}
 	return err
-}
-
-// noPeer is the Peer of requests that a client makes for itself.
-type noPeer struct{}
-
-func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
-
-func (noPeer) Ask(_ context.Context, q ServerRequest) (json.RawMessage, error) {
-	return nil, Errorf(CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
 }

@@ -4,8 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/idle"
 )
 
 // A limitedPeer is the Peer of a request that is passed on for a limited time: what
@@ -13,37 +14,26 @@ import (
 // clock stands.
 type limitedPeer struct {
 	Peer
-	idle idleTimeout
+	idle *idle.Timer
 }
 
 // Notify notifies the client.
 func (p *limitedPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	p.idle.restart()
+	p.idle.Restart()
 	return p.Peer.Notify(ctx, method, params)
 }
 
 // Ask asks the client.
 func (p *limitedPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
-	defer p.idle.hold()()
+	defer p.idle.Hold()()
 	return p.Peer.Ask(ctx, q)
 }
 
-// Disconnect is that of the client's Peer, if it has one.
-func (p *limitedPeer) Disconnect() {
-	if d, ok := p.Peer.(interface{ Disconnect() }); ok {
-		d.Disconnect()
-	}
-}
+// Unwrap is for [PeerAs].
+func (p *limitedPeer) Unwrap() Peer { return p.Peer }
 
-// An idleTimeout ends a request of which nothing is heard for too long.
-type idleTimeout struct {
-	mu    sync.Mutex
-	timer *time.Timer
-	limit time.Duration
-	held  int // requests of the server that the user is thinking about
-}
-
-func (t *idleTimeout) start(ctx context.Context, o ClientOptions, req *Request) (context.Context, func()) {
+// limited returns a context that ends a request of which nothing is heard for too long, or that takes too long in all.
+func limited(ctx context.Context, o *ClientOptions) (context.Context, *idle.Timer, func()) {
 	limit, total := o.Timeout, o.MaxTimeout
 	if limit == 0 {
 		limit = defaultTimeout
@@ -52,46 +42,15 @@ func (t *idleTimeout) start(ctx context.Context, o ClientOptions, req *Request) 
 		total = max(defaultMaxTimeout, limit)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	t.limit = limit
-	t.timer = time.AfterFunc(limit, func() {
+	silent := idle.After(limit, func() {
 		cancel(fmt.Errorf("no message for %v: %w", limit, context.DeadlineExceeded))
 	})
 	all := time.AfterFunc(total, func() {
 		cancel(fmt.Errorf("not done after %v: %w", total, context.DeadlineExceeded))
 	})
-	return ctx, func() {
+	return ctx, silent, func() {
 		all.Stop()
-		t.mu.Lock()
-		t.timer.Stop()
-		t.mu.Unlock()
+		silent.Stop()
 		cancel(nil)
-	}
-}
-
-// restart gives the request its time again: something was heard of it.
-func (t *idleTimeout) restart() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.timer != nil && t.held == 0 && t.timer.Stop() {
-		t.timer.Reset(t.limit)
-	}
-}
-
-// hold stops the clock while the client is asked something; the function that it
-// returns starts it again.
-func (t *idleTimeout) hold() func() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.timer == nil {
-		return func() {}
-	}
-	t.held++
-	t.timer.Stop()
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.held--; t.held == 0 {
-			t.timer.Reset(t.limit)
-		}
 	}
 }

@@ -95,7 +95,7 @@ func (s *Server) registerCompletion(ref CompletionReference, complete Completer,
 	case !s.completable(ref):
 		return fmt.Errorf("completion of %q: no such prompt or resource template: register it first", name)
 	}
-	if _, ok := s.completers.put(&entry[Completer]{name: completionKey(ref), feature: complete}, how); !ok {
+	if !s.completers.put(&entry[Completer]{name: completionKey(ref), feature: complete}, how) {
 		return taken("completion of", name, "SetCompletion")
 	}
 	return nil
@@ -114,7 +114,7 @@ func (s *Server) complete(ctx context.Context, req *Request) (Result, error) {
 		return Result{}, Errorf(CodeInvalidParams, "ref.type: expected %q or %q, got %q", RefPrompt, RefResource, c.Ref.Type)
 	}
 	completion := &Completion{}
-	if e := s.completers.read("", s.pageSize).byName[completionKey(c.Ref)]; e != nil {
+	if e := s.completers.read().byName[completionKey(c.Ref)]; e != nil {
 		found, err := e.feature(ctx, c)
 		if err != nil {
 			return Result{}, err
@@ -130,10 +130,10 @@ func (s *Server) complete(ctx context.Context, req *Request) (Result, error) {
 
 func (s *Server) completable(ref CompletionReference) bool {
 	if ref.Type == RefPrompt {
-		return s.prompts.read("prompts", s.pageSize).byName[ref.Name] != nil
+		return s.prompts.read().byName[ref.Name] != nil
 	}
-	return s.templates.read("resourceTemplates", s.pageSize).byName[ref.URI] != nil ||
-		s.resources.read("resources", s.pageSize).byName[ref.URI] != nil
+	return s.templates.read().byName[ref.URI] != nil ||
+		s.resources.read().byName[ref.URI] != nil
 }
 
 func (c *Completion) limited() *Completion {

@@ -50,11 +50,13 @@ type ConnectOptions struct {
 	// OneClient says that all requests come from one client, so that whatever the
 	// server asks is meant for it.
 	OneClient bool
-	// Revision, ConnectTimeout, ProbeTimeout, ParkTimeout, Wire and Logger are those of
+	// Revision, LegacyFirst, ConnectTimeout, ProbeTimeout, Starting, ParkTimeout, Wire and Logger are those of
 	// [ClientOptions].
 	Revision       string
+	LegacyFirst    bool
 	ConnectTimeout time.Duration
 	ProbeTimeout   time.Duration
+	Starting       func() bool
 	ParkTimeout    time.Duration
 	Wire           Wire
 	Logger         *slog.Logger

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -100,8 +101,12 @@ func ElicitWith[T any](ctx context.Context, req ElicitRequest) (T, error) {
 
 // ElicitRaw asks the user with a form known only at run time, or with a URL.
 // Members that an accepted form omits have their defaults, and it was checked
-// against the requested schema.
+// against the requested schema. A request that says nothing to the user, such as
+// one for a URL without it, is not sent.
 func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
+	if err := req.check(); err != nil {
+		return nil, fmt.Errorf("elicitation: %w", err)
+	}
 	params, err := schema.Encode(nil, req)
 	if err != nil {
 		return nil, fmt.Errorf("elicitation: %w", err)
@@ -111,6 +116,34 @@ func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
 		return nil, err
 	}
 	return checkedElicitResult(req, response)
+}
+
+// check says what is wrong with a request.
+func (r *ElicitRequest) check() error {
+	switch r.Mode {
+	case ElicitURL:
+		address, err := url.Parse(r.URL)
+		switch {
+		case err != nil || !address.IsAbs():
+			return fmt.Errorf("mode %q needs the URL of a page, got %q", r.Mode, r.URL)
+		case r.RequestedSchema != nil:
+			return fmt.Errorf("mode %q has no form: leave RequestedSchema out", r.Mode)
+		}
+		return nil
+	case "", ElicitForm:
+		if r.URL != "" {
+			return fmt.Errorf("a form has no URL: set Mode to %q, or leave URL out", ElicitURL)
+		}
+		if r.RequestedSchema == nil {
+			return nil
+		}
+		if _, err := schema.Compile(r.RequestedSchema); err != nil {
+			return fmt.Errorf("requested schema: %w", err)
+		}
+		_, err := flatForm(r.RequestedSchema)
+		return err
+	}
+	return fmt.Errorf("mode: expected %q or %q, got %q", ElicitForm, ElicitURL, r.Mode)
 }
 
 func checkedElicitResult(req ElicitRequest, response json.RawMessage) (*ElicitResult, error) {
@@ -143,7 +176,7 @@ func checkedElicitResult(req ElicitRequest, response json.RawMessage) (*ElicitRe
 
 // elicitForm infers the schema of a form and makes sure that it is one.
 func elicitForm(t reflect.Type) (json.RawMessage, error) {
-	form, err := schema.For(t, schema.DocsOf(t))
+	form, err := schema.For(t, TypeSchemas(nil).of(t))
 	if err != nil {
 		return nil, fmt.Errorf("elicitation: %v: %w", t, err)
 	}
@@ -157,19 +190,17 @@ func elicitForm(t reflect.Type) (json.RawMessage, error) {
 // flatForm checks that every property of the form is of a kind that forms may
 // have, and omits what the specification has no place for.
 func flatForm(form json.RawMessage) (json.RawMessage, error) {
-	var err error
-	jsonrpc.EachMember(jsonrpc.Get(form, "properties"), func(name, property []byte) bool {
-		switch kind := string(jsonrpc.Get(property, "type")); kind {
+	for p := range schema.Look(form).Properties() {
+		switch kind := jsonrpc.Get(p.Raw(), "type"); string(kind) {
 		case `"string"`, `"number"`, `"integer"`, `"boolean"`:
 		case `"array"`:
-			items := jsonrpc.Get(property, "items")
+			items := jsonrpc.Get(p.Raw(), "items")
 			if jsonrpc.Get(items, "enum") == nil && jsonrpc.Get(items, "anyOf") == nil {
-				err = fmt.Errorf("field %s: a form can only hold lists of strings with an enum", name)
+				return nil, fmt.Errorf("field %q: a form can only hold lists of strings with an enum", p.Name)
 			}
 		default:
-			err = fmt.Errorf("field %s: a form holds strings, numbers, booleans and choices, not %s", name, kind)
+			return nil, fmt.Errorf("field %q: a form holds strings, numbers, booleans and choices, not %s", p.Name, kind)
 		}
-		return err == nil
-	})
-	return jsonrpc.Without(form, "additionalProperties", "$defs", "title", "description"), err
+	}
+	return jsonrpc.Without(form, "additionalProperties", "$defs", "title", "description"), nil
 }

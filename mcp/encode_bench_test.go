@@ -40,7 +40,7 @@ func BenchmarkListPage(b *testing.B) {
 	for i := range 1000 {
 		s.AddTool(Tool{Name: fmt.Sprintf("tool-%03d", i)}, func(context.Context, json.RawMessage) (*CallToolResult, error) { return nil, nil })
 	}
-	snapshot := s.tools.read("tools", 1000)
+	snapshot := s.tools.read()
 	b.ReportAllocs()
 	for b.Loop() {
 		snapshot.page("tools", 0, 1000)

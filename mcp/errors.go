@@ -1,12 +1,14 @@
 package mcp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/unanswered"
 )
 
 // Error codes of JSON-RPC 2.0 and of the protocol (basic/index, schema.ts).
@@ -50,11 +52,20 @@ func (e *Error) Error() string {
 }
 
 // Is reports whether target is an [*Error] with the same code, so that
-// errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) works.
+// errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) works. If target has a
+// message, that of e is the same, or begins with it and a colon.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
-	return ok && t.Code == e.Code && (t.Message == "" || t.Message == e.Message)
+	if !ok || t.Code != e.Code {
+		return false
+	}
+	rest, same := strings.CutPrefix(e.Message, t.Message)
+	return t.Message == "" || same && (rest == "" || rest[0] == ':')
 }
+
+// ErrBusy is the error of a server that runs as many requests as it may. It has
+// not begun with the request, which can be made again when others are done.
+var ErrBusy = &Error{Code: CodeInternalError, Message: "too many requests at once"}
 
 // Errorf returns an [*Error] with the given code and message.
 func Errorf(code int, format string, args ...any) *Error {
@@ -96,19 +107,30 @@ func (e *ScopeError) Error() string {
 }
 
 // Unwrap is the error that the client sees.
-func (e *ScopeError) Unwrap() error { return Errorf(CodeInvalidRequest, "%v", e.Error()) }
+func (e *ScopeError) Unwrap() error {
+	return &Error{Code: CodeInvalidRequest, Message: e.Error(), Data: refused.With(nil, refused.Scope)}
+}
 
 // ErrorOf is the one map from Go errors to protocol errors: err itself if it is
-// or wraps an [*Error], else an internal error with err's text.
+// or wraps an [*Error], else an internal error with err's text. The data say so where
+// a server behind this process did not respond.
 func ErrorOf(err error) *Error {
 	var e *Error
-	if errors.As(err, &e) {
+	responded, why := errors.As(err, &e), unanswered.Of(err)
+	switch {
+	case responded && why != unanswered.Connection: // what it responded with may be about a deadline of its own
 		return e
+	case responded:
+		e = &Error{Code: e.Code, Message: e.Message, Data: e.Data, Server: e.Server}
+	case why == unanswered.Timeout:
+		e = Errorf(CodeInternalError, "timed out: %v", err)
+	default:
+		e = Errorf(CodeInternalError, "%v", err)
 	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return Errorf(CodeInternalError, "timed out: %v", err)
+	if why != "" {
+		e.Data = unanswered.With(e.Data, why)
 	}
-	return Errorf(CodeInternalError, "%v", err)
+	return e
 }
 
 // notFound is the error for a resource that does not exist: invalid params with

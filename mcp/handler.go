@@ -134,6 +134,9 @@ type Principal struct {
 	Subject string
 	// Issuer says who vouches for Subject.
 	Issuer string
+	// ClientID identifies the program that acts for the subject, as far as its credentials tell: the client of an access token, a
+	// key. Two clients of one subject do not get at each other's tasks and results. Empty: not said.
+	ClientID string
 	// Scopes are what the principal's credentials allow.
 	Scopes []string
 }
@@ -168,6 +171,11 @@ func (r *Request) Renamed(name string) *Request {
 // SentName returns the name that the client sent: [Request.Name] before the request was Renamed, as by a gateway. It is
 // the one for an error that says that there is no such thing.
 func (r *Request) SentName() string { return cmp.Or(r.sent, r.Name) }
+
+// WithArguments returns a copy of the request with other arguments, one JSON object.
+func (r *Request) WithArguments(arguments json.RawMessage) *Request {
+	return r.WithParams(jsonrpc.With(orEmptyObject(r.Params), "arguments", arguments))
+}
 
 // WithParams returns a copy of the request with other parameters.
 func (r *Request) WithParams(params json.RawMessage) *Request {

@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// coreMethods are those of the protocol, in any of its revisions: of a Server's
-// own features, of transports, and of clients.
-var coreMethods = []string{
-	methodDiscover, methodListen, methodComplete,
-	methodToolsList, methodToolsCall, methodPromptsList, methodPromptsGet,
-	methodResourcesList, methodTemplatesList, methodResourcesRead,
-	"initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe",
-	methodElicit, methodSample, methodRootsList,
-}
+// askMethods are the protocol's methods with which servers ask their clients.
+var askMethods = []string{methodElicit, methodSample, methodRootsList}
 
 // HandleMethod registers f for the requests of a method that is not one of the
 // protocol's, such as "com.example/reindex", for clients of every revision. Name
@@ -35,13 +30,13 @@ func (s *Server) registerMethod(method string, f HandlerFunc) error {
 	case err != nil:
 	case f == nil:
 		err = errors.New("the function is nil")
-	case slices.Contains(coreMethods, method), strings.HasPrefix(method, "notifications/"):
+	case revision.MethodNamed(method).Core, slices.Contains(askMethods, method), strings.HasPrefix(method, "notifications/"):
 		err = errors.New("the protocol has it: wrap the server in a Middleware to change how it is answered")
 	}
 	if err != nil {
 		return fmt.Errorf("method %q: %w", method, err)
 	}
-	if _, ok := s.methods.put(&entry[HandlerFunc]{name: method, feature: f}, adding); !ok {
+	if !s.methods.put(&entry[HandlerFunc]{name: method, feature: f}, adding) {
 		return fmt.Errorf("method %q is registered already", method)
 	}
 	return nil

@@ -26,6 +26,18 @@ type Peer interface {
 	Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error)
 }
 
+// NoPeer is the Peer of a request that a program makes for itself: notifications are dropped, and nothing can be asked. Other Peers
+// that drop or refuse embed it.
+type NoPeer struct{}
+
+// Notify implements [Peer].
+func (NoPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
+
+// Ask implements [Peer].
+func (NoPeer) Ask(_ context.Context, q ServerRequest) (json.RawMessage, error) {
+	return nil, Errorf(CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
+}
+
 // A ServerRequest is a request to the client: elicitation/create,
 // sampling/createMessage or roots/list (client features).
 type ServerRequest struct {
@@ -149,10 +161,26 @@ func LoadState(ctx context.Context, key string, v any) (bool, error) {
 // and the client comes back for the result. Elsewhere it does nothing.
 func Disconnect(ctx context.Context) {
 	if req := RequestFrom(ctx); req != nil {
-		if d, ok := req.Peer.(interface{ Disconnect() }); ok {
+		if d, ok := PeerAs[interface{ Disconnect() }](req.Peer); ok {
 			d.Disconnect()
 		}
 	}
+}
+
+// PeerAs returns the first of a Peer, the one that it wraps, and so on, that is a T: what a transport's Peer can do in addition to
+// what every Peer can is found behind those that middleware puts in front of it. These return the wrapped one from a method Unwrap.
+func PeerAs[T any](p Peer) (found T, is bool) {
+	for p != nil {
+		if found, is = p.(T); is {
+			return found, true
+		}
+		w, wraps := p.(interface{ Unwrap() Peer })
+		if !wraps {
+			break
+		}
+		p = w.Unwrap()
+	}
+	return found, false
 }
 
 type requestKey struct{}

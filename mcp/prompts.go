@@ -94,12 +94,8 @@ func (s *Server) registerPrompt(p Prompt, get PromptHandler, how registration) e
 	if err != nil {
 		return fmt.Errorf("prompt %q: %w", p.Name, err)
 	}
-	changed, ok := s.prompts.put(&entry[prompt]{name: p.Name, listed: listed, feature: prompt{p.Arguments, get}}, how)
-	if !ok {
+	if !s.prompts.put(&entry[prompt]{name: p.Name, listed: listed, feature: prompt{p.Arguments, get}}, how) {
 		return taken("prompt", p.Name, "SetPrompt")
-	}
-	if changed {
-		s.listChanged(notificationPromptsChanged)
 	}
 	return nil
 }
@@ -138,7 +134,7 @@ func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*Ge
 	if f == nil {
 		panic(fmt.Sprintf("mcp: prompt %q: the function is nil", p.Name))
 	}
-	arguments, err := promptArguments[In]()
+	arguments, err := promptArguments[In](s.options.TypeSchemas)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: prompt %q: %v", p.Name, err))
 	}
@@ -157,43 +153,29 @@ func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*Ge
 }
 
 // promptArguments reads the arguments of a prompt off the inferred schema.
-func promptArguments[In any]() ([]PromptArgument, error) {
-	inferred, err := inferObject(reflect.TypeFor[In]())
+func promptArguments[In any](types TypeSchemas) ([]PromptArgument, error) {
+	inferred, err := inferObject(reflect.TypeFor[In](), types)
 	if err != nil {
 		return nil, err
 	}
-	required := map[string]bool{}
-	jsonrpc.EachElement(jsonrpc.Get(inferred, "required"), func(value []byte) bool {
-		name, _ := jsonrpc.Unquote(value)
-		required[name] = true
-		return true
-	})
 	var arguments []PromptArgument
-	jsonrpc.EachMember(jsonrpc.Get(inferred, "properties"), func(quoted, property []byte) bool {
-		name, _ := jsonrpc.Unquote(quoted)
-		if string(jsonrpc.Get(property, "type")) != `"string"` {
-			err = fmt.Errorf("argument %s: the value of a prompt's argument is text; make the field a string", name)
-			return false
+	for p := range schema.Look(inferred).Properties() {
+		if p.Text("type") != "string" {
+			return nil, fmt.Errorf("argument %s: the value of a prompt's argument is text; make the field a string", p.Name)
 		}
-		a := PromptArgument{Name: name, Required: required[name]}
-		a.Title, _ = jsonrpc.Unquote(jsonrpc.Get(property, "title"))
-		a.Description, _ = jsonrpc.Unquote(jsonrpc.Get(property, "description"))
-		arguments = append(arguments, a)
-		return true
-	})
-	return arguments, err
+		arguments = append(arguments, PromptArgument{Name: p.Name, Required: p.Required, Title: p.Text("title"), Description: p.Text("description")})
+	}
+	return arguments, nil
 }
 
 // RemovePrompt removes prompts; unknown names are ignored.
 func (s *Server) RemovePrompt(names ...string) {
-	if s.prompts.remove(names...) {
-		s.listChanged(notificationPromptsChanged)
-	}
+	s.prompts.remove(names...)
 }
 
 // getPrompt answers prompts/get.
 func (s *Server) getPrompt(ctx context.Context, req *Request) (Result, error) {
-	e := s.prompts.read("prompts", s.pageSize).byName[req.Name]
+	e := s.prompts.read().byName[req.Name]
 	if e == nil {
 		return Result{}, Errorf(CodeInvalidParams, "unknown prompt %q; prompts/list names those that exist", req.SentName())
 	}
@@ -228,6 +210,9 @@ func promptValues(raw json.RawMessage) (map[string]string, error) {
 	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
 		name, _ := jsonrpc.Unquote(quoted)
 		text, ok := jsonrpc.Unquote(value)
+		if string(value) == "null" {
+			return true // as if it were absent
+		}
 		if !ok {
 			err = fmt.Errorf("argument %q: expected a string, got %.80s", name, value)
 			return false

@@ -24,9 +24,13 @@ type entry[F any] struct {
 // a snapshot that is made again at the first read after a change, so that
 // thousands of registrations in a row cost one snapshot.
 type registry[F any] struct {
+	member  string // has the entries in the result of the method that lists them; empty if there is none
+	size    int    // of its pages
+	changed func() // what is listed
+
 	mu      sync.Mutex
 	entries map[string]*entry[F]
-	ever    bool // something was registered once: the capability is there to stay
+	ever    atomic.Bool // something was registered once: the capability is there to stay
 	snap    atomic.Pointer[snapshot[F]]
 }
 
@@ -37,9 +41,19 @@ type snapshot[F any] struct {
 	pages  []json.RawMessage
 }
 
-// put enters a feature and reports whether what is listed changed. It replaces
-// one of the same name if the registration may; else ok is false.
-func (r *registry[F]) put(e *entry[F], how registration) (changed, ok bool) {
+// open says how the entries are listed, before the first is put.
+func (r *registry[F]) open(member string, size int, changed func()) {
+	r.member, r.size, r.changed = member, size, changed
+}
+
+// put enters a feature, in place of one of the same name if the registration may, and reports whether it did.
+func (r *registry[F]) put(e *entry[F], how registration) bool {
+	changed := false
+	defer func() {
+		if changed && r.changed != nil {
+			r.changed()
+		}
+	}()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entries == nil {
@@ -47,38 +61,36 @@ func (r *registry[F]) put(e *entry[F], how registration) (changed, ok bool) {
 	}
 	before, exists := r.entries[e.name]
 	if exists && how == adding {
-		return false, false
+		return false
 	}
 	r.entries[e.name] = e
-	r.ever = true
+	r.ever.Store(true)
 	r.snap.Store(nil)
-	return !exists || !bytes.Equal(before.listed, e.listed), true
+	changed = !exists || !bytes.Equal(before.listed, e.listed)
+	return true
 }
 
-// remove takes features out and reports whether any was there.
-func (r *registry[F]) remove(names ...string) bool {
+// remove takes features out.
+func (r *registry[F]) remove(names ...string) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
 	before := len(r.entries)
 	for _, name := range names {
 		delete(r.entries, name)
 	}
-	if len(r.entries) == before {
-		return false
+	changed := len(r.entries) < before
+	if changed {
+		r.snap.Store(nil)
 	}
-	r.snap.Store(nil)
-	return true
+	r.mu.Unlock()
+	if changed {
+		r.changed()
+	}
 }
 
-func (r *registry[F]) declared() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.ever
-}
+func (r *registry[F]) declared() bool { return r.ever.Load() }
 
-// read returns the current snapshot. member names the list in the result and
-// size is the number of entries on a page.
-func (r *registry[F]) read(member string, size int) *snapshot[F] {
+// read returns the current snapshot.
+func (r *registry[F]) read() *snapshot[F] {
 	if s := r.snap.Load(); s != nil {
 		return s
 	}
@@ -93,8 +105,8 @@ func (r *registry[F]) read(member string, size int) *snapshot[F] {
 		s.sorted = append(s.sorted, e)
 	}
 	slices.SortFunc(s.sorted, func(a, b *entry[F]) int { return strings.Compare(a.name, b.name) })
-	for at := 0; at == 0 || at < len(s.sorted); at += size {
-		s.pages = append(s.pages, s.page(member, at, size))
+	for at := 0; r.member != "" && (at == 0 || at < len(s.sorted)); at += r.size {
+		s.pages = append(s.pages, s.page(r.member, at, r.size))
 	}
 	r.snap.Store(s)
 	return s
@@ -121,8 +133,8 @@ func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 
 // list answers a list request. The cursor names the last entry the client has,
 // so a list that changes between two pages neither repeats nor loses the others.
-func (r *registry[F]) list(member string, size int, params json.RawMessage) (Result, error) {
-	s := r.read(member, size)
+func (r *registry[F]) list(params json.RawMessage) (Result, error) {
+	s := r.read()
 	raw := memberOrNil(params, "cursor")
 	if raw == nil {
 		return Result{JSON: s.pages[0]}, nil
@@ -136,10 +148,10 @@ func (r *registry[F]) list(member string, size int, params json.RawMessage) (Res
 	if found {
 		at++
 	}
-	if at%size == 0 && at/size < len(s.pages) {
-		return Result{JSON: s.pages[at/size]}, nil
+	if at%r.size == 0 && at/r.size < len(s.pages) {
+		return Result{JSON: s.pages[at/r.size]}, nil
 	}
-	return Result{JSON: s.page(member, at, size)}, nil
+	return Result{JSON: s.page(r.member, at, r.size)}, nil
 }
 
 // memberOrNil is jsonrpc.Get for parameters that may be absent or carry a null.

@@ -107,12 +107,8 @@ func (s *Server) registerResource(r Resource, read ResourceHandler, how registra
 	if err != nil {
 		return fmt.Errorf("resource %q: %w", r.URI, err)
 	}
-	changed, ok := s.resources.put(&entry[ResourceHandler]{name: r.URI, listed: listed, feature: read}, how)
-	if !ok {
+	if !s.resources.put(&entry[ResourceHandler]{name: r.URI, listed: listed, feature: read}, how) {
 		return taken("resource", r.URI, "SetResource")
-	}
-	if changed {
-		s.listChanged(notificationResourcesChanged)
 	}
 	return nil
 }
@@ -127,9 +123,7 @@ func (s *Server) AddText(r Resource, text string) {
 
 // RemoveResource removes resources by URI; unknown ones are ignored.
 func (s *Server) RemoveResource(uris ...string) {
-	if s.resources.remove(uris...) {
-		s.listChanged(notificationResourcesChanged)
-	}
+	s.resources.remove(uris...)
 }
 
 // AddResourceTemplate registers a template and what reads the resources it
@@ -162,21 +156,15 @@ func (s *Server) registerTemplate(t ResourceTemplate, read ResourceHandler, how 
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.URITemplate, err)
 	}
-	changed, ok := s.templates.put(&entry[template]{name: t.URITemplate, listed: listed, feature: template{match, read}}, how)
-	if !ok {
+	if !s.templates.put(&entry[template]{name: t.URITemplate, listed: listed, feature: template{match, read}}, how) {
 		return taken("resource template", t.URITemplate, "SetResourceTemplate")
-	}
-	if changed {
-		s.listChanged(notificationResourcesChanged)
 	}
 	return nil
 }
 
 // RemoveResourceTemplate removes templates; unknown ones are ignored.
 func (s *Server) RemoveResourceTemplate(templates ...string) {
-	if s.templates.remove(templates...) {
-		s.listChanged(notificationResourcesChanged)
-	}
+	s.templates.remove(templates...)
 }
 
 // ResourceUpdated notifies the clients that subscribed to the resource that it
@@ -210,13 +198,13 @@ func (s *Server) readResource(ctx context.Context, req *Request) (Result, error)
 }
 
 func (s *Server) findResource(uri string) (ResourceHandler, map[string]string) {
-	if e := s.resources.read("resources", s.pageSize).byName[uri]; e != nil {
+	if e := s.resources.read().byName[uri]; e != nil {
 		return e.feature, nil
 	}
 	if uri == "" {
 		return nil, nil // a template of nothing but variables would match
 	}
-	for _, e := range s.templates.read("resourceTemplates", s.pageSize).sorted {
+	for _, e := range s.templates.read().sorted {
 		if variables, ok := e.feature.match.Match(uri); ok {
 			return e.feature.read, variables
 		}

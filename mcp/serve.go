@@ -27,6 +27,12 @@ type ServeOptions struct {
 	// so that they can be rotated. Replicas must share them. Default one key that
 	// ends with the process.
 	StateKeys [][]byte
+	// StateKeysFrom, if not nil, returns them in place of StateKeys. It is called each time that something is locked or
+	// unlocked, so that keys can be rotated while the program runs; replicas should know a key before one of them locks with it.
+	StateKeysFrom func() [][]byte
+	// Middleware is around each request of a client, the first one outermost, those among them that the transport answers itself: ping,
+	// and initialize, for which the Handler gets server/discover.
+	Middleware []Middleware
 	// DrainTimeout is how long running requests may go on when serving ends;
 	// default 5 seconds.
 	DrainTimeout time.Duration

@@ -29,11 +29,10 @@ const defaultPageSize = 1_000
 // in addition to this one (stdio, streamable, …), any number of times at once, or hand
 // it to [NewClient] in the same process.
 type Server struct {
-	info     Implementation
-	options  ServerOptions
-	pageSize int
-	stamp    json.RawMessage // the _meta of every result: which server responds
-	log      *slog.Logger
+	info    Implementation
+	options ServerOptions
+	stamp   json.RawMessage // the _meta of every result: which server responds
+	log     *slog.Logger
 
 	tools      registry[tool]
 	resources  registry[ResourceHandler]
@@ -41,6 +40,7 @@ type Server struct {
 	prompts    registry[prompt]
 	completers registry[Completer]
 	methods    registry[HandlerFunc]
+	features   []feature // of these, those most asked for first
 
 	extending  sync.Mutex
 	extensions map[string]json.RawMessage // declared in addition to those of the options
@@ -83,6 +83,9 @@ type ServerOptions struct {
 	// [Server.ResourceUpdated], which reaches clients that come back. By default
 	// every subscription is accepted.
 	OnSubscribe func(ctx context.Context, uri string) error
+	// TypeSchemas are schemas of types that tools and prompts use, and that have no
+	// method MCPSchema, such as those of other modules.
+	TypeSchemas TypeSchemas
 	// Logger receives what goes wrong inside; default slog.Default().
 	Logger *slog.Logger
 }
@@ -102,14 +105,28 @@ func NewServerWith(name, version string, o ServerOptions) *Server {
 			Name: name, Version: version, Title: o.Title,
 			Description: o.Description, WebsiteURL: o.WebsiteURL, Icons: o.Icons,
 		},
-		options:  o,
-		pageSize: defaultPageSize,
-		stamp:    stampOf(Implementation{Name: name, Version: version, Title: o.Title}),
-		log:      slog.Default(),
-		changes:  changes.NewFeed(),
+		options: o,
+		stamp:   stampOf(Implementation{Name: name, Version: version, Title: o.Title}),
+		log:     slog.Default(),
+		changes: changes.NewFeed(),
 	}
-	if o.PageSize > 0 {
-		s.pageSize = o.PageSize
+	s.features = []feature{
+		{revision.MethodNamed(methodToolsCall), &s.tools, s.callTool},
+		{revision.MethodNamed(methodToolsList), &s.tools, nil},
+		{revision.MethodNamed(methodResourcesRead), &s.resources, s.readResource},
+		{revision.MethodNamed(methodResourcesList), &s.resources, nil},
+		{revision.MethodNamed(methodTemplatesList), &s.templates, nil},
+		{revision.MethodNamed(methodPromptsGet), &s.prompts, s.getPrompt},
+		{revision.MethodNamed(methodPromptsList), &s.prompts, nil},
+		{revision.MethodNamed(methodComplete), &s.completers, s.complete},
+	}
+	if o.PageSize <= 0 {
+		o.PageSize = defaultPageSize
+	}
+	for _, f := range s.features {
+		if f.answer == nil {
+			f.open(f.Member, o.PageSize, func() { s.changes.Add(changes.Change{Method: revision.ListChanged(f.Capability)}) })
+		}
 	}
 	if o.Logger != nil {
 		s.log = o.Logger
@@ -156,80 +173,59 @@ func (s *Server) panicked(req *Request, p any) *Error {
 // dispatch runs the feature that a method belongs to. A method whose capability
 // the server does not declare does not exist.
 func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
+	for i := range s.features {
+		f := &s.features[i]
+		switch {
+		case f.Name != req.Method || !f.declared() && !s.has(f.Capability):
+		case f.answer != nil:
+			return f.answer(ctx, req)
+		default:
+			return s.cacheable(f.list(req.Params))
+		}
+	}
 	switch req.Method {
-	case methodToolsCall:
-		if s.hasTools() {
-			return s.callTool(ctx, req)
-		}
-	case methodToolsList:
-		if s.hasTools() {
-			return s.cacheable(s.tools.list("tools", s.pageSize, req.Params))
-		}
-	case methodResourcesRead:
-		if s.hasResources() {
-			return s.readResource(ctx, req)
-		}
-	case methodResourcesList:
-		if s.hasResources() {
-			return s.cacheable(s.resources.list("resources", s.pageSize, req.Params))
-		}
-	case methodTemplatesList:
-		if s.hasResources() {
-			return s.cacheable(s.templates.list("resourceTemplates", s.pageSize, req.Params))
-		}
-	case methodPromptsGet:
-		if s.hasPrompts() {
-			return s.getPrompt(ctx, req)
-		}
-	case methodPromptsList:
-		if s.hasPrompts() {
-			return s.cacheable(s.prompts.list("prompts", s.pageSize, req.Params))
-		}
-	case methodComplete:
-		if s.hasCompletions() {
-			return s.complete(ctx, req)
-		}
 	case methodDiscover:
 		return s.cacheable(s.discover())
 	case methodListen:
 		return Result{}, s.listen(ctx, req)
 	}
-	if e := s.methods.read("", s.pageSize).byName[req.Method]; e != nil {
+	if e := s.methods.read().byName[req.Method]; e != nil {
 		return e.feature(ctx, req)
 	}
 	return Result{}, Errorf(CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
-func (s *Server) hasTools() bool {
-	return s.options.Capabilities.Tools != nil || s.tools.declared()
+// A feature is a method that reads a registry.
+type feature struct {
+	*revision.Method
+	entries
+	answer HandlerFunc // nil where the method lists the entries
 }
 
-func (s *Server) hasResources() bool {
-	return s.options.Capabilities.Resources != nil || s.resources.declared() || s.templates.declared()
+// entries is a registry.
+type entries interface {
+	open(member string, size int, changed func())
+	declared() bool
+	list(params json.RawMessage) (Result, error)
 }
 
-func (s *Server) hasPrompts() bool {
-	return s.options.Capabilities.Prompts != nil || s.prompts.declared()
-}
-
-func (s *Server) hasCompletions() bool {
-	return s.options.Capabilities.Completions != nil || s.completers.declared()
+// has reports whether the server declares a capability.
+func (s *Server) has(capability string) bool {
+	for i := range s.features {
+		if f := &s.features[i]; f.Capability == capability && f.declared() {
+			return true
+		}
+	}
+	return s.options.Capabilities.List(capability) != nil
 }
 
 // capabilities are those of the options and of what was registered so far.
 func (s *Server) capabilities() *ServerCapabilities {
 	c := s.options.Capabilities
-	if s.hasTools() {
-		c.Tools = &ListCapability{ListChanged: true}
-	}
-	if s.hasResources() {
-		c.Resources = &ResourcesCapability{Subscribe: true, ListChanged: true}
-	}
-	if s.hasPrompts() {
-		c.Prompts = &ListCapability{ListChanged: true}
-	}
-	if s.hasCompletions() {
-		c.Completions = &struct{}{}
+	for _, f := range s.features {
+		if s.has(f.Capability) {
+			c.Declare(f.Capability)
+		}
 	}
 	if !s.options.NoLogging {
 		c.Logging = &struct{}{}

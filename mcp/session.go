@@ -1,6 +1,9 @@
 package mcp
 
-import "sync"
+import (
+	"context"
+	"sync"
+)
 
 // A Session holds what a server remembers of one client between its requests. It
 // exists for clients of legacy revisions only, whose connection or HTTP session
@@ -16,6 +19,37 @@ import "sync"
 type Session struct {
 	mu     sync.Mutex
 	values map[any]any
+	ctx    context.Context // nil until somebody wants to know when the session ends
+	cancel context.CancelFunc
+	ended  bool
+}
+
+// Context returns a context that is done when the session ends, for what has to be
+// released then: context.AfterFunc(session.Context(), release). A session ends
+// with its connection, and on HTTP when the client ends it, or is away for too
+// long. That of a nil Session is never done.
+func (s *Session) Context() context.Context {
+	if s == nil {
+		return context.Background()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx == nil {
+		s.ctx, s.cancel = context.WithCancel(context.Background())
+		if s.ended {
+			s.cancel()
+		}
+	}
+	return s.ctx
+}
+
+// End ends the session. It is for transports, which call it once.
+func (s *Session) End() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended = true; s.cancel != nil {
+		s.cancel()
+	}
 }
 
 // Value returns what was set under the key, or nil. As with a context, keys of a

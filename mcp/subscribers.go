@@ -26,20 +26,8 @@ type watch struct {
 // subscribe adds a subscriber of the resource and waits until OnSubscribe has
 // accepted the first one. Without an error, unsubscribe must follow.
 func (s *Server) subscribe(ctx context.Context, uri string) (*watch, error) {
-	w := s.joinWatch(uri)
-	select {
-	case <-w.ready:
-		return w, w.err
-	case <-ctx.Done():
-		s.unsubscribe([]*watch{w})
-		return nil, context.Cause(ctx)
-	}
-}
-
-func (s *Server) joinWatch(uri string) *watch {
 	t := &s.subscribers
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	w := t.watches[uri]
 	if w == nil {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -51,52 +39,48 @@ func (s *Server) joinWatch(uri string) *watch {
 		go s.beginWatch(ctx, w) // on its own, as the first subscriber may leave before the others
 	}
 	w.count++
-	return w
-}
-
-// beginWatch calls OnSubscribe.
-func (s *Server) beginWatch(ctx context.Context, w *watch) {
-	defer close(w.ready)
-	if w.err = s.onSubscribe(ctx, w.uri); w.err != nil {
-		s.subscribers.forget(w)
-		w.cancel()
+	t.mu.Unlock()
+	select {
+	case <-w.ready:
+		return w, w.err
+	case <-ctx.Done():
+		s.unsubscribe([]*watch{w})
+		return nil, context.Cause(ctx)
 	}
 }
 
-func (s *Server) onSubscribe(ctx context.Context, uri string) (err error) {
+// beginWatch calls OnSubscribe, and ends the watch where that fails.
+func (s *Server) beginWatch(ctx context.Context, w *watch) {
+	defer close(w.ready)
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("mcp: panic in OnSubscribe", "uri", uri, "panic", p, "stack", string(debug.Stack()))
-			err = fmt.Errorf("OnSubscribe panicked: %v", p)
+			s.log.Error("mcp: panic in OnSubscribe", "uri", w.uri, "panic", p, "stack", string(debug.Stack()))
+			w.err = fmt.Errorf("OnSubscribe panicked: %v", p)
+		}
+		if w.err != nil {
+			s.subscribers.mu.Lock()
+			defer s.subscribers.mu.Unlock()
+			s.subscribers.end(w)
 		}
 	}()
-	return s.options.OnSubscribe(ctx, uri)
+	w.err = s.options.OnSubscribe(ctx, w.uri)
 }
 
 // unsubscribe removes one subscriber of each.
 func (s *Server) unsubscribe(watches []*watch) {
+	s.subscribers.mu.Lock()
+	defer s.subscribers.mu.Unlock()
 	for _, w := range watches {
-		if s.subscribers.leave(w) {
-			w.cancel()
+		if w.count--; w.count == 0 {
+			s.subscribers.end(w)
 		}
 	}
 }
 
-// leave removes one subscriber and reports whether it was the last.
-func (t *subscribers) leave(w *watch) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	w.count--
-	if w.count == 0 && t.watches[w.uri] == w {
-		delete(t.watches, w.uri)
-	}
-	return w.count == 0
-}
-
-func (t *subscribers) forget(w *watch) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+// end ends a watch, in whose place there may be another one already. The caller holds t.mu.
+func (t *subscribers) end(w *watch) {
 	if t.watches[w.uri] == w {
 		delete(t.watches, w.uri)
 	}
+	w.cancel()
 }

@@ -13,10 +13,6 @@ const (
 	methodListen             = "subscriptions/listen"
 	notificationAcknowledged = "notifications/subscriptions/acknowledged"
 
-	notificationToolsChanged     = "notifications/tools/list_changed"
-	notificationPromptsChanged   = "notifications/prompts/list_changed"
-	notificationResourcesChanged = "notifications/resources/list_changed"
-
 	// ChangesKey is a member of _meta that says how many of a server's changes a
 	// client knows of. A server sends it with the result of server/discover, with
 	// the acknowledgement of subscriptions/listen, and with each notification that
@@ -27,39 +23,6 @@ const (
 
 	maxResourceSubscriptions = 10_000 // URIs in one filter
 )
-
-// A SubscriptionFilter says of which changes a client wants to be notified
-// (basic/patterns/subscriptions).
-type SubscriptionFilter struct {
-	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
-	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
-	ResourcesListChanged  bool     `json:"resourcesListChanged,omitempty"`
-	ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"`
-}
-
-// changes returns what the filter lets through.
-func (f *SubscriptionFilter) changes() []changes.Change {
-	wanted := make([]changes.Change, 0, 1+len(f.ResourceSubscriptions))
-	for _, list := range [...]struct {
-		wanted bool
-		method string
-	}{
-		{f.ToolsListChanged, notificationToolsChanged},
-		{f.PromptsListChanged, notificationPromptsChanged},
-		{f.ResourcesListChanged, notificationResourcesChanged},
-	} {
-		if list.wanted {
-			wanted = append(wanted, changes.Change{Method: list.method})
-		}
-	}
-	for _, uri := range f.ResourceSubscriptions {
-		wanted = append(wanted, changes.Change{Method: notificationUpdated, URI: uri})
-	}
-	return wanted
-}
-
-// listChanged notifies clients that a list changed.
-func (s *Server) listChanged(method string) { s.changes.Add(changes.Change{Method: method}) }
 
 // listen answers subscriptions/listen: it acknowledges what the server notifies
 // of, and then sends notifications until the client has enough.
@@ -90,7 +53,14 @@ func (s *Server) beginListen(ctx context.Context, req *Request) (*subscription, 
 	}
 	filter, watches := s.supported(ctx, filter)
 	since, _ := jsonrpc.Unquote(memberOrNil(memberOrNil(req.Params, "_meta"), ChangesKey))
-	sub := &subscription{listener: s.changes.Listen(filter.changes(), since), watches: watches}
+	wanted := make([]changes.Change, 0, 1+len(filter.ResourceSubscriptions))
+	for _, method := range filter.Lists() {
+		wanted = append(wanted, changes.Change{Method: method})
+	}
+	for _, uri := range filter.ResourceSubscriptions {
+		wanted = append(wanted, changes.Change{Method: notificationUpdated, URI: uri})
+	}
+	sub := &subscription{listener: s.changes.Listen(wanted, since), watches: watches}
 	w := jsonrpc.NewObject(nil)
 	_ = schema.EncodeMember(&w, "notifications", filter) // cannot fail
 	changes.WriteMark(&w, sub.listener.Mark())
@@ -117,19 +87,11 @@ func filterOf(params json.RawMessage) (*SubscriptionFilter, error) {
 // supported returns the part of the filter that the server has notifications
 // for, and the resources that it watches for it.
 func (s *Server) supported(ctx context.Context, f *SubscriptionFilter) (*SubscriptionFilter, []*watch) {
-	c := s.capabilities()
-	agreed := &SubscriptionFilter{
-		ToolsListChanged:     f.ToolsListChanged && c.Tools != nil,
-		PromptsListChanged:   f.PromptsListChanged && c.Prompts != nil,
-		ResourcesListChanged: f.ResourcesListChanged && c.Resources != nil,
-	}
-	if c.Resources == nil {
-		return agreed, nil
-	}
+	agreed := f.OfferedBy(s.capabilities())
 	if s.options.OnSubscribe == nil {
-		agreed.ResourceSubscriptions = f.ResourceSubscriptions
-		return agreed, nil
+		return &agreed, nil
 	}
+	agreed.ResourceSubscriptions = nil
 	var subscribed []*watch
 	for _, uri := range f.ResourceSubscriptions {
 		w, err := s.subscribe(ctx, uri)
@@ -140,7 +102,7 @@ func (s *Server) supported(ctx context.Context, f *SubscriptionFilter) (*Subscri
 		subscribed = append(subscribed, w)
 		agreed.ResourceSubscriptions = append(agreed.ResourceSubscriptions, uri)
 	}
-	return agreed, subscribed
+	return &agreed, subscribed
 }
 
 func orEmptyObject(params json.RawMessage) json.RawMessage {

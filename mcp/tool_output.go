@@ -19,22 +19,90 @@ func isStructured(t reflect.Type) bool {
 	return t.Kind() != reflect.String && t.Kind() != reflect.Interface
 }
 
+// An Output is an Out of a tool with more than its value: what the model reads
+// of it, metadata, or that the tool failed.
+type Output[T any] struct {
+	// Value is what the tool would return alone; the output schema is that of T.
+	// A nil pointer is none, which only a tool that failed may return.
+	Value T
+	// Content is what the model reads; nil means as for Value alone.
+	Content []Content
+	// Meta is the result's _meta, one JSON object or nil.
+	Meta json.RawMessage
+	// IsError says that the tool failed; Value is then not checked.
+	IsError bool
+}
+
+// output is an [Output] of any type.
+type output interface {
+	valueType() reflect.Type
+	encoder(check *schema.Validator, textOnly bool) func(any) (Result, error)
+}
+
+func (Output[T]) valueType() reflect.Type { return reflect.TypeFor[T]() }
+
+func (Output[T]) encoder(check *schema.Validator, textOnly bool) func(any) (Result, error) {
+	encode, encodeFailed := encoderFor[T](check, textOnly), encoderFor[T](nil, textOnly)
+	return func(out any) (Result, error) {
+		o := out.(Output[T])
+		encode, result := encode, Result{}
+		var err error
+		if o.IsError {
+			encode = encodeFailed
+		}
+		if v := reflect.ValueOf(&o.Value).Elem(); !o.IsError || v.Kind() != reflect.Pointer || !v.IsNil() {
+			result, err = encode(o.Value)
+		}
+		if err != nil {
+			return result, err
+		}
+		if o.Meta != nil {
+			result.Meta = o.Meta
+		}
+		if o.Content == nil && !o.IsError {
+			return result, nil
+		}
+		called, err := result.CallTool()
+		if err != nil {
+			return result, err
+		}
+		if called.IsError = o.IsError; o.Content != nil {
+			called.Content = o.Content
+		}
+		return called.result(), nil
+	}
+}
+
+// valueType is what the output schema of an Out is inferred from.
+func valueType[Out any]() reflect.Type {
+	if o, ok := any(*new(Out)).(output); ok && reflect.TypeFor[Out]().Kind() == reflect.Struct {
+		return o.valueType()
+	}
+	return reflect.TypeFor[Out]()
+}
+
 // encoderFor chooses, once per tool, what an Out becomes. The check is nil where
 // every Out fits the output schema; else the value is encoded at once.
-func encoderFor[Out any](check *schema.Validator) func(Out) (Result, error) {
+func encoderFor[Out any](check *schema.Validator, textOnly bool) func(Out) (Result, error) {
 	t := reflect.TypeFor[Out]()
 	switch {
+	case valueType[Out]() != t:
+		encode := any(*new(Out)).(output).encoder(check, textOnly)
+		return func(out Out) (Result, error) { return encode(out) }
 	case !isStructured(t):
 		return func(out Out) (Result, error) {
 			result := unstructured(out)
 			return result, checkResult(check, &result)
 		}
-	case check == nil && t.Kind() != reflect.Pointer:
+	case check == nil && t.Kind() != reflect.Pointer && !textOnly:
 		return func(out Out) (Result, error) { return Result{Value: &structured[Out]{value: out}}, nil }
 	}
 	return func(out Out) (Result, error) {
 		if t.Kind() == reflect.Pointer && reflect.ValueOf(out).IsNil() {
 			return Result{}, fmt.Errorf("the function returned a nil %v without an error", t)
+		}
+		if textOnly {
+			return asText(out)
 		}
 		s := &structured[Out]{value: out}
 		if check == nil {
@@ -46,6 +114,15 @@ func encoderFor[Out any](check *schema.Validator) func(Out) (Result, error) {
 		}
 		return Result{Value: s}, err
 	}
+}
+
+// asText shows a value to models only.
+func asText(out any) (Result, error) {
+	if shown, ok := out.(interface{ Content() []Content }); ok {
+		return Result{Value: &CallToolResult{Content: shown.Content()}}, nil
+	}
+	text, err := schema.Encode(nil, out)
+	return Result{Value: textResult(text)}, err
 }
 
 // checkResult is checkOutput for the result of an Out that is content, text, or

@@ -112,7 +112,7 @@ func TestATypeSaysItsSchemaOnce(t *testing.T) {
 	if got := string(mcp.SchemaOf[measured]()); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
-	if got := panicOf(func() { mcp.SchemaOf[map[int]string]() }); !strings.Contains(got, "use map[string]string") {
+	if got := panicOf(func() { mcp.SchemaOf[map[bool]string]() }); !strings.Contains(got, "use map[string]string") {
 		t.Errorf("panic %q", got)
 	}
 }

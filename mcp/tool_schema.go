@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,63 +12,77 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
+// TypeSchemas are JSON Schemas of types that have no method MCPSchema, such as
+// those of other modules.
+type TypeSchemas map[reflect.Type]json.RawMessage
+
 // SchemaOf returns the JSON Schema that [AddTool] infers from T: to change one
 // thing of it and pass it as [Tool.InputSchema], or to build others from it. It
 // panics if T has none, with the type, the field and the remedy. Which Go type
 // becomes which schema is in docs/server.md.
 //
 // A type with a method MCPSchema() json.RawMessage has the schema that this
-// returns, wherever it is used: so an enum or a union is written once.
-func SchemaOf[T any]() json.RawMessage {
+// returns, wherever it is used: so an enum or a union is written once. For types
+// that are not yours see [SchemaWith] and [ServerOptions.TypeSchemas].
+func SchemaOf[T any]() json.RawMessage { return SchemaWith[T](nil) }
+
+// SchemaWith is [SchemaOf] with the schemas of types within T that are not yours.
+func SchemaWith[T any](types TypeSchemas) json.RawMessage {
 	t := reflect.TypeFor[T]()
-	inferred, err := schema.For(t, schema.DocsOf(t))
+	inferred, err := schema.For(t, types.of(t))
 	if err != nil {
 		panic("mcp: " + err.Error())
 	}
 	return inferred
 }
 
+// of are the options to infer the schema of t.
+func (types TypeSchemas) of(t reflect.Type) schema.Options {
+	return schema.Options{Docs: schema.DocsOf(t), Types: types}
+}
+
 // completeTool completes a tool's description from its types. The validators
 // are those of the input and, where the output may not fit, of the output.
-func completeTool(t *Tool, in, out reflect.Type, f any) (input, output *schema.Validator, err error) {
+func completeTool(t *Tool, in, out reflect.Type, f any, types TypeSchemas) (input, output *schema.Validator, err error) {
 	if t.Description == "" {
 		t.Description = schema.FuncDoc(f, in)
 	}
-	inferred, err := inferObject(in)
+	inferred, err := inferObject(in, types)
 	switch {
 	case t.InputSchema == nil && err != nil:
 		return nil, nil, fmt.Errorf("input %v: %w", in, err)
 	case t.InputSchema == nil:
 		t.InputSchema = inferred
 	case err == nil:
-		if err := fitsType(t.InputSchema, inferred, ""); err != nil {
+		if err := fitsType(schema.Look(t.InputSchema), schema.Look(inferred), ""); err != nil {
 			return nil, nil, fmt.Errorf("input schema: %w, the input %v", err, in)
 		}
 	}
 	if input, err = schema.Compile(t.InputSchema); err != nil {
 		return nil, nil, fmt.Errorf("input schema: %w", err)
 	}
-	output, err = completeOutput(t, out)
+	output, err = completeOutput(t, out, types)
 	return input, output, err
 }
 
 // completeOutput is [completeTool] for the output.
-func completeOutput(t *Tool, out reflect.Type) (*schema.Validator, error) {
-	structured := isStructured(out)
+func completeOutput(t *Tool, out reflect.Type, types TypeSchemas) (*schema.Validator, error) {
+	structured := isStructured(out) && !t.TextOnly
 	if t.OutputSchema != nil {
 		if !structured && out.Kind() != reflect.Interface && out != reflect.TypeFor[CallToolResult]() && out != reflect.TypeFor[*CallToolResult]() {
-			return nil, fmt.Errorf("OutputSchema is set, and an output of %v has no structured content: use a struct, or omit the schema", out)
+			return nil, fmt.Errorf("OutputSchema is set, and an output of %v has no structured content: use a struct without TextOnly, or omit the schema", out)
 		}
 		return compileOutput(t.OutputSchema)
 	}
 	if !structured {
 		return nil, nil
 	}
+	var certain bool
 	var err error
-	if t.OutputSchema, err = schema.For(out, schema.DocsOf(out)); err != nil {
+	if t.OutputSchema, certain, err = schema.ForOutput(out, types.of(out)); err != nil {
 		return nil, fmt.Errorf("output %v: %w", out, err)
 	}
-	if schema.Certain(out) {
+	if certain {
 		return nil, nil
 	}
 	return compileOutput(t.OutputSchema)
@@ -86,50 +101,72 @@ func compileOutput(output json.RawMessage) (*schema.Validator, error) {
 }
 
 // inferObject infers the schema of arguments, which are an object always.
-func inferObject(t reflect.Type) (json.RawMessage, error) {
+func inferObject(t reflect.Type, types TypeSchemas) (json.RawMessage, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return schema.For(t, schema.DocsOf(t))
+		inferred, err := schema.For(t, types.of(t))
+		if err == nil {
+			err = schema.ReadsObjects(t)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return ofObject(inferred)
 	case reflect.Interface:
-		return json.RawMessage(`{"type":"object"}`), nil
+		return ofObject(json.RawMessage(`{}`))
 	}
-	return nil, errors.New("arguments are an object: use a struct, or a map with string keys")
+	return nil, errNoObject
+}
+
+var errNoObject = errors.New("arguments are an object: use a struct, or a map with string keys")
+
+// ofObject completes the schema of arguments, which has to say that they are an
+// object (schema.ts Tool): clients that check it lose the whole list otherwise.
+func ofObject(input json.RawMessage) (json.RawMessage, error) {
+	switch kind := jsonrpc.Get(input, "type"); {
+	case string(kind) == `"object"`:
+		return input, nil
+	case kind != nil:
+		return nil, fmt.Errorf("the type is %s: %w", kind, errNoObject)
+	case len(bytes.TrimLeft(input, " \t\r\n")) == 0 || bytes.TrimLeft(input, " \t\r\n")[0] != '{':
+		return nil, fmt.Errorf("expected a schema with \"type\":\"object\", got %.40s", input)
+	}
+	return jsonrpc.With(input, "type", []byte(`"object"`)), nil
 }
 
 // fitsType says where a schema that somebody wrote takes what the Go type behind
 // the inferred one cannot be decoded from: then every call would fail.
-func fitsType(written, inferred json.RawMessage, path string) error {
-	wrote, can := string(jsonrpc.Get(written, "type")), string(jsonrpc.Get(inferred, "type"))
+func fitsType(written, inferred schema.View, path string) error {
+	wrote, can := string(written.Get("type")), string(inferred.Get("type"))
 	wider := wrote == `"integer"` && can == `"number"`
 	if len(wrote) > 0 && len(can) > 0 && wrote[0] == '"' && can[0] == '"' && wrote != can && !wider {
 		return fmt.Errorf("%s: the type is %s, and %s in", path, wrote, can)
 	}
-	known := map[string]json.RawMessage{}
+	known := map[string]schema.View{}
 	var names []string
-	jsonrpc.EachMember(jsonrpc.Get(inferred, "properties"), func(quoted, property []byte) bool {
-		name, _ := jsonrpc.Unquote(quoted)
-		known[name], names = property, append(names, name)
-		return true
-	})
-	closed := string(jsonrpc.Get(inferred, "additionalProperties")) == "false"
-	var err error
-	jsonrpc.EachMember(jsonrpc.Get(written, "properties"), func(quoted, property []byte) bool {
-		name, _ := jsonrpc.Unquote(quoted)
-		switch can, ok := known[name]; {
+	for p := range inferred.Properties() {
+		known[p.Name], names = p.View, append(names, p.Name)
+	}
+	closed := string(inferred.Get("additionalProperties")) == "false"
+	for p := range written.Properties() {
+		var err error
+		switch can, ok := known[p.Name]; {
 		case ok:
-			err = fitsType(property, can, joinPath(path, name))
+			err = fitsType(p.View, can, joinPath(path, p.Name))
 		case closed:
-			err = fmt.Errorf("%q is not a member of", joinPath(path, name))
-			if meant := nearest.Name(name, names); meant != "" {
-				err = fmt.Errorf("%q (did you mean %q?) is not a member of", joinPath(path, name), joinPath(path, meant))
+			err = fmt.Errorf("%q is not a member of", joinPath(path, p.Name))
+			if meant := nearest.Name(p.Name, names); meant != "" {
+				err = fmt.Errorf("%q (did you mean %q?) is not a member of", joinPath(path, p.Name), joinPath(path, meant))
 			}
 		}
-		return err == nil
-	})
-	return err
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func joinPath(path, name string) string {

@@ -1,11 +1,13 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/paramheader"
@@ -27,6 +29,11 @@ type Tool struct {
 	OutputSchema json.RawMessage  `json:"outputSchema,omitzero"`
 	Annotations  *ToolAnnotations `json:"annotations,omitempty"`
 	Meta         json.RawMessage  `json:"_meta,omitzero"`
+
+	// TextOnly, for [AddToolWith], sends what the function returns as text alone,
+	// the JSON of a struct too: there is no structured content, and no OutputSchema.
+	// It does not travel.
+	TextOnly bool `json:"-"`
 }
 
 // ToolAnnotations are hints about what a tool does. They are claims of the
@@ -78,8 +85,11 @@ func (r *CallToolResult) appendWith(dst []byte, meta json.RawMessage) ([]byte, e
 	if err := writeContents(&w, r.Content); err != nil {
 		return nil, err
 	}
-	if r.StructuredContent != nil {
-		w.Raw("structuredContent", r.StructuredContent)
+	if structured := r.StructuredContent; structured != nil {
+		if !utf8.Valid(structured) {
+			structured = bytes.ToValidUTF8(structured, []byte("\ufffd"))
+		}
+		w.Raw("structuredContent", structured)
 	}
 	if r.IsError {
 		w.Bool("isError", true)
@@ -113,6 +123,7 @@ type runTool func(ctx context.Context, arguments json.RawMessage) (Result, error
 
 // A tool is a registered tool.
 type tool struct {
+	Tool
 	run     runTool
 	headers []paramheader.Field // arguments that HTTP clients repeat in headers
 }
@@ -128,11 +139,14 @@ type tool struct {
 // What Out becomes: a string is one block of text. A [Content], []Content or
 // *[CallToolResult] is used as it is. struct{} is an empty result. Anything else
 // is structured content, for programs; for models it is shown as the text of its
-// JSON, or as what its method Content() []Content returns if it has one.
+// JSON, or as what its method Content() []Content returns if it has one. An
+// [Output] is one of these with content, metadata or a failure of its own.
 //
 // An error of f becomes a tool error that the model can read, except an
-// [*Error], which is answered as a protocol error, and [ErrInputRequired]. A
-// panic in f fails only the call it happened in.
+// [*Error] of this server, which is answered as a protocol error, and
+// [ErrInputRequired]. An error of another server, which a [Client] returned, is a
+// failure of the tool like any other. A panic in f fails only the call it
+// happened in.
 //
 // AddTool panics at a mistake of the program: if In or Out cannot be described
 // by a schema, if a struct tag is not one of the above or does not fit its field,
@@ -150,11 +164,11 @@ func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Ou
 	if f == nil {
 		panic(fmt.Sprintf("mcp: tool %q: the function is nil", t.Name))
 	}
-	input, output, err := completeTool(&t, reflect.TypeFor[In](), reflect.TypeFor[Out](), f)
+	input, output, err := completeTool(&t, reflect.TypeFor[In](), valueType[Out](), f, s.options.TypeSchemas)
 	if err != nil {
 		panic(fmt.Sprintf("mcp: tool %q: %v", t.Name, err))
 	}
-	encode := encoderFor[Out](output)
+	encode := encoderFor[Out](output, t.TextOnly)
 	run := func(ctx context.Context, arguments json.RawMessage) (Result, error) {
 		in, err := decodeArguments[In](input, arguments)
 		if err != nil {
@@ -188,7 +202,7 @@ func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
 		return fmt.Errorf("tool %q: the handler is nil", t.Name)
 	}
 	if t.InputSchema == nil {
-		t.InputSchema = json.RawMessage(`{"type":"object"}`)
+		t.InputSchema = json.RawMessage(`{}`)
 	}
 	validate, err := schema.Compile(t.InputSchema)
 	if err != nil {
@@ -214,17 +228,29 @@ func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
 	}, how)
 }
 
+// Tool returns a registered tool as it is listed, or nil.
+func (s *Server) Tool(name string) *Tool {
+	e := s.tools.read().byName[name]
+	if e == nil {
+		return nil
+	}
+	t := e.feature.Tool
+	return &t
+}
+
 // RemoveTool removes tools; unknown names are ignored.
 func (s *Server) RemoveTool(names ...string) {
-	if s.tools.remove(names...) {
-		s.listChanged(notificationToolsChanged)
-	}
+	s.tools.remove(names...)
 }
 
 // putTool enters a tool that is complete.
 func (s *Server) putTool(t Tool, run runTool, how registration) error {
 	if err := checkToolName(t.Name, how); err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	var err error
+	if t.InputSchema, err = ofObject(t.InputSchema); err != nil {
+		return fmt.Errorf("tool %q: input schema: %w", t.Name, err)
 	}
 	headers, err := paramheader.Fields(t.InputSchema)
 	if err != nil {
@@ -234,12 +260,8 @@ func (s *Server) putTool(t Tool, run runTool, how registration) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	changed, ok := s.tools.put(&entry[tool]{name: t.Name, listed: listed, feature: tool{run, headers}}, how)
-	if !ok {
+	if !s.tools.put(&entry[tool]{name: t.Name, listed: listed, feature: tool{t, run, headers}}, how) {
 		return taken("tool", t.Name, "SetTool")
-	}
-	if changed {
-		s.listChanged(notificationToolsChanged)
 	}
 	return nil
 }
@@ -252,10 +274,10 @@ func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessa
 }
 
 // toolFailure tells errors of the protocol, and calls that nobody waits for any
-// more, from failures of the tool.
+// more, from failures of the tool. An error of another server is a failure.
 func toolFailure(ctx context.Context, err error) (Result, error) {
 	var e *Error
-	if errors.As(err, &e) || errors.Is(err, ErrInputRequired) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if errors.As(err, &e) && e.Server == "" || errors.Is(err, ErrInputRequired) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return Result{}, err
 	}
 	return Result{Value: ToolError("%v", err)}, nil
@@ -263,7 +285,7 @@ func toolFailure(ctx context.Context, err error) (Result, error) {
 
 // callTool answers tools/call.
 func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
-	e := s.tools.read("tools", s.pageSize).byName[req.Name]
+	e := s.tools.read().byName[req.Name]
 	if e == nil {
 		return Result{}, Errorf(CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
 	}

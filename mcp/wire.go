@@ -1,6 +1,10 @@
 package mcp
 
-import "context"
+import (
+	"context"
+
+	"github.com/junction-mcp/junction/internal/note"
+)
 
 // A Wire sees the messages of connections as they go over them, for people who want to know what is really said: to
 // clients where [ServeOptions] have it, to servers where [ClientOptions] have it. A Handler or a Client in the same
@@ -50,16 +54,14 @@ type Noter interface {
 	Note(kind string, note any)
 }
 
-type noterKey struct{}
-
-// A noterContext is a context that knows its Noter, in one allocation.
+// A noterContext is a context that has its Noter, in one allocation.
 type noterContext struct {
 	context.Context
 	noter Noter
 }
 
 func (c *noterContext) Value(key any) any {
-	if key == (noterKey{}) {
+	if key == (note.Key{}) {
 		return c.noter
 	}
 	return c.Context.Value(key)
@@ -68,12 +70,9 @@ func (c *noterContext) Value(key any) any {
 // WithNoter returns a context for a request that somebody watches, in which [NoterOf] finds n.
 func WithNoter(ctx context.Context, n Noter) context.Context { return &noterContext{ctx, n} }
 
-// NoterOf returns who wants to hear about the request that ctx belongs to, or nil: nobody watches it.
+// NoterOf returns the Noter of the request that ctx belongs to, or nil if none wants notes of that kind.
 //
-//	if n := mcp.NoterOf(ctx); n != nil {
+//	if n := mcp.NoterOf(ctx, "cache"); n != nil {
 //		n.Note("cache", hit{Key: key})
 //	}
-func NoterOf(ctx context.Context) Noter {
-	n, _ := ctx.Value(noterKey{}).(Noter)
-	return n
-}
+func NoterOf(ctx context.Context, kind string) Noter { return note.Of(ctx, kind) }

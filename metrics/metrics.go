@@ -1,22 +1,19 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
-	"slices"
+	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// other is the label of methods that nobody knows.
+// other is the label of methods that are not of the protocol or its extensions: clients can ask for any.
 const other = "other"
-
-// counted are the methods that have a label of their own; anybody can ask for any other.
-func counted() []string {
-	return []string{"tools/call", "tools/list", "prompts/get", "prompts/list", "resources/read", "resources/list", "resources/templates/list",
-		"completion/complete", "server/discover", "ping", "logging/setLevel"}
-}
 
 // Options are optional; the zero value of each field means its default.
 type Options struct {
@@ -33,16 +30,47 @@ type Options struct {
 //	mcp_request_duration_seconds{method,server}            a histogram
 //	mcp_request_bytes_total, mcp_result_bytes_total{method,server}
 //	mcp_requests_running
+//	mcp_notes_total{note,effect}                           what layers did with requests: note is policy, limit, secrets, review,
+//	                                                       retry, resent or rewritten; effect allow, ask, deny, or empty
 //
 // Subscriptions, which run for ever, are not counted. A call of several rounds counts once for each.
 type Metrics struct {
 	options  Options
-	requests *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	sent     *prometheus.CounterVec
-	received *prometheus.CounterVec
+	notes    series[[2]string, prometheus.Counter]
+	requests series[[4]string, prometheus.Counter]
+	asked    series[[2]string, asked]
+	received series[[2]string, prometheus.Counter]
 	running  prometheus.Gauge
-	known    []string
+}
+
+// asked are the metrics of every request with a method and a server.
+type asked struct {
+	duration prometheus.Observer
+	sent     prometheus.Counter
+}
+
+// series are metrics by their labels. To find them costs no memory.
+type series[Labels comparable, M any] struct {
+	with func(Labels) M
+	mu   sync.RWMutex
+	all  map[Labels]M
+}
+
+func (s *series[Labels, M]) of(labels Labels) M {
+	s.mu.RLock()
+	m, made := s.all[labels]
+	s.mu.RUnlock()
+	if made {
+		return m
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[Labels]M{}
+	}
+	m = s.with(labels)
+	s.all[labels] = m
+	return m
 }
 
 // New makes metrics and registers them. The error says that they are registered already.
@@ -53,17 +81,22 @@ func New(o Options) (*Metrics, error) {
 	if o.Describe == nil {
 		o.Describe = func(*mcp.Request) (server, tool string) { return "", "" }
 	}
-	m := &Metrics{
-		options:  o,
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mcp_requests_total", Help: "Requests that were handled."}, []string{"method", "server", "tool", "outcome"}),
-		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mcp_request_duration_seconds", Help: "How long requests took.",
-			Buckets: []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}, []string{"method", "server"}),
-		sent:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mcp_request_bytes_total", Help: "Bytes of the parameters of requests."}, []string{"method", "server"}),
-		received: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mcp_result_bytes_total", Help: "Bytes of results."}, []string{"method", "server"}),
-		running:  prometheus.NewGauge(prometheus.GaugeOpts{Name: "mcp_requests_running", Help: "Requests that run."}),
-		known:    counted(),
+	var (
+		requests = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mcp_requests_total", Help: "Requests that were handled."}, []string{"method", "server", "tool", "outcome"})
+		duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "mcp_request_duration_seconds", Help: "How long requests took.",
+			Buckets: []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300}}, []string{"method", "server"})
+		sent     = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mcp_request_bytes_total", Help: "Bytes of the parameters of requests."}, []string{"method", "server"})
+		received = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mcp_result_bytes_total", Help: "Bytes of results."}, []string{"method", "server"})
+		notes    = prometheus.NewCounterVec(prometheus.CounterOpts{Name: "mcp_notes_total", Help: "What layers did with requests: decided, refused, limited, sent again, rewrote."}, []string{"note", "effect"})
+	)
+	m := &Metrics{options: o, running: prometheus.NewGauge(prometheus.GaugeOpts{Name: "mcp_requests_running", Help: "Requests that run."})}
+	m.notes.with = func(labels [2]string) prometheus.Counter { return notes.WithLabelValues(labels[:]...) }
+	m.requests.with = func(labels [4]string) prometheus.Counter { return requests.WithLabelValues(labels[:]...) }
+	m.received.with = func(labels [2]string) prometheus.Counter { return received.WithLabelValues(labels[:]...) }
+	m.asked.with = func(labels [2]string) asked {
+		return asked{duration.WithLabelValues(labels[:]...), sent.WithLabelValues(labels[:]...)}
 	}
-	for _, c := range []prometheus.Collector{m.requests, m.duration, m.sent, m.received, m.running} {
+	for _, c := range []prometheus.Collector{requests, duration, sent, received, m.running, notes} {
 		if err := o.Registerer.Register(c); err != nil {
 			return nil, err
 		}
@@ -73,26 +106,64 @@ func New(o Options) (*Metrics, error) {
 
 // Around returns a Handler whose requests are counted.
 func (m *Metrics) Around(next mcp.Handler) mcp.Handler {
+	// An event.Tap would copy the request to see the notifications and questions that are not counted.
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "subscriptions/listen" {
 			return next.Handle(ctx, req)
 		}
-		method := req.Method
-		if !slices.Contains(m.known, method) {
-			method = other
-		}
+		method := cmp.Or(revision.MethodNamed(req.Method).Name, other)
 		server, tool := m.options.Describe(req)
 		began := time.Now()
 		m.running.Inc()
 		defer m.running.Dec()
-		result, err := next.Handle(ctx, req)
-		m.duration.WithLabelValues(method, server).Observe(time.Since(began).Seconds())
-		m.requests.WithLabelValues(method, server, tool, string(mcp.OutcomeOf(ctx, &result, err))).Inc()
-		m.sent.WithLabelValues(method, server).Add(float64(len(req.Params)))
+		outer, _ := ctx.Value(note.Key{}).(note.Noter)
+		result, err := next.Handle(&noted{ctx, m, outer}, req)
+		labels := [2]string{method, server}
+		asked := m.asked.of(labels)
+		asked.duration.Observe(time.Since(began).Seconds())
+		asked.sent.Add(float64(len(req.Params)))
+		m.requests.of([4]string{method, server, tool, string(mcp.OutcomeOf(ctx, &result, err))}).Inc()
 		if body, failed := result.Encoded(); err == nil && failed == nil {
 			result.JSON = body // encoded once, also for who sends it
-			m.received.WithLabelValues(method, server).Add(float64(len(body)))
+			m.received.of(labels).Add(float64(len(body)))
 		}
 		return result, err
 	})
+}
+
+// A noted is the context of a request, and the [mcp.Noter] that counts its notes.
+type noted struct {
+	context.Context
+	metrics *Metrics
+	outer   note.Noter // of those who watch the request, too; may be nil
+}
+
+// Value implements [context.Context].
+func (n *noted) Value(key any) any {
+	if key == (note.Key{}) {
+		return note.Noter(n)
+	}
+	return n.Context.Value(key)
+}
+
+// Hears reports whether notes of a kind are counted, or are for those who watch.
+func (n *noted) Hears(kind string) bool { return note.IsHandling(kind) || note.Hears(n.outer, kind) }
+
+// Unwrap returns the Noter of those who watch; nil if there is none.
+func (n *noted) Unwrap() note.Noter { return n.outer }
+
+// Note implements [mcp.Noter].
+func (n *noted) Note(kind string, value any) {
+	if note.IsHandling(kind) {
+		effect := ""
+		if v, is := value.(note.Decider); is {
+			if d, ok := v.Decision(); ok {
+				effect = d.Effect
+			}
+		}
+		n.metrics.notes.of([2]string{kind, effect}).Inc()
+	}
+	if note.Hears(n.outer, kind) {
+		n.outer.Note(kind, value)
+	}
 }

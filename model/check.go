@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -108,12 +109,7 @@ func checkMessages(req *Request) error {
 }
 
 func hasOpaque(m *Message) bool {
-	for i := range m.Parts {
-		if m.Parts[i].Opaque != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Opaque != nil })
 }
 
 func checkMessage(m *Message) error {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 // What a schema may cost. It comes from a server that may be hostile.
@@ -37,7 +39,7 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 	kept := make([]Tool, 0, len(tools))
 	var notes []Note
 	for _, t := range tools {
-		schema, changes, err := lowerRoot(t.Schema, &d)
+		lowered, changes, err := lowerRoot(t.Schema, &d)
 		switch {
 		case err != nil:
 			notes = append(notes, Note{Tool: t.Name, SetAside: true, Text: "its schema " + err.Error()})
@@ -48,7 +50,7 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 		case len(changes) > 0:
 			notes = append(notes, Note{Tool: t.Name, Text: rewritten(d.Name, changes)})
 		}
-		t.Schema = schema
+		t.Schema = lowered
 		kept = append(kept, t)
 	}
 	return kept, notes
@@ -56,8 +58,8 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 
 // Changes returns what [Lower] changes in one schema: each change once, with its place, such
 // as "/properties/tags: an array without items". The error says why it cannot be sent at all.
-func Changes(schema json.RawMessage, d Dialect) ([]string, error) {
-	_, changes, err := lowerRoot(schema, &d)
+func Changes(raw json.RawMessage, d Dialect) ([]string, error) {
+	_, changes, err := lowerRoot(raw, &d)
 	slices.Sort(changes)
 	return slices.Compact(changes), err
 }
@@ -85,13 +87,12 @@ var (
 // lowering is the work on one schema.
 type lowering struct {
 	dialect  *Dialect
-	root     json.RawMessage
+	root     schema.View
 	changes  []string
 	nodes    int
 	err      error
-	within   []string            // the references that are being resolved
-	places   map[string]*members // what was read on the way to their targets
-	resolved int                 // bytes of their targets
+	within   []string // the references that are being resolved
+	resolved int      // bytes of their targets
 
 	typed bool // the root was given its type
 }
@@ -109,8 +110,8 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 	}
 	var out bytes.Buffer
 	_ = json.Compact(&out, raw) // so that what is as it was can be recognized
-	l := &lowering{dialect: d, root: out.Bytes(), places: map[string]*members{}}
-	s := readMembers(l.root)
+	l := &lowering{dialect: d, root: schema.Look(out.Bytes())}
+	s := readMembers(out.Bytes())
 	if s == nil {
 		return nil, nil, errSchemaObject
 	}
@@ -172,9 +173,7 @@ func (l *lowering) rootType(s *members) bool {
 
 // changed notes a change at a place within the schema.
 func (l *lowering) changed(at, what string) {
-	if at == "" {
-		at = "/"
-	}
+	at = cmp.Or(at, "/")
 	if len(l.changes) < 1_000 {
 		l.changes = append(l.changes, at+": "+what)
 	}

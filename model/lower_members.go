@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -68,11 +69,7 @@ func (m *members) rename(from, to string, value json.RawMessage) {
 }
 
 func (m *members) clone() *members {
-	c := &members{names: slices.Clone(m.names), values: make(map[string]json.RawMessage, len(m.values))}
-	for name, value := range m.values {
-		c.values[name] = value
-	}
-	return c
+	return &members{names: slices.Clone(m.names), values: maps.Clone(m.values)}
 }
 
 func (m *members) json() json.RawMessage {

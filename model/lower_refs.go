@@ -2,9 +2,7 @@ package model
 
 import (
 	"encoding/json"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -49,7 +47,7 @@ func (l *lowering) resolve(s *members, at string, said *words, always bool) int 
 
 // mustInline says whether a reference cannot stay.
 func (l *lowering) mustInline(ref string) bool {
-	if l.dialect.NoRefs {
+	if named := ref != "#" && !strings.HasPrefix(ref, "#/"); l.dialect.NoRefs || named && !l.dialect.takes("$anchor") {
 		return true
 	}
 	name, stays := strings.CutPrefix(ref, "#/$defs/")
@@ -74,45 +72,10 @@ const maxResolved = 4 << 20
 // target is the schema that a reference leads to, within this schema; nil if it
 // leads elsewhere.
 func (l *lowering) target(ref string) *members {
-	path, ok := strings.CutPrefix(ref, "#")
-	if !ok || path != "" && path[0] != '/' || len(path) > 1_000 {
-		return nil
-	}
-	here := l.root
-	for i, c := range path {
-		if c != '/' {
-			continue
-		}
-		step, _, _ := strings.Cut(path[i+1:], "/")
-		if here = l.step(path[:i], here, step); here == nil {
-			return nil
-		}
-	}
+	here := l.root.Target(ref).Raw()
 	if l.resolved += len(here); l.resolved > maxResolved {
 		l.err = errSchemaWide
 		return nil
 	}
 	return readMembers(here)
-}
-
-// step goes from a place one step further. What was read at the place is kept, as
-// every reference goes through $defs.
-func (l *lowering) step(place string, raw json.RawMessage, step string) json.RawMessage {
-	if plain, err := url.PathUnescape(step); err == nil {
-		step = plain
-	}
-	step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-	m, known := l.places[place]
-	if !known {
-		m = readMembers(raw)
-		l.places[place] = m
-	}
-	if m != nil {
-		return m.get(step)
-	}
-	i, err := strconv.Atoi(step)
-	if list := elements(raw); err == nil && i >= 0 && i < len(list) {
-		return list[i]
-	}
-	return nil
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 // schemaOf lowers one schema, and those within it.
@@ -63,18 +65,18 @@ func (l *lowering) inner(s *members, at string, depth int) {
 
 // valueOf lowers the schemas within the value of a keyword.
 func (l *lowering) valueOf(name string, value json.RawMessage, at string, depth int) json.RawMessage {
-	switch keywords[name].within {
-	case oneSchema:
-		if value[0] == '{' || value[0] != '[' && name != "additionalProperties" {
+	switch schema.PlaceOf(name) {
+	case schema.One:
+		if value[0] == '{' || value[0] != '[' && !strings.HasPrefix(name, "additional") {
 			return l.child(value, at, depth)
 		}
-	case listOfSchemas:
+	case schema.List:
 		list := elements(value)
 		for i := range list {
 			list[i] = l.child(list[i], at+"/"+strconv.Itoa(i), depth)
 		}
 		return listOf(list)
-	case namedSchemas:
+	case schema.Named:
 		if inner := readMembers(value); inner != nil {
 			for _, key := range inner.names {
 				inner.set(key, l.child(inner.get(key), at+"/"+key, depth))
@@ -219,12 +221,9 @@ func (l *lowering) names(s *members, at string, said *words) {
 
 // isPortableProperty says whether every provider takes the name of a property.
 func isPortableProperty(name string) bool {
-	for _, r := range name {
-		if !isLetter(r) && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-' {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
+	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(r rune) bool {
+		return !isLetter(r) && (r < '0' || r > '9') && r != '_' && r != '.' && r != '-'
+	})
 }
 
 func isLetter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }

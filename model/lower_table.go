@@ -102,19 +102,8 @@ func (d *Dialect) takes(name string) bool {
 	return d.Keywords == nil || slices.Contains(d.Keywords, name)
 }
 
-// shape says how schemas are within the value of a keyword.
-type shape int
-
-const (
-	noSchema shape = iota
-	oneSchema
-	listOfSchemas
-	namedSchemas
-)
-
 // keyword is what lowering knows of a keyword of JSON Schema.
 type keyword struct {
-	within shape
 	// never is whether no dialect gets it: the whole would accept less if the schemas
 	// within, or those next to it, accepted more, as they do once they are rewritten.
 	never bool
@@ -134,24 +123,22 @@ var keywords = map[string]keyword{
 	"$schema": {place: true, silent: true}, "$id": {place: true, silent: true}, "id": {place: true, silent: true},
 	"$anchor": {place: true, silent: true}, "$dynamicAnchor": {place: true, silent: true},
 	"$vocabulary": {place: true, silent: true}, "$comment": {place: true, silent: true},
-	"$defs":       {within: namedSchemas, place: true, silent: true},
-	"definitions": {within: namedSchemas, place: true, silent: true},
+	"$defs":       {place: true, silent: true},
+	"definitions": {place: true, silent: true},
 	"title":       {silent: true}, "readOnly": {silent: true}, "writeOnly": {silent: true}, "deprecated": {silent: true}, "nullable": {silent: true},
 
-	"properties":            {within: namedSchemas, limits: []string{"additionalProperties"}},
-	"patternProperties":     {within: namedSchemas, limits: []string{"additionalProperties"}},
-	"additionalProperties":  {within: oneSchema, words: "others are %s"},
+	"properties":            {limits: []string{"additionalProperties"}},
+	"patternProperties":     {limits: []string{"additionalProperties"}},
+	"additionalProperties":  {words: "others are %s"},
 	"unevaluatedProperties": {never: true, words: "others are %s"},
-	"propertyNames":         {within: oneSchema},
 	"dependentSchemas":      {never: true},
 
-	"prefixItems":      {within: listOfSchemas, words: "the items in order: %s", limits: []string{"items"}},
-	"items":            {within: oneSchema, words: "others are %s"},
-	"additionalItems":  {within: oneSchema, words: "others are %s"},
+	"prefixItems":      {words: "the items in order: %s", limits: []string{"items"}},
+	"items":            {words: "others are %s"},
+	"additionalItems":  {words: "others are %s"},
 	"unevaluatedItems": {never: true, words: "others are %s"},
 	"contains":         {never: true}, "minContains": {never: true}, "maxContains": {never: true},
 
-	"anyOf": {within: listOfSchemas}, "allOf": {within: listOfSchemas},
 	"oneOf": {never: true, words: "exactly one of %s"},
 	"not":   {never: true}, "if": {never: true}, "then": {never: true}, "else": {never: true},
 

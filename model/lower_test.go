@@ -55,6 +55,8 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 		{"comments for validators are left out", "anthropic", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`, `{"type":"object","properties":{}}`, ""},
 		{"an array says what its items are", "openai", `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`, "/properties/a: an array without items"},
 		{"a reference at the root is followed", "anthropic", `{"$ref":"#/$defs/In","$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}}}`, `{"$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}},"type":"object","properties":{"a":{"type":"string"}}}`, "/: $ref at the root"},
+		{"an anchor is followed", "openai", `{"type":"object","properties":{"a":{"$ref":"#t"}},"$defs":{"x":{"$anchor":"t","type":"string"}}}`, `{"type":"object","properties":{"a":{"type":"string"}},"$defs":{"x":{"$anchor":"t","type":"string"}}}`, "$ref #t"},
+		{"the name of the whole is followed", "openai", `{"$id":"https://a.example/s","type":"object","properties":{"a":{"$ref":"https://a.example/s#/$defs/x"}},"$defs":{"x":{"type":"string"}}}`, `{"$id":"https://a.example/s","type":"object","properties":{"a":{"type":"string"}},"$defs":{"x":{"type":"string"}}}`, "$ref https"},
 		{"alternatives at the root become one object", "openai", `{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a","k"]},{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["b","k"]}]}`,
 			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]},"b":{"description":"(in one form {\"type\":\"string\"})"}},"required":["k"],"description":"(one of these forms: {a, k} or {b, k})"}`, "alternatives of objects"},
 		{"required alternatives become words", "anthropic", `{"type":"object","description":"Pick.","properties":{"a":{},"b":{}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"type":"object","description":"Pick. (one of these forms: {a} or {b})","properties":{"a":{},"b":{}}}`, "alternatives of objects"},
@@ -209,6 +211,9 @@ func TestLowerGivesTheSameBytesAgain(t *testing.T) {
 // What a schema accepts, its lowered form accepts too.
 func TestLowerAcceptsWhatTheSchemaAccepts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("one goroutine reads many schemas")
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	accepted := 0
 	for range 700 {
@@ -374,4 +379,19 @@ func FuzzLower(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkLower(b *testing.B) {
+	var tools []model.Tool
+	for i := range 100 {
+		tools = append(tools, model.Tool{Name: fmt.Sprint("t", i), Schema: json.RawMessage(`{"type":"object","properties":{"a":{"$ref":"#/$defs/x"},"b":{"oneOf":[{"$ref":"#/$defs/x"},{"type":"null"}]},"c":{"type":"array"}},"required":["a"],"$defs":{"x":{"type":"object","properties":{"d":{"type":"string","description":"A text."},"e":{"enum":[1,2]}}}}}`)})
+	}
+	for _, name := range []string{"openai", "gemini"} {
+		d, _ := model.DialectNamed(name)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				model.Lower(tools, d)
+			}
+		})
+	}
 }

@@ -39,13 +39,8 @@ func (w *words) describe(s *members) {
 	w.list = nil
 }
 
-// short is JSON as it stands in a text.
-func short(raw json.RawMessage) string {
-	if len(raw) <= maxWord {
-		return string(raw)
-	}
-	return plaintext.Beginning(string(raw), maxWord) + "…"
-}
+// short returns raw as it is shown in a description.
+func short(raw json.RawMessage) string { return plaintext.Short(string(raw), maxWord) }
 
 // filter drops the keywords that the dialect does not have, and says what they said.
 func (l *lowering) filter(s *members, at string, said *words) {

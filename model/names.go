@@ -55,10 +55,7 @@ func (n *Names) hashed(name, original string) string {
 
 func looksHashed(name string) bool {
 	at := len(name) - nameHash
-	if at < 1 || name[at-1] != '_' {
-		return false
-	}
-	return strings.Trim(name[at:], "0123456789abcdef") == ""
+	return at >= 1 && name[at-1] == '_' && strings.Trim(name[at:], "0123456789abcdef") == ""
 }
 
 // IsPortable reports whether every provider takes a name as it is.

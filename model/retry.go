@@ -102,10 +102,7 @@ func passes(err error) bool {
 func isConnection(err error) bool {
 	var network net.Error
 	var certificate *tls.CertificateVerificationError
-	if errors.As(err, &certificate) {
-		return false
-	}
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	return !errors.As(err, &certificate) && (errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
 // isRefused says whether nobody listens, or nobody knows the host.

@@ -1,5 +1,7 @@
 package model
 
+import "cmp"
+
 // Usage counts tokens.
 type Usage struct {
 	// Input are the tokens of the request, those read from and written to the
@@ -46,13 +48,7 @@ func (p Price) Known() bool { return p != Price{} }
 
 // Cost returns what the tokens cost, in US dollars.
 func (p Price) Cost(u Usage) float64 {
-	read, write := p.CacheRead, p.CacheWrite
-	if read == 0 {
-		read = p.Input
-	}
-	if write == 0 {
-		write = p.Input
-	}
+	read, write := cmp.Or(p.CacheRead, p.Input), cmp.Or(p.CacheWrite, p.Input)
 	plain := max(0, u.Input-u.CacheRead-u.CacheWrite)
 	return (float64(plain)*p.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*p.Output) / 1e6
 }

@@ -46,7 +46,7 @@ func AppendTrusted(ctx context.Context, path, name string) error {
 	})
 }
 
-// rewrite replaces a file by what change makes of it, unless that is nil.
+// rewrite replaces a file by the result of change, unless that is nil.
 func rewrite(ctx context.Context, path string, change func(path string, before []byte) ([]byte, error)) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // the link stays one
@@ -72,13 +72,17 @@ func rewrite(ctx context.Context, path string, change func(path string, before [
 	if err != nil || after == nil {
 		return err
 	}
-	if err := replace(path, after); err != nil {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm() &^ 0o022 // nobody else decides what may run
+	}
+	if err := filelock.Replace(path, after, mode); err != nil {
 		return fmt.Errorf("policy: nothing was written to %s: %w", path, err)
 	}
 	return nil
 }
 
-// withRule is a file with one more rule, or nil if it has the rule.
+// withRule returns a file with one more rule, or nil if it has the rule.
 func withRule(path string, data []byte, rule Rule) ([]byte, error) {
 	file, err := Parse(path, data, LoadOptions{})
 	if err != nil {
@@ -92,22 +96,27 @@ func withRule(path string, data []byte, rule Rule) ([]byte, error) {
 	return with(path, data, "rules", rule)
 }
 
-// with is a file with one more element of a member.
+// with returns a file with one more element of a member.
 func with(path string, data []byte, member string, value any) ([]byte, error) {
 	text, err := schema.Encode(nil, value)
 	if err != nil {
 		return nil, err
 	}
+	return edited(path, data, "with one more of "+member, func(root *hujson.Value) error { return add(root, member, text) })
+}
+
+// edited returns a file that change has changed and that can be read afterwards; title describes it in errors.
+func edited(path string, data []byte, title string, change func(root *hujson.Value) error) ([]byte, error) {
 	root, err := parseFile(data)
 	if err == nil {
-		err = add(&root, member, text)
+		err = change(&root)
 	}
 	if err != nil {
 		return nil, &Problem{Source: path, Err: err}
 	}
 	after := root.Pack()
 	if _, err := Parse(path, after, LoadOptions{}); err != nil {
-		return nil, fmt.Errorf("with one more of %s: %w", member, err)
+		return nil, fmt.Errorf("%s: %w", title, err)
 	}
 	return after, nil
 }
@@ -123,7 +132,14 @@ func add(root *hujson.Value, member string, text []byte) error {
 		if err := root.Patch([]byte(patch)); err != nil {
 			return err
 		}
-		likeTheFirst(root.Value.(*hujson.Object))
+		if members := root.Value.(*hujson.Object).Members; len(members) > 1 { // on a line of its own where the first one is
+			first, last := &members[0], &members[len(members)-1]
+			if before := first.Name.BeforeExtra; bytes.ContainsRune(before, '\n') {
+				note := bytes.TrimRight(last.Name.BeforeExtra, " \t\r\n") // of the member before it
+				last.Name.BeforeExtra = hujson.Extra(string(note) + "\n" + indentation(before))
+			}
+			last.Value.BeforeExtra = hujson.Extra(" ")
+		}
 	}
 	list := root.Find("/" + member).Value.(*hujson.Array)
 	if n := len(list.Elements); n > 0 {
@@ -135,21 +151,6 @@ func add(root *hujson.Value, member string, text []byte) error {
 	}
 	list.Elements = append(list.Elements, element)
 	return nil
-}
-
-// likeTheFirst puts the last member of an object where the first one stands: on a line of
-// its own, or not.
-func likeTheFirst(object *hujson.Object) {
-	n := len(object.Members)
-	if n < 2 {
-		return
-	}
-	first, last := &object.Members[0], &object.Members[n-1]
-	if before := first.Name.BeforeExtra; bytes.ContainsRune(before, '\n') {
-		note := bytes.TrimRight(last.Name.BeforeExtra, " \t\r\n") // of the member before it
-		last.Name.BeforeExtra = hujson.Extra(string(note) + "\n" + indentation(before))
-	}
-	last.Value.BeforeExtra = hujson.Extra(" ")
 }
 
 // follow gives a rule the form of the one before it.
@@ -175,13 +176,4 @@ func follow(list *hujson.Array, last, element *hujson.Value) {
 func indentation(extra hujson.Extra) string {
 	last := extra[bytes.LastIndexByte(extra, '\n')+1:]
 	return string(last[:len(last)-len(bytes.TrimLeft(last, " \t"))])
-}
-
-// replace writes a file as a whole, keeping who may read it.
-func replace(path string, data []byte) error {
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm() &^ 0o022 // nobody else decides what may run
-	}
-	return filelock.Replace(path, data, mode)
 }

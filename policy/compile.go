@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"cel.dev/cel-go/cel"
 )
@@ -29,9 +31,48 @@ type Options struct {
 // use.
 type Policy struct {
 	env      *cel.Env
-	fallback Effect
-	said     string      // where the fallback stands; built-in where nobody said it
+	fallback *compiled   // decides where no rule does
 	rules    []*compiled // the strictest first
+	matching *matching
+}
+
+const (
+	// maxMatching bounds the tools for which a policy remembers which rules match.
+	maxMatching = 1_000
+	// maxMatchingName is how many bytes the names of such a tool and its server have: clients may call tools that there are not.
+	maxMatchingName = 512
+)
+
+// matching are the rules whose patterns match a server and a tool, by these, as they were first looked for.
+type matching struct {
+	mu sync.RWMutex
+	by map[[2]string][]*compiled
+}
+
+// of returns those of some rules that match, in their order.
+func (m *matching) of(rules []*compiled, server, tool string) []*compiled {
+	key := [2]string{server, tool}
+	m.mu.RLock()
+	found, known := m.by[key]
+	m.mu.RUnlock()
+	if known {
+		return found
+	}
+	for _, c := range rules {
+		if c.server.matches(server) && c.tool.matches(tool) {
+			found = append(found, c)
+		}
+	}
+	if len(server)+len(tool) > maxMatchingName {
+		return found
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.by == nil || len(m.by) >= maxMatching {
+		m.by = map[[2]string][]*compiled{}
+	}
+	m.by[[2]string{strings.Clone(server), strings.Clone(tool)}] = found // which may be parts of a message
+	return found
 }
 
 // Compile makes a policy of rules, whose order means nothing. The error joins a
@@ -48,23 +89,20 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("conditions cannot be compiled: %w", err)
 	}
-	p, err := (&Policy{env: env, fallback: o.Default, said: cmp.Or(o.DefaultSource, builtinSource)}).With(rules...)
+	reason := map[Effect]string{Allow: "no rule is against it", Ask: noRule, Deny: "no rule allows it"}[o.Default]
+	fallback, _ := compileRule(env, &Rule{Name: "default", Effect: o.Default, Source: cmp.Or(o.DefaultSource, builtinSource), Reason: reason})
+	p, err := (&Policy{env: env, fallback: fallback}).With(rules...)
 	if err == nil && o.Default == Ask {
-		p, err = p.With(readOnly())
+		// Whoever approved a server's definitions has seen which of its tools only read; a server
+		// that lies about them could do the same harm without a call. Rules do not say where the
+		// arguments could carry something away, or the text that comes back could steer the model:
+		// a host asks about the flow of data in addition.
+		p, err = p.With(Rule{
+			Name: "read-only", Effect: Allow, Tool: "*", Source: builtinSource, When: "annotations.readOnly",
+			Reason: "the definition of the tool says that it only reads",
+		})
 	}
 	return p, err
-}
-
-// readOnly is the built-in rule. Whoever approved a server's definitions has seen which of
-// its tools only read; a server that lies about them could do the same harm without a
-// call. Where the arguments could carry something away, or the text that comes back could
-// steer the model, is not for rules to say: a host asks about the flow of data in addition.
-func readOnly() Rule {
-	return Rule{
-		Name: "read-only", Effect: Allow, Tool: "*", Source: builtinSource,
-		When:   "annotations.readOnly",
-		Reason: "the definition of the tool says that it only reads",
-	}
 }
 
 // builtinSource is the Source of what every policy has.
@@ -77,7 +115,7 @@ func (p *Policy) With(rules ...Rule) (*Policy, error) {
 		return nil, &Problem{Err: fmt.Errorf("%w: %d rules, more than %d; let patterns stand for many names", ErrLimit, n, maxRules)}
 	}
 	more := *p
-	more.rules = slices.Clone(p.rules)
+	more.rules, more.matching = slices.Clone(p.rules), new(matching)
 	var faults []error
 	for i := range rules {
 		rule := rules[i]
@@ -101,7 +139,7 @@ func (p *Policy) Rules() []Rule {
 	for _, c := range p.rules {
 		rules = append(rules, *c.rule)
 	}
-	return append(rules, *p.defaultRule())
+	return append(rules, *p.fallback.rule)
 }
 
 const noRule = "there is no rule for it yet"
@@ -109,8 +147,8 @@ const noRule = "there is no rule for it yet"
 // defaultReason says what a call that no rule is for does, as far as it is known, where a person is to judge it: of
 // a server that is not trusted, its claims are named as such, and the worst is assumed.
 func (p *Policy) defaultReason(in *Input) string {
-	if p.fallback != Ask {
-		return p.defaultRule().Reason
+	if p.fallback.rule.Effect != Ask {
+		return p.fallback.reason
 	}
 	holds := func(claim *bool, unsaid bool) bool {
 		if claim == nil || !in.Trusted {
@@ -139,11 +177,6 @@ func (p *Policy) defaultReason(in *Input) string {
 	return does + "; " + noRule
 }
 
-func (p *Policy) defaultRule() *Rule {
-	reason := map[Effect]string{Allow: "no rule is against it", Ask: noRule, Deny: "no rule allows it"}[p.fallback]
-	return &Rule{Name: "default", Effect: p.fallback, Source: p.said, Reason: reason}
-}
-
 // maxText bounds the other texts of a rule, in bytes.
 const maxText = 4 << 10
 
@@ -160,7 +193,8 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 	if err := r.Redact.check(r.Effect); err != nil {
 		problems = append(problems, &Problem{Field: "redact", Err: err})
 	}
-	c := &compiled{rule: r, reason: cmp.Or(r.Reason, "the rule "+r.String()), server: parsePattern(r.Server), tool: parsePattern(r.Tool)}
+	name := r.String()
+	c := &compiled{rule: r, name: name, reason: cmp.Or(r.Reason, "the rule "+name), server: parsePattern(r.Server), tool: parsePattern(r.Tool)}
 	if r.When != "" {
 		when, faults := compileCondition(env, r.When)
 		c.when, problems = when, append(problems, faults...)

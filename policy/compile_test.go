@@ -257,3 +257,29 @@ func TestHiddenToolsAreDeniedInEveryCall(t *testing.T) {
 		t.Errorf("only %d policies hide the tool", hidden)
 	}
 }
+
+func TestRulesForNamesOfAnyLengthAreNotRemembered(t *testing.T) {
+	p, err := Compile([]Rule{{Effect: Deny, Tool: "drop*"}, {Effect: Allow}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("x", 10<<10)
+	for i := range 2 * maxMatching {
+		name := fmt.Sprint(i)
+		for tool, want := range map[string]Effect{"drop" + name: Deny, "drop" + name + long: Deny, name + long: Allow} {
+			if got := p.Decide(t.Context(), Input{Server: "files", Tool: tool}).Effect; got != want {
+				t.Fatalf("%.20s: %s, want %s", tool, got, want)
+			}
+		}
+	}
+	kept := 0
+	for names := range p.matching.by {
+		kept += len(names[0]) + len(names[1])
+	}
+	if len(p.matching.by) > maxMatching || kept > maxMatching*maxMatchingName {
+		t.Errorf("%d names of %d bytes are kept", len(p.matching.by), kept)
+	}
+	if len(p.matching.by) == 0 {
+		t.Error("short names are not remembered either")
+	}
+}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"slices"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -28,6 +31,7 @@ type condition struct {
 	variables map[string]bool // those it looks at
 	args      bool            // it looks at args
 	whole     bool            // it looks at args other than at a member, at whether there is one, and at their number
+	needs     []string        // members of args without which it is false: has(args.NAME) && …
 }
 
 // compileCondition returns the faults of a condition as problems without a rule.
@@ -60,7 +64,7 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 			c.variables[reference.Name] = true
 		}
 	}
-	c.args = c.uses(variableArgs)
+	c.args, c.needs = c.uses(variableArgs), needs(checked.NativeRep().Expr())
 	return c, nil
 }
 
@@ -77,12 +81,7 @@ func conditionFault(format string, args ...any) []*Problem {
 
 // uses reports whether the condition looks at one of some variables.
 func (c *condition) uses(names ...string) bool {
-	for _, name := range names {
-		if c.variables[name] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return c.variables[name] })
 }
 
 // isLinear reports whether a condition only compares, so that it looks at no argument more often than it names one: to
@@ -106,15 +105,34 @@ func isLinear(condition *ast.AST) bool {
 	return linear
 }
 
+// needs returns the members of args that a condition tests with has, where it is false without any of them.
+func needs(e ast.Expr) []string {
+	switch e.Kind() {
+	case ast.CallKind:
+		if call := e.AsCall(); call.FunctionName() == operators.LogicalAnd {
+			return append(needs(call.Args()[0]), needs(call.Args()[1])...)
+		}
+	case ast.SelectKind:
+		if s := e.AsSelect(); s.IsTestOnly() && s.Operand().Kind() == ast.IdentKind && s.Operand().AsIdent() == variableArgs {
+			return []string{s.FieldName()}
+		}
+	}
+	return nil
+}
+
 // holds evaluates the condition. Its time is bounded by its cost.
 func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("the condition was not looked at: %w", context.Cause(ctx))
 	}
 	if c.args {
-		if err := f.readArguments(); err != nil {
+		if err := f.checkArguments(); err != nil {
 			return false, err
 		}
+		if len(f.in.Unknown) == 0 && f.lacks(c.needs) {
+			return false, nil
+		}
+		f.readArguments()
 		if c.whole && f.hidden {
 			return false, &unknownError{[]string{variableArgs}}
 		}
@@ -124,7 +142,12 @@ func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 		return false, fmt.Errorf("the condition cannot be decided: %w", err)
 	}
 	if unknown, is := value.(*types.Unknown); is {
-		return false, f.unknownError(unknown)
+		looked := &unknownError{}
+		for _, i := range unknown.IDs() {
+			looked.names = append(looked.names, f.in.Unknown[i])
+		}
+		slices.Sort(looked.names)
+		return false, looked
 	}
 	truth, ok := value.(types.Bool)
 	if !ok {
@@ -148,4 +171,54 @@ func withRemedy(message string) error {
 		message += "; annotations has readOnly, destructive, idempotent and openWorld, and principal has subject, issuer and scopes"
 	}
 	return errors.New(message)
+}
+
+// maxRegex bounds a regular expression, in what it has to be distinguished while it is
+// matched; a{100} counts a hundred times.
+const maxRegex = 1_000
+
+// regexCheck is a check of conditions. Patterns of matches must stand in the condition
+// itself, where their size is known before they are compiled: that of one kilobyte can
+// be megabytes.
+type regexCheck struct{}
+
+// Name is how the library calls the check.
+func (regexCheck) Name() string { return "policy.regex" }
+
+// Validate looks at every call of matches.
+func (regexCheck) Validate(_ *cel.Env, _ cel.ValidatorConfig, a *ast.AST, issues *cel.Issues) {
+	for _, call := range ast.MatchDescendants(ast.NavigateAST(a), ast.FunctionMatcher(overloads.Matches)) {
+		arguments := call.AsCall().Args()
+		pattern := arguments[len(arguments)-1]
+		var text types.String
+		if pattern.Kind() == ast.LiteralKind {
+			text, _ = pattern.AsLiteral().(types.String)
+		} else {
+			issues.ReportErrorAtID(pattern.ID(), "the pattern of matches must be written here as a text; for others there is glob")
+			continue
+		}
+		parsed, err := syntax.Parse(string(text), syntax.Perl)
+		if err == nil && regexSize(parsed) > maxRegex {
+			issues.ReportErrorAtID(pattern.ID(), "the pattern is too large: more than %d parts", maxRegex)
+			continue
+		}
+		if err == nil {
+			_, err = regexp.Compile(string(text))
+		}
+		if err != nil {
+			issues.ReportErrorAtID(pattern.ID(), "the pattern is wrong: %v", err)
+		}
+	}
+}
+
+// regexSize counts the parts of an expression, with repetitions written out.
+func regexSize(r *syntax.Regexp) int {
+	size := 1 + len(r.Rune)
+	for _, part := range r.Sub {
+		size += regexSize(part)
+	}
+	if r.Op == syntax.OpRepeat {
+		size *= max(r.Min, r.Max, 1)
+	}
+	return size
 }

@@ -18,6 +18,16 @@ type Decision struct {
 	// empty where that makes no difference.
 	Unknown []string `json:"unknown,omitempty"`
 	Trace   []Step   `json:"trace,omitempty"` // the rules that apply or failed, the strictest first; of Explain every rule
+
+	name string // of Rule; empty where it is not made yet
+}
+
+// RuleName returns [Rule.String] of the rule that decided.
+func (d *Decision) RuleName() string {
+	if d.name == "" {
+		return d.Rule.String()
+	}
+	return d.name
 }
 
 // Allowing are the rules that allow the call, where it is allowed; not to be changed.
@@ -114,7 +124,11 @@ func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
 	var trace []Step
 	var by *compiled
 	decided, strictest := -1, Effect("")
-	for _, c := range p.rules {
+	rules := p.rules
+	if !every && len(in.Unknown) == 0 {
+		rules = p.matching.of(p.rules, in.Server, in.Tool)
+	}
+	for _, c := range rules {
 		if strictest == Deny && !every {
 			break
 		}
@@ -130,12 +144,11 @@ func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
 		return d
 	}
 	if by == nil {
-		rule := p.defaultRule()
-		return Decision{Effect: rule.Effect, Rule: rule, Reason: p.defaultReason(in), Default: true, Trace: trace}
+		return Decision{Effect: p.fallback.rule.Effect, Rule: p.fallback.rule, name: p.fallback.name, Reason: p.defaultReason(in), Default: true, Trace: trace}
 	}
 	s := &trace[decided]
 	s.Outcome = Decided
-	d := Decision{Effect: strictest, Rule: s.Rule, Reason: by.reason, Default: s.Rule.Source == builtinSource, Trace: trace}
+	d := Decision{Effect: strictest, Rule: s.Rule, name: by.name, Reason: by.reason, Default: s.Rule.Source == builtinSource, Trace: trace}
 	if s.Err != nil {
 		d.Reason = fmt.Sprintf("the rule %s failed: %v", s.Rule, s.Err)
 	}
@@ -148,13 +161,13 @@ func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect)
 	for i := range trace {
 		s := &trace[i]
 		effect := s.Rule.Effect
-		if s.Outcome != NotKnown || decided && effect.strictness() <= strictest.strictness() || !decided && effect == Allow && p.fallback == Allow {
+		if s.Outcome != NotKnown || decided && effect.strictness() <= strictest.strictness() || !decided && effect == Allow && p.fallback.rule.Effect == Allow {
 			continue
 		}
 		if !is {
 			d, is = Decision{Effect: Strictest(Ask, strictest), Rule: s.Rule, Default: s.Rule.Source == builtinSource, Trace: trace}, true
 			if !decided {
-				d.Effect = Strictest(Ask, p.fallback)
+				d.Effect = Strictest(Ask, p.fallback.rule.Effect)
 			}
 		}
 		for _, name := range s.unknown {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -128,6 +129,9 @@ func TestConditions(t *testing.T) {
 		{"host knows URLs", `host("HTTPS://Example.COM.:8080/x") == "example.com" && host("https://good@evil.example/") == "evil.example"`, true},
 		{"letters can be made small", `"/HOME/Ä".lowerAscii() == "/home/Ä"`, true},
 		{"a false condition is false", `args.limit > 10`, false},
+		{"a missing argument that is asked for decides before what fails", `args.mode.startsWith("w") && (has(args.path) && has(args.mode))`, false},
+		{"an argument that may be missing decides nothing", `has(args.mode) || args.limit == 10`, true},
+		{"an argument that must be missing decides nothing", `!has(args.mode) && args.limit == 10`, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -322,7 +326,7 @@ func BenchmarkDecideWithAHundredRules(b *testing.B) {
 	for _, variant := range []struct {
 		name  string
 		rules []Rule
-	}{{"of every kind", rules[:100]}, {"that all have a condition that is false", conditions(100)}} {
+	}{{"of every kind", rules[:100]}, {"that all have a condition that is false", conditions(100)}, {"of which two match", others(98)}} {
 		b.Run(variant.name, func(b *testing.B) {
 			p, err := Compile(variant.rules, Options{})
 			if err != nil {
@@ -334,6 +338,15 @@ func BenchmarkDecideWithAHundredRules(b *testing.B) {
 			}
 		})
 	}
+}
+
+// others are rules for other tools, and two for this one.
+func others(n int) []Rule {
+	rules := []Rule{{Effect: Deny, When: `has(args.url) && args.url.startsWith("file:")`}, {Effect: Allow, Server: "files", Tool: "read_*"}}
+	for i := range n {
+		rules = append(rules, Rule{Effect: Deny, Tool: fmt.Sprintf("*_other_%d", i)})
+	}
+	return rules
 }
 
 func conditions(n int) []Rule {
@@ -409,5 +422,18 @@ func TestADecisionHasTheRulesThatApplyAndNoOthers(t *testing.T) {
 	}
 	if len(whole.Trace) != 5 {
 		t.Errorf("%d rules explained, not 5", len(whole.Trace))
+	}
+}
+
+// TestConditionOnArgumentSeesEverySpelling has a member of the arguments be found however the object is written.
+func TestConditionOnArgumentSeesEverySpelling(t *testing.T) {
+	p, err := Compile([]Rule{{Effect: Deny, When: `has(args.path) && args.path == "/etc"`}}, Options{Default: Allow})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arguments := range []string{`{"path":"/etc"}`, ` {"path":"/etc"}`, "\r\n\t{ \"path\" : \"/etc\" }", `{"pa\u0074h":"\u002fetc"}`, `{"a":{"path":1},"path":"/etc"}`} {
+		if d := p.Decide(t.Context(), Input{Method: "tools/call", Server: "s", Tool: "t", Arguments: json.RawMessage(arguments)}); d.Effect != Deny {
+			t.Errorf("%s: %s, %s", arguments, d.Effect, d.Reason)
+		}
 	}
 }

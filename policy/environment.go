@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"runtime"
 	"strings"
 
 	"cel.dev/cel-go/cel"
@@ -67,7 +68,7 @@ const (
 	maxReported = 8
 )
 
-// newEnvironment makes what conditions are compiled in. Nothing in it has an effect,
+// newEnvironment returns the environment of conditions. Nothing in it has an effect,
 // so a decision depends on its input alone.
 func newEnvironment() (*cel.Env, error) {
 	registry, err := types.NewRegistry()
@@ -77,7 +78,36 @@ func newEnvironment() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.CustomTypeAdapter(registry),
 		cel.CustomTypeProvider(&provider{registry, memberTypes()}),
-		globFunction(), underFunction(), hostFunction(), lowerFunction(),
+		cel.Function("glob", cel.Overload("glob_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
+			cel.BinaryBinding(func(text, pattern ref.Val) ref.Val {
+				return types.Bool(matchGlob(string(pattern.(types.String)), string(text.(types.String))))
+			}))),
+		cel.Function("under", cel.Overload("under_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
+			cel.BinaryBinding(func(path, root ref.Val) ref.Val {
+				within, err := underOn(runtime.GOOS, string(path.(types.String)), string(root.(types.String)))
+				if err != nil {
+					return types.WrapErr(err)
+				}
+				return types.Bool(within)
+			}))),
+		cel.Function("host", cel.Overload("host_string", []*cel.Type{cel.StringType}, cel.StringType,
+			cel.UnaryBinding(func(address ref.Val) ref.Val {
+				host, err := hostOf(string(address.(types.String)))
+				if err != nil {
+					return types.WrapErr(err)
+				}
+				return types.String(host)
+			}))),
+		// Of CEL's strings library this alone: its replace and join make gigabytes of text before their price is known.
+		cel.Function("lowerAscii", cel.MemberOverload("string_lower_ascii", []*cel.Type{cel.StringType}, cel.StringType,
+			cel.UnaryBinding(func(text ref.Val) ref.Val {
+				return types.String(strings.Map(func(r rune) rune {
+					if 'A' <= r && r <= 'Z' {
+						r += 'a' - 'A'
+					}
+					return r
+				}, string(text.(types.String))))
+			}))),
 		// Without map, which makes new lists: a condition looks at things.
 		cel.ClearMacros(), cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro),
 		cel.CrossTypeNumericComparisons(true), // JSON has one kind of number
@@ -92,60 +122,25 @@ func newEnvironment() (*cel.Env, error) {
 	return cel.NewEnv(options...)
 }
 
-func globFunction() cel.EnvOption {
-	return cel.Function("glob", cel.Overload("glob_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
-		cel.BinaryBinding(func(text, pattern ref.Val) ref.Val {
-			return types.Bool(matchGlob(string(pattern.(types.String)), string(text.(types.String))))
-		})))
-}
-
-func underFunction() cel.EnvOption {
-	return cel.Function("under", cel.Overload("under_string_string", []*cel.Type{cel.StringType, cel.StringType}, cel.BoolType,
-		cel.BinaryBinding(func(path, root ref.Val) ref.Val {
-			within, err := under(string(path.(types.String)), string(root.(types.String)))
-			if err != nil {
-				return types.WrapErr(err)
-			}
-			return types.Bool(within)
-		})))
-}
-
-func hostFunction() cel.EnvOption {
-	return cel.Function("host", cel.Overload("host_string", []*cel.Type{cel.StringType}, cel.StringType,
-		cel.UnaryBinding(func(address ref.Val) ref.Val {
-			host, err := hostOf(string(address.(types.String)))
-			if err != nil {
-				return types.WrapErr(err)
-			}
-			return types.String(host)
-		})))
-}
-
-// lowerFunction is that of CEL's strings library. The library itself is not taken: its
-// replace and join make gigabytes of text before their price is known.
-func lowerFunction() cel.EnvOption {
-	return cel.Function("lowerAscii", cel.MemberOverload("string_lower_ascii", []*cel.Type{cel.StringType}, cel.StringType,
-		cel.UnaryBinding(func(text ref.Val) ref.Val {
-			return types.String(strings.Map(func(r rune) rune {
-				if 'A' <= r && r <= 'Z' {
-					r += 'a' - 'A'
-				}
-				return r
-			}, string(text.(types.String))))
-		})))
-}
-
 // price is what a call costs for the limit of a condition. The library prices a call
 // by its types, and those of arguments are not known before there are some; so every
 // call is priced by what it was given, whatever is known of it.
 type price struct{}
 
-// CallCost is the price of one call; nil leaves it to the library.
+// CallCost returns the price of one call; nil leaves it to the library.
 func (price) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	var sizes [3]uint64
 	var all uint64
 	for i, arg := range args[:min(len(args), len(sizes))] {
-		sizes[i] = sizeOf(arg)
+		switch v := arg.(type) {
+		case types.String:
+			sizes[i] = uint64(len(v)) // in bytes
+		case types.Bytes:
+			sizes[i] = uint64(len(v))
+		case traits.Lister:
+			n, _ := v.Size().(types.Int)
+			sizes[i] = uint64(n)
+		}
 		all += sizes[i]
 	}
 	if all == 0 || function == operators.Equals || function == operators.NotEquals {
@@ -159,20 +154,6 @@ func (price) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 		cost += all / 2
 	}
 	return &cost
-}
-
-// sizeOf is the length of a text in bytes, or of a list in elements.
-func sizeOf(v ref.Val) uint64 {
-	switch v := v.(type) {
-	case types.String:
-		return uint64(len(v))
-	case types.Bytes:
-		return uint64(len(v))
-	case traits.Lister:
-		n, _ := v.Size().(types.Int)
-		return uint64(n)
-	}
-	return 0
 }
 
 // provider knows the members of our own types, and leaves the rest to a registry.

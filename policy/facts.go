@@ -1,13 +1,15 @@
 package policy
 
 import (
+	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
@@ -18,10 +20,11 @@ const (
 	maxArgumentDepth = 64
 )
 
-// facts are one call as conditions see it. Arguments are read when the first of them
-// looks at them. They are for one goroutine.
+// facts holds one call as conditions see it. Arguments are read when the first condition
+// looks at them. It is for one goroutine.
 type facts struct {
 	in        *Input
+	checked   bool // the arguments were, and fault is why there are none
 	arguments map[string]any
 	rounded   bool        // whether a number of them is not exactly what is compared
 	hidden    bool        // whether a member of them is not known
@@ -30,20 +33,25 @@ type facts struct {
 	space     [4]variable // for known
 }
 
-// variable is one as CEL has it.
+// variable is a variable as CEL has it.
 type variable struct {
 	name  string
 	value any
 }
 
-// ResolveName is the value of a variable.
+// ResolveName returns the value of a variable.
 func (f *facts) ResolveName(name string) (any, bool) {
 	for i := range f.known {
 		if f.known[i].name == name {
 			return f.known[i].value, true
 		}
 	}
-	v := f.variable(name)
+	v := f.unknownVariable(name)
+	for i := 0; v == nil && i < len(variables); i++ {
+		if variables[i].name == name {
+			v = variables[i].value(f)
+		}
+	}
 	if v == nil {
 		return nil, false
 	}
@@ -54,44 +62,46 @@ func (f *facts) ResolveName(name string) (any, bool) {
 	return v, true
 }
 
-// variable is the value of a variable, or nil if there is none.
-func (f *facts) variable(name string) any {
-	if v := f.unknownVariable(name); v != nil {
-		return v
-	}
-	for i := range variables {
-		if variables[i].name == name {
-			return variables[i].value(f)
-		}
-	}
-	return nil
-}
-
 // Parent is nil: there is nothing else to see.
 func (f *facts) Parent() cel.Activation { return nil }
 
-// readArguments reads the arguments once, and repeats its error.
-func (f *facts) readArguments() error {
-	if f.arguments == nil && f.fault == nil {
-		f.arguments, f.rounded, f.fault = decodeArguments(f.in.Arguments)
-		f.hideArguments()
+// checkArguments checks the arguments once, and repeats its error.
+func (f *facts) checkArguments() error {
+	raw := f.in.Arguments
+	if f.checked || len(raw) == 0 {
+		return f.fault
+	}
+	f.checked = true
+	if len(raw) > maxArguments {
+		f.fault = fmt.Errorf("the arguments have %d bytes, more than conditions look at (%d)", len(raw), maxArguments)
+	} else if _, fault := jsonrpc.Index(raw, jsonrpc.Limits{Depth: maxArgumentDepth}); fault != nil {
+		f.fault = fmt.Errorf("the arguments are no JSON object: %s", fault.Message)
 	}
 	return f.fault
 }
 
-func decodeArguments(raw json.RawMessage) (arguments map[string]any, rounded bool, err error) {
-	if len(raw) == 0 {
-		return map[string]any{}, false, nil
-	}
-	if len(raw) > maxArguments {
-		return nil, false, fmt.Errorf("the arguments have %d bytes, more than conditions look at (%d)", len(raw), maxArguments)
-	}
-	if _, fault := jsonrpc.Index(raw, jsonrpc.Limits{Depth: maxArgumentDepth}); fault != nil {
-		return nil, false, fmt.Errorf("the arguments are no JSON object: %s", fault.Message)
+// lacks reports whether one of some members is not among the arguments, which were checked.
+func (f *facts) lacks(names []string) bool {
+	object := bytes.TrimLeft(f.in.Arguments, " \t\r\n")
+	return slices.ContainsFunc(names, func(name string) bool { return jsonrpc.Get(object, name) == nil })
+}
+
+// readArguments reads the arguments once, after they were checked.
+func (f *facts) readArguments() {
+	if f.arguments != nil {
+		return
 	}
 	var r reader
-	arguments = r.object(raw)
-	return arguments, r.rounded, nil
+	if f.arguments = map[string]any{}; len(f.in.Arguments) > 0 {
+		f.arguments = r.object(f.in.Arguments)
+	}
+	f.rounded = r.rounded
+	// CEL passes on what stands for members that are not known, except where the other side of && or || decides.
+	for i, name := range f.in.Unknown {
+		if member, is := strings.CutPrefix(name, unknownArguments); is {
+			f.arguments[member], f.hidden = types.NewUnknown(int64(i), nil), true
+		}
+	}
 }
 
 // A reader makes of checked JSON what conditions compare.
@@ -107,21 +117,17 @@ func (r *reader) object(raw []byte) map[string]any {
 	return members
 }
 
-func (r *reader) array(raw []byte) []any {
-	elements := []any{}
-	jsonrpc.EachElement(raw, func(element []byte) bool {
-		elements = append(elements, r.value(element))
-		return true
-	})
-	return elements
-}
-
 func (r *reader) value(raw []byte) any {
 	switch raw[0] {
 	case '{':
 		return r.object(raw)
 	case '[':
-		return r.array(raw)
+		elements := []any{}
+		jsonrpc.EachElement(raw, func(element []byte) bool {
+			elements = append(elements, r.value(element))
+			return true
+		})
+		return elements
 	case '"':
 		text, _ := jsonrpc.Unquote(raw)
 		return text

@@ -76,14 +76,12 @@ func Parse(path string, data []byte, o LoadOptions) (*File, error) {
 				faults = append(faults, &Problem{Source: place, Field: name, Err: unknownEffect(file.Default)})
 			}
 		case "trusted", "public":
-			servers, err := readServers(&m.Value)
-			if err != nil {
-				faults = append(faults, &Problem{Source: place, Field: name, Err: err})
+			servers := &file.Trusted
+			if name == "public" {
+				servers = &file.Public
 			}
-			if name == "trusted" {
-				file.Trusted = servers
-			} else {
-				file.Public = servers
+			if err := schema.Decode(plain(&m.Value), servers); err != nil {
+				faults = append(faults, &Problem{Source: place, Field: name, Err: fmt.Errorf("expected an array of names of servers: %w", err)})
 			}
 		case "$schema":
 		default:
@@ -120,17 +118,6 @@ func (f *File) tighten() {
 	f.Trusted, f.Public = nil, nil
 }
 
-// readServers reads a list of names of servers.
-func readServers(v *hujson.Value) ([]string, error) {
-	plain := v.Clone()
-	plain.Minimize()
-	var servers []string
-	if err := schema.Decode(plain.Pack(), &servers); err != nil {
-		return nil, fmt.Errorf("expected an array of names of servers: %w", err)
-	}
-	return servers, nil
-}
-
 // readRules reads the member rules.
 func (f *File) readRules(data []byte, v *hujson.Value) []error {
 	list, ok := v.Value.(*hujson.Array)
@@ -144,10 +131,8 @@ func (f *File) readRules(data []byte, v *hujson.Value) []error {
 		line += bytes.Count(data[at:element.StartOffset], []byte("\n"))
 		at = element.StartOffset
 		source := f.Path + ":" + strconv.Itoa(line)
-		plain := element.Clone()
-		plain.Minimize()
 		var rule Rule
-		if err := schema.Decode(plain.Pack(), &rule); err != nil {
+		if err := schema.Decode(plain(element), &rule); err != nil {
 			faults = append(faults, &Problem{Source: source, Rule: rule.title(i), Err: err})
 			continue
 		}
@@ -191,12 +176,17 @@ func parseFile(data []byte) (hujson.Value, error) {
 		text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), "invalid literal: ")
 		return hujson.Value{}, fmt.Errorf("not JSON: %s", strings.TrimSuffix(text, ": "))
 	}
-	plain := root.Clone()
-	plain.Minimize()
-	if _, fault := jsonrpc.Index(plain.Pack(), jsonrpc.Limits{}); fault != nil {
+	if _, fault := jsonrpc.Index(plain(&root), jsonrpc.Limits{}); fault != nil {
 		return hujson.Value{}, errors.New(fault.Message)
 	}
 	return root, nil
+}
+
+// plain returns a value as JSON without comments.
+func plain(v *hujson.Value) []byte {
+	same := v.Clone()
+	same.Minimize()
+	return same.Pack()
 }
 
 func lineOf(data []byte, offset int) int {

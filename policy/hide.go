@@ -7,7 +7,7 @@ import "context"
 // With the default Deny, that is every tool that no rule allows or asks about.
 func (p *Policy) Hides(server, tool string, a Annotations) bool {
 	facts := &facts{in: &Input{Server: server, Tool: tool, Annotations: a}}
-	hidden := p.fallback == Deny
+	hidden := p.fallback.rule.Effect == Deny
 	for _, c := range p.rules {
 		switch when := c.atListing(facts); {
 		case c.rule.Effect == Deny && when == always:

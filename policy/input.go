@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"time"
 )
@@ -73,8 +74,5 @@ func (in *Input) now() time.Time {
 }
 
 func (in *Input) method() string {
-	if in.Method == "" {
-		return callTool
-	}
-	return in.Method
+	return cmp.Or(in.Method, callTool)
 }

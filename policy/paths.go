@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
-	"runtime"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,11 +13,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// under reports whether a path is a folder or in it. A path whose place is not
+// underOn reports whether a path of a system is a folder or in it. A path whose place is not
 // certain is an error, so that neither an allow nor a deny is fooled by it.
-func under(path, root string) (bool, error) { return underOn(runtime.GOOS, path, root) }
-
-// underOn is under, on a system.
 func underOn(system, path, root string) (bool, error) {
 	p, err := parsePath(system, path)
 	if err != nil {
@@ -69,7 +65,7 @@ var shortName = regexp.MustCompile(`~[0-9]`)
 // runs, since the server need not run here.
 func parsePath(system, text string) (path, error) {
 	p := path{windows: system == "windows"}
-	if len(text) >= 2 && text[1] == ':' && isLetter(text[0]) {
+	if len(text) >= 2 && text[1] == ':' && 'a' <= text[0]|0x20 && text[0]|0x20 <= 'z' {
 		p.windows, p.volume, text = true, strings.ToLower(text[:2]), text[2:]
 		if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, `\`) {
 			return p, errors.New("depends on the current folder of a drive")
@@ -108,8 +104,6 @@ func parsePath(system, text string) (path, error) {
 	}
 	return p, nil
 }
-
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // hostOf is the host that a URL leads to, as the URL standard reads it: in small letters,
 // an address in its usual form, without the port. What is read differently by different

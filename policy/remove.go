@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/tailscale/hujson"
 )
 
 // ErrNotThere says that a file does not have what was to be removed from it.
@@ -29,8 +31,8 @@ func RemoveTrusted(ctx context.Context, path, name string) error {
 	return removeElement(ctx, path, "trusted", true, func(file *File) int { return slices.Index(file.Trusted, name) })
 }
 
-// removeElement takes the element that find finds out of a member of a file, or all that it
-// finds in turn.
+// removeElement removes the element that find returns from a member of a file, or all that it
+// returns in turn.
 func removeElement(ctx context.Context, path, member string, all bool, find func(*File) int) error {
 	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) {
 		for removed := false; ; removed = true {
@@ -53,20 +55,11 @@ func removeElement(ctx context.Context, path, member string, all bool, find func
 	})
 }
 
-// withoutElement is a file without one element of a member.
+// withoutElement returns a file without one element of a member.
 func withoutElement(path string, before []byte, member string, i int) ([]byte, error) {
-	root, err := parseFile(before)
-	if err == nil {
-		err = root.Patch(fmt.Appendf(nil, `[{"op": "remove", "path": "/%s/%d"}]`, member, i))
-	}
-	if err != nil {
-		return nil, &Problem{Source: path, Err: err}
-	}
-	after := root.Pack()
-	if _, err := Parse(path, after, LoadOptions{}); err != nil {
-		return nil, fmt.Errorf("without one of %s: %w", member, err)
-	}
-	return after, nil
+	return edited(path, before, "without one of "+member, func(root *hujson.Value) error {
+		return root.Patch(fmt.Appendf(nil, `[{"op": "remove", "path": "/%s/%d"}]`, member, i))
+	})
 }
 
 // Without returns a policy that has a rule less, equal to this one in all its fields, and
@@ -78,5 +71,6 @@ func (p *Policy) Without(rule Rule) (*Policy, bool) {
 	}
 	fewer := *p
 	fewer.rules = slices.Delete(slices.Clone(p.rules), i, i+1)
+	fewer.matching = &matching{by: map[[2]string][]*compiled{}} // that of p has the rule
 	return &fewer, true
 }

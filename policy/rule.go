@@ -22,18 +22,8 @@ const (
 	Deny Effect = "deny"
 )
 
-// strictness orders effects; what is no effect is -1.
-func (e Effect) strictness() int {
-	switch e {
-	case Allow:
-		return 0
-	case Ask:
-		return 1
-	case Deny:
-		return 2
-	}
-	return -1
-}
+// strictness orders effects; that of any other text is -1.
+func (e Effect) strictness() int { return slices.Index([]Effect{Allow, Ask, Deny}, e) }
 
 // Strictest is the strictest of some effects: Deny before Ask before Allow. It is
 // empty if none of them is one of the three.
@@ -175,6 +165,7 @@ func OriginOf(origin []string) string {
 // compiled is a rule that is ready to be asked. It never changes.
 type compiled struct {
 	rule   *Rule
+	name   string // [Rule.String] of it
 	reason string // of a decision by it
 	server pattern
 	tool   pattern

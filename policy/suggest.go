@@ -77,26 +77,19 @@ func Suggest(in Input, s Scope) (Rule, error) {
 		terms = append(terms, variableAnnotations+".readOnly")
 	}
 	rule.When = strings.Join(terms, " && ")
-	return rule, fits(&rule, in)
-}
-
-// fits proves the promise of [Suggest].
-func fits(rule *Rule, in Input) error {
-	p, err := Compile([]Rule{*rule}, Options{Default: otherThan(rule.Effect)})
+	// The rule must decide, whatever the default is.
+	other := Deny
+	if rule.Effect == Deny {
+		other = Allow
+	}
+	p, err := Compile([]Rule{rule}, Options{Default: other})
 	if err != nil {
-		return notSuggested("%v", err)
+		return rule, notSuggested("%v", err)
 	}
 	if d := p.Decide(context.Background(), in); d.Default || d.Effect != rule.Effect {
-		return notSuggested("its condition is not true of this call: %s", rule.When)
+		return rule, notSuggested("its condition is not true of this call: %s", rule.When)
 	}
-	return nil
-}
-
-func otherThan(e Effect) Effect {
-	if e == Deny {
-		return Allow
-	}
-	return Deny
+	return rule, nil
 }
 
 func notSuggested(format string, args ...any) error {
@@ -105,10 +98,12 @@ func notSuggested(format string, args ...any) error {
 
 // sameCall are the terms of a condition that say that a call is the same.
 func sameCall(in *Input, s Scope) ([]string, error) {
-	arguments, _, err := decodeArguments(in.Arguments)
-	if err != nil {
+	facts := facts{in: &Input{Arguments: in.Arguments}}
+	if err := facts.checkArguments(); err != nil {
 		return nil, notSuggested("%v", err)
 	}
+	facts.readArguments()
+	arguments := facts.arguments
 	var terms []string
 	if in.Resource != "" {
 		terms = append(terms, variableResource+" == "+strconv.Quote(in.Resource))

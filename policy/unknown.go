@@ -32,7 +32,7 @@ type unknownError struct{ names []string }
 
 func (e *unknownError) Error() string { return strings.Join(e.names, ", ") + " is not known" }
 
-// unknownVariable is what stands for a variable that is not known; nil for one that is.
+// unknownVariable returns the value that stands for a variable that is not known; nil for one that is.
 func (f *facts) unknownVariable(name string) any {
 	switch name {
 	case variableServer, variableTool, variableArgs, variableTitle, variableAnnotations, variableResource, variableTrusted, variableClient: // a member of an object cannot be taken of what is not known
@@ -41,27 +41,6 @@ func (f *facts) unknownVariable(name string) any {
 		}
 	}
 	return nil
-}
-
-// hideArguments puts in the place of members that are not known what says so: CEL passes it on, but where
-// the other side of && or || decides.
-func (f *facts) hideArguments() {
-	for i, name := range f.in.Unknown {
-		if member, is := strings.CutPrefix(name, unknownArguments); is && f.arguments != nil {
-			f.arguments[member] = types.NewUnknown(int64(i), nil)
-			f.hidden = true
-		}
-	}
-}
-
-// unknownError names what a condition came upon.
-func (f *facts) unknownError(u *types.Unknown) error {
-	e := &unknownError{}
-	for _, i := range u.IDs() {
-		e.names = append(e.names, f.in.Unknown[i])
-	}
-	slices.Sort(e.names)
-	return e
 }
 
 // usesWhole reports whether a condition looks at args itself: where it compares all of it, what stands for a

@@ -1,23 +1,35 @@
+// Package ratelimit bounds how often a Handler is called, and how much it does at a time: for each user,
+// for each client, for a server or for one of its tools. It imports nothing but mcp, so that any Handler
+// can have it.
 package ratelimit
 
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"golang.org/x/time/rate"
 )
 
 const (
-	// maxKeys bounds whom limits are kept for; beyond it, somebody who was not seen for long starts anew.
+	// maxKeys bounds the keys that limits are kept for; beyond it, one that was not seen for long starts anew.
 	maxKeys = 10_000
+	// maxLooked is how many keys are looked at to find one that was not seen for long.
+	maxLooked = 64
 	// maxWaiting is how many calls of one key wait for their turn; more are refused.
 	maxWaiting = 1_000
 )
+
+// theCaller names the limit of each caller in errors, which it reads itself.
+const theCaller = "you"
 
 // Options say what is allowed. Those of a value 0 allow everything.
 type Options struct {
@@ -31,17 +43,17 @@ type Options struct {
 	BytesIn time.Duration
 	// Concurrent may run at the same time; more wait for their turn as long as their context allows.
 	Concurrent int
-	// Key says whose limit a request counts in; it must be comparable, and nil counts, too. By default all
+	// Key returns the key of the limit that a request counts in; it must be comparable, and nil counts, too. By default all
 	// requests count in one. See [Caller].
 	Key func(*mcp.Request) any
 	// Matches says which requests count; by default calls of tools, prompts/get, resources/read and
 	// completion/complete do.
 	Matches func(*mcp.Request) bool
+	// Rest is how many requests that do not count otherwise, such as for lists and about tasks, and initialize, may begin in the time
+	// In. They wait for no turn.
+	Rest int
 	// Whose names the limit in errors, such as "server files"; default "you".
 	Whose string
-	// OnRefused, if not nil, is called with the context of each request that is refused, and why, before it is
-	// answered. It must be safe for concurrent use.
-	OnRefused func(ctx context.Context, req *mcp.Request, why error)
 }
 
 // Caller is a Key: the principal of a request, or else the connection or session that it came from, or
@@ -74,18 +86,12 @@ type Limiter struct {
 // New returns a Limiter that has counted nothing yet.
 func New(o Options) *Limiter {
 	o.In, o.BytesIn = cmp.Or(o.In, time.Second), cmp.Or(o.BytesIn, time.Hour)
-	o.Whose = cmp.Or(o.Whose, "you")
+	o.Whose = cmp.Or(o.Whose, theCaller)
 	if o.Key == nil {
 		o.Key = func(*mcp.Request) any { return nil }
 	}
 	if o.Matches == nil {
-		o.Matches = func(req *mcp.Request) bool {
-			switch req.Method {
-			case "tools/call", "prompts/get", "resources/read", "completion/complete":
-				return true
-			}
-			return false
-		}
+		o.Matches = func(req *mcp.Request) bool { return revision.MethodNamed(req.Method).Used }
 	}
 	return &Limiter{options: o, all: map[any]*bucket{}}
 }
@@ -98,6 +104,7 @@ func (l *Limiter) Around(next mcp.Handler) mcp.Handler {
 // A bucket is what one key has used.
 type bucket struct {
 	rate    *rate.Limiter
+	rest    *rate.Limiter
 	bytes   *rate.Limiter
 	running chan struct{} // holds a token for each call that runs
 
@@ -107,6 +114,9 @@ type bucket struct {
 
 func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	if !l.options.Matches(req) {
+		if err := l.takeRest(req); err != nil {
+			return l.refused(ctx, req, err)
+		}
 		return next.Handle(ctx, req)
 	}
 	b, err := l.enter(l.options.Key(req))
@@ -114,7 +124,13 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 		return l.refused(ctx, req, err)
 	}
 	defer l.leave(b)
-	if err := l.take(b); err != nil { // each round: the state of one can be sent again, and the tool runs from the top
+	if b.bytes != nil {
+		if over := -b.bytes.Tokens(); over >= 0 {
+			pause := time.Duration(math.Ceil(over/float64(b.bytes.Limit()))+1) * time.Second
+			return l.refused(ctx, req, fmt.Errorf("too much was read: %d bytes in %s are allowed for %s; try again in %v", l.options.Bytes, word(l.options.BytesIn), l.options.Whose, pause))
+		}
+	}
+	if err := l.begin(b.rate, "calls", l.options.Calls); err != nil { // each round: the state of one can be sent again, and the tool runs from the top
 		return l.refused(ctx, req, err)
 	}
 	if b.running != nil {
@@ -124,14 +140,10 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 			began := time.Now()
 			select {
 			case b.running <- struct{}{}:
-				if n := mcp.NoterOf(ctx); n != nil {
-					n.Note("limit", limited{Whose: l.options.Whose, Waited: time.Since(began)})
-				}
+				l.note(ctx, time.Since(began), "")
 			case <-ctx.Done():
 				err := fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
-				if n := mcp.NoterOf(ctx); n != nil {
-					n.Note("limit", limited{Whose: l.options.Whose, Waited: time.Since(began), Refused: err.Error()})
-				}
+				l.note(ctx, time.Since(began), err.Error())
 				return mcp.Result{}, err
 			}
 		}
@@ -141,44 +153,65 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 	if b.bytes == nil || err != nil {
 		return result, err
 	}
-	return l.count(b, result)
-}
-
-// A limited call is what one who watches hears of it.
-type limited struct {
-	Whose   string        `json:"whose"`
-	Waited  time.Duration `json:"waited,omitempty"` // nanoseconds, for its turn
-	Refused string        `json:"refused,omitempty"`
-}
-
-// count counts the bytes of a result.
-func (l *Limiter) count(b *bucket, result mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
 		return result, err
 	}
-	result.JSON = body // encoded once, also for who sends it
+	result.JSON = body // encoded once, also for the writer of the response
 	for left := len(body); left > 0; left -= l.options.Bytes {
 		b.bytes.ReserveN(time.Now(), min(left, l.options.Bytes))
 	}
 	return result, nil
 }
 
-// take counts a call, or says when there may be one.
-func (l *Limiter) take(b *bucket) error {
-	if b.bytes != nil {
-		if over := -b.bytes.Tokens(); over >= 0 {
-			pause := time.Duration(math.Ceil(over/float64(b.bytes.Limit()))+1) * time.Second
-			return fmt.Errorf("too much was read: %d bytes in %s are allowed for %s; try again in %v", l.options.Bytes, word(l.options.BytesIn), l.options.Whose, pause)
-		}
+// note notes that a request waited, or was refused.
+func (l *Limiter) note(ctx context.Context, waited time.Duration, refused string) {
+	if n := mcp.NoterOf(ctx, note.Limit); n != nil {
+		n.Note(note.Limit, limited{l.options.Whose, waited, refused})
 	}
-	if b.rate == nil || b.rate.Allow() {
+}
+
+// A limited is the note of a request that waits, or is refused.
+type limited struct {
+	Whose   string        `json:"whose"`
+	Waited  time.Duration `json:"waited,omitempty"` // nanoseconds, for its turn
+	Refused string        `json:"refused,omitempty"`
+}
+
+// Decision implements [note.Decider].
+func (l limited) Decision() (d note.Decision, ok bool) {
+	whose := l.Whose
+	if whose == theCaller {
+		whose = "each caller"
+	}
+	return note.Decision{Effect: "deny", Rule: "the limit of " + whose, Reason: l.Refused, Refused: true, Whatever: true}, l.Refused != ""
+}
+
+// takeRest counts a request that does not count as a call, or says when there may be one.
+func (l *Limiter) takeRest(req *mcp.Request) error {
+	if l.options.Rest == 0 {
 		return nil
 	}
-	r := b.rate.Reserve()
-	if pause := r.Delay(); pause > 0 {
-		r.Cancel()
-		return fmt.Errorf("too many calls: %d in %s are allowed for %s; try again in %v", l.options.Calls, word(l.options.In), l.options.Whose, time.Duration(math.Ceil(pause.Seconds()))*time.Second)
+	b, err := l.enter(l.options.Key(req))
+	if err == nil {
+		err = l.begin(b.rest, "requests", l.options.Rest)
+		l.leave(b)
+	}
+	if err != nil { // no code that says that a task is not known
+		return &mcp.Error{Code: mcp.CodeInternalError, Message: err.Error(), Data: refused.With(nil, refused.Limit)}
+	}
+	return nil
+}
+
+// begin counts one of what may begin so often, or says when there may be one; nil: always.
+func (l *Limiter) begin(r *rate.Limiter, what string, most int) error {
+	if r == nil || r.Allow() {
+		return nil
+	}
+	due := r.Reserve()
+	if pause := due.Delay(); pause > 0 {
+		due.Cancel()
+		return fmt.Errorf("too many %s: %d in %s are allowed for %s; try again in %v", what, most, word(l.options.In), l.options.Whose, time.Duration(math.Ceil(pause.Seconds()))*time.Second)
 	}
 	return nil
 }
@@ -197,33 +230,44 @@ func word(in time.Duration) string {
 
 // refused is the result of a call that is not made. A model reads that of a tool.
 func (l *Limiter) refused(ctx context.Context, req *mcp.Request, why error) (mcp.Result, error) {
-	if l.options.OnRefused != nil {
-		l.options.OnRefused(ctx, req, why)
-	}
-	if n := mcp.NoterOf(ctx); n != nil {
-		n.Note("limit", limited{Whose: l.options.Whose, Refused: why.Error()})
-	}
+	l.note(ctx, 0, why.Error())
 	if req.Method != "tools/call" {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%v", why)
+		if e, is := errors.AsType[*mcp.Error](why); is {
+			return mcp.Result{}, e
+		}
+		return mcp.Result{}, &mcp.Error{Code: mcp.CodeInvalidParams, Message: why.Error(), Data: refused.With(nil, refused.Limit)}
 	}
-	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(why.Error())}}}, nil
+	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(why.Error())}}, Meta: refused.With(nil, refused.Limit)}, nil
 }
 
+// enter returns the bucket of a key, for one more call that runs or waits.
 func (l *Limiter) enter(key any) (*bucket, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.all[key]
 	if b == nil {
-		if len(l.all) >= maxKeys {
-			l.forgetOldest()
+		if len(l.all) >= maxKeys { // one that was not seen for long, and has no calls, is forgotten
+			var oldest any
+			found, looked := false, 0
+			for other, o := range l.all {
+				if looked++; found && looked > maxLooked {
+					break
+				}
+				if o.users == 0 && (!found || o.used.Before(l.all[oldest].used)) {
+					oldest, found = other, true
+				}
+			}
+			if found {
+				delete(l.all, oldest)
+			}
 		}
-		b = &bucket{}
-		if l.options.Calls > 0 {
-			b.rate = rate.NewLimiter(rate.Limit(float64(l.options.Calls)/l.options.In.Seconds()), l.options.Calls)
+		some := func(n int, in time.Duration) *rate.Limiter {
+			if n <= 0 {
+				return nil
+			}
+			return rate.NewLimiter(rate.Limit(float64(n)/in.Seconds()), n)
 		}
-		if l.options.Bytes > 0 {
-			b.bytes = rate.NewLimiter(rate.Limit(float64(l.options.Bytes)/l.options.BytesIn.Seconds()), l.options.Bytes)
-		}
+		b = &bucket{rate: some(l.options.Calls, l.options.In), rest: some(l.options.Rest, l.options.In), bytes: some(l.options.Bytes, l.options.BytesIn)}
 		if l.options.Concurrent > 0 {
 			b.running = make(chan struct{}, l.options.Concurrent)
 		}
@@ -241,24 +285,4 @@ func (l *Limiter) leave(b *bucket) {
 	l.mu.Lock()
 	b.users--
 	l.mu.Unlock()
-}
-
-// maxLooked is how many keys are looked at to find one that was not seen for long.
-const maxLooked = 64
-
-// forgetOldest takes a key away that was not seen for long, and nobody uses; the lock is held.
-func (l *Limiter) forgetOldest() {
-	var oldest any
-	found, looked := false, 0
-	for key, b := range l.all {
-		if looked++; found && looked > maxLooked {
-			break
-		}
-		if b.users == 0 && (!found || b.used.Before(l.all[oldest].used)) {
-			oldest, found = key, true
-		}
-	}
-	if found {
-		delete(l.all, oldest)
-	}
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -165,17 +167,40 @@ func TestBytesOfResultsInATimeAreBounded(t *testing.T) {
 	})
 }
 
-func TestWhatIsRefusedIsReportedWithItsReason(t *testing.T) {
-	var reported []string
-	type key struct{}
-	h := Middleware(Options{Calls: 1, In: time.Hour, OnRefused: func(ctx context.Context, req *mcp.Request, why error) {
-		reported = append(reported, fmt.Sprint(ctx.Value(key{}), " ", req.Method, " ", why))
-	}})(mcp.HandlerFunc(nothing))
-	ctx := context.WithValue(t.Context(), key{}, "mine")
-	for range 2 {
-		_, _ = h.Handle(ctx, mcp.NewRequest("prompts/get", []byte(`{"name":"p"}`)))
-	}
-	if len(reported) != 1 || !strings.HasPrefix(reported[0], "mine prompts/get too many calls: 1 in an hour are allowed for you") {
-		t.Errorf("reported: %q", reported)
-	}
+func TestRefusalIsNoted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var noted []note.Decision
+		ctx := mcp.WithNoter(t.Context(), noter(func(kind string, value any) {
+			if d, ok := value.(note.Decider).Decision(); ok && kind == note.Limit {
+				noted = append(noted, d)
+			}
+		}))
+		many := Middleware(Options{Calls: 1, In: time.Hour})(mcp.HandlerFunc(nothing))
+		for range 2 {
+			_, _ = many.Handle(ctx, mcp.NewRequest("prompts/get", []byte(`{"name":"p"}`)))
+		}
+		busy := Middleware(Options{Concurrent: 1, Whose: "server files"})(mcp.HandlerFunc(func(ctx context.Context, _ *mcp.Request) (mcp.Result, error) {
+			<-ctx.Done()
+			return mcp.Result{}, context.Cause(ctx)
+		}))
+		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		var calls sync.WaitGroup
+		for range 2 { // the second one gives up before its turn
+			calls.Go(func() { _, _ = busy.Handle(ctx, mcp.NewRequest("tools/call", []byte(`{"name":"t"}`))) })
+		}
+		calls.Wait()
+		want := []note.Decision{
+			{Effect: "deny", Rule: "the limit of each caller", Reason: "too many calls: 1 in an hour are allowed for you; try again in 1h0m0s", Refused: true, Whatever: true},
+			{Effect: "deny", Rule: "the limit of server files", Reason: "waited for its turn, as 1 calls may run at the same time for server files: context deadline exceeded", Refused: true, Whatever: true},
+		}
+		if !slices.Equal(noted, want) {
+			t.Errorf("noted %+v\nwant %+v", noted, want)
+		}
+	})
 }
+
+// A noter is a function that is an [mcp.Noter].
+type noter func(kind string, value any)
+
+func (n noter) Note(kind string, value any) { n(kind, value) }

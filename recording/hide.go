@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 const (
@@ -20,14 +20,14 @@ const (
 	maxSecrets = 1_000
 	// maxHidden is how many secrets a Recorder is given to hide. With one more it ends the recording: it would have it.
 	maxHidden = 10_000
-	// maxDepth is how deep JSON within strings of JSON is looked into.
-	maxDepth = 4
+	// maxSecret is how many bytes a secret that is found has that gets a placeholder of its own, as all of it is kept.
+	maxSecret = 64 << 10
 )
 
 // placeholders stand in the place of secrets.
 var placeholders = regexp.MustCompile(`\{\{secret-\d+\}\}`)
 
-// manySecrets is the placeholder of all secrets beyond maxSecrets.
+// manySecrets is the placeholder of all secrets beyond maxSecrets, and of those that are longer than maxSecret.
 const manySecrets = "{{secret-0}}"
 
 // A hider puts placeholders into the place of secrets. One goroutine uses it.
@@ -48,7 +48,7 @@ func (h *hider) learn(secret string) string {
 	if known := h.placeholder[secret]; known != "" {
 		return known
 	}
-	if len(h.placeholder)-h.given >= maxSecrets {
+	if len(h.placeholder)-h.given >= maxSecrets || len(secret) > maxSecret {
 		return manySecrets
 	}
 	return h.give(secret)
@@ -135,18 +135,19 @@ func isTelling(secret string) bool {
 }
 
 // text is a text without secrets.
-func (h *hider) text(text string) string { return h.within(text, 0) }
+func (h *hider) text(text string) string { return h.within(text, new(redact.Place)) }
 
-func (h *hider) within(text string, depth int) string {
-	if text == "" {
-		return ""
-	}
-	if at := jsonrpc.SkipSpace([]byte(text[:min(len(text), 100)]), 0); depth < maxDepth && at < len(text) && (text[at] == '{' || text[at] == '[') {
-		if data := []byte(text); jsonrpc.Valid(data, jsonrpc.Limits{}) == nil {
-			text = string(h.tokens(data, depth+1))
-		}
-	}
-	return guard.ReplaceSecrets(h.known(text), func(secret, _ string) string { return h.learn(secret) })
+func (h *hider) within(text string, p *redact.Place) string {
+	text, _ = h.walk().Text(text, p)
+	return h.plain(text)
+}
+
+// walk replaces single strings and numbers; all else stays as it is.
+func (h *hider) walk() redact.Walk { return redact.Walk{Rewriter: h, Verbatim: true, Deep: h.learn} }
+
+// plain is a text without secrets, if it is not JSON.
+func (h *hider) plain(text string) string {
+	return redact.Replace(h.known(text), func(secret, _ string) string { return h.learn(secret) })
 }
 
 // known is a text without the secrets that are known. Where one of them is a part of another that is not, that is not
@@ -154,7 +155,7 @@ func (h *hider) within(text string, depth int) string {
 func (h *hider) known(text string) string {
 	is := h.replace(text)
 	if is != text {
-		guard.ReplaceSecrets(text, func(secret, _ string) string { return h.learn(secret) })
+		redact.Replace(text, func(secret, _ string) string { return h.learn(secret) })
 		is = h.replace(text)
 	}
 	return is
@@ -164,7 +165,7 @@ func (h *hider) known(text string) string {
 // the same name twice, as a name held a secret, all is left out.
 func (h *hider) json(data json.RawMessage) json.RawMessage {
 	h.renamed = false
-	out := h.tokens(data, 0)
+	out := h.walk().JSON(data)
 	if !h.renamed || jsonrpc.Valid(out, jsonrpc.Limits{Depth: 1 << 20, Members: 1 << 30}) == nil {
 		return out
 	}
@@ -174,134 +175,53 @@ func (h *hider) json(data json.RawMessage) json.RawMessage {
 	return json.RawMessage(`[]`)
 }
 
-// tokens replaces single strings and numbers of valid JSON.
-func (h *hider) tokens(data []byte, depth int) []byte {
-	var out []byte
-	done := 0 // so much of data is in out
-	replace := func(start, end int, by []byte) {
-		out = append(append(out, data[done:start]...), by...)
-		done = end
+// Name implements [redact.Rewriter].
+func (h *hider) Name(dst, quoted []byte, p *redact.Place) ([]byte, bool) {
+	p.Name, _ = jsonrpc.Unquote(quoted)
+	if is := h.plain(p.Name); is != p.Name {
+		h.renamed = true
+		return jsonrpc.AppendString(dst, is), true
 	}
-	name := "" // of the member whose value comes next, or of the array whose element does
-	var around names
-	for i := 0; i < len(data); {
-		c := data[i]
-		if c != '"' && c != '-' && (c < '0' || c > '9') {
-			name = around.pass(c, name)
-			i++
-			continue
-		}
-		end, _ := jsonrpc.SkipValue(data, i)
-		if c != '"' {
-			if isSecretMember(name) {
-				replace(i, end, jsonrpc.AppendString(nil, h.learn(string(data[i:end]))))
-			}
-			name, i = "", end
-			continue
-		}
-		was, _ := jsonrpc.Unquote(data[i:end])
-		is := was
-		after := jsonrpc.SkipSpace(data, end)
-		isName := after < len(data) && data[after] == ':'
-		switch {
-		case isName:
-			is = h.within(was, maxDepth) // a name is no JSON
-			h.renamed = h.renamed || is != was
-		case holdsSecret(name, was):
-			is = h.learn(was)
-		case name == "blob" || name == "data":
-			is = h.base64(was, depth)
-		default:
-			is = h.within(was, depth)
-		}
-		if is != was {
-			replace(i, end, jsonrpc.AppendString(nil, is))
-		}
-		if name = ""; isName {
-			name = was
-		}
-		i = end
-	}
-	if done == 0 {
-		return data
-	}
-	return append(out, data[done:]...)
+	return append(dst, quoted...), false
 }
 
-// names are those of the arrays that a place in JSON is in; of an object an empty one.
-type names []string
-
-// pass passes a byte between values, and returns the name of what comes next.
-func (n *names) pass(c byte, name string) string {
-	last := len(*n) - 1
-	switch c {
-	case '[':
-		*n = append(*n, name)
-	case '{':
-		*n = append(*n, "")
-		return ""
-	case ']', '}':
-		*n = (*n)[:last]
-		return ""
-	case ',':
-		return (*n)[last]
+// Value implements [redact.Rewriter].
+func (h *hider) Value(dst, raw []byte, p *redact.Place) ([]byte, bool) {
+	was, isText := jsonrpc.Unquote(raw)
+	if !isText {
+		if c := raw[0]; (c == '-' || c >= '0' && c <= '9') && !placeholders.MatchString(p.Name) && redact.Certain(p.Name) {
+			return jsonrpc.AppendString(dst, h.learn(string(raw))), true
+		}
+		return dst, false
 	}
-	return name
+	is := was
+	switch {
+	case !placeholders.MatchString(p.Name) && redact.Holds(p.Name, was):
+		is = h.learn(was)
+	case p.Name == "blob" || p.Name == "data":
+		is = h.base64(was, p)
+	default:
+		is = h.within(was, p)
+	}
+	if is == was {
+		return dst, false
+	}
+	return jsonrpc.AppendString(dst, is), true
 }
 
 // base64 is text in base64 without secrets. What is no text is a picture and the like; or it is not encoded at all, as a
 // key of letters and digits can be read as base64.
-func (h *hider) base64(encoded string, depth int) string {
+func (h *hider) base64(encoded string, p *redact.Place) string {
 	const longestKey = 4 << 10
 	decoded, err := base64.StdEncoding.DecodeString(encoded)
 	switch isText := utf8.Valid(decoded); {
 	case err != nil || !isText && len(encoded) <= longestKey:
-		return h.within(encoded, depth)
+		return h.within(encoded, p)
 	case !isText:
 		return h.replace(encoded)
 	}
-	if is := h.within(string(decoded), depth); is != string(decoded) {
+	if is := h.within(string(decoded), p); is != string(decoded) {
 		return base64.StdEncoding.EncodeToString([]byte(is))
 	}
 	return encoded
-}
-
-// secretMembers end the names of members whose value is a secret whatever it looks like, letters only.
-var secretMembers = []string{
-	"password", "passwd", "passphrase", "pwd", "secret", "apikey", "accesskey", "privatekey", "secretkey", "credential", "credentials",
-	"authorization", "cookie", "bearer", "accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken", "connectionstring",
-}
-
-// isSecretMember reports whether what a member of that name holds is a secret.
-func isSecretMember(name string) bool {
-	letters := lettersOf(name)
-	return letters != "" && !placeholders.MatchString(name) && slices.ContainsFunc(secretMembers, func(end string) bool { return strings.HasSuffix(letters, end) })
-}
-
-func lettersOf(name string) string {
-	const longest = 64
-	if len(name) > longest {
-		return ""
-	}
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'A' && r <= 'Z':
-			return r | 0x20
-		case r >= 'a' && r <= 'z':
-			return r
-		}
-		return -1
-	}, name)
-}
-
-// holdsSecret reports whether a member holds a secret, by its name, and for names that other things have, too, also by its value.
-func holdsSecret(name, value string) bool {
-	switch {
-	case value == "":
-		return false
-	case isSecretMember(name):
-		return true
-	}
-	const shortest = 8
-	return strings.HasSuffix(lettersOf(name), "token") && len(value) >= shortest && strings.ContainsAny(value, "0123456789")
 }

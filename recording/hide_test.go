@@ -33,6 +33,10 @@ func TestSecretsBecomePlaceholdersAndAllElseStays(t *testing.T) {
 		{"the same one twice, and another", `["` + aToken + `","` + another + `","` + aToken + `"]`, `["{{secret-1}}","{{secret-2}}","{{secret-1}}"]`},
 		{"JSON in a text", `{"text":"{\"password\": \"hunter2\", \"n\":1}"}`, `{"text":"{\"password\": \"{{secret-1}}\", \"n\":1}"}`},
 		{"JSON in JSON in a text", `["[\"{\\\"password\\\":\\\"hunter2\\\"}\"]"]`, `["[\"{\\\"password\\\":\\\"{{secret-1}}\\\"}\"]"]`},
+		{"lines of JSON in a text", `{"text":"2 rows:\n{\"password\":\"a1\"}\r\n { \"pwd\" : \"b2\" }\n"}`, `{"text":"2 rows:\n{\"password\":\"{{secret-1}}\"}\r\n { \"pwd\" : \"{{secret-2}}\" }\n"}`},
+		{"JSON in quotes in a text", `["\"{\\\"password\\\":\\\"hunter2\\\"}\""]`, `["\"{\\\"password\\\":\\\"{{secret-1}}\\\"}\""]`},
+		{"a text in which a name repeats", `["{\"password\":\"a1\",\"password\":\"b2\"}"]`, `["{\"password\":\"{{secret-1}}\",\"password\":\"{{secret-2}}\"}"]`},
+		{"a progress token", `{"_meta":{"progressToken":"0b8c1f2e-5d1c-4b1a"}}`, ``},
 		{"a text in base64", `{"blob":"` + b64("TOKEN="+aToken) + `"}`, `{"blob":"` + b64("TOKEN={{secret-1}}") + `"}`},
 		{"a picture", `{"data":"` + b64("\x89PNG\xff"+aToken) + `"}`, ``},
 		{"escapes", `{"password":"a\u0062c-12\"3","echo":"<abc-12\"3>"}`, `{"password":"{{secret-1}}","echo":"<{{secret-1}}>"}`},
@@ -119,5 +123,26 @@ func TestBeyondTheLimitSecretsAreHiddenAllTheSame(t *testing.T) {
 	}
 	if got, want := string(h.json([]byte(`{"password":"one more"}`))), `{"password":"{{secret-0}}"}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A server that calls a megabyte a secret, or nests texts that are JSON deeper than is read, has nothing of it kept.
+func TestLongSecretsAreHiddenAndNotKept(t *testing.T) {
+	long := strings.Repeat("a1", maxSecret)
+	deep := `["` + long + `"]`
+	for range 9 {
+		quoted, _ := json.Marshal(deep)
+		deep = "[" + string(quoted) + "]"
+	}
+	for name, data := range map[string]string{
+		"a password":    `{"password":"` + long + `"}`,
+		"a private key": `{"text":"-----BEGIN PRIVATE` + ` KEY-----\n` + long + `"}`,
+		"nested texts":  deep,
+	} {
+		h := new(hider)
+		got := string(h.json([]byte(data)))
+		if !strings.Contains(got, manySecrets) || strings.Contains(got, long) || len(h.placeholder) > 0 {
+			t.Errorf("%s: %d are kept, and %d bytes written, want %s", name, len(h.placeholder), len(got), manySecrets)
+		}
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -44,113 +44,73 @@ type header struct {
 	Began     string `json:"began"` // RFC 3339
 }
 
-// A line is any other one.
+// A line is any other one, in the order in which it is written. Fields with the tag redact are written without secrets.
 type line struct {
 	MS     float64 `json:"ms"` // milliseconds since the recording began
 	Event  string  `json:"event"`
-	Call   int64   `json:"call"`
-	Server string  `json:"server"`
+	Call   int64   `json:"call,omitzero"`
+	Server string  `json:"server,omitzero"`
 
 	// Of a request:
-	Caller   int    `json:"caller"`   // which client it is, from 1; 0 where nothing says so
-	Client   string `json:"client"`   // what the client calls itself
-	Revision string `json:"revision"` // that the client speaks
+	Caller   int    `json:"caller,omitzero"`                  // which client it is, from 1; 0 where nothing says so
+	Client   string `json:"client,omitzero" redact:"secrets"` // what the client calls itself
+	Revision string `json:"revision,omitzero"`                // that the client speaks
 	// Capabilities names what the client declared that it can be asked for: elicitation, sampling, roots.
-	Capabilities []string `json:"capabilities"`
+	Capabilities []string `json:"capabilities,omitempty"`
 
 	// Of a request, a notification and a request of the server:
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
+	Method string `json:"method,omitzero"`
 
 	// Of a request of the server, and of the response to it:
-	Ask int64  `json:"ask"` // its number in this round of the call
-	Key string `json:"key"`
+	Ask int64  `json:"ask,omitzero"` // its number in this round of the call
+	Key string `json:"key,omitzero" redact:"secrets"`
+
+	// Of a request, a notification and a request of the server:
+	Params json.RawMessage `json:"params,omitzero" redact:"secrets"`
 
 	// Of a result or an error, and of a client's response:
-	Result json.RawMessage `json:"result"`
-	Type   string          `json:"type"`
-	Meta   json.RawMessage `json:"meta"`
-	TTL    int64           `json:"ttlMs"`
-	Scope  string          `json:"cacheScope"`
-	Error  *fault          `json:"error"`
+	Type   string          `json:"type,omitzero"`
+	Result json.RawMessage `json:"result,omitzero" redact:"secrets"`
+	Meta   json.RawMessage `json:"meta,omitzero" redact:"secrets"`
+	TTL    int64           `json:"ttlMs,omitzero"`
+	Scope  string          `json:"cacheScope,omitzero"`
+	Error  *fault          `json:"error,omitzero"`
 
-	Omitted int `json:"omittedBytes"` // what the line would hold has so many, and is left out
+	Omitted int `json:"omittedBytes,omitzero"` // what the line would hold has so many, and is left out
 
 	// Of what was lost:
-	Lines int `json:"lines"`
-	Bytes int `json:"bytes"`
+	Lines int `json:"lines,omitzero"`
+	Bytes int `json:"bytes,omitzero"`
 }
 
 // A fault is an error of the protocol.
 type fault struct {
 	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
+	Message string          `json:"message" redact:"secrets"`
+	Data    json.RawMessage `json:"data,omitzero" redact:"secrets"`
 }
+
+var (
+	headers = fields.Of[header]()
+	lines   = fields.Of[line]()
+)
 
 // ms is a time of a file.
 func ms(d time.Duration) float64 { return math.Round(float64(d)/float64(time.Microsecond)) / 1000 }
 
-func appendHeader(h header) []byte {
-	w := jsonrpc.NewObject(nil)
-	w.Int("recording", int64(h.Recording))
-	w.String("program", h.Program)
-	w.String("began", h.Began)
-	return append(w.Bytes(), '\n')
-}
-
 // append appends the line with its end, without secrets.
 func (l *line) append(dst []byte, h *hider) []byte {
 	from := len(dst)
-	w := jsonrpc.NewObject(dst)
-	text := func(name, value string) {
-		if value != "" {
-			w.String(name, value)
-		}
-	}
-	number := func(name string, value int64) {
-		if value != 0 {
-			w.Int(name, value)
-		}
-	}
-	raw := func(name string, value json.RawMessage) {
-		if value != nil {
-			w.Raw(name, h.json(value))
-		}
-	}
-	w.Number("ms", l.MS)
-	w.String("event", l.Event)
-	number("call", l.Call)
-	text("server", l.Server)
-	number("caller", int64(l.Caller))
-	text("client", h.text(l.Client))
-	text("revision", l.Revision)
-	if len(l.Capabilities) > 0 {
-		w.Raw("capabilities", []byte(`["`+strings.Join(l.Capabilities, `","`)+`"]`)) // of the names below
-	}
-	text("method", l.Method)
-	number("ask", l.Ask)
-	text("key", h.text(l.Key))
-	raw("params", l.Params)
-	text("type", l.Type)
-	raw("result", l.Result)
-	raw("meta", l.Meta)
-	number("ttlMs", l.TTL)
-	text("cacheScope", l.Scope)
-	if f := l.Error; f != nil {
-		w.Object("error")
-		w.Int("code", int64(f.Code))
-		w.String("message", h.text(f.Message))
-		raw("data", f.Data)
-		w.End()
-	}
-	number("omittedBytes", int64(l.Omitted))
-	number("lines", int64(l.Lines))
-	number("bytes", int64(l.Bytes))
-	out := w.Bytes()
+	out := lines.Append(dst, l, hiding{h})
 	jsonrpc.JoinLines(out[from:]) // a server may have written its JSON over several
 	return append(out, '\n')
 }
+
+// hiding is a [fields.Hider].
+type hiding struct{ *hider }
+
+func (h hiding) Text(value string) string                   { return h.text(value) }
+func (h hiding) JSON(value json.RawMessage) json.RawMessage { return h.json(value) }
 
 // The capabilities that a line names.
 const (

@@ -6,29 +6,15 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 const (
-	notificationAcknowledged     = "notifications/subscriptions/acknowledged"
-	notificationToolsChanged     = "notifications/tools/list_changed"
-	notificationPromptsChanged   = "notifications/prompts/list_changed"
-	notificationResourcesChanged = "notifications/resources/list_changed"
-	notificationUpdated          = "notifications/resources/updated"
+	notificationAcknowledged = "notifications/subscriptions/acknowledged"
+	notificationUpdated      = "notifications/resources/updated"
 )
-
-// offered is the part of a filter that the server notifies of.
-func (p *Replay) offered(wanted mcp.SubscriptionFilter) mcp.SubscriptionFilter {
-	c := &p.capabilities
-	wanted.ToolsListChanged = wanted.ToolsListChanged && c.Tools != nil && c.Tools.ListChanged
-	wanted.PromptsListChanged = wanted.PromptsListChanged && c.Prompts != nil && c.Prompts.ListChanged
-	wanted.ResourcesListChanged = wanted.ResourcesListChanged && c.Resources != nil && c.Resources.ListChanged
-	if c.Resources == nil || !c.Resources.Subscribe {
-		wanted.ResourceSubscriptions = nil
-	}
-	return wanted
-}
 
 // An outside is what the server sent, or asked, outside of calls. It comes when what stands before it in the
 // recording has been played.
@@ -117,19 +103,15 @@ func (p *Replay) due(l *hearer) (n *outside, changed <-chan struct{}) {
 
 // isFor reports whether a client with this filter gets it.
 func (n *outside) isFor(f *mcp.SubscriptionFilter) bool {
-	lists := len(f.ResourceSubscriptions) == 0 || f.ToolsListChanged || f.PromptsListChanged || f.ResourcesListChanged
-	switch n.method {
-	case notificationToolsChanged:
-		return f.ToolsListChanged
-	case notificationPromptsChanged:
-		return f.PromptsListChanged
-	case notificationResourcesChanged:
-		return f.ResourcesListChanged
-	case notificationUpdated:
+	if n.method == notificationUpdated {
 		uri, _ := jsonrpc.Unquote(jsonrpc.Get(n.params, "uri"))
 		return slices.Contains(f.ResourceSubscriptions, uri)
 	}
-	return lists // a log message, or a request
+	lists := f.Lists()
+	if revision.Changed(n.method) != "" {
+		return slices.Contains(lists, n.method)
+	}
+	return len(lists) > 0 || len(f.ResourceSubscriptions) == 0 // a log message, or a request
 }
 
 // listen sends what the server sent in no call, from now on.
@@ -140,7 +122,7 @@ func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "notifications: %v", err)
 		}
 	}
-	filter := p.offered(wanted)
+	filter := wanted.OfferedBy(&p.capabilities)
 	w := jsonrpc.NewObject(nil)
 	if err := schema.EncodeMember(&w, "notifications", filter); err != nil {
 		return mcp.Result{}, err

@@ -3,12 +3,12 @@ package recording
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/event"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -17,8 +17,6 @@ const (
 	methodDiscover = "server/discover"
 	methodListen   = "subscriptions/listen"
 	methodPing     = "ping"
-
-	resultInputRequired = "input_required"
 )
 
 // stateCall is where the number of a call is kept between two rounds of it.
@@ -28,48 +26,68 @@ const stateCall = "junction/recording"
 // it asks for that itself, as a client would, if the request is another one. The name of the server need be
 // unique only where a recording is of several.
 func (r *Recorder) Middleware(server string) mcp.Middleware {
+	tap := event.Tap(&source{r, server})
 	return func(next mcp.Handler) mcp.Handler {
+		recorded := tap(next)
 		var known atomic.Bool // that the server was asked what it is
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if !known.Swap(true) && req.Method != methodDiscover {
-				discover := &mcp.Request{Method: methodDiscover, Meta: req.Meta, Caller: req.Caller, Principal: req.Principal, Session: req.Session, Peer: nobody{}}
-				_, _ = r.handle(ctx, server, discover, next) // the server's answer is recorded, whatever it is
+				discover := &mcp.Request{Method: methodDiscover, Meta: req.Meta, Caller: req.Caller, Principal: req.Principal, Session: req.Session, Peer: mcp.NoPeer{}}
+				_, _ = recorded.Handle(ctx, discover) // the server's answer is recorded, whatever it is
 			}
-			return r.handle(ctx, server, req, next)
+			return recorded.Handle(ctx, req)
 		})
 	}
 }
 
-// handle records one request.
-func (r *Recorder) handle(ctx context.Context, server string, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
-	call := r.begin(ctx, server, req)
-	recorded := *req
-	recorded.Peer = &peer{Peer: req.Peer, recorder: r, call: call}
-	if req.Peer == nil {
-		recorded.Peer = nil
-	}
-	result, err := next.Handle(ctx, &recorded)
-	over := &line{Call: call}
-	switch outcome := mcp.OutcomeOf(ctx, &result, err); {
-	case outcome == mcp.OutcomeInputRequired && result.Type != resultInputRequired:
-		return result, err // the call goes on with the client's next round
-	case outcome == mcp.OutcomeCancelled:
-		over.Event = eventCancelled
-	case err != nil:
-		over.Event, over.Error = eventError, faultOf(err)
+// A source is a server of which is recorded what is said to it.
+type source struct {
+	recorder *Recorder
+	server   string
+}
+
+// Watching implements [event.Sink].
+func (*source) Watching() bool { return true }
+
+// Begin implements [event.Sink].
+func (s *source) Begin(ctx context.Context, request event.Step) (context.Context, event.Call) {
+	return ctx, &recordedCall{recorder: s.recorder, number: s.recorder.begin(ctx, s.server, request.Request)}
+}
+
+// A recordedCall records what follows a request.
+type recordedCall struct {
+	recorder *Recorder
+	number   int64
+	asked    atomic.Int64
+}
+
+// NextID implements [event.Call].
+func (c *recordedCall) NextID() int64 { return c.asked.Add(1) }
+
+// Step implements [event.Call].
+func (c *recordedCall) Step(ctx context.Context, s event.Step) {
+	l := &line{Call: c.number, Ask: s.ID}
+	switch {
+	case s.Kind == event.Pending, s.Kind == event.Cancelled && s.ToServer: // it goes on, or is not there to be replayed
+		return
+	case s.Kind == event.Notification:
+		l.Event, l.Method, l.Params = eventNotification, s.Method, s.Body
+	case s.Kind == event.Question:
+		l.Event, l.Key, l.Method, l.Params = eventServerRequest, s.Key, s.Method, s.Body
+	case s.Kind == event.Answer:
+		l.Event, l.Result = eventClientResponse, s.Body
+	case s.ToServer:
+		l.Event, l.Error = eventClientResponse, faultOf(s.Err)
+	case s.Kind == event.Cancelled:
+		l.Event = eventCancelled
+	case s.Kind == event.Failure:
+		l.Event, l.Error = eventError, faultOf(s.Err)
 	default:
-		body, fault := result.Encoded()
-		if fault != nil {
-			return mcp.Result{}, fault
-		}
-		if result.JSON == nil { // encoded once, also for who sends it
-			result = result.WithJSON(body)
-		}
-		over.Event, over.Result, over.Type, over.Meta = eventResult, body, result.Type, result.Meta
-		over.TTL, over.Scope = int64(result.TTL/time.Millisecond), string(result.Scope)
+		r := s.Result
+		l.Event, l.Result, l.Type, l.Meta = eventResult, s.Body, r.Type, r.Meta
+		l.TTL, l.Scope = int64(r.TTL/time.Millisecond), string(r.Scope)
 	}
-	r.add(ctx, over)
-	return result, err
+	c.recorder.add(ctx, l)
 }
 
 // begin records that a call begins, or goes on.
@@ -104,49 +122,4 @@ func ownParams(params json.RawMessage) json.RawMessage {
 func faultOf(err error) *fault {
 	e := mcp.ErrorOf(err)
 	return &fault{Code: e.Code, Message: e.Message, Data: e.Data}
-}
-
-// A peer records what goes to the client, and comes back.
-type peer struct {
-	mcp.Peer
-	recorder *Recorder
-	call     int64
-	asked    atomic.Int64
-}
-
-// Notify sends a notification.
-func (p *peer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	p.recorder.add(ctx, &line{Event: eventNotification, Call: p.call, Method: method, Params: params})
-	return p.Peer.Notify(ctx, method, params)
-}
-
-// Ask sends a request. Of one that the client will respond to in its next round there is no response yet.
-func (p *peer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	n := p.asked.Add(1)
-	p.recorder.add(ctx, &line{Event: eventServerRequest, Call: p.call, Ask: n, Key: q.Key, Method: q.Method, Params: q.Params})
-	result, err := p.Peer.Ask(ctx, q)
-	switch {
-	case errors.Is(err, mcp.ErrInputRequired) || err != nil && ctx.Err() != nil:
-	case err != nil:
-		p.recorder.add(ctx, &line{Event: eventClientResponse, Call: p.call, Ask: n, Error: faultOf(err)})
-	default:
-		p.recorder.add(ctx, &line{Event: eventClientResponse, Call: p.call, Ask: n, Result: result})
-	}
-	return result, err
-}
-
-// Disconnect is that of the client's Peer, if it has one.
-func (p *peer) Disconnect() {
-	if d, ok := p.Peer.(interface{ Disconnect() }); ok {
-		d.Disconnect()
-	}
-}
-
-// nobody is the Peer of a request that the Recorder makes.
-type nobody struct{}
-
-func (nobody) Notify(context.Context, string, json.RawMessage) error { return nil }
-
-func (nobody) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeInternalError, "%s: there is nobody to ask", q.Method)
 }

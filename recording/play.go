@@ -167,8 +167,7 @@ func wait(ctx context.Context, pause time.Duration) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return context.Cause(ctx)
 	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
+	return context.Cause(ctx)
 }

@@ -60,7 +60,7 @@ type entry struct {
 // New returns a Recorder that writes to w. Close it when done.
 func New(w io.Writer, o Options) (*Recorder, error) {
 	r := &Recorder{options: o, began: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{}), callers: map[any]int{}, hidden: map[string]bool{}}
-	first := appendHeader(header{Recording: format, Program: o.Program, Began: r.began.UTC().Format(time.RFC3339Nano)})
+	first := append(headers.Append(nil, &header{Recording: format, Program: o.Program, Began: r.began.UTC().Format(time.RFC3339Nano)}, nil), '\n')
 	if _, err := w.Write(first); err != nil {
 		return nil, err
 	}
@@ -197,7 +197,7 @@ func (r *Recorder) write(f *file) {
 		}
 	}
 	if !r.hasFailed() { // else the file ends in the middle
-		r.failedWith(f.end(ms(time.Since(r.began))))
+		r.failedWith(f.add(&line{MS: ms(time.Since(r.began)), Event: eventEnd}))
 	}
 }
 
@@ -275,8 +275,4 @@ func (f *file) add(l *line) error {
 		f.buf = nil // one long message does not cost memory for good
 	}
 	return err
-}
-
-func (f *file) end(at float64) error {
-	return f.add(&line{MS: at, Event: eventEnd})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"strconv"
 	"strings"
 	"sync"
@@ -257,4 +258,38 @@ func (answering) Notify(context.Context, string, json.RawMessage) error { return
 
 func (a answering) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
 	return json.RawMessage(a), nil
+}
+
+func TestACallWithoutAnEncodedResultHasAnEnd(t *testing.T) {
+	f := new(sluggish)
+	r := newRecorder(t, f, Options{})
+	h := r.Middleware("s")(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{Value: func() {}}, nil
+	}))
+	_, err := h.Handle(t.Context(), mcp.NewRequest("server/discover", nil))
+	if closed := r.Close(); err == nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	if got := strings.Count(f.text(), `"event":"error","call":1,"error":{"code":-32603,`); got != 1 {
+		t.Errorf("the recording is\n%s", f.text())
+	}
+}
+
+func BenchmarkMiddleware(b *testing.B) {
+	r, err := New(io.Discard, Options{Through: true})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	h := r.Middleware("s")(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{JSON: json.RawMessage(`{"content":[{"type":"text","text":"hello"}]}`)}, req.Peer.Notify(ctx, "notifications/progress", json.RawMessage(`{"progress":1}`))
+	}))
+	req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"greet","arguments":{"name":"ann"}}`))
+	req.Peer = answering(`{}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := h.Handle(b.Context(), req); err != nil {
+			b.Fatal(err)
+		}
+	}
 }

@@ -143,15 +143,15 @@ func (p *Replay) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 // choose finds the call that a request is, and has it be used.
 func (p *Replay) choose(req *mcp.Request) (*call, []pair, error) {
 	c, pairs, difference := p.pick(req)
-	switch {
-	case difference == "":
+	if difference == "" {
 		return c, pairs, nil
-	case c == nil && p.log.lacks(req.Method):
-		p.differ(difference)
-		return nil, nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s", difference)
 	}
 	p.differ(difference)
-	return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s", difference)
+	code := mcp.CodeInvalidParams
+	if c == nil && p.log.lacks(req.Method) {
+		code = mcp.CodeMethodNotFound
+	}
+	return nil, nil, mcp.Errorf(code, "%s", difference)
 }
 
 // pick is choose, with what is wrong with the call, if anything is.

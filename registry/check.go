@@ -1,15 +1,20 @@
 package registry
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
-	"net"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 // SchemaURL is that of the schema of server.json that [Server.Check] is about.
@@ -91,8 +96,14 @@ func (s *Server) Check() []Fault {
 	for i := range s.Remotes {
 		c.remote(fmt.Sprintf("remotes[%d]", i), &s.Remotes[i])
 	}
-	if len(s.Packages)+len(s.Remotes) == 0 {
-		c.fail("packages", "expected a package or a remote: nobody could use the server")
+	if len(s.Packages)+len(s.Remotes) == 0 && s.WebsiteURL == "" {
+		c.fail("packages", "expected a package or a remote: nobody could use the server, unless a websiteUrl says how")
+	}
+	current, _ := modernize(s.Raw, "") // as it is published; Parse has read it
+	c.icons(jsonrpc.Get(current, "icons"))
+	c.members("", current, schemaOf())
+	if n := len(jsonrpc.Get(jsonrpc.Get(current, "_meta"), published)); n > MaxPublished {
+		c.fail("_meta", "expected up to %d bytes in %s, got %d", MaxPublished, published, n)
 	}
 	return c.faults
 }
@@ -116,17 +127,17 @@ func (c *check) pack(at string, p *Package) {
 	if p.FileSHA256 != "" && !rules().hash.MatchString(p.FileSHA256) {
 		c.fail(at+".fileSha256", "expected 64 hexadecimal digits in small letters, got %q", p.FileSHA256)
 	}
-	switch p.RegistryType {
-	case "npm", "pypi", "nuget", "cargo":
-		c.version(at+".version", p.Version, true)
-	case "oci":
+	switch kind := runner.Of(p.RegistryType); {
+	case kind.Prefixes == nil:
+		c.fail(at+".registryType", "expected %s, got %q", runner.Or(runner.Listed(), " or "), p.RegistryType)
+	case kind.IsContainer:
 		if p.Version != "" {
 			c.fail(at+".version", "expected none: an image has its tag or digest in identifier, such as ghcr.io/owner/server:1.0.0")
 		}
 		if !rules().image.MatchString(p.Identifier) {
 			c.fail(at+".identifier", "expected an image with its tag or digest, such as ghcr.io/owner/server:1.0.0, got %q", p.Identifier)
 		}
-	case "mcpb":
+	case kind.Suffix != "":
 		c.version(at+".version", p.Version, false)
 		if p.FileSHA256 == "" {
 			c.fail(at+".fileSha256", "expected the SHA-256 of the file")
@@ -135,7 +146,7 @@ func (c *check) pack(at string, p *Package) {
 			c.fail(at+".identifier", `expected the https URL of the file, with "mcp" in it, got %q`, p.Identifier)
 		}
 	default:
-		c.fail(at+".registryType", "expected npm, pypi, nuget, cargo, oci or mcpb, got %q", p.RegistryType)
+		c.version(at+".version", p.Version, true)
 	}
 	var names []string
 	for i, v := range p.EnvironmentVariables {
@@ -174,7 +185,7 @@ func (c *check) arguments(at string, all []Argument) (names []string) {
 				}
 			}
 		case "positional":
-			if a.Value == "" && a.ValueHint == "" {
+			if a.Value == "" && a.ValueHint == "" && !a.Blank {
 				c.fail(where, "expected a value, or a valueHint that says what it is")
 			}
 		default:
@@ -187,6 +198,10 @@ func (c *check) arguments(at string, all []Argument) (names []string) {
 func (c *check) input(at string, in *Input) {
 	if !slices.Contains([]string{"", "string", "number", "boolean", "filepath"}, in.Format) {
 		c.fail(at+".format", "expected string, number, boolean or filepath, got %q", in.Format)
+	}
+	for _, name := range slices.Sorted(maps.Keys(in.Variables)) {
+		v := in.Variables[name]
+		c.input(at+".variables."+name, &v)
 	}
 }
 
@@ -203,8 +218,7 @@ func (c *check) remote(at string, r *Remote) {
 	if err != nil { // which transport says
 		return
 	}
-	ip := net.ParseIP(u.Hostname())
-	if u.Scheme != "https" || u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost") || ip != nil && ip.IsLoopback() {
+	if u.Scheme != "https" || outside.IsHere(u.Hostname()) || strings.HasSuffix(u.Hostname(), ".localhost") {
 		c.fail(at+".url", "expected an https URL that others can reach, got %q", r.URL)
 	}
 }
@@ -229,5 +243,109 @@ func (c *check) transport(at string, r *Remote, names []string) {
 	u, err := url.Parse(rules().braces.ReplaceAllString(host, "x"))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.ContainsAny(r.URL, " \t\n\r") {
 		c.fail(at+".url", "expected an http or https URL, got %q", r.URL)
+	}
+}
+
+// published is the key of what a publisher adds, in _meta: the only one that a registry takes.
+const published = "io.modelcontextprotocol.registry/publisher-provided"
+
+// An object is what the schema lets an object have, and which objects, or lists of them, its members are.
+type object struct {
+	members []string
+	objects map[string]*object
+	any     *object // of a map, what each of its members is
+}
+
+// schemaOf is the schema of a whole server.json, as far as names go.
+var schemaOf = sync.OnceValue(func() *object {
+	input := []string{"description", "isRequired", "format", "value", "isSecret", "default", "placeholder", "choices"}
+	variables := &object{any: &object{members: input}}
+	with := func(more ...string) *object {
+		return &object{members: append(append(more, input...), "variables"), objects: map[string]*object{"variables": variables}}
+	}
+	transport := &object{members: []string{"type", "url", "headers", "variables"}, objects: map[string]*object{"headers": with("name"), "variables": variables}}
+	argument := with("type", "name", "isRepeated", "valueHint")
+	return &object{
+		members: []string{"$schema", "name", "title", "description", "version", "repository", "websiteUrl", "icons", "packages", "remotes", "_meta"},
+		objects: map[string]*object{
+			"repository": {members: []string{"url", "source", "id", "subfolder"}},
+			"icons":      {members: []string{"src", "mimeType", "sizes", "theme"}},
+			"_meta":      {members: []string{published}},
+			"remotes":    transport,
+			"packages": {
+				members: []string{"registryType", "registryBaseUrl", "identifier", "version", "fileSha256", "runtimeHint", "transport", "runtimeArguments", "packageArguments", "environmentVariables"},
+				objects: map[string]*object{"transport": transport, "runtimeArguments": argument, "packageArguments": argument, "environmentVariables": with("name")},
+			},
+		},
+	}
+})
+
+// members finds those that the schema does not have: a registry refuses them.
+func (c *check) members(at string, value json.RawMessage, o *object) {
+	if len(value) > 0 && value[0] == '[' {
+		n := 0
+		jsonrpc.EachElement(value, func(element []byte) bool {
+			c.members(fmt.Sprintf("%s[%d]", at, n), element, o)
+			n++
+			return true
+		})
+		return
+	}
+	jsonrpc.EachMember(value, func(quoted, member []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		where := strings.TrimPrefix(at+"."+name, ".")
+		switch {
+		case o.any != nil:
+			c.members(where, member, o.any)
+		case !slices.Contains(o.members, name):
+			c.fail(where, "expected no such member: the schema has none of that name here")
+		case o.objects[name] != nil:
+			c.members(where, member, o.objects[name])
+		}
+		return true
+	})
+}
+
+// maxIcon bounds the address of an icon, in characters.
+const maxIcon = 255
+
+var iconSize = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d+x\d+|any)$`) })
+
+// icons checks the icons of a server.
+func (c *check) icons(list json.RawMessage) {
+	if len(list) == 0 {
+		return
+	}
+	var icons []json.RawMessage
+	if err := schema.DecodeLoose(list, &icons); err != nil {
+		c.fail("icons", "expected a list of icons")
+		return
+	}
+	for i, text := range icons {
+		at := fmt.Sprintf("icons[%d]", i)
+		var icon struct {
+			Src      string   `json:"src"`
+			MimeType string   `json:"mimeType"`
+			Sizes    []string `json:"sizes"`
+			Theme    string   `json:"theme"`
+		}
+		if err := schema.DecodeLoose(text, &icon); err != nil {
+			c.fail(at, "expected src, mimeType and theme as text, and sizes as a list of it")
+			continue
+		}
+		if u, err := url.Parse(icon.Src); err != nil || u.Scheme != "https" || u.Host == "" || len(icon.Src) > maxIcon {
+			c.fail(at+".src", "expected an https URL in up to %d characters, got %q", maxIcon, icon.Src)
+		}
+		if all := []string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"}; jsonrpc.Get(text, "mimeType") != nil && !slices.Contains(all, icon.MimeType) {
+			c.fail(at+".mimeType", "expected one of %s, got %q", strings.Join(all, ", "), icon.MimeType)
+		}
+		if jsonrpc.Get(text, "theme") != nil && icon.Theme != "light" && icon.Theme != "dark" {
+			c.fail(at+".theme", "expected light or dark, got %q", icon.Theme)
+		}
+		for j, size := range icon.Sizes {
+			if !iconSize().MatchString(size) {
+				c.fail(fmt.Sprintf("%s.sizes[%d]", at, j), `expected WIDTHxHEIGHT, such as 48x48, or any, got %q`, size)
+			}
+		}
 	}
 }

@@ -55,13 +55,34 @@ func TestRulesThatAServerBreaksAreNamed(t *testing.T) {
 		with(`"version":">=1.0.0"`):                                           "version: expected one version",
 		with(`"repository":{"url":"https://github.com/x","source":"github"}`): "repository.url: expected",
 		with(`"repository":{"url":"https://github.com/x/y"}`):                 "repository.source: expected",
-		with(`"repository":{"url":"https://github.com/x/y","source":"github","subfolder":"../z"}`): "repository.subfolder: expected",
-		with(`"websiteUrl":"http://x.example"`):                                                    "websiteUrl: expected an https URL",
-		with(`"websiteUrl":"https://x.example/\"><b>"`):                                            "websiteUrl: expected an https URL",
-		with(`"remotes":[{"type":"stdio"}]`):                                                       "remotes[0].type: expected; remotes[0].url: expected; remotes[0].url: expected",
-		with(`"remotes":[{"type":"sse","url":"http://x.example/sse"}]`):                            "remotes[0].url: expected an https URL that others can reach",
-		with(`"remotes":[{"type":"sse","url":"https://localhost/sse"}]`):                           "remotes[0].url: expected",
-		with(`"remotes":[{"type":"sse","url":"https://{x}.example/sse"}]`):                         "remotes[0].url: {x} is no variable or argument",
+		with(`"repository":{"url":"https://github.com/x/y","source":"github","subfolder":"../z"}`):                        "repository.subfolder: expected",
+		with(`"websiteUrl":"http://x.example"`):                                                                           "websiteUrl: expected an https URL",
+		with(`"websiteUrl":"https://x.example/\"><b>"`):                                                                   "websiteUrl: expected an https URL",
+		with(`"remotes":[{"type":"stdio"}]`):                                                                              "remotes[0].type: expected; remotes[0].url: expected; remotes[0].url: expected",
+		with(`"remotes":[{"type":"sse","url":"http://x.example/sse"}]`):                                                   "remotes[0].url: expected an https URL that others can reach",
+		with(`"remotes":[{"type":"sse","url":"https://localhost/sse"}]`):                                                  "remotes[0].url: expected",
+		with(`"remotes":[{"type":"sse","url":"https://{x}.example/sse"}]`):                                                "remotes[0].url: {x} is no variable or argument",
+		`{"name":"io.github.x/server","description":"A server","version":"1.0.0","websiteUrl":"https://x.example/setup"}`: "",
+		ofPackage(`"packageArguments":[{"type":"positional","value":""}]`):                                                "",
+		ofPackage(`"registryType":"cargo"`):                                                                               "",
+		with(`"icons":[{"src":"https://x.example/i.png","mimeType":"image/png","sizes":["48x48","any"],"theme":"dark"}]`): "",
+		with(`"icons":[{"mimeType":"image/png"}]`):                                                                        "icons[0].src: expected an https URL",
+		with(`"icons":[{"src":"http://x.example/i.png"}]`):                                                                "icons[0].src: expected an https URL",
+		with(`"icons":[{"src":"data:image/png;base64,AA"}]`):                                                              "icons[0].src: expected an https URL",
+		with(`"icons":[{"src":"https://x.example/` + strings.Repeat("i", 255) + `"}]`):                                    "icons[0].src: expected an https URL in up to 255",
+		with(`"icons":[{"src":"https://x.example/i","mimeType":"image/gif"}]`):                                            "icons[0].mimeType: expected one of image/png",
+		with(`"icons":[{"src":"https://x.example/i","theme":"blue"}]`):                                                    "icons[0].theme: expected light or dark",
+		with(`"icons":[{"src":"https://x.example/i","sizes":["48","1x1"]}]`):                                              "icons[0].sizes[0]: expected WIDTHxHEIGHT",
+		with(`"icons":[{"src":"https://x.example/i","sizes":"48x48"}]`):                                                   "icons[0]: expected src",
+		with(`"icons":{"src":"https://x.example/i"}`):                                                                     "icons: expected a list of icons",
+		with(`"status":"active"`):                                                                                         "status: expected no such member",
+		with(`"_meta":{"com.example/x":{}}`):                                                                              "_meta.com.example/x: expected no such member",
+		with(`"_meta":{"io.modelcontextprotocol.registry/publisher-provided":{"x":"` + strings.Repeat("x", 5000) + `"}}`): "_meta: expected up to 4096 bytes",
+		ofPackage(`"note":"x"`): "packages[0].note: expected no such member",
+		ofPackage(`"environmentVariables":[{"name":"X","isRequird":true}]`):                                      "packages[0].environmentVariables[0].isRequird: expected no such member",
+		ofPackage(`"environmentVariables":[{"name":"X","valueHint":"x"}]`):                                       "packages[0].environmentVariables[0].valueHint: expected no such member",
+		ofPackage(`"packageArguments":[{"type":"positional","value":"{a}","variables":{"a":{"format":"int"}}}]`): "packages[0].packageArguments[0].variables.a.format: expected",
+		ofPackage(`"packageArguments":[{"type":"positional","value":"{a}","variables":{"a":{"variables":{}}}}]`): "packages[0].packageArguments[0].variables.a.variables: expected no such member",
 		with(`"packages":[]`):            "packages: expected a package or a remote",
 		ofPackage(`"registryType":"go"`): "packages[0].registryType: expected",
 		ofPackage(`"identifier":"a b"`):  "packages[0].identifier: expected",
@@ -168,5 +189,29 @@ func TestAServerIsPublishedOnceAndByWhomTheTokenSays(t *testing.T) {
 	busy = true
 	if _, err := c.Publish(t.Context(), server); err == nil || len(f.questions()) != 1 {
 		t.Errorf("a busy registry: %v, and it was asked again", err)
+	}
+}
+
+func TestARefusalNamesTheMember(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"detail":"validation failed","errors":[{"message":"unexpected property","location":"body.status","value":"x"},{"message":"no"}]}`: ": validation failed; status: unexpected property; no",
+		`{"errors":[{"location":"body.packages[0].version"},{"message":"m","location":"body"},{"location":7}]}`:                             ": packages[0].version:; m",
+		`{"detail":"d","errors":"none"}`: ": d",
+		`none`:                           "",
+	} {
+		if got := said([]byte(text)); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestAnEmptyValueIsWrittenAgain(t *testing.T) {
+	s, err := Parse([]byte(ofPackage(`"packageArguments":[{"type":"positional","value":""},{"type":"positional","valueHint":"x"}]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := s.Encode(nil)
+	if want := `"packageArguments":[{"type":"positional","value":""},{"type":"positional","valueHint":"x"}]`; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("encoded %s, %v", text, err)
 	}
 }

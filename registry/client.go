@@ -1,17 +1,20 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -52,7 +55,7 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return nil, fmt.Errorf("registry %q: expected a URL such as https://registry.example.com", address)
 	}
-	if o.Token != nil && u.Scheme == "http" && !isLoopback(u.Hostname()) {
+	if o.Token != nil && u.Scheme == "http" && !outside.IsHere(u.Hostname()) {
 		return nil, fmt.Errorf("registry %s: a token is sent over https only, or to this machine; change the URL to https", address)
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/servers"), "/v0.1")
@@ -60,11 +63,6 @@ func NewClient(address string, o ClientOptions) (*Client, error) {
 		o.HTTP = newHTTP()
 	}
 	return &Client{u, o}, nil
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 // String is the address of the registry.
@@ -96,11 +94,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 			q.Set(name, value)
 		}
 	}
-	limit := r.Limit
-	if limit == 0 {
-		limit = pageSize
-	}
-	q.Set("limit", strconv.Itoa(limit))
+	q.Set("limit", strconv.Itoa(cmp.Or(r.Limit, pageSize)))
 	set("cursor", r.Cursor)
 	set("version", r.Version)
 	set("search", r.Search)
@@ -109,12 +103,7 @@ func (c *Client) List(ctx context.Context, r ListRequest) (*Page, error) {
 	} else if r.IncludeDeleted { // which updated_since says, too
 		q.Set("include_deleted", "true")
 	}
-	return c.page(ctx, "/servers", q)
-}
-
-// page reads a list.
-func (c *Client) page(ctx context.Context, path string, q url.Values) (*Page, error) {
-	body, err := c.read(ctx, path, q)
+	body, err := c.read(ctx, "/servers", q)
 	if err != nil {
 		return nil, err
 	}
@@ -168,4 +157,66 @@ func (p *Page) add(e *Entry, err error) {
 	if len(p.Faults) < maxFaults {
 		p.Faults = append(p.Faults, err)
 	}
+}
+
+// Encode is the server.json: the members of s, then those of rest, an object, that s has no place for. What is _meta there stays.
+func (s *Server) Encode(rest json.RawMessage) (json.RawMessage, error) {
+	text, err := schema.Encode(nil, s)
+	if err != nil {
+		return nil, err
+	}
+	known, fault := jsonrpc.Index(text, jsonrpc.Limits{})
+	if fault != nil {
+		return nil, errors.New(fault.Message)
+	}
+	w := jsonrpc.NewObject(nil)
+	for name, value := range known.All() {
+		w.Raw(name, value)
+	}
+	if len(rest) == 0 {
+		return w.Bytes(), nil
+	}
+	further, fault := jsonrpc.Index(rest, jsonrpc.Limits{})
+	if fault != nil {
+		return nil, errors.New(fault.Message)
+	}
+	own := []string{"$schema", "name", "title", "description", "version", "repository", "websiteUrl", "packages", "remotes"}
+	for name, value := range further.All() {
+		if !slices.Contains(own, name) {
+			w.Raw(name, value)
+		}
+	}
+	return w.Bytes(), nil
+}
+
+// Publish publishes a version of a server; server is a server.json. The client's token says who does. It is sent once: whether a
+// registry that did not answer has published it, Version tells.
+func (c *Client) Publish(ctx context.Context, server json.RawMessage) (*Entry, error) {
+	if c.options.Token == nil {
+		return nil, fmt.Errorf("registry %s: %w: there is none", c, ErrToken)
+	}
+	body, err := c.once(ctx, http.MethodPost, "/publish", nil, server)
+	if err != nil {
+		return nil, err
+	}
+	e, err := parseEntry(body)
+	if err != nil {
+		return nil, fmt.Errorf("registry %s %w: %w", c, ErrGarbage, err)
+	}
+	return e, nil
+}
+
+// LoginGitHub gets a token of the registry for a user of GitHub, who publishes names that begin with io.github.USER. It is valid for minutes.
+func (c *Client) LoginGitHub(ctx context.Context, token string) (string, error) {
+	w := jsonrpc.NewObject(nil)
+	w.String("github_token", token)
+	body, err := c.once(ctx, http.MethodPost, "/auth/github-at", nil, w.Bytes())
+	if err != nil {
+		return "", err
+	}
+	given, ok := jsonrpc.Unquote(jsonrpc.Get(body, "registry_token"))
+	if !ok || given == "" {
+		return "", fmt.Errorf("registry %s %w: there is no registry_token", c, ErrGarbage)
+	}
+	return given, nil
 }

@@ -2,35 +2,94 @@ package registry
 
 import (
 	"cmp"
+	"maps"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
+// A Need is a value that an author leaves open.
+type Need struct {
+	Kind     string // argument, variable or header; empty for one that stands as {NAME} in a text of the author
+	Name     string // by which it is given
+	Repeated bool   // it takes several values
+	Input
+}
+
+// Given is what a Need gets.
+type Given struct {
+	Texts []string // none: it is left out
+	Typed bool     // somebody chose it who installs the server, and not its author
+}
+
+// A Fill gives needs their values.
+type Fill func(Need) (Given, error)
+
+// A Line is what starts a package, next to the runner and the package itself.
+type Line struct {
+	Program string            // of the package, where it is not the one that its runner chooses
+	With    string            // one more requirement of a package of PyPI
+	Options []string          // what stands between the runner and the package
+	Args    []string          // of the server
+	Env     map[string]string // of the server; the container of an image gets what its Options name of it
+	Notes   []string          // what of the author's arguments for the runner is left out or understood otherwise, and why
+}
+
 // CommandLine is what starts a package without Junction, as other hosts write it: the runner of its kind, never one that
-// the author names. What the person has to give stands there as <name>. It is nil where nothing starts such a package at once.
+// the author names. What has to be given stands there as <name>. It is nil where nothing starts such a package at once.
 func (p *Package) CommandLine() []string {
-	runtime, own := words(p.RuntimeArguments), words(p.PackageArguments)
-	switch p.RegistryType {
-	case "npm":
-		return slices.Concat([]string{"npx", "-y"}, runtime, []string{pinned(p.Identifier, "@", p.Version)}, own)
-	case "pypi":
-		return slices.Concat([]string{"uvx"}, runtime, []string{pinned(p.Identifier, "==", p.Version)}, own)
-	case "nuget":
-		line := slices.Concat([]string{"dnx", pinned(p.Identifier, "@", p.Version), "--yes"}, runtime)
-		if len(own) > 0 {
-			line = append(append(line, "--"), own...)
-		}
-		return line
-	case "oci":
-		line := []string{"docker", "run", "-i", "--rm"}
-		for _, v := range p.EnvironmentVariables {
-			line = append(line, "-e", v.Name)
-		}
-		return slices.Concat(line, runtime, []string{p.Image()}, own)
+	l, err := p.Line(Known, false)
+	if err != nil { // Known has none
+		return nil
 	}
-	return nil
+	return p.words(l)
+}
+
+// Notes are what of the author's arguments for the runner [Package.CommandLine] leaves out or understands otherwise, and why.
+func (p *Package) Notes() []string {
+	l, err := p.Line(Known, false)
+	if err != nil { // Known has none
+		return nil
+	}
+	return l.Notes
+}
+
+// Known is the Fill that knows defaults, and has <name> for what has to be given.
+func Known(n Need) (Given, error) {
+	switch {
+	case n.Default != "":
+		return Given{[]string{n.Default}, true}, nil
+	case n.IsRequired || n.Kind == "":
+		return Given{[]string{"<" + n.Name + ">"}, true}, nil
+	}
+	return Given{}, nil
+}
+
+// words are the whole command line.
+func (p *Package) words(l *Line) []string {
+	of := p.ofRunner()
+	of.Program, of.With, of.Options = l.Program, l.With, l.Options
+	line := of.Words()
+	if line == nil || len(l.Args) == 0 {
+		return line
+	}
+	if separator := runner.Of(p.RegistryType).Separator; separator != "" {
+		line = append(line, separator)
+	}
+	return append(line, l.Args...)
+}
+
+func (p *Package) isContainer() bool { return runner.Of(p.RegistryType).IsContainer }
+
+func (p *Package) ofRunner() runner.Package {
+	if p.isContainer() {
+		return runner.Package{Kind: p.RegistryType, Name: p.Image()}
+	}
+	return runner.Package{Kind: p.RegistryType, Name: p.Identifier, Version: p.Version}
 }
 
 // Image is the reference of an image, with the tag that the version names where it has neither tag nor digest.
@@ -42,60 +101,422 @@ func (p *Package) Image() string {
 	return p.Identifier + ":" + p.Version
 }
 
-func pinned(name, sign, version string) string {
-	if version == "" {
-		return name
+// Line makes the command line of a package. Of one that is installed the program is started without npx, uvx or dnx, so that what the author wrote for
+// these is left out.
+func (p *Package) Line(fill Fill, installed bool) (*Line, error) {
+	m := &maker{p: p, fill: fill, installed: installed, line: &Line{Env: map[string]string{}}}
+	options, err := m.runtime()
+	if err != nil {
+		return nil, err
 	}
-	return name + sign + version
-}
-
-// words are those of arguments.
-func words(arguments []Argument) []string {
-	var words []string
-	for _, a := range arguments {
-		value := a.text(strings.TrimLeft(a.Name, "-"), a.ValueHint)
-		switch {
-		case value == "":
-		case a.Type == "named":
-			words = append(words, a.Name, value)
-		default:
-			words = append(words, value)
+	for i := range p.PackageArguments {
+		words, err := m.words(&p.PackageArguments[i])
+		if err != nil {
+			return nil, err
+		}
+		m.line.Args = append(m.line.Args, words...)
+	}
+	for _, v := range p.EnvironmentVariables {
+		given, err := m.values(Need{Kind: "variable", Name: v.Name, Input: v.Input})
+		if err != nil {
+			return nil, err
+		}
+		if p.isContainer() {
+			m.contain(v.Name, given)
+		} else if len(given) > 0 {
+			m.line.Env[v.Name] = given[0]
 		}
 	}
-	return words
+	m.line.Options = append(m.line.Options, options...)
+	return m.line, nil
 }
 
-// text is the value of an input as far as it is known, with <name> for what the person has to give; "" for what may be left out.
-func (in *Input) text(names ...string) string {
-	switch {
-	case in.Value != "":
-		return fill(in.Value, in.Variables)
-	case in.Default != "":
-		return in.Default
-	case !in.IsRequired:
-		return ""
+// Needs are the values that can be given to a package, in their order.
+func (p *Package) Needs(installed bool) []Need {
+	needs, fill := recorded()
+	_, _ = p.Line(fill, installed) // fill has no error
+	return *needs
+}
+
+// Line makes the address of a remote and its headers.
+func (r *Remote) Line(fill Fill) (url string, headers map[string]string, err error) {
+	m := &maker{fill: fill}
+	if url, _, err = m.template(r.URL, r.Variables); err != nil {
+		return "", nil, err
 	}
-	for _, name := range names {
-		if name != "" {
-			return "<" + name + ">"
+	headers = map[string]string{}
+	for _, h := range r.Headers {
+		given, err := m.values(Need{Kind: "header", Name: h.Name, Input: h.Input})
+		if err != nil {
+			return "", nil, err
+		}
+		if len(given) > 0 {
+			headers[h.Name] = given[0]
 		}
 	}
-	return "<value>"
+	return url, headers, nil
+}
+
+// Needs are the values that can be given to a remote, in their order.
+func (r *Remote) Needs() []Need {
+	needs, fill := recorded()
+	_, _, _ = r.Line(fill) // fill has no error
+	return *needs
+}
+
+// recorded is a Fill that notes what it is asked for, each name once.
+func recorded() (*[]Need, Fill) {
+	needs := &[]Need{}
+	return needs, func(n Need) (Given, error) {
+		if !slices.ContainsFunc(*needs, func(other Need) bool { return other.Name == n.Name }) {
+			*needs = append(*needs, n)
+		}
+		return open(n)
+	}
+}
+
+// open is the Fill that gives everything something.
+func open(n Need) (Given, error) {
+	return Given{[]string{cmp.Or(n.Default, "<"+n.Name+">")}, true}, nil
+}
+
+// A maker makes a Line.
+type maker struct {
+	p         *Package
+	fill      Fill
+	installed bool
+	line      *Line
+	typed     []string // values that were chosen by whoever installs
+}
+
+// values are those of an input: none where it is left out.
+func (m *maker) values(n Need) ([]string, error) {
+	if n.Value != "" {
+		text, whole, err := m.template(n.Value, n.Variables)
+		if err != nil || !whole && !n.IsRequired {
+			return nil, err
+		}
+		return []string{text}, nil
+	}
+	given, err := m.fill(n)
+	if given.Typed {
+		m.typed = append(m.typed, given.Texts...)
+	}
+	return given.Texts, err
 }
 
 var braces = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{[^{}]{1,100}\}`) })
 
-// fill replaces {name} by the value of a variable; all other text stays.
-func fill(text string, variables map[string]Input) string {
-	return braces().ReplaceAllStringFunc(text, func(found string) string {
+// template replaces {name} by the value of a variable; all other text stays. whole is false where a variable has none.
+func (m *maker) template(text string, variables map[string]Input) (filled string, whole bool, err error) {
+	whole = true
+	filled = braces().ReplaceAllStringFunc(text, func(found string) string {
 		name := found[1 : len(found)-1]
-		v, ok := variables[name]
-		if !ok {
+		in, known := variables[name]
+		if !known || err != nil {
 			return found
 		}
-		if value := cmp.Or(v.Value, v.Default); value != "" {
-			return value
+		var given []string
+		if given, err = m.values(Need{Name: name, Input: in}); err != nil || len(given) == 0 {
+			whole = false
+			return ""
 		}
-		return "<" + name + ">"
+		return given[0]
 	})
+	return filled, whole, err
+}
+
+// words are those of an argument, in the one form that its name and format have.
+func (m *maker) words(a *Argument) (words []string, err error) {
+	if a.Blank {
+		return []string{""}, nil
+	}
+	given, err := m.values(Need{Kind: "argument", Name: a.key(), Repeated: a.IsRepeated, Input: a.Input})
+	for _, value := range given {
+		name, hint, isTemplate := strings.Cut(a.Name, "{")
+		switch {
+		case a.Type != "named" || a.Name == "":
+			words = append(words, value)
+		case isTemplate: // as --port={port}
+			_, after, _ := strings.Cut(hint, "}")
+			words = append(words, name+value+after)
+		case strings.HasSuffix(a.Name, "="):
+			words = append(words, a.Name+value)
+		case a.Format == "boolean" && value == "false":
+		case value == "" || a.Format == "boolean" && value == "true":
+			words = append(words, a.Name)
+		case strings.HasPrefix(value, a.Name+"="):
+			words = append(words, value)
+		default:
+			words = append(words, a.Name, value)
+		}
+	}
+	return words, err
+}
+
+// key is the name by which the value of an argument is given.
+func (a *Argument) key() string {
+	name, _, _ := strings.Cut(a.Name, "=")
+	return cmp.Or(strings.TrimLeft(strings.TrimSuffix(name, " "), "-"), a.ValueHint, "argument")
+}
+
+// A word is one of the arguments for the runner.
+type word struct {
+	text string
+	of   int // which of the arguments
+}
+
+// taken are the words of the arguments for the runner that keep says, or of all.
+func (m *maker) taken(keep func(int) bool) (all []word, err error) {
+	for i := range m.p.RuntimeArguments {
+		if !keep(i) {
+			continue
+		}
+		words, err := m.words(&m.p.RuntimeArguments[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, text := range words {
+			all = append(all, word{text, i})
+		}
+	}
+	return all, nil
+}
+
+func texts(words []word) (all []string) {
+	for _, w := range words {
+		all = append(all, w.text)
+	}
+	return all
+}
+
+// runtime makes what stands between the runner and the package. Its arguments are read twice: as their author wrote them, to see which of them count,
+// and those then with what they are given, so that nobody is asked for what is left out.
+func (m *maker) runtime() (options []string, err error) {
+	if len(m.p.RuntimeArguments) == 0 {
+		return nil, nil
+	}
+	switch kind := runner.Of(m.p.RegistryType); {
+	case kind.Start == nil:
+		m.leaveAll("nothing stands in front of this kind of package")
+		return nil, nil
+	case !kind.IsHint(m.p.RuntimeHint):
+		m.leaveAll("it is meant for " + m.p.RuntimeHint + ", which does not start the package here")
+		return nil, nil
+	}
+	written, _ := (&maker{p: m.p, fill: open}).taken(func(i int) bool { return !m.p.RuntimeArguments[i].namesVariable() })
+	for i := range m.p.RuntimeArguments {
+		if a := &m.p.RuntimeArguments[i]; a.namesVariable() {
+			m.note(cmp.Or(strings.TrimSpace(a.Name+" "+a.Value), a.key()), "it names a variable of this machine")
+		}
+	}
+	if m.p.isContainer() {
+		return m.container(written)
+	}
+	return m.flags(written)
+}
+
+// namesVariable reports whether the author has an argument name a variable of whoever installs it, as ${HOME}.
+func (a *Argument) namesVariable() bool {
+	var in func(i Input) bool
+	in = func(i Input) bool {
+		return strings.Contains(i.Value+" "+i.Default, "${") || slices.ContainsFunc(slices.Collect(maps.Values(i.Variables)), in)
+	}
+	return strings.Contains(a.Name, "${") || in(a.Input)
+}
+
+// leaveAll leaves all arguments for the runner out.
+func (m *maker) leaveAll(why string) {
+	for i := range m.p.RuntimeArguments {
+		if words := m.shown(i); words != "" {
+			m.note(words, why)
+		}
+	}
+}
+
+// shown is an argument for the runner as its author wrote it; "" where nothing of it counts unless it is given.
+func (m *maker) shown(i int) string {
+	words, _ := (&maker{p: m.p, fill: Known}).words(&m.p.RuntimeArguments[i])
+	return strings.Join(words, " ")
+}
+
+// isSaid reports whether the author has a word stand there, and it is not in the place of one that may be given.
+func (m *maker) isSaid(w word) bool { return !strings.HasPrefix(w.text, "<") && m.shown(w.of) != "" }
+
+func (m *maker) note(words, why string) {
+	m.line.Notes = append(m.line.Notes, "left out is "+words+": "+why)
+}
+
+// flags makes the flags of npx, uvx and dnx.
+func (m *maker) flags(written []word) (options []string, err error) {
+	choices, rest := runner.Choose(m.p.ofRunner(), texts(written))
+	first := len(written) - len(rest) // of the arguments that stand behind a program
+	keep := map[int]bool{}
+	for _, w := range written[first:] {
+		keep[w.of] = true
+	}
+	for _, c := range choices {
+		said := strings.Join(texts(written[c.At:c.At+c.Len]), " ")
+		switch isSaid := m.isSaid(written[c.At]); {
+		case c.Program != "":
+			own, _, _ := strings.Cut(m.p.Identifier, "[") // npx and uvx choose the program of this name
+			if c.Program != own[strings.LastIndexByte(own, '/')+1:] {
+				m.line.Program = c.Program
+			}
+			m.line.Notes = append(m.line.Notes, c.Program+" is taken for a program of the package: its author has it stand where "+m.runnerName()+" would take it for another package")
+		case c.With != "" && m.line.With == "":
+			m.line.With = c.With
+		case c.Why != "" && isSaid:
+			m.note(said, c.Why)
+		case c.Why != "" || c.Words == nil:
+		case m.installed && isSaid:
+			m.note(said, "it is for "+m.runnerName()+", without which the installed program is started")
+		case !m.installed:
+			for _, w := range written[c.At : c.At+c.Len] {
+				keep[w.of] = true
+			}
+		}
+	}
+	filled, err := m.taken(func(i int) bool { return keep[i] })
+	for _, w := range filled {
+		if first < len(written) && w.of >= written[first].of {
+			m.line.Args = append(m.line.Args, w.text)
+		} else {
+			options = append(options, w.text)
+		}
+	}
+	return options, err
+}
+
+func (m *maker) runnerName() string { return runner.Of(m.p.RegistryType).Start[0] }
+
+// container makes the options of docker run.
+func (m *maker) container(written []word) (options []string, err error) {
+	keep := map[int]bool{}
+	_, err = m.options(written, func(o runner.Option, words []word) error {
+		why := notKept(o)
+		for _, w := range words {
+			switch {
+			case why == "" && o.Effect != runner.Made:
+				keep[w.of] = true
+			case why != "" && m.shown(words[0].of) != "":
+				m.note(strings.Join(texts(words), " "), why)
+				return nil
+			}
+		}
+		return nil
+	}, true)
+	if err != nil {
+		return nil, err
+	}
+	filled, err := m.taken(func(i int) bool { return keep[i] })
+	if err != nil {
+		return nil, err
+	}
+	args, err := m.options(filled, func(o runner.Option, words []word) error {
+		said, why := texts(words), notKept(o)
+		switch {
+		case o.Effect == runner.Variable:
+			return m.variable(o)
+		case why != "":
+		case strings.Contains(strings.Join(said, " "), "${"):
+			why = "a secret would stand in the command line"
+		case o.Effect == runner.Mount && (!slices.Contains(m.typed, o.Source()) || !filepath.IsAbs(o.Source()) && !strings.HasPrefix(o.Source(), "<")):
+			why = "it gives the container " + o.Source() + " of this machine, which its author chose"
+			for _, name := range slices.Sorted(maps.Keys(m.p.RuntimeArguments[words[len(words)-1].of].Variables)) {
+				why += "; --set " + name + "=… chooses"
+			}
+		}
+		if why != "" {
+			m.note(strings.Join(said, " "), why)
+		} else if o.Effect != runner.Made && !(m.installed && o.Name == "--pull") { // what is installed is there
+			options = append(options, said...)
+		}
+		return nil
+	}, false)
+	m.line.Args = append(args, m.line.Args...)
+	return options, err
+}
+
+// notKept is why an option is left out, whatever its value; "" where it is not.
+func notKept(o runner.Option) string {
+	if o.Effect == runner.Rights {
+		return "it would give the container more than an image gets, or is not known"
+	}
+	return ""
+}
+
+// options has each handle the options of docker run among words. It returns what stands behind the image, where the author names that once more; other
+// words would be taken for the image, and are left out.
+func (m *maker) options(words []word, each func(runner.Option, []word) error, noted bool) (args []string, err error) {
+	for len(words) > 0 && runner.Of(m.p.RegistryType).IsCall(words[0].text) {
+		words = words[1:]
+	}
+	for len(words) > 0 {
+		all, rest, _ := runner.Container(texts(words)) // of an option without its value, its effect says that it is left out
+		for _, o := range all {
+			if err := each(o, words[o.At:o.At+o.Len]); err != nil {
+				return nil, err
+			}
+		}
+		if len(rest) == 0 {
+			return nil, nil
+		}
+		words = words[len(words)-len(rest):]
+		if runner.IsSame(m.p.ofRunner(), words[0].text) {
+			if noted {
+				for _, w := range words[1:] {
+					if err := each(runner.Option{Effect: runner.Plain}, []word{w}); err != nil {
+						return nil, err
+					}
+				}
+			}
+			return texts(words[1:]), nil
+		}
+		if noted && m.isSaid(words[0]) {
+			m.note(words[0].text, m.runnerName()+" would take it for the image")
+		}
+		words = words[1:]
+	}
+	return nil, nil
+}
+
+// variable has the container get a variable that an option names.
+func (m *maker) variable(o runner.Option) error {
+	name, value, isSet := strings.Cut(strings.TrimSpace(o.Value), "=")
+	declared := slices.ContainsFunc(m.p.EnvironmentVariables, func(v Variable) bool { return v.Name == name })
+	switch {
+	case declared && !isSet:
+		return nil
+	case isSet:
+		m.contain(name, []string{value})
+		return nil
+	}
+	given, err := m.values(Need{Kind: "variable", Name: name})
+	if err == nil {
+		m.contain(name, given)
+	}
+	return err
+}
+
+// contain has the container of an image get a variable: docker run takes its value from its own environment, where nobody sees it, unless it is one
+// that docker would read itself.
+func (m *maker) contain(name string, value []string) {
+	named := slices.Contains(m.line.Options, name)
+	switch {
+	case name == "" || strings.ContainsAny(name, "= \t\r\n\x00") || strings.HasPrefix(name, "-"):
+		m.note("the variable "+name, "no variable has such a name")
+	case !runner.EngineReads(name):
+		if !named {
+			m.line.Options = append(m.line.Options, "-e", name)
+		}
+		if len(value) > 0 {
+			m.line.Env[name] = value[0]
+		}
+	case len(value) == 0:
+	case strings.Contains(value[0], "${"):
+		m.note("the variable "+name, "docker reads it itself, and a secret would stand in the command line")
+	default:
+		m.line.Options = append(m.line.Options, "-e", name+"="+value[0])
+	}
 }

@@ -1,8 +1,12 @@
 package registry
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 func TestACommandLineIsThatOfTheKindOfPackage(t *testing.T) {
@@ -28,5 +32,67 @@ func TestACommandLineIsThatOfTheKindOfPackage(t *testing.T) {
 		if got := strings.Join(s.Packages[0].CommandLine(), " "); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+// Whatever an author writes, docker starts the image and npx the package, docker gets nothing that gives the container rights, and neither reads a
+// word of the author's where it takes another package.
+func FuzzCommandLine(f *testing.F) {
+	f.Add("npm", `[{"type":"positional","value":"launch-y"},{"type":"named","name":"-p","value":"@other/z"}]`, `[{"type":"named","name":"--x={x}","default":"1"}]`)
+	f.Add("oci", `[{"type":"named","name":"-e","value":"A={a}","variables":{"a":{"isRequired":true}}},{"type":"positional","value":"run"},{"type":"positional","value":"-v"},{"type":"positional","value":"/:/x"}]`, `[]`)
+	f.Add("oci", `[{"type":"positional","value":"--network"},{"type":"named","name":"--privileged"},{"type":"positional","value":"-"}]`, `[{"type":"positional","value":""}]`)
+	f.Add("pypi", `[{"type":"named","name":"--from","value":"git+x"},{"type":"positional","value":"y"},{"type":"named","name":"--with","value":"mcp<2"}]`, `[]`)
+	f.Add("nuget", `[{"type":"named","name":"--source","value":"x"}]`, `[{"type":"positional","value":"--"}]`)
+	f.Fuzz(func(t *testing.T, kind, runtime, own string) {
+		text := fmt.Sprintf(`{"name":"a/b","version":"1","packages":[{"registryType":%q,"identifier":"acme-y","version":"1.2.3","runtimeArguments":%s,"packageArguments":%s}]}`, kind, runtime, own)
+		s, err := Parse([]byte(text))
+		if err != nil || len(s.Packages) != 1 {
+			return
+		}
+		p := &s.Packages[0]
+		p.Needs(true)
+		p.Needs(false)
+		for _, installed := range []bool{true, false} {
+			line, err := p.Line(Known, installed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words := p.words(line)
+			switch p.RegistryType {
+			case "oci":
+				options, rest, err := runner.Container(words[2:])
+				if err != nil || rest[0] != "acme-y:1.2.3" {
+					t.Fatalf("docker would take something else for the image: %q", words)
+				}
+				for _, o := range options {
+					if o.Effect == runner.Rights {
+						t.Fatalf("docker gets %s: %q", o.Typed, words)
+					}
+				}
+			case "npm", "pypi", "nuget":
+				of := p.ofRunner()
+				if line.Program != "" && strings.ContainsAny(line.Program, "/@:") {
+					t.Fatalf("%q would be another package: %q", line.Program, words)
+				}
+				if choices, _ := runner.Choose(of, words[1:]); slices.ContainsFunc(choices, func(c runner.Choice) bool { return c.Why != "" }) {
+					t.Fatalf("the runner would use another package: %q", words)
+				}
+			}
+		}
+	})
+}
+
+func TestNumbersAndBooleansAreReadWhereverTheyStand(t *testing.T) {
+	s, err := Parse([]byte(`{"name":"a/b","version":"1","packages":{"registryType":"gem","identifier":7,"packageArguments":[
+		{"type":"named","name":"--port","default":8080,"isRequired":"true","isSecret":"False"},{"type":"positional","value":true,"isRepeated":0},{"type":"positional","valueHint":"x","choices":"only"}]},
+		"remotes":[{"url":"https://x.example","headers":[{"name":"X","value":1.50}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := s.Packages[0]
+	a := p.PackageArguments
+	if p.RegistryType != "gem" || p.Identifier != "7" || a[0].Default != "8080" || !a[0].IsRequired || a[0].IsSecret || a[1].Value != "true" || a[1].IsRepeated || !slices.Equal(a[2].Choices, []string{"only"}) ||
+		s.Remotes[0].Headers[0].Value != "1.50" {
+		t.Errorf("read %+v", s)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,8 +29,8 @@ const (
 // official is the key of what the registry itself says, in _meta.
 const official = "io.modelcontextprotocol.registry/official"
 
-// older are the names that members had in mid-2025.
-func older() map[string]string {
+// olderNames returns the names of today by those that members had in mid-2025.
+var olderNames = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"registry_type": "registryType", "registry_name": "registryType", "registry_base_url": "registryBaseUrl", "file_sha256": "fileSha256",
 		"runtime_hint": "runtimeHint", "runtime_arguments": "runtimeArguments", "package_arguments": "packageArguments",
@@ -37,9 +38,7 @@ func older() map[string]string {
 		"is_repeated": "isRepeated", "value_hint": "valueHint", "transport_type": "type", "published_at": "publishedAt", "updated_at": "updatedAt",
 		"is_latest": "isLatest", "status_message": "statusMessage",
 	}
-}
-
-var olderNames = sync.OnceValue(older)
+})
 
 // Parse reads a server.json, also one of mid-2025. It refuses what no server can be found or installed by; a server that only
 // breaks a rule of the schema is read: see [Server.Check].
@@ -115,7 +114,8 @@ func isOld(raw json.RawMessage) bool {
 		strings.Contains(ways, `_variables"`) || strings.Contains(ways, `"is_`)
 }
 
-// modernize gives members the names that they have today, and values of inputs the type: programs wrote numbers and booleans there.
+// modernize gives members the names that they have today, and values the type: programs wrote numbers and booleans where text stands, and text where
+// booleans stand.
 // in is the name of the member that holds the value.
 func modernize(raw json.RawMessage, in string) (json.RawMessage, error) {
 	switch {
@@ -138,13 +138,31 @@ func modernize(raw json.RawMessage, in string) (json.RawMessage, error) {
 		}
 		return w.Bytes(), nil
 	}
-	switch in {
-	case "default", "value", "placeholder", "choices":
-		if raw[0] != '"' && raw[0] != 'n' {
-			return jsonrpc.AppendString(nil, string(raw)), nil
+	switch word := string(raw); {
+	case slices.Contains([]string{"isRequired", "isSecret", "isRepeated"}, in):
+		switch strings.ToLower(strings.Trim(word, `"`)) {
+		case "true", "1":
+			return json.RawMessage("true"), nil
+		case "false", "0", "":
+			return json.RawMessage("false"), nil
 		}
+	case slices.Contains([]string{"default", "value", "placeholder", "choices", "identifier", "title", "description", "valueHint"}, in) && word[0] != '"' && word != "null":
+		return jsonrpc.AppendString(nil, word), nil
 	}
 	return raw, nil
+}
+
+// isLonely reports whether a member that is a list has one element alone, without its brackets.
+func isLonely(name string, value json.RawMessage) bool {
+	switch name {
+	case "choices":
+		return value[0] != '[' && value[0] != '{' && value[0] != 'n'
+	case "packages":
+		return value[0] == '{' && jsonrpc.Get(value, "identifier") != nil
+	case "remotes":
+		return value[0] == '{' && jsonrpc.Get(value, "url") != nil
+	}
+	return false
 }
 
 func modernizeObject(raw json.RawMessage, in string) (json.RawMessage, error) {
@@ -163,6 +181,9 @@ func modernizeObject(raw json.RawMessage, in string) (json.RawMessage, error) {
 		}
 		if in == "packages" && name == "name" && m.Get("identifier") == nil {
 			current = "identifier"
+		}
+		if in != "variables" && len(value) > 0 && isLonely(current, value) {
+			value = slices.Concat(json.RawMessage("["), value, json.RawMessage("]"))
 		}
 		value, err := modernize(value, current)
 		if err != nil {

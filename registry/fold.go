@@ -1,14 +1,16 @@
 package registry
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 
+	"golang.org/x/mod/semver"
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
 
-// fold is a text as it is searched: without accents, case and punctuation, its words apart by one space.
+// fold returns a text as it is searched: without accents, case and punctuation, its words apart by one space.
 func fold(text string) string {
 	var b strings.Builder
 	apart := true
@@ -28,10 +30,14 @@ func fold(text string) string {
 
 // isJoined reports whether the words of a script stand without spaces between them, so that they are found inside of others.
 func isJoined(word string) bool {
-	for _, r := range word {
-		if unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar) {
-			return true
-		}
-	}
-	return false
+	return strings.ContainsFunc(word, func(r rune) bool {
+		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	})
+}
+
+// compareVersions orders versions as semantic versions, 2.0.0-beta before 2.0.0. What is no such version comes before all that are, in the order
+// of its text.
+func compareVersions(a, b string) int {
+	x, y := "v"+strings.TrimPrefix(a, "v"), "v"+strings.TrimPrefix(b, "v")
+	return cmp.Or(semver.Compare(x, y), strings.Compare(a, b))
 }

@@ -238,12 +238,8 @@ func (m *Mirror) lookup(ctx context.Context, name, version string) (Entry, error
 			}
 			chosen = &all[0][i]
 		}
-		var server, meta []byte
-		if err := tx.QueryRowContext(ctx, `SELECT server, meta FROM versions WHERE id = ?`, chosen.id).Scan(&server, &meta); err != nil {
-			return err
-		}
 		var err error
-		e, err = chosen.entry(server, meta)
+		e, err = chosen.entry(ctx, tx)
 		e.Source, e.Also = sources[0], sources[1:]
 		e.IsLatest = chosen == current(all[0])
 		for i := range all[0] {
@@ -262,8 +258,12 @@ func (m *Mirror) lookup(ctx context.Context, name, version string) (Entry, error
 	return e, err
 }
 
-// entry makes an entry of a row.
-func (r *row) entry(server, meta []byte) (Entry, error) {
+// entry returns the entry of a row.
+func (r *row) entry(ctx context.Context, tx *sql.Tx) (Entry, error) {
+	var server, meta []byte
+	if err := tx.QueryRowContext(ctx, `SELECT server, meta FROM versions WHERE id = ?`, r.id).Scan(&server, &meta); err != nil {
+		return Entry{}, err
+	}
 	s, err := Parse(server)
 	return Entry{Server: s, Status: r.status, StatusMessage: r.message, IsLatest: r.latest, Published: timeOf(r.published), Updated: timeOf(r.updated),
 		Meta: json.RawMessage(meta)}, err
@@ -272,26 +272,15 @@ func (r *row) entry(server, meta []byte) (Entry, error) {
 // maxNames is how many names [Mirror.Names] returns.
 const maxNames = 100
 
-// Names are names of servers that begin with a text, or the parts of which behind the slash do, for completion in a shell.
+// Names returns names of servers that begin with a text, or the parts of which behind the slash do, for completion in a shell.
 func (m *Mirror) Names(ctx context.Context, beginning string) ([]string, error) {
-	var names []string
-	err := m.file.Read(ctx, "list names", func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, `SELECT DISTINCT name FROM listed WHERE source IN (`+m.sources()+`) AND
+	var all []string
+	err := m.file.Read(ctx, "list names", func(tx *sql.Tx) (err error) {
+		all, err = namesOf(ctx, tx, `SELECT DISTINCT name FROM listed WHERE source IN (`+m.sources()+`) AND
 			(substr(name, 1, length(?1)) = ?1 OR substr(name, instr(name, '/') + 1, length(?1)) = ?1) ORDER BY name LIMIT ?2`, beginning, maxNames)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				return err
-			}
-			names = append(names, name)
-		}
-		return rows.Err()
+		return err
 	})
-	return names, err
+	return all, err
 }
 
 // sources are the ids of the sources, for a statement: numbers of our own.

@@ -154,18 +154,23 @@ func said(text []byte) string {
 		return ""
 	}
 	var words []string
-	note := func(raw json.RawMessage) {
-		if word, ok := jsonrpc.Unquote(raw); ok && word != "" {
+	note := func(message, location json.RawMessage) {
+		word, _ := jsonrpc.Unquote(message)
+		at, _ := jsonrpc.Unquote(location)
+		if at = strings.TrimPrefix(at, "body."); at != "" && at != "body" {
+			word = strings.TrimSpace(at + ": " + word)
+		}
+		if word != "" {
 			words = append(words, plaintext.Line(word, 300))
 		}
 	}
-	note(jsonrpc.Get(text, "detail"))
+	note(jsonrpc.Get(text, "detail"), nil)
 	var faults []json.RawMessage
 	if list := jsonrpc.Get(text, "errors"); list != nil {
 		faults, _ = jsonrpc.SplitBatch(list, maxFaults, jsonrpc.Limits{})
 	}
 	for _, fault := range faults {
-		note(jsonrpc.Get(fault, "message"))
+		note(jsonrpc.Get(fault, "message"), jsonrpc.Get(fault, "location"))
 	}
 	if len(words) == 0 {
 		return ""

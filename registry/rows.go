@@ -20,25 +20,49 @@ type row struct {
 	published, updated int64
 }
 
-// versionsOf are all versions of a server of a source, the newest first.
-func versionsOf(ctx context.Context, tx *sql.Tx, source int64, name string) ([]row, error) {
-	found, err := tx.QueryContext(ctx, `SELECT id, version, status, message, latest, published, updated FROM versions WHERE source = ? AND name = ?`, source, name)
+// each calls do with every row that a statement selects.
+func each(ctx context.Context, tx *sql.Tx, do func(scan func(...any) error) error, statement string, arguments ...any) error {
+	rows, err := tx.QueryContext(ctx, statement, arguments...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer found.Close()
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// namesOf returns the texts that a statement selects.
+func namesOf(ctx context.Context, tx *sql.Tx, statement string, arguments ...any) (all []string, err error) {
+	err = each(ctx, tx, func(scan func(...any) error) error {
+		var name string
+		if err := scan(&name); err != nil {
+			return err
+		}
+		all = append(all, name)
+		return nil
+	}, statement, arguments...)
+	return all, err
+}
+
+// versionsOf returns all versions of a server of a source, the newest first.
+func versionsOf(ctx context.Context, tx *sql.Tx, source int64, name string) ([]row, error) {
 	var rows []row
-	for found.Next() {
+	err := each(ctx, tx, func(scan func(...any) error) error {
 		var r row
-		if err := found.Scan(&r.id, &r.version, &r.status, &r.message, &r.latest, &r.published, &r.updated); err != nil {
-			return nil, err
+		if err := scan(&r.id, &r.version, &r.status, &r.message, &r.latest, &r.published, &r.updated); err != nil {
+			return err
 		}
 		rows = append(rows, r)
-	}
+		return nil
+	}, `SELECT id, version, status, message, latest, published, updated FROM versions WHERE source = ? AND name = ?`, source, name)
 	slices.SortStableFunc(rows, func(a, b row) int {
 		return cmp.Or(-compareVersions(a.version, b.version), -cmp.Compare(a.published, b.published))
 	})
-	return rows, found.Err()
+	return rows, err
 }
 
 // current is the version that counts: the latest, as its registry says, or else the newest that is not deleted. A registry says of a
@@ -131,14 +155,13 @@ func list(ctx context.Context, tx *sql.Tx, source int64, name string) error {
 	if id, err = added.LastInsertId(); err != nil {
 		return err
 	}
-	rest := s.words()
 	for _, p := range s.Packages {
 		if _, err := tx.ExecContext(ctx, `INSERT INTO packages VALUES (?, ?)`, id, p.Identifier); err != nil {
 			return err
 		}
 	}
 	_, err = tx.ExecContext(ctx, `INSERT INTO texts (rowid, name, title, description, rest) VALUES (?, ?, ?, ?, ?)`,
-		id, padded(s.Name), padded(s.Title), padded(s.Description), padded(strings.Join(rest, " ")))
+		id, padded(s.Name), padded(s.Title), padded(s.Description), padded(strings.Join(s.words(), " ")))
 	return err
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -61,15 +60,11 @@ func (m *Mirror) Search(ctx context.Context, s Search) (*Found, error) {
 		hits = m.rank(hits, words, time.Now())
 		found.Total = len(hits)
 		for _, h := range hits[:min(len(hits), limit)] {
-			var server, meta []byte
-			if err := tx.QueryRowContext(ctx, `SELECT server, meta FROM versions WHERE id = ?`, h.row.id).Scan(&server, &meta); err != nil {
-				return err
-			}
-			e, err := h.row.entry(server, meta)
+			e, err := h.row.entry(ctx, tx)
 			if err != nil {
 				return err
 			}
-			e.Source, e.Also, e.Meta, e.IsLatest = h.source, h.also, json.RawMessage(meta), true
+			e.Source, e.Also, e.IsLatest = h.source, h.also, true
 			found.Entries = append(found.Entries, e)
 		}
 		return nil
@@ -111,34 +106,29 @@ func (m *Mirror) candidates(ctx context.Context, tx *sql.Tx, words []string, how
 		like = append(like, "("+strings.Join(columns, " OR ")+")")
 	}
 	var conditions []string
-	order := "l.care DESC, l.id"
 	if len(match) > 0 {
 		conditions = append(conditions, "t.rowid IN (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 8, 4, 2, 1) LIMIT ?)")
 		arguments = slices.Insert(arguments, 0, any(strings.Join(match, how)), any(maxCandidates))
 	}
 	conditions = append(conditions, like...)
 	arguments = append(arguments, maxCandidates)
-	rows, err := tx.QueryContext(ctx, `SELECT l.name, l.source, l.versions, l.care, t.name, t.title, t.description, t.rest,
-		v.id, v.version, v.status, v.message, v.latest, v.published, v.updated
-		FROM texts t JOIN listed l ON l.id = t.rowid JOIN versions v ON v.id = l.version
-		WHERE l.source IN (`+m.sources()+`) AND (`+strings.Join(conditions, how)+`) ORDER BY `+order+` LIMIT ?`, arguments...)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var hits []hit
-	for rows.Next() {
+	err := each(ctx, tx, func(scan func(...any) error) error {
 		var h hit
 		var source int64
-		if err := rows.Scan(&h.name, &source, &h.versions, &h.care, &h.texts[0], &h.texts[1], &h.texts[2], &h.texts[3],
+		if err := scan(&h.name, &source, &h.versions, &h.care, &h.texts[0], &h.texts[1], &h.texts[2], &h.texts[3],
 			&h.row.id, &h.row.version, &h.row.status, &h.row.message, &h.row.latest, &h.row.published, &h.row.updated); err != nil {
-			return nil, err
+			return err
 		}
 		h.place = slices.Index(m.ids, source)
 		h.source = m.options.Sources[h.place].Name
 		hits = append(hits, h)
-	}
-	return hits, rows.Err()
+		return nil
+	}, `SELECT l.name, l.source, l.versions, l.care, t.name, t.title, t.description, t.rest,
+		v.id, v.version, v.status, v.message, v.latest, v.published, v.updated
+		FROM texts t JOIN listed l ON l.id = t.rowid JOIN versions v ON v.id = l.version
+		WHERE l.source IN (`+m.sources()+`) AND (`+strings.Join(conditions, how)+`) ORDER BY l.care DESC, l.id LIMIT ?`, arguments...)
+	return hits, err
 }
 
 // rank orders hits, the best first. Of a server that several sources have the one of the first source stays.
@@ -162,21 +152,17 @@ func (m *Mirror) rank(hits []hit, words []string, now time.Time) []hit {
 // order is where servers of a status stand: whoever looks for one is better off with any other than with one that is deprecated.
 func order(s Status) int { return slices.Index([]Status{Active, Deprecated, Deleted}, s) }
 
-// What a word counts in a text, by how it stands there: as the name behind the slash, as a whole word, at the beginning of a word, inside of one.
-// The texts are name, title, description and rest.
-func weights() [4][3]float64 {
-	return [4][3]float64{{8, 6, 4}, {6, 5, 3}, {4, 3, 1.5}, {2, 1.5, 1}}
-}
-
-// worth is how well a server fits.
+// worth returns how well a server fits some words.
 func (h *hit) worth(words []string, now time.Time) float64 {
+	// Points for a word in name, title, description and rest: as a whole word, at the beginning of a word, and inside of one.
+	weights := [4][3]float64{{8, 6, 4}, {6, 5, 3}, {4, 3, 1.5}, {2, 1.5, 1}}
 	score, has := 0.0, 0
 	_, own, _ := strings.Cut(h.name, "/")
 	own = fold(own)
 	for _, word := range words {
 		best := 0.0
 		for i, text := range h.texts {
-			w := weights()[i]
+			w := weights[i]
 			switch {
 			case strings.Contains(text, " "+word+" "):
 				best = max(best, w[0])

@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 const (
@@ -90,23 +91,16 @@ func SimilarKnown(registryType, identifier string) []Likeness {
 	return similarPackage(registryType, identifier, famousOnes())
 }
 
-// similarPackage is similar by the rules of a registry: for PyPI a name is the same in any case and with any of -, _ and . in it, and the extras that
-// are wanted stand in brackets behind it.
+// similarPackage is similar by the rules of a registry, for which several names may be the same.
 func similarPackage(registryType, identifier string, all []fame) []Likeness {
-	if registryType != "pypi" {
+	canonical := runner.Of(registryType).Canonical
+	if canonical == nil {
 		return similar(identifier, all)
 	}
 	for i, f := range all {
-		all[i] = fameOf(pypiName(f.name), f.first, f.worth)
+		all[i] = fameOf(canonical(f.name), f.first, f.worth)
 	}
-	return similar(pypiName(identifier), all)
-}
-
-var pypiSeparators = regexp.MustCompile(`[-_.]+`)
-
-func pypiName(name string) string {
-	plain, _, _ := strings.Cut(name, "[")
-	return strings.ToLower(pypiSeparators.ReplaceAllString(plain, "-"))
+	return similar(canonical(identifier), all)
 }
 
 func famousOnes() []fame {
@@ -117,27 +111,22 @@ func famousOnes() []fame {
 	return all
 }
 
-// fames are the names that a statement selects.
+// fames returns the names that a statement selects.
 func (m *Mirror) fames(ctx context.Context, statement string) ([]fame, error) {
 	var all []fame
 	err := m.file.Read(ctx, "compare names", func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(ctx, statement)
-		if err != nil {
-			return err
-		}
-		defer rows.Close()
-		for rows.Next() {
+		return each(ctx, tx, func(scan func(...any) error) error {
 			var name string
 			var first int64
 			var worth int
-			if err := rows.Scan(&name, &first, &worth); err != nil {
+			if err := scan(&name, &first, &worth); err != nil {
 				return err
 			}
 			if len(name) <= maxCompared {
 				all = append(all, fameOf(name, first, worth))
 			}
-		}
-		return rows.Err()
+			return nil
+		}, statement)
 	})
 	return all, err
 }
@@ -167,7 +156,13 @@ func similar(name string, all []fame) []Likeness {
 		if !better || f.name == name || why[f.name] != "" {
 			continue
 		}
-		if reason := looksLike(own, f, namesakes(rivals, f.worth)); reason != "" {
+		namesakes := 0 // owners that have the name for something about as well known
+		for _, worth := range rivals {
+			if 2*worth >= f.worth {
+				namesakes++
+			}
+		}
+		if reason := looksLike(own, f, namesakes); reason != "" {
 			why[f.name] = reason
 			found = append(found, f)
 		}
@@ -178,17 +173,6 @@ func similar(name string, all []fame) []Likeness {
 		likenesses = append(likenesses, Likeness{f.name, why[f.name]})
 	}
 	return likenesses
-}
-
-// namesakes is how many owners have a name for something that is about as well known as another.
-func namesakes(rivals map[string]int, worth int) int {
-	n := 0
-	for _, w := range rivals {
-		if 2*w >= worth {
-			n++
-		}
-	}
-	return n
 }
 
 // looksLike says why a name can be taken for another one; "" if it cannot. What one owner calls alike is theirs, and names without an owner are

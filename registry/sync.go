@@ -47,7 +47,12 @@ func (m *Mirror) Sync(ctx context.Context, olderThan time.Duration) error {
 			continue
 		}
 		run := syncing{mirror: m, source: s, id: m.ids[i], began: time.Now()}
-		err := run.within(ctx, syncTime)
+		limited, cancel := context.WithTimeout(ctx, syncTime)
+		err := run.sync(limited)
+		if err != nil && limited.Err() != nil {
+			err = fmt.Errorf("%s was not read whole within %v, but %d versions: %w", s.Name, syncTime, run.got, err)
+		}
+		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -81,17 +86,6 @@ type syncing struct {
 	newest int64 // change that was seen
 	unread int
 	fault  error // of one that could not be read
-}
-
-// within is sync that is given up after a time.
-func (s *syncing) within(ctx context.Context, most time.Duration) error {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	err := s.sync(ctx)
-	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("%s was not read whole within %v, but %d versions: %w", s.source.Name, most, s.got, err)
-	}
-	return err
 }
 
 func (s *syncing) sync(ctx context.Context) error {
@@ -187,17 +181,13 @@ func (s *syncing) put(ctx context.Context, p *Page) error {
 				changed[e.Server.Name] = true
 			}
 		}
-		return listAll(ctx, tx, s.id, slices.Sorted(maps.Keys(changed)))
-	})
-}
-
-func listAll(ctx context.Context, tx *sql.Tx, source int64, names []string) error {
-	for _, name := range names {
-		if err := list(ctx, tx, source, name); err != nil {
-			return err
+		for _, name := range slices.Sorted(maps.Keys(changed)) {
+			if err := list(ctx, tx, s.id, name); err != nil {
+				return err
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // end notes how the sync went; after a whole list, what was not in it is removed.
@@ -216,36 +206,21 @@ func (s *syncing) end(ctx context.Context, fault error) error {
 		whole := int64(0)
 		if s.whole {
 			whole = s.began.UnixNano()
-			if err := s.removeUnseen(ctx, tx); err != nil {
+			gone, err := namesOf(ctx, tx, `SELECT DISTINCT name FROM versions WHERE source = ? AND seen < ?`, s.id, whole)
+			if err != nil {
 				return err
+			}
+			if _, err := tx.ExecContext(ctx, `DELETE FROM versions WHERE source = ? AND seen < ?`, s.id, whole); err != nil {
+				return err
+			}
+			for _, name := range gone {
+				if err := list(ctx, tx, s.id, name); err != nil {
+					return err
+				}
 			}
 		}
 		_, err := tx.ExecContext(ctx, `UPDATE sources SET tried = ?1, synced = max(synced, ?1), whole = max(whole, ?2), newest = max(newest, ?3), unread = ?4, fault = '' WHERE id = ?5`,
 			s.began.UnixNano(), whole, s.newest, s.unread, s.id)
 		return err
 	})
-}
-
-// removeUnseen removes what a whole list did not have.
-func (s *syncing) removeUnseen(ctx context.Context, tx *sql.Tx) error {
-	var names []string
-	rows, err := tx.QueryContext(ctx, `SELECT DISTINCT name FROM versions WHERE source = ? AND seen < ?`, s.id, s.began.UnixNano())
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		var name string
-		if err := rows.Scan(&name); err != nil {
-			return err
-		}
-		names = append(names, name)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-		return err
-	}
-	if _, err := tx.ExecContext(ctx, `DELETE FROM versions WHERE source = ? AND seen < ?`, s.id, s.began.UnixNano()); err != nil {
-		return err
-	}
-	return listAll(ctx, tx, s.id, names)
 }

@@ -36,6 +36,9 @@ func content(t *testing.T, m *Mirror) map[string]string {
 // However many pages a sync reads before it is cut off: what there is can be used, and the next sync ends it. That holds of the
 // first one, of one of changes, and of one that reads all again after entries were lost.
 func TestASyncThatIsCutOffAnywhereIsEndedByTheNext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine syncs many times")
+	}
 	f := newFake(t)
 	for i := range 8 {
 		for v := range 3 {

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -120,11 +119,11 @@ func Available() State {
 		state.set(partHosts, full)
 		state.set(partProcesses, processes)
 	}
-	if err := filterable(); err != nil {
-		state.set(partCalls, err.Error())
-	} else {
-		state.set(partCalls, "")
+	calls := ""
+	if _, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0); err != nil {
+		calls = "the kernel has no seccomp"
 	}
+	state.set(partCalls, calls)
 	memory, number := lacking["memory"], ""
 	if memory != "" {
 		memory = "that of each process is limited, not that of all together: " + memory
@@ -151,13 +150,4 @@ func probe(o order, attributes *syscall.SysProcAttr) (lacking map[string]string)
 	cmd.Wait()
 	ended()
 	return lacking
-}
-
-// filterable says why system calls cannot be filtered.
-func filterable() error {
-	_, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
-	if err != nil {
-		return errors.New("the kernel has no seccomp")
-	}
-	return nil
 }

@@ -10,10 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 // Limits of a container whose profile names none. Those without a container are defaultProcesses, defaultMemory and defaultFiles.
@@ -93,12 +96,13 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 	if _, is := afterRun(l.argv); !is && !isWithinAny(cmd.Path, slices.Concat(l.profile.Read, l.profile.Write)) {
 		l.argv[0] = filepath.Base(cmd.Path) // that of the image
 	}
-	if l.variables, err = s.variablesFile(cmd); err != nil {
+	var given func()
+	if l.variables, given, err = s.giveVariables(cmd); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnconfined, err)
 	}
 	defer func() {
-		if err != nil && l.variables != "" {
-			os.Remove(l.variables)
+		if err != nil {
+			given()
 		}
 	}()
 	argv, err := container(l, engine, s.profile.Image)
@@ -116,9 +120,7 @@ func (s *Sandbox) startContainer(cmd *exec.Cmd) (ended func(), err error) {
 		return nil, err
 	}
 	return func() { // an engine's client that is killed leaves its container
-		if l.variables != "" {
-			defer os.Remove(l.variables)
-		}
+		defer given()
 		ctx, cancel := context.WithTimeout(context.Background(), removeTime)
 		defer cancel()
 		remove := exec.CommandContext(ctx, engine, "rm", "--force", name)
@@ -132,53 +134,99 @@ const removeTime = 10 * time.Second
 
 // afterRun is what follows "docker run" or "podman run"; is says whether a command line is that.
 func afterRun(argv []string) (rest []string, is bool) {
-	name := strings.TrimSuffix(filepath.Base(argv[0]), ".exe")
-	if len(argv) < 3 || name != "docker" && name != "podman" || argv[1] != "run" {
+	if len(argv) < 3 || !runner.IsEngine(argv[0]) || argv[1] != "run" {
 		return nil, false
 	}
 	return argv[2:], true
 }
 
 // imageOf takes what follows "run" apart. Only options that give the program no rights are kept: those that mount, publish or
-// name a network are what the profile is for.
+// name a network are what the profile is for, and so are limits.
 func imageOf(rest []string) (options []string, image string, command []string, err error) {
-	for i := 0; i < len(rest); i++ {
-		word := rest[i]
-		if !strings.HasPrefix(word, "-") {
-			return options, word, rest[i+1:], nil
-		}
-		name, value, joined := strings.Cut(word, "=")
-		switch name {
-		case "-i", "--interactive", "--rm", "--init", "-t", "--tty", "-it", "-ti": // a terminal would break the messages
-			continue
-		case "--name": // two of one name could not run
-			if !joined {
-				i++
+	all, rest, err := runner.Container(rest)
+	for _, o := range all {
+		switch o.Effect {
+		case runner.Made, runner.Bound:
+		case runner.Variable:
+			if strings.Contains(o.Value, "=") { // else it is that of the client, which has Junction's; what the program is meant to have it gets anyway
+				options = append(options, o.Words()...)
 			}
-		case "-e", "--env", "-l", "--label", "--entrypoint", "--platform", "--pull":
-			if !joined {
-				if i++; i == len(rest) {
-					return nil, "", nil, fmt.Errorf("%s has no value", name)
-				}
-				value = rest[i]
-			}
-			if longName(name) == "--env" && !strings.Contains(value, "=") {
-				continue // that of the client, which has Junction's variables; what the program is meant to have it gets anyway
-			}
-			options = append(options, longName(name)+"="+value)
+		case runner.Plain:
+			options = append(options, o.Words()...)
 		default:
-			return nil, "", nil, fmt.Errorf("%s is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox", name)
+			if err != nil && !errors.Is(err, runner.ErrNoImage) {
+				return nil, "", nil, err
+			}
+			return nil, "", nil, fmt.Errorf("%s is an option of the container that its sandbox does not know; take it away, and allow folders and hosts in the sandbox", o.Typed)
 		}
 	}
-	return nil, "", nil, errors.New("the container has no image")
+	if err != nil {
+		return nil, "", nil, err
+	}
+	if len(rest) == 0 {
+		return nil, "", nil, runner.ErrNoImage
+	}
+	return options, rest[0], rest[1:], nil
 }
 
-func longName(option string) string {
-	switch option {
-	case "-e":
-		return "--env"
-	case "-l":
-		return "--label"
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// containerVariables are those that a program in a container is meant to have, as docker and podman read them from a file. The engine's client
+// must not have them itself: it is not confined, and LD_PRELOAD or DOCKER_HOST among them would decide what it does.
+func containerVariables(environ, named []string) (string, error) {
+	values := map[string]string{}
+	var names []string
+	for _, pair := range environ {
+		name, value, _ := strings.Cut(pair, "=")
+		isNamed := slices.Contains(named, name)
+		if !isNamed && (slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") || name == "PWD") {
+			continue // the image has its own
+		}
+		switch {
+		case !variableName.MatchString(name):
+			return "", fmt.Errorf("the variable %q cannot be given to a container", name)
+		case strings.ContainsAny(value, "\n\r\x00"):
+			return "", fmt.Errorf("the variable %s has several lines, which cannot be given to a container", name)
+		}
+		if _, known := values[name]; !known {
+			names = append(names, name)
+		}
+		values[name] = value // the last one counts, as for any program
 	}
-	return option
+	var text strings.Builder
+	for _, name := range names {
+		text.WriteString(name + "=" + values[name] + "\n")
+	}
+	return text.String(), nil
+}
+
+// leftVariables is what the files with variables were called that older versions wrote. They are removed, as those of
+// processes that were killed hold secrets for ever.
+const leftVariables = "junction-variables-"
+
+// giveVariables returns a path at which the engine's client reads the variables of a container, and which only this user can open; on
+// its command line all users could read them. ended removes what is left of it.
+func (s *Sandbox) giveVariables(cmd *exec.Cmd) (path string, ended func(), err error) {
+	left, _ := filepath.Glob(filepath.Join(os.TempDir(), leftVariables+"*"))
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() {
+			_ = os.Remove(path) // that of another user stays
+		}
+	}
+	text, err := containerVariables(cmd.Environ(), s.profile.Env)
+	if err != nil || text == "" {
+		return "", func() {}, err
+	}
+	return handOver(text)
+}
+
+// outsourced is a program that another one is to start and confine: sandbox-exec of macOS, or a container engine.
+type outsourced struct {
+	argv      []string // the program is absolute but in a container
+	dir       string   // working folder
+	links     []string // that lead to what it reads and writes
+	temp      string   // a folder of its own, which exists
+	proxy     string   // 127.0.0.1:PORT, through which hosts are reached; empty where none may be
+	variables string   // the file with those of a container; empty where it has none
+	profile   Profile  // whose Read has the folders of the program, too
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 func TestAContainerIsStartedWithWhatTheProfileSays(t *testing.T) {
@@ -87,9 +89,7 @@ func TestAContainerEngineIsStartedAndItsContainerRemoved(t *testing.T) {
 		t.Skip("the engine of the test is a shell script")
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(engine), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, filepath.Join(dir, "docker"), []byte(engine), 0o755)
 	record := filepath.Join(dir, "record")
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("HOME", "/home/ann")
@@ -123,7 +123,7 @@ func TestAContainerEngineIsStartedAndItsContainerRemoved(t *testing.T) {
 		t.Fatalf("the variables are in %q, and still there", variables)
 	}
 	lines[0] = strings.Replace(lines[0], variables[1], "FILE", 1)
-	wantOut := "-rw-------\nTOKEN=sesame\nLD_PRELOAD=/tmp/evil.so\nDOCKER_HOST=tcp://evil.example.com\nCONTAINERS_CONF=/tmp/evil\nRECORD=/dev/null\nit runs with  of junction\n"
+	wantOut := "prw-------\nTOKEN=sesame\nLD_PRELOAD=/tmp/evil.so\nDOCKER_HOST=tcp://evil.example.com\nCONTAINERS_CONF=/tmp/evil\nRECORD=/dev/null\nit runs with  of junction\n"
 	want := []string{"run --name=" + name + " --interactive --rm --init --read-only --cap-drop=ALL --security-opt=no-new-privileges --pids-limit=256 --memory=1073741824 --memory-swap=1073741824 " +
 		"--ulimit=nofile=1024 --tmpfs=/tmp:rw,nosuid,nodev,size=268435456 --network=none --mount=type=bind,source=/pkg,target=/pkg,readonly " +
 		"--mount=type=bind,source=/home/ann/notes,target=/home/ann/notes,readonly --env-file=FILE node:22-slim node /pkg/a.js", "rm --force " + name}

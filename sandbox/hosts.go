@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/outside"
 )
 
 // A host is an entry of [Profile].Hosts.
@@ -131,7 +133,7 @@ func (all hosts) ports() []uint16 {
 // isPublic reports whether an address belongs to the internet at large, and so to no machine or network of the person.
 func isPublic(a netip.Addr) bool {
 	a = a.Unmap()
-	if !a.IsGlobalUnicast() || a.IsPrivate() || slices.ContainsFunc(special, func(p netip.Prefix) bool { return p.Contains(a) }) {
+	if !outside.Address(a) {
 		return false
 	}
 	here, err := net.InterfaceAddrs() // each time, as machines move
@@ -144,16 +146,6 @@ func isAmong(a netip.Addr, here []net.Addr) bool {
 		p, err := netip.ParsePrefix(n.String())
 		return err != nil || p.Addr().Unmap() == a || p.Contains(a) // what is not understood may be anything
 	})
-}
-
-// special are ranges that lead to networks of their own: shared addresses of providers (metadata services stand there, too),
-// those for benchmarks and protocols, and IPv6 ranges with an IPv4 address inside, by which a translator reaches any of the others.
-var special = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"), netip.MustParsePrefix("240.0.0.0/4"), netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"), netip.MustParsePrefix("2002::/16"), netip.MustParsePrefix("2001::/32"),
-	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("168.63.129.16/32"), // Azure's services for its machines, at an address of the internet
 }
 
 // allowedHosts are those that the program may reach.

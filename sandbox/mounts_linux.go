@@ -97,6 +97,8 @@ func (p place) tree() (int, error) {
 func (p place) put(tree int) error {
 	path := filepath.Join(newRoot, p.Path)
 	switch {
+	case p.Kind == hidden && tree >= 0 && !exists(path):
+		return unix.Close(tree) // it has gone meanwhile, maybe with its folder, and nothing is to be made where others write
 	case p.Kind == link || p.Kind == file || tree >= 0:
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
@@ -118,8 +120,6 @@ func (p place) put(tree int) error {
 		if err := os.MkdirAll(path, 0o755); err != nil {
 			return err
 		}
-	} else if p.Kind == hidden && !exists(path) {
-		return unix.Close(tree) // it has gone meanwhile, and nothing is to be made where others write
 	} else if f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o444); err == nil {
 		f.Close()
 	} else if !os.IsExist(err) {

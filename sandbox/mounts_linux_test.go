@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // A profile may have /etc, in which there are files that Junction makes for the program.
@@ -76,5 +78,16 @@ func TestSettingsOfTheSystemAreReadBelowThoseOfTheProgram(t *testing.T) {
 	machine(t)
 	if got, status, _ := run(t, Profile{Read: []string{"/etc"}}, Options{}, "sh", "-c", "cat /etc/hosts /etc/resolv.conf; test -d /etc/ssl -o -d /etc/apt -o -d /etc/init.d && echo more"); got != hostsFile+"nameserver 127.0.0.1\noptions timeout:10 attempts:1\nmore\n" || status != nil {
 		t.Errorf("it reads %q, %v", got, status)
+	}
+}
+
+// TestHiddenPlaceThatIsGoneIsLeftOut has nothing made of a place in a folder that went away before it was hidden.
+func TestHiddenPlaceThatIsGoneIsLeftOut(t *testing.T) {
+	tree, err := unix.Open("/dev/null", unix.O_PATH|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := (place{Path: "/gone/with/its/folder", Kind: hidden}).put(tree); err != nil {
+		t.Error(err)
 	}
 }

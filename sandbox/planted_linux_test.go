@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 // What a program may write it can prepare for the time when it is started again.
@@ -18,9 +20,7 @@ func TestLinksThatAProgramCouldHaveMadeLeadNowhere(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
+		processtest.WriteProgram(t, path, []byte(text), mode)
 	}
 	link := func(path, target string) {
 		t.Helper()

@@ -133,15 +133,12 @@ func (s *Sandbox) Start(cmd *exec.Cmd) (ended func(), err error) {
 // LANGUAGE, LC_*, TZ, TERM and NO_COLOR; PATHEXT, SYSTEMROOT, COMSPEC and WINDIR of Windows; and SSL_CERT_FILE, SSL_CERT_DIR, NODE_EXTRA_CA_CERTS,
 // REQUESTS_CA_BUNDLE and CURL_CA_BUNDLE.
 func (p Profile) Environ(environ []string) []string {
-	var kept []string
+	kept := []string{} // nil would mean all
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
 		if slices.Contains(harmless, name) || strings.HasPrefix(name, "LC_") || slices.Contains(p.Env, name) {
 			kept = append(kept, pair)
 		}
-	}
-	if kept == nil {
-		kept = []string{} // nil would mean all
 	}
 	return kept
 }

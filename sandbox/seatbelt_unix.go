@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -75,11 +76,7 @@ func (s *Sandbox) startSeatbelt(cmd *exec.Cmd, tool string) (ended func(), err e
 	if real, err := filepath.EvalSymlinks(dir); err != nil || !isWithinAny(real, slices.Concat(l.profile.Read, l.profile.Write)) {
 		dir = l.temp
 	}
-	files := s.profile.Files
-	if files == 0 {
-		files = defaultFiles
-	}
-	o := seatbeltOrder{Argv: argv, Env: replaced(cmd.Environ(), env), Dir: dir, Files: uint64(files)}
+	o := seatbeltOrder{Argv: argv, Env: replaced(cmd.Environ(), env), Dir: dir, Files: uint64(cmp.Or(s.profile.Files, defaultFiles))}
 	if err := o.launch(cmd); err != nil {
 		return nil, err
 	}

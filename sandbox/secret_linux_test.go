@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 // homeWithSecret makes a home folder that has a file s and one in .ssh.
@@ -108,9 +110,7 @@ func TestWhoIsLearnedFromReachesNoOtherProgramAndNotJunction(t *testing.T) {
 	}
 	program := elsewhere + "/cache/junction/pkg/bin/own"
 	os.Remove(program)
-	if err := os.WriteFile(program, []byte("#!/bin/sh\ncat \"$@\"\nls -A /run /var/run/\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, program, []byte("#!/bin/sh\ncat \"$@\"\nls -A /run /var/run/\n"), 0o700)
 	s, err := New(Profile{}, Options{Record: new(Record)})
 	if err != nil {
 		t.Fatal(err)

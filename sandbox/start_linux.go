@@ -107,7 +107,7 @@ func (s *Sandbox) checkLimits(o order, lacking map[string]string) error {
 	return nil
 }
 
-// orderFor says what the launcher is to do for cmd.
+// orderFor returns the order that the launcher follows for cmd.
 func (s *Sandbox) orderFor(cmd *exec.Cmd) (order, error) {
 	env := cmd.Environ()
 	path, dir, folders, own, err := s.programPlaces(cmd)
@@ -125,7 +125,8 @@ func (s *Sandbox) orderFor(cmd *exec.Cmd) (order, error) {
 	p := s.profile
 	return order{
 		Path: path, Argv: cmd.Args, Env: append(env, "TMPDIR=/tmp"), Dir: dir, Places: places, Ports: s.allowedHosts().ports(),
-		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)), Watch: s.isWatched(), Scope: s.scope(),
+		Processes: uint64(cmp.Or(p.Processes, defaultProcesses)), Memory: uint64(cmp.Or(p.Memory, defaultMemory)), Files: uint64(cmp.Or(p.Files, defaultFiles)),
+		Watch: s.o.Refused != nil || s.o.Record != nil, Scope: s.scope(),
 	}, nil
 }
 
@@ -166,7 +167,9 @@ func (s *Sandbox) attend(control channel, o order, launcher int, refuse func(Ref
 			err = r.failure()
 		}
 		if err != nil {
-			closeAll(files)
+			for _, f := range files {
+				f.Close()
+			}
 			seen.close()
 			if outside != nil {
 				outside.close()
@@ -199,10 +202,4 @@ func (r report) failure() error {
 		return fmt.Errorf("%w: %s: %s", errNoNamespaces, r.Step, r.Error)
 	}
 	return fmt.Errorf("confine %s: %s", r.Step, r.Error)
-}
-
-func closeAll(files []*os.File) {
-	for _, f := range files {
-		f.Close()
-	}
 }

@@ -23,10 +23,7 @@ type watched struct {
 	forget func() // that the program runs
 }
 
-// isWatched reports whether somebody wants to know what a program accesses.
-func (s *Sandbox) isWatched() bool { return s.o.Refused != nil || s.o.Record != nil }
-
-// scope is what is watched. A program is learned from by what it looks at, too.
+// scope returns which calls of a program are watched; what is learned from a program includes the files that it looks at.
 func (s *Sandbox) scope() watch.Scope {
 	switch {
 	case s.o.Record != nil:
@@ -361,7 +358,11 @@ func (r *refusing) say(writes bool, verb, path, reason string) {
 func (r *refusing) fileOf(path string) string {
 	belongs := func(file string) bool {
 		name, found := strings.CutPrefix(path, file)
-		return found && name != "" && strings.ContainsRune("-.~", rune(name[0])) && !strings.ContainsRune(name, '/') && !isFolder(file)
+		if !found || name == "" || !strings.ContainsRune("-.~", rune(name[0])) || strings.ContainsRune(name, '/') {
+			return false
+		}
+		info, err := os.Stat(file)
+		return err != nil || !info.IsDir()
 	}
 	for _, p := range r.places {
 		if p.Kind == writable && belongs(p.Path) {
@@ -372,9 +373,4 @@ func (r *refusing) fileOf(path string) string {
 		return r.words[at]
 	}
 	return ""
-}
-
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }

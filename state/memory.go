@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 const (
@@ -28,6 +30,7 @@ type Memory struct {
 	leases map[string]memoryLease
 	count  uint64 // of versions and tokens that were given
 	bytes  int
+	held   *share.Held // of bytes, by owners
 	swept  time.Time
 }
 
@@ -35,6 +38,7 @@ type memoryValue struct {
 	value   []byte
 	version uint64
 	expires time.Time // zero: never
+	owner   string    // empty: it cannot be spared
 }
 
 type memoryLease struct {
@@ -47,7 +51,7 @@ func NewMemory(maxBytes int) *Memory {
 	if maxBytes == 0 {
 		maxBytes = DefaultMaxBytes
 	}
-	return &Memory{maxBytes: maxBytes, values: map[string]memoryValue{}, leases: map[string]memoryLease{}, swept: time.Now()}
+	return &Memory{maxBytes: maxBytes, values: map[string]memoryValue{}, leases: map[string]memoryLease{}, held: share.NewHeld(), swept: time.Now()}
 }
 
 // Get implements [KV].
@@ -112,16 +116,17 @@ func (m *Memory) put(key string, value []byte, w Write) (Version, error) {
 	if m.bytes+cost > m.maxBytes || time.Since(m.swept) >= sweepPause {
 		m.sweep(key)
 	}
-	if m.bytes+cost > m.maxBytes {
+	if !m.makeRoom(cost, w.Owner, key) {
 		return "", fmt.Errorf("%w: a store in memory holds %d bytes", ErrFull, m.maxBytes)
 	}
 	m.count++
-	v := memoryValue{value: slices.Clone(value), version: m.count}
+	v := memoryValue{value: slices.Clone(value), version: m.count, owner: w.Owner}
 	if w.TTL > 0 {
 		v.expires = time.Now().Add(w.TTL)
 	}
+	m.remove(key)
 	m.values[key] = v
-	m.bytes += cost
+	m.hold(key, v, 1)
 	return version(v.version), nil
 }
 
@@ -140,10 +145,41 @@ func (m *Memory) sweep(but string) {
 	}
 }
 
+// makeRoom removes what can be spared until so many bytes more fit, which are an owner's, and reports whether they do; the lock is held.
+// It keeps the value of a key that is about to be replaced.
+func (m *Memory) makeRoom(cost int, owner, but string) bool {
+	if m.bytes-m.held.Used()+cost > m.maxBytes {
+		return false
+	}
+	for m.bytes+cost > m.maxBytes {
+		from, _ := m.held.GivesUp(owner, cost)
+		oldest := ""
+		for key, v := range m.values {
+			if v.owner == from && key != but && (oldest == "" || v.version < m.values[oldest].version) {
+				oldest = key
+			}
+		}
+		if from == "" || oldest == "" {
+			return false
+		}
+		m.remove(oldest)
+	}
+	return true
+}
+
 func (m *Memory) remove(key string) {
 	if v, ok := m.values[key]; ok {
-		m.bytes -= len(key) + len(v.value) + entryCost
+		m.hold(key, v, -1)
 		delete(m.values, key)
+	}
+}
+
+// hold counts a value, or with -1 counts it no more.
+func (m *Memory) hold(key string, v memoryValue, sign int) {
+	n := sign * (len(key) + len(v.value) + entryCost)
+	m.bytes += n
+	if v.owner != "" {
+		m.held.Add(v.owner, n)
 	}
 }
 

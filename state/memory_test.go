@@ -2,6 +2,7 @@ package state_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,4 +51,47 @@ func TestMemoryHoldsSoManyBytes(t *testing.T) {
 			t.Errorf("after the second was deleted: %v", err)
 		}
 	})
+}
+
+// Values of an owner can be spared: the owner that holds most loses its oldest, and values of nobody stay.
+func TestMemoryIsDividedAmongOwners(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		puts []string // owner/key, of 2,000 bytes each; the last one may fail
+		want string   // keys that are there then
+		err  error
+	}{
+		{"there is room for four", []string{"a/1", "a/2", "b/3", "/4"}, "1 2 3 4", nil},
+		{"the one that holds most loses its oldest", []string{"a/1", "a/2", "a/3", "b/4", "b/5"}, "2 3 4 5", nil},
+		{"so it does for its own", []string{"b/1", "a/2", "a/3", "a/4", "a/5"}, "1 3 4 5", nil},
+		{"and for a value of nobody", []string{"a/1", "a/2", "a/3", "b/4", "/5"}, "2 3 4 5", nil},
+		{"a value that is written again is the newest", []string{"a/1", "a/2", "a/3", "b/4", "a/1", "b/5"}, "1 3 4 5", nil},
+		{"those of nobody stay", []string{"/1", "/2", "/3", "/4", "a/5"}, "1 2 3 4", state.ErrFull},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			m := state.NewMemory(9_000)
+			for i, put := range tt.puts {
+				owner, key, _ := strings.Cut(put, "/")
+				_, err := m.Put(t.Context(), key, make([]byte, 2_000), state.Write{Owner: owner})
+				want := error(nil)
+				if i == len(tt.puts)-1 {
+					want = tt.err
+				}
+				if !errors.Is(err, want) {
+					t.Errorf("%s: %v, want %v", put, err, want)
+				}
+			}
+			entries, err := m.List(t.Context(), "", "", 100)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var keys []string
+			for _, e := range entries {
+				keys = append(keys, e.Key)
+			}
+			if got := strings.Join(keys, " "); got != tt.want {
+				t.Errorf("there are %s, want %s", got, tt.want)
+			}
+		})
+	}
 }

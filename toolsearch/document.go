@@ -5,6 +5,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 // field is a part of a tool's text that has a weight of its own.
@@ -157,13 +158,14 @@ func (r *reader) schema(s []byte, depth int) {
 		return !r.full(paramField)
 	})
 	jsonrpc.EachMember(s, func(name, value []byte) bool {
-		switch string(name) {
-		case `"properties"`, `"patternProperties"`, `"$defs"`, `"definitions"`:
+		switch keyword := string(name[1 : len(name)-1]); {
+		case keyword == "not": // it describes no argument
+		case schema.PlaceOf(keyword) == schema.Named:
 			jsonrpc.EachMember(value, func(name, property []byte) bool {
 				r.property(name, property, depth)
 				return !r.full(paramField)
 			})
-		case `"items"`, `"additionalProperties"`, `"anyOf"`, `"oneOf"`, `"allOf"`, `"prefixItems"`:
+		case schema.PlaceOf(keyword) != schema.Nowhere:
 			r.schema(value, depth+1)
 		}
 		return !r.full(paramField)

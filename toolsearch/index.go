@@ -2,6 +2,7 @@ package toolsearch
 
 import (
 	"cmp"
+	"container/list"
 	"maps"
 	"slices"
 	"sync"
@@ -110,7 +111,7 @@ func New(o Options) *Index {
 		synonyms: newSynonyms(),
 		byID:     make(map[string]*entry),
 		servers:  make(map[string]*server),
-		memory:   newMemory(),
+		memory:   memory{order: list.New(), tools: make(map[string][]*list.Element)},
 		dense:    newDense(o.Embedder),
 	}
 	x.scratch.New = func() any { return new(scratch) }

@@ -32,10 +32,6 @@ type memory struct {
 	tools map[string][]*list.Element // by ID, the oldest first
 }
 
-func newMemory() memory {
-	return memory{order: list.New(), tools: make(map[string][]*list.Element)}
-}
-
 // queries are those remembered for a tool.
 func (m *memory) queries(id string) []string {
 	var out []string

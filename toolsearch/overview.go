@@ -49,9 +49,7 @@ func SearchTool() Tool {
 // the same text. What servers say of themselves is made to fit one line, and
 // nothing in it is invisible.
 func Overview(servers []Server, budget int) string {
-	if budget <= 0 {
-		budget = defaultOverview
-	}
+	budget = cmp.Or(max(budget, 0), defaultOverview)
 	servers = slices.Clone(servers)
 	slices.SortStableFunc(servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
 	for i := range servers {

@@ -50,7 +50,7 @@ func (s *scratch) read(x *Index, text string, weight float64) {
 		}
 		if stem := x.stems.of(word); stem != "" && !s.asks(stem) {
 			w := weight
-			if isNumber(word) {
+			if len(bytes.Trim(word, "0123456789")) == 0 {
 				w = min(w, x.weights.value)
 			}
 			s.query = append(s.query, term{stem: stem, weight: w, of: -1})
@@ -77,5 +77,3 @@ func (s *scratch) asks(stem string) bool {
 	}
 	return false
 }
-
-func isNumber(word []byte) bool { return len(bytes.Trim(word, "0123456789")) == 0 }

@@ -1,10 +1,12 @@
 package toolsearch
 
 import (
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 const (
@@ -24,9 +26,7 @@ type brevity struct{ description, parameter int }
 // not enough tools are dropped from the end, but never the first: it may exceed
 // the budget. A schema that is not JSON stays as it is. The argument is not changed.
 func Rendered(tools []Tool, budget int) []Tool {
-	if budget <= 0 {
-		budget = defaultRendered
-	}
+	budget = cmp.Or(max(budget, 0), defaultRendered)
 	out := append([]Tool(nil), tools...)
 	for _, b := range []brevity{{600, 200}, {400, 120}, {250, 80}, {160, 40}, {120, 0}} {
 		if cost(out) <= budget {
@@ -97,20 +97,22 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 		return list.Bytes()
 	}
 	return appendMembers(dst, s, func(dst, name, value []byte) []byte {
-		switch string(name) {
-		case `"title"`, `"examples"`, `"$comment"`, `"$schema"`:
+		keyword := string(name[1 : len(name)-1])
+		switch keyword {
+		case "title", "examples", "$comment", "$schema":
 			return nil
-		case `"description"`:
+		case "description":
 			if max == 0 {
 				return nil
 			}
 			if text, ok := jsonrpc.Unquote(value); ok {
 				return jsonrpc.AppendString(dst, sentences(text, max))
 			}
-		case `"properties"`, `"patternProperties"`, `"$defs"`, `"definitions"`, `"dependentSchemas"`:
+		}
+		switch schema.PlaceOf(keyword) {
+		case schema.Named:
 			return appendSchemas(dst, value, max, depth+1)
-		case `"items"`, `"additionalProperties"`, `"not"`, `"if"`, `"then"`, `"else"`, `"contains"`, `"propertyNames"`,
-			`"anyOf"`, `"oneOf"`, `"allOf"`, `"prefixItems"`:
+		case schema.One, schema.List:
 			return appendSchema(dst, value, max, depth+1)
 		}
 		return append(dst, value...)

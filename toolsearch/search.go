@@ -1,6 +1,9 @@
 package toolsearch
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 const (
 	defaultLimit  = 5       // hits of a query that sets no limit
@@ -21,13 +24,6 @@ type Query struct {
 	// all. It is asked once per tool and search, must be quick, and must not
 	// call the Index.
 	Allow func(id string) bool
-}
-
-func (q *Query) limit() int {
-	if q.Limit <= 0 {
-		return defaultLimit
-	}
-	return min(q.Limit, maxLimit)
 }
 
 // Hit is a tool that fits a query.
@@ -75,9 +71,7 @@ func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 			v = vectors[i]
 		}
 		out[i] = x.search(&qs[i], v)
-		if out[i].Note == "" {
-			out[i].Note = note
-		}
+		out[i].Note = cmp.Or(out[i].Note, note)
 	}
 	return out
 }
@@ -87,9 +81,7 @@ func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 // on, so that no step of a task is crowded out. A tool that several searches
 // found is listed once, with its best score.
 func Merge(results []Results, limit int) []Hit {
-	if limit <= 0 {
-		limit = defaultLimit * len(results)
-	}
+	limit = cmp.Or(max(limit, 0), defaultLimit*len(results))
 	var out []Hit
 	at := make(map[string]int)
 	longest := 0
@@ -128,13 +120,13 @@ func (x *Index) search(q *Query, vector []float32) Results {
 	evidence := evidence(s, sums.tools, highest)
 	t.scoreNames(s)
 	t.scoreServers(s)
-	divisor := highest * x.weights.bonus()
+	divisor := highest * (1 + x.weights.cover) * (1 + x.weights.server)
 	var note string
 	if vector != nil {
 		note = t.scoreMeaning(s, vector)
 		divisor = 1
 	}
-	t.take(s, q.limit())
+	t.take(s, min(cmp.Or(max(q.Limit, 0), defaultLimit), maxLimit))
 	r := Results{Hits: make([]Hit, len(s.hits)), Weak: evidence < x.weights.weak, Note: note}
 	for i, h := range s.hits {
 		r.Hits[i] = Hit{ID: t.slots[h.slot].tool.ID, Score: min(h.score/divisor, 1)}

@@ -33,9 +33,6 @@ func tuned() weights {
 	}
 }
 
-// bonus is the factor by which more than words can raise a score.
-func (w *weights) bonus() float64 { return (1 + w.cover) * (1 + w.server) }
-
 // rarity is how much a term counts that df of n tools have. It is positive.
 func rarity(n, df int) float64 {
 	return math.Log1p((float64(n-df) + 0.5) / (float64(df) + 0.5))

@@ -1,6 +1,7 @@
 package traces
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -23,6 +24,8 @@ type Options struct {
 	HTTP *http.Client
 	// Service is the name of the program; default "junction".
 	Service string
+	// Resource is what else a collector gets to know of the program, such as service.version and host.name.
+	Resource map[string]string
 }
 
 // Provider returns a TracerProvider whose spans are sent to the URL of a collector's endpoint for traces, such as
@@ -34,7 +37,7 @@ func Provider(endpoint string, o Options) (*trace.TracerProvider, error) {
 		return nil, err
 	}
 	// Of the default resource only the name is needed; the rest describes the machine.
-	return trace.NewTracerProvider(trace.WithBatcher(e), trace.WithResource(resource.NewSchemaless(attribute.String("service.name", service(o))))), nil
+	return trace.NewTracerProvider(trace.WithBatcher(e), trace.WithResource(resource.NewSchemaless(attribute.String("service.name", cmp.Or(o.Service, "junction"))))), nil
 }
 
 // Exporter returns what Provider has its spans sent by: OTLP over HTTP, in JSON.
@@ -46,19 +49,13 @@ func Exporter(endpoint string, o Options) (trace.SpanExporter, error) {
 	if o.HTTP == nil {
 		o.HTTP = otlp.NewHTTP()
 	}
-	return &exporter{collector: otlp.Collector{URL: endpoint, Header: o.Header, HTTP: o.HTTP}, service: service(o)}, nil
-}
-
-func service(o Options) string {
-	if o.Service == "" {
-		return "junction"
-	}
-	return o.Service
+	return &exporter{collector: otlp.Collector{URL: endpoint, Header: o.Header, HTTP: o.HTTP}, service: cmp.Or(o.Service, "junction"), resource: o.Resource}, nil
 }
 
 type exporter struct {
 	collector otlp.Collector
 	service   string
+	resource  map[string]string
 }
 
 // ExportSpans implements [trace.SpanExporter].
@@ -78,7 +75,7 @@ func (e *exporter) Shutdown(context.Context) error {
 // request is an ExportTraceServiceRequest, with a scope for each span: few differ, and none is searched by.
 func (e *exporter) request(spans []trace.ReadOnlySpan) []byte {
 	w := jsonrpc.NewObject(nil)
-	otlp.Resource(&w, "resourceSpans", e.service)
+	otlp.Resource(&w, "resourceSpans", e.service, e.resource)
 	w.Array("scopeSpans")
 	for _, s := range spans {
 		w.ObjectElement()

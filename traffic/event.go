@@ -2,11 +2,11 @@ package traffic
 
 import (
 	"encoding/json"
-	"strconv"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // The hops of an [Event].
@@ -35,43 +35,34 @@ const (
 	maxFault      = 4 << 10  // bytes of why no response came
 )
 
-// An Event is one message that went over one hop. Fields that say nothing are omitted.
+// An Event is one message that went over one hop. Empty fields are omitted. The tags are those of [fields.Table].
 type Event struct {
-	Time time.Time `json:"time"`
-	Kind string    `json:"kind"`
-	Hop  string    `json:"hop,omitempty"`
-	// ToServer is the direction: from the client toward the server, or else back.
-	ToServer bool `json:"toServer,omitempty"`
-	// Server is the configured name of a server; Client the name and the version that a client says of itself.
-	Server string `json:"server,omitempty"`
-	Client string `json:"client,omitempty"`
-	// Revision is the one that is spoken with a client.
-	Revision string `json:"revision,omitempty"`
-	// Call is the same for all messages that belong to one request of a client, on both hops; 0 for messages of none.
-	Call uint64 `json:"call,omitempty"`
-	// ID is that of the JSON-RPC message.
-	ID json.RawMessage `json:"id,omitempty"`
-	// Method and Name are those of the request, or of the one that is answered; Name is that of a tool or prompt, or a URI.
-	Method string `json:"method,omitempty"`
-	Name   string `json:"name,omitempty"`
-	// Took is the time since the request, of what answers it.
-	Took time.Duration `json:"took,omitempty"` // in nanoseconds
-	// Size is the length of the message in bytes.
-	Size int `json:"size,omitempty"`
+	Time     time.Time `json:"time" doc:"when the message passed"`
+	Kind     string    `json:"kind" doc:"'request', 'notification', 'response', 'error'; 'failure', where no response came, with 'fault'; 'dropped', where 'count' messages were missed, as they came faster than they were taken; with '--notes' also 'note', which is not a message"`
+	Hop      string    `json:"hop,omitempty" doc:"'client', between a client and Junction, or 'server', between Junction and a server"`
+	ToServer bool      `json:"toServer,omitempty" doc:"'true' on the way toward the server"`
+	Server   string    `json:"server,omitempty" doc:"the configured name of the server"`
+	Client   string    `json:"client,omitempty" redact:"words" doc:"the client's name and version, as it gives them"`
+	Revision string    `json:"revision,omitempty" doc:"the revision that is spoken with the client"`
+	// Call is 0 for messages of no call.
+	Call uint64          `json:"call,omitempty" doc:"a number, the same for all messages that belong to one request of a client, on both hops"`
+	ID   json.RawMessage `json:"id,omitempty" redact:"words" doc:"the id of the message"`
+	// Method and Name are those of the request, or of the one that is answered.
+	Method string        `json:"method,omitempty" redact:"words" doc:"the method of the request, or of the one that is answered"`
+	Name   string        `json:"name,omitempty" redact:"uri" doc:"of the request, or of the one that is answered: the tool, prompt or URI"`
+	Took   time.Duration `json:"took,omitempty" doc:"nanoseconds since the request, of what answers it"`
+	Size   int           `json:"size,omitempty" doc:"bytes of the message"`
 	// Message is the message, without secrets as far as their names and looks tell. Long strings are cut, and one that
 	// is too large is left out.
-	Message json.RawMessage `json:"message,omitempty"`
+	Message json.RawMessage `json:"message,omitempty" redact:"message" doc:"the message, without what is too long; of a note what was done with the request"`
 	// Shared says that many events have this message, byte for byte.
 	Shared bool   `json:"-"`
-	Fault  string `json:"fault,omitempty"`
-	// Note is what a note is about, such as "policy".
-	Note string `json:"note,omitempty"`
-	// Legacy says that a server refused server/discover, as legacy servers do: this is how its era is found out, and no error.
-	Legacy bool `json:"legacy,omitempty"`
-	// Transport is how the messages of the hop travel: "stream", "http" or "sse", or "process": the server
-	// is a part of this process, and the messages are made to be shown.
-	Transport string `json:"transport,omitempty"`
-	Count     int    `json:"count,omitempty"`
+	Fault  string `json:"fault,omitempty" redact:"fault" doc:"why no response came"`
+	Note   string `json:"note,omitempty" doc:"the [kind of a note](console.md#the-api), such as 'http' or 'policy'"`
+	Legacy bool   `json:"legacy,omitempty" doc:"'true' where a server refuses 'server/discover', as legacy servers do: this is how its era is found out, and not an error"`
+	// Transport is "process" where the messages are made to be shown.
+	Transport string `json:"transport,omitempty" doc:"how the messages of the hop travel: 'stream', 'http', 'sse', or 'process', where the server is a part of this process"`
+	Count     int    `json:"count,omitempty" doc:"how many messages were missed"`
 
 	asks   *asked // what this request asks, and the others
 	of     *asked // what the event answers, or belongs to
@@ -80,7 +71,7 @@ type Event struct {
 	failed bool   // as it says
 }
 
-// weight is how many bytes an event holds, about.
+// weight returns roughly how many bytes an event holds.
 func (e *Event) weight() int64 {
 	const rest = 300
 	return int64(rest + len(e.Message) + len(e.ID) + len(e.Method) + len(e.Name) + len(e.Client) + len(e.Fault))
@@ -92,26 +83,33 @@ func (e *Event) hide(text []byte, words *wordsBefore) []byte {
 	return e.hideMessage(text)
 }
 
-// wordsBefore are what is shown of the words of the event before, which most have in common with it.
-type wordsBefore struct{ method, client, name word }
+// wordsBefore are the redacted texts of the event before, which most have in common with it, in their order.
+type wordsBefore [8]word
 
 type word struct{ said, shown string }
 
-func (w *word) of(said string, show func(string) string) string {
-	if said != w.said {
-		*w = word{said, show(said)}
+// redacted returns a text of a class without secrets.
+func redacted(class, text string) string {
+	switch class {
+	case "fault":
+		return redact.Text(text, maxFault)
+	case "uri":
+		text = redact.URI(text)
 	}
-	return w.shown
+	return redact.Text(text, maxShownWords)
 }
 
 // hideWords is hide without the message.
 func (e *Event) hideWords(last *wordsBefore) {
-	shown := func(text string) string { return secret.Text(text, maxShownWords) }
-	e.Fault = secret.Text(e.Fault, maxFault)
-	e.Method, e.Client = last.method.of(e.Method, shown), last.client.of(e.Client, shown)
-	e.Name = last.name.of(e.Name, func(name string) string { return shown(secret.URI(name)) })
+	events.Texts(e, func(n int, class string, text *string) {
+		w := &last[n]
+		if *text != w.said {
+			*w = word{*text, redacted(class, *text)}
+		}
+		*text = w.shown
+	})
 	if text, is := jsonrpc.Unquote(e.ID); is {
-		e.ID = jsonrpc.AppendString(nil, shown(text))
+		e.ID = jsonrpc.AppendString(nil, redacted("words", text))
 	}
 }
 
@@ -120,79 +118,30 @@ func (e *Event) hideMessage(text []byte) []byte {
 		return text
 	}
 	at := len(text)
-	text, whole := secret.AppendJSON(text, e.Message, *limitsOf(e.Kind))
+	text, whole := redact.AppendJSON(text, e.Message, *limitsOf(e.Kind))
 	if e.Message = text[at:len(text):len(text)]; !whole {
 		e.Message, text = nil, text[:at]
 	}
 	return text
 }
 
-// shownOf says of which members the names alone look like a secret's: of a note those of headers have names of their own.
-func shownOf(kind string) func(name string) bool {
-	if kind == Note {
-		return func(name string) bool { return name == "requestHeaders" || name == "responseHeaders" }
-	}
-	return isProtocols
-}
+// events writes events, in the time of the callers whose messages they are.
+var events = fields.Of[Event]()
 
-// isProtocols reports whether a member is one of the protocol's own, of which the name alone looks like a secret's.
-func isProtocols(name string) bool { return name == "progressToken" }
+// AppendJSON appends the event as encoding/json writes it, but faster.
+func (e *Event) AppendJSON(dst []byte) []byte { return events.Append(dst, e, nil) }
 
-// AppendJSON appends the event as encoding/json writes it, but faster: who watches takes the time of those whose messages it sees.
-func (e *Event) AppendJSON(dst []byte) []byte {
-	w := jsonrpc.NewObject(dst)
-	var text [64]byte
-	w.StringBytes("time", e.Time.AppendFormat(text[:0], time.RFC3339Nano))
-	w.String("kind", e.Kind)
-	words := func(name, value string) {
-		if value != "" {
-			w.String(name, value)
-		}
-	}
-	number := func(name string, n int64) {
-		if n != 0 {
-			w.Int(name, n)
-		}
-	}
-	words("hop", e.Hop)
-	if e.ToServer {
-		w.Bool("toServer", true)
-	}
-	words("server", e.Server)
-	words("client", e.Client)
-	words("revision", e.Revision)
-	if e.Call != 0 {
-		w.Raw("call", strconv.AppendUint(text[:0], e.Call, 10))
-	}
-	if len(e.ID) > 0 {
-		w.Raw("id", e.ID)
-	}
-	words("method", e.Method)
-	words("name", e.Name)
-	number("took", int64(e.Took))
-	number("size", int64(e.Size))
-	if len(e.Message) > 0 {
-		w.Raw("message", e.Message)
-	}
-	words("fault", e.Fault)
-	words("note", e.Note)
-	if e.Legacy {
-		w.Bool("legacy", true)
-	}
-	words("transport", e.Transport)
-	number("count", int64(e.Count))
-	return w.Bytes()
-}
-
-// readMessage has the event say what its message does, of which it was not read more than was needed when it passed.
+// readMessage fills the event from its message, of which only the start was read when it passed.
 func (e *Event) readMessage() {
 	if e.read = true; e.Kind == "" && !e.readKind() || e.of == nil {
 		return
 	}
-	name, client := e.of.who()
+	e.of.mu.Lock()
+	name, client := e.of.name, e.of.client
+	e.of.mu.Unlock()
 	switch e.Kind {
 	case Response, Error:
-		if e.of.id != string(e.ID) {
+		if e.ToServer || e.of.id != string(e.ID) { // it answers a request of the server, which may have the same id
 			break
 		}
 		fallthrough

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -65,4 +66,39 @@ func TestAnErrorOfAServerInTheSameProcessIsSeen(t *testing.T) {
 	if _, got := n.upTo("0 server<- error tools/list", 1); !slices.Equal(got, []string{"0 server-> request tools/list", "0 server<- error tools/list"}) {
 		t.Error(got)
 	}
+}
+
+func BenchmarkHandler(b *testing.B) {
+	for _, watched := range []bool{false, true} {
+		b.Run(fmt.Sprintf("watched %v", watched), func(b *testing.B) {
+			var l Log
+			h := l.Handler("inner", mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				return mcp.Result{JSON: json.RawMessage(`{"content":[{"type":"text","text":"hello"}]}`)}, req.Peer.Notify(ctx, "notifications/progress", json.RawMessage(`{"progress":1}`))
+			}))
+			if watched {
+				ctx, cancel := context.WithCancel(b.Context())
+				defer cancel()
+				go l.Watch(ctx, func(*Event) error { return nil })
+				for !l.Clients().Watching() {
+				}
+			}
+			req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"greet","arguments":{"name":"ann"}}`))
+			req.Peer = silent{}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := h.Handle(b.Context(), req); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// silent is a client that takes notifications.
+type silent struct{}
+
+func (silent) Notify(context.Context, string, json.RawMessage) error { return nil }
+
+func (silent) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, errors.New("it answers nothing")
 }

@@ -4,7 +4,7 @@ import (
 	"bytes"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // A head is what a message says of itself, in parts of it.
@@ -132,7 +132,12 @@ func first(rest []byte) []byte {
 	return rest[:end:end]
 }
 
-// limitsOf are those of what is shown of a message of that kind.
-func limitsOf(kind string) *secret.Limits {
-	return &secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: shownOf(kind)}
+// limitsOf returns the limits of what is shown of a message of a kind, and which members are shown although their names look
+// like a secret's: the headers in a note are hidden by their own names.
+func limitsOf(kind string) *redact.Limits {
+	shown := func(name string) bool { return name == "progressToken" }
+	if kind == Note {
+		shown = func(name string) bool { return name == "requestHeaders" || name == "responseHeaders" }
+	}
+	return &redact.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: shown}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -17,11 +18,11 @@ import (
 type Log struct {
 	calls    atomic.Uint64
 	rounds   rounds
-	asked    atomic.Uint64 // of Handlers in this process, and by them
+	asked    atomic.Int64 // of Handlers in this process, and by them
 	watching atomic.Int32
 	noting   atomic.Int32                                 // of these, those who see notes
 	also     atomic.Pointer[func(*Event) json.RawMessage] // hides more
-	buffers  sync.Pool                                    // of *[]byte, for notes
+	buffers  sync.Pool                                    // of *[]byte, for notes and what is made to be shown
 
 	mu       sync.Mutex                 // of those who join and leave
 	watchers atomic.Pointer[[]*watcher] // not changed, but replaced
@@ -69,12 +70,6 @@ type asked struct {
 	name, client string // known once somebody who watches has read the request, if not before
 }
 
-func (a *asked) who() (name, client string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.name, a.client
-}
-
 type requestKey struct{}
 
 // Value implements [context.Context].
@@ -94,7 +89,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	e := Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Transport: m.Transport, Size: len(m.Message), Message: m.Message}
 	of, _ := ctx.Value(requestKey{}).(*watched)
 	if of == nil {
-		of, _ = mcp.NoterOf(ctx).(*watched) // of a call that began in this process
+		of = note.Find[*watched](ctx) // of a call that began in this process
 	}
 	if of != nil {
 		e.Call = of.call

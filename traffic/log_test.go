@@ -520,8 +520,8 @@ func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
 		var l Log
 		n := watchIn(t, &l)
 		ctx := l.Clients().Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)})
-		mcp.NoterOf(ctx).Note("odd", func() {})
-		mcp.NoterOf(ctx).Note("secret", map[string]string{"password": mark, "text": "sk-" + mark})
+		mcp.NoterOf(ctx, "odd").Note("odd", func() {})
+		mcp.NoterOf(ctx, "secret").Note("secret", map[string]string{"password": mark, "text": "sk-" + mark})
 		shown()
 		if odd := n.noted("odd", Client); len(odd) != 1 || odd[0] != `"json: unsupported type: func()"` {
 			t.Error(odd)
@@ -529,7 +529,7 @@ func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
 		if hidden := n.noted("secret", Client); len(hidden) != 1 || hidden[0] != `{"password":"***","text":"***"}` {
 			t.Error(hidden)
 		}
-		if mcp.NoterOf(t.Context()) != nil {
+		if mcp.NoterOf(t.Context(), "odd") != nil {
 			t.Error("somebody watches a context that is no request's")
 		}
 	})
@@ -620,7 +620,7 @@ func TestNotesAreMadeForThoseWhoWantThem(t *testing.T) {
 		call := func() (noter mcp.Noter) {
 			ctx := l.Clients().Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)})
 			ctx = l.Server("far").Passes(ctx, mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":2,"method":"m"}`)})
-			if noter = mcp.NoterOf(ctx); noter != nil {
+			if noter = mcp.NoterOf(ctx, "some"); noter != nil {
 				noter.Note("some", 1)
 			}
 			return noter

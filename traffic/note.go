@@ -17,6 +17,14 @@ func (l *Log) Calling(client, server, method, name string) mcp.Noter {
 	return &watched{call: l.calls.Add(1), hop: &hop{log: l, name: Client, server: server}, asked: &asked{method: method, name: name, client: client, began: time.Now()}}
 }
 
+// CallOf returns the number of the call that a Noter of [Log.Calling] began; 0 for another one.
+func CallOf(n mcp.Noter) uint64 {
+	if r, is := n.(*watched); is {
+		return r.call
+	}
+	return 0
+}
+
 // appender is what becomes JSON faster than encoding/json makes it.
 type appender interface {
 	AppendJSON(dst []byte) ([]byte, error)
@@ -34,10 +42,7 @@ func (r *watched) Note(kind string, note any) {
 		log.add(&e)
 		return
 	}
-	buffer, _ := log.buffers.Get().(*[]byte)
-	if buffer == nil {
-		buffer = new([]byte)
-	}
+	buffer := log.buffer()
 	defer log.buffers.Put(buffer)
 	var err error
 	if a, is := note.(appender); is {
@@ -50,4 +55,12 @@ func (r *watched) Note(kind string, note any) {
 	}
 	e.Message, e.Size = *buffer, len(*buffer)
 	log.add(&e)
+}
+
+// buffer returns one for a message that is made to be shown; it goes back to buffers.
+func (l *Log) buffer() *[]byte {
+	if b, is := l.buffers.Get().(*[]byte); is {
+		return b
+	}
+	return new([]byte)
 }

@@ -51,15 +51,28 @@ func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
 // to each other are shown together; they are valid until show returns. Without notes there are none, and nobody has to make them.
 func (l *Log) Join(notes bool) (watch func(ctx context.Context, show func([]*Event) error) error) {
 	w := &watcher{notes: notes, also: &l.also, ready: make(chan struct{}, 1), full: make(chan struct{}, 1)}
-	l.change(func(all []*watcher) []*watcher { return append(all, w) })
-	if notes { // first: whoever finds that somebody watches finds also whether notes are wanted
-		l.noting.Add(1)
-	}
-	l.watching.Add(1)
+	l.enter(w)
 	return func(ctx context.Context, show func([]*Event) error) error {
 		defer l.leave(w)
 		return w.show(ctx, show)
 	}
+}
+
+// See calls see with every message and every note from now on until stop is called: whole, as it went over the wire, for those whose
+// connections these are. A [Failure] has the ID of its request. The goroutines that carry the messages call it, so that it must
+// not wait; an event is valid only during the call.
+func (l *Log) See(see func(*Event)) (stop func()) {
+	w := &watcher{notes: true, see: see}
+	l.enter(w)
+	return sync.OnceFunc(func() { l.leave(w) })
+}
+
+func (l *Log) enter(w *watcher) {
+	l.change(func(all []*watcher) []*watcher { return append(all, w) })
+	if w.notes { // first: whoever finds that somebody watches finds also whether notes are wanted
+		l.noting.Add(1)
+	}
+	l.watching.Add(1)
 }
 
 func (l *Log) leave(w *watcher) {
@@ -86,7 +99,8 @@ func (l *Log) change(how func([]*watcher) []*watcher) {
 
 // A watcher is one who watches.
 type watcher struct {
-	notes bool // are shown, too
+	notes bool         // are shown, too
+	see   func(*Event) // gets each event at once; nil: they wait
 	also  *atomic.Pointer[func(*Event) json.RawMessage]
 	ready chan struct{} // there is a first message
 	full  chan struct{} // there are so many that the pause ends
@@ -108,6 +122,14 @@ type watcher struct {
 // add gives a message to one who watches, and waits for nothing.
 func (w *watcher) add(e *Event) {
 	if e.Kind == Note && !w.notes {
+		return
+	}
+	if w.see != nil {
+		one := *e
+		if one.readMessage(); one.Kind == Failure && one.of != nil {
+			one.ID = json.RawMessage(one.of.id)
+		}
+		w.see(&one)
 		return
 	}
 	w.mu.Lock()
@@ -169,12 +191,6 @@ func (w *waiting) copied(text []byte) []byte {
 	return w.texts[at:len(w.texts):len(w.texts)]
 }
 
-// clear makes room for others.
-func (w *waiting) clear() {
-	clear(w.events)
-	w.events, w.texts = w.events[:0], w.texts[:0]
-}
-
 func signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:
@@ -223,9 +239,10 @@ func (w *watcher) take() {
 	w.taken = len(w.out.events)
 }
 
-// release forgets what was taken, which was shown.
+// release forgets the messages that were taken and shown.
 func (w *watcher) release() {
-	w.out.clear()
+	clear(w.out.events)
+	w.out.events, w.out.texts = w.out.events[:0], w.out.texts[:0]
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.taken, w.out.size = 0, 0; len(w.in.events)+w.missed > 0 {

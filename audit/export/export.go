@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,8 @@ type Options struct {
 	HTTP *http.Client
 	// Service is the name of what logs; default "junction".
 	Service string
+	// Resource is what else a collector gets to know of what logs, such as service.version and host.name.
+	Resource map[string]string
 	// Logger gets what goes wrong; default slog.Default().
 	Logger *slog.Logger
 }
@@ -71,9 +74,7 @@ func New(target string, o Options) (*Exporter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the target of exported lines is no URL: %w", err)
 	}
-	if o.Service == "" {
-		o.Service = "junction"
-	}
+	o.Service = cmp.Or(o.Service, "junction")
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -156,7 +157,9 @@ func (e *Exporter) run() {
 	defer e.sender.close()
 	pause := firstPause
 	for {
-		batch, closed := e.batch()
+		e.mu.Lock()
+		batch, closed := e.waiting[:min(len(e.waiting), maxBatch)], e.closed // it stays in waiting until it was sent
+		e.mu.Unlock()
 		switch {
 		case len(batch) == 0 && closed:
 			return
@@ -187,13 +190,6 @@ func (e *Exporter) run() {
 		}
 		pause = min(2*pause, lastPause)
 	}
-}
-
-// batch is what is sent next; it stays until it was.
-func (e *Exporter) batch() (lines [][]byte, closed bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.waiting[:min(len(e.waiting), maxBatch)], e.closed
 }
 
 // sent forgets lines that were sent, or never will be.

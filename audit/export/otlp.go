@@ -5,15 +5,21 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/otlp"
 )
+
+// records has the fields of the lines.
+var records = fields.Of[audit.Record]()
 
 // otlpLogs sends lines as log records of OpenTelemetry.
 type otlpLogs struct {
 	collector otlp.Collector
 	own       bool // its client is ours to close
 	service   string
+	resource  map[string]string
 }
 
 func newOTLP(endpoint string, o Options) *otlpLogs {
@@ -21,7 +27,7 @@ func newOTLP(endpoint string, o Options) *otlpLogs {
 	if own {
 		c = otlp.NewHTTP()
 	}
-	return &otlpLogs{otlp.Collector{URL: endpoint, Header: o.Header, HTTP: c}, own, o.Service}
+	return &otlpLogs{otlp.Collector{URL: endpoint, Header: o.Header, HTTP: c}, own, o.Service, o.Resource}
 }
 
 // send implements sender.
@@ -38,7 +44,7 @@ func (o *otlpLogs) close() {
 // request is an ExportLogsServiceRequest.
 func (o *otlpLogs) request(lines [][]byte) []byte {
 	w := jsonrpc.NewObject(nil)
-	otlp.Resource(&w, "resourceLogs", o.service)
+	otlp.Resource(&w, "resourceLogs", o.service, o.resource)
 	w.Array("scopeLogs")
 	w.ObjectElement()
 	w.Object("scope")
@@ -72,9 +78,12 @@ func record(w *jsonrpc.Writer, line []byte) {
 	w.StringBytes("stringValue", line)
 	w.End()
 	w.Array("attributes")
-	for _, name := range []string{"kind", "method", "name", "server", "tool", "principal", "client", "profile", "decision", "rule", "outcome"} {
-		if value := member(name); value != "" {
-			otlp.Text(w, "junction."+name, value)
+	for _, f := range records.Fields() {
+		if f.Tag.Get("export") != "attribute" {
+			continue
+		}
+		if value := f.Text(line); value != "" {
+			otlp.Text(w, "junction."+f.Name, value)
 		}
 	}
 	w.End()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,6 +13,10 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -50,7 +55,7 @@ func (f *front) checkAuth() error {
 	for _, way := range f.ways() {
 		switch u, err := url.Parse(way); {
 		case way == authKeys || way == authLocal:
-		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isHere(u.Hostname())):
+		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !outside.IsHere(u.Hostname())):
 			return usagef("--auth: expected none, keys, local, or the https URL of an authorization server, got %q", way)
 		}
 	}
@@ -64,11 +69,6 @@ func (f *front) checkAuth() error {
 		return usagef("--public-url: expected an origin such as https://tools.example.com, got %q", f.public)
 	}
 	return nil
-}
-
-// isHere reports whether a host is this machine, by its name.
-func isHere(host string) bool {
-	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
 // origins are those by which clients may reach an address; the first is the one to name.
@@ -94,6 +94,9 @@ func (f *front) reachedBy(l net.Listener) ([]string, error) {
 	return all, nil
 }
 
+// maxUnnamed is how many scopes that no setting names are listed.
+const maxUnnamed = 10
+
 // An access says who is let in at the endpoints of an address, by a key or a token.
 type access struct {
 	origins  []string                                    // by which clients reach it; the first is the one to name
@@ -106,6 +109,7 @@ type access struct {
 	proofs   auth.Proofs
 	profile  func(name string) mcp.Handler
 	refused  refusals
+	unknown  []string // scopes that no setting names, with whose they are
 
 	exchanges *exchanges // what is got in exchange for tokens; nil: nothing
 
@@ -119,7 +123,7 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &access{refused: refusals{log: a.logger()}, profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: proofsOf(f.authorization.Proofs), guards: map[string]*auth.Guard{}}
+	x := &access{refused: refusals{log: a.logger()}, profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[f.authorization.Proofs], guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == authKeys {
@@ -128,6 +132,11 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 				return nil, err
 			}
 			x.keys = k.Principal
+			if all, err := k.All(); err == nil {
+				for _, key := range all {
+					x.unnamed(key.Scopes, "the key of "+key.User)
+				}
+			}
 			continue
 		}
 		if x.origins == nil {
@@ -150,11 +159,6 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 		x.verifier = auth.Any(verifiers...)
 	}
 	return x, nil
-}
-
-// proofsOf is whether tokens are bound to a key, as the settings say.
-func proofsOf(setting string) auth.Proofs {
-	return map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[setting]
 }
 
 // verifier checks the tokens of an authorization server: the one here, or that of a URL.
@@ -193,16 +197,16 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 	if err != nil {
 		return nil, err
 	}
-	if at.Scheme != "https" && !isHere(at.Hostname()) {
+	if at.Scheme != "https" && !outside.IsHere(at.Hostname()) {
 		return nil, usagef("--auth local: passwords and tokens go over https: give --tls-cert, or, behind a proxy that encrypts, its address with --public-url, not %s", x.origins[0])
 	}
-	store, key, err := a.openLogins(true)(ctx)
+	store, key, err := a.launch.OpenLogins(true)(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := authserver.Options{
-		Issuer: x.origins[0], Resource: x.origins[0] + endpointPath, Serves: x.serves, Scopes: x.scopes, Needs: x.needs, Store: store, Key: key,
-		TokenTime: f.authorization.TokenTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
+		Issuer: x.origins[0], Resource: x.origins[0] + launch.EndpointPath, Serves: x.serves, Scopes: x.scopes, Needs: x.needs, Store: store, Key: key,
+		TokenTime: f.authorization.TokenTime, LoginTime: f.authorization.LoginTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
 		Proofs: x.proofs, Logger: a.logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
@@ -210,35 +214,69 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 		if err != nil {
 			return nil, fmt.Errorf("authorization.provider: %w", err)
 		}
-		o.Provider = &authserver.Provider{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, HTTP: guardedFor(p.Issuer, f.authorization.Hosts)}
+		o.Provider = &authserver.Provider{
+			Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, Groups: p.Groups,
+			SubjectClaim: p.Claims.Subject, EmailClaim: p.Claims.Email, GroupsClaim: p.Claims.Groups, HTTP: guardedFor(p.Issuer, f.authorization.Hosts),
+		}
+		x.unnamed(p.Scopes, "the provider's users")
+		for _, group := range slices.Sorted(maps.Keys(p.Groups)) {
+			x.unnamed(p.Groups[group], "the group "+group)
+		}
 	} else {
 		if o.Users, err = users(); err != nil {
 			return nil, err
 		}
-		if all, err := o.Users.All(); err == nil && len(all) == 0 {
+		all, err := o.Users.All()
+		for _, user := range all {
+			x.unnamed(user.Scopes, user.Name)
+		}
+		if err == nil && len(all) == 0 {
 			a.screen.Printf("junction: nobody can log in yet; junction user add NAME adds a user\n")
 		}
 	}
 	return authserver.New(o)
 }
 
-// serves reports whether there is an endpoint at a URL.
-func (x *access) serves(resource string) bool {
-	for _, origin := range x.origins {
-		if path, found := strings.CutPrefix(resource, origin); found && x.has(path) {
-			return true
+// unnamed notes scopes of somebody that no setting names.
+func (x *access) unnamed(scopes []string, whose string) {
+	for _, scope := range scopes {
+		if !slices.Contains(x.scopes, scope) {
+			x.unknown = append(x.unknown, fmt.Sprintf("%q (%s)", scope, whose))
 		}
 	}
-	return false
+}
+
+// sayUnnamed says which scopes no setting names.
+func (a *app) sayUnnamed(x *access) {
+	if x == nil || len(x.unknown) == 0 {
+		return
+	}
+	text, more := strings.Join(x.unknown[:min(len(x.unknown), maxUnnamed)], ", "), ""
+	if n := len(x.unknown) - maxUnnamed; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	a.screen.Printf("junction: neither needs, tools nor scopes of authorization name %s%s: logins do not get these scopes, and of keys only rules see them\n", plaintext.Line(text, maxUnnamed*100), more)
+}
+
+// serves reports whether there is an endpoint at a URL.
+func (x *access) serves(resource string) bool {
+	u, err := url.Parse(resource)
+	if err != nil || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return false
+	}
+	return slices.ContainsFunc(x.origins, func(origin string) bool {
+		own, err := url.Parse(origin)
+		return err == nil && jws.SameOrigin(u, own) && x.has(u.EscapedPath())
+	})
 }
 
 // has reports whether there is an endpoint at a path.
 func (x *access) has(path string) bool {
-	if path == endpointPath || path == olderPath {
+	if path == launch.EndpointPath || path == olderPath {
 		return true
 	}
 	base, name, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return found && name != "" && ("/"+base == endpointPath || "/"+base == olderPath) && x.profile != nil && x.profile(name) != nil
+	return found && name != "" && ("/"+base == launch.EndpointPath || "/"+base == olderPath) && x.profile != nil && x.profile(name) != nil
 }
 
 // guard checks tokens for the endpoint at a path, as clients name it who reach it by a host.
@@ -305,7 +343,7 @@ func (x *access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 
 // serve answers a request for what clients find logins by, or for a login. It reports whether it was one.
 func (x *access) serve(w http.ResponseWriter, r *http.Request) bool {
-	path := r.URL.Path
+	path := pathOf(r)
 	if x.local != nil && x.local.Serves(path) {
 		x.local.ServeHTTP(w, r)
 		return true
@@ -315,7 +353,7 @@ func (x *access) serve(w http.ResponseWriter, r *http.Request) bool {
 		return false
 	}
 	if about == "" {
-		about = endpointPath
+		about = launch.EndpointPath
 	}
 	if !x.has(about) {
 		return false

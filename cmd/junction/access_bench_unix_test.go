@@ -23,6 +23,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/apikey"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -44,7 +45,7 @@ func (s *sink) Flush()                      {}
 func BenchmarkAuthenticatedCall(b *testing.B) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // a heap as small as this one is collected all the time
 	const origin = "https://mcp.example"
-	giver, token := benchmarkGiver(b, origin+endpointPath)
+	giver, token := benchmarkGiver(b, origin+launch.EndpointPath)
 	few, fewKey := benchmarkKeys(b, 10)
 	many, manyKey := benchmarkKeys(b, 10_000)
 	signed := auth.JWT(auth.JWTOptions{Issuer: giver.URL, Keys: giver.URL + "/keys", HTTP: giver.Client()})
@@ -65,7 +66,7 @@ func BenchmarkAuthenticatedCall(b *testing.B) {
 			if c.access != nil {
 				c.access.origins, c.access.issuers, c.access.needs = []string{origin}, []string{giver.URL}, []string{"tools:read"}
 				c.access.guards = map[string]*auth.Guard{}
-				o.Principal, o.Challenge = c.access.at(endpointPath)
+				o.Principal, o.Challenge = c.access.at(launch.EndpointPath)
 			}
 			benchmarkCall(b, c.secret, o)
 		})

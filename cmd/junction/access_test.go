@@ -105,3 +105,24 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 		}
 	}
 }
+
+func TestScopesThatNoSettingNamesAreListed(t *testing.T) {
+	a, seen := asking("")
+	x := &access{scopes: []string{"read"}}
+	x.unnamed([]string{"read"}, "ann")
+	if a.sayUnnamed(x); seen.String() != "" {
+		t.Errorf("said %q", seen)
+	}
+	x.unnamed([]string{"read", "write"}, "ann")
+	x.unnamed([]string{"admin"}, "the key of ci")
+	a.sayUnnamed(x)
+	if want := `name "write" (ann), "admin" (the key of ci): logins`; !strings.Contains(seen.String(), want) {
+		t.Errorf("said %q, expected %q", seen, want)
+	}
+	for range maxUnnamed {
+		x.unnamed([]string{"more"}, "ben")
+	}
+	if a.sayUnnamed(x); !strings.Contains(seen.String(), "(ben) and 2 more: logins") {
+		t.Errorf("said %q", seen)
+	}
+}

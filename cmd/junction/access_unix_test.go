@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -19,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/internal/process/processtest"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/state"
@@ -29,9 +30,7 @@ func withBrowser(t *testing.T, user string) {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "browser")
 	line := fmt.Sprintf("#!/bin/sh\nexec '%s' '%s' \"$@\"\n", self(t)[0], asBrowser)
-	if err := os.WriteFile(script, []byte(line), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, script, []byte(line), 0o700)
 	t.Setenv("JUNCTION_BROWSER", script)
 	t.Setenv("TEST_USER", user)
 	t.Setenv("TEST_PASSWORD", "the password of "+user)
@@ -103,6 +102,9 @@ func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
 	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "")
 	runs(t, "", "logout", url).expect(t, exitOK, "Logged out: http://"+at+" revoked it.", "")
 	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", "junction login "+url)
+	runs(t, "", "user", "list").expect(t, exitOK, "Logged in:\n  ann  since ", "")
+	runs(t, "", "user", "logout", "ann").expect(t, exitOK, "Logged out: ann (1).", "")
+	runs(t, "", "user", "logout", "ann").expect(t, exitConnection, "", "ann is not logged in; junction user list lists who is")
 	kill()
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--json")
 	if n := strings.Count(calls.stdout, `"principal":"ann"`); n < 3 {
@@ -222,7 +224,7 @@ func TestEachEndpointIsAResourceOfItsOwn(t *testing.T) {
 	addUser(t, "ann")
 	file := settingsFile(t, everythingEntry(t), `{"profiles":{"work":{"hide":["everything__echo"]}}}`)
 	r := serving(t, "up", "--auth", "local", "--config", file)
-	origin := strings.TrimSuffix(r.url, endpointPath)
+	origin := strings.TrimSuffix(r.url, launch.EndpointPath)
 	for path, about := range map[string]string{"": "/mcp", "/mcp": "/mcp", "/mcp/work": "/mcp/work", "/sse": "/sse", "/sse/work": "/sse/work"} {
 		found := documentAt(t, origin+metadataPath+path)
 		if found["resource"] != origin+about || fmt.Sprint(found["authorization_servers"]) != "["+origin+"]" {
@@ -371,7 +373,7 @@ func TestTokensOfAnotherAuthorizationServer(t *testing.T) {
 			auth = "keys," + web.URL
 		}
 		r := serving(t, "up", "--auth", auth, "--audit="+filepath.Join(people, name), "--config", settingsFile(t, everythingEntry(t), settings))
-		if found := documentAt(t, strings.TrimSuffix(r.url, endpointPath)+metadataPath+"/mcp"); fmt.Sprint(found["authorization_servers"]) != "["+web.URL+"]" {
+		if found := documentAt(t, strings.TrimSuffix(r.url, launch.EndpointPath)+metadataPath+"/mcp"); fmt.Sprint(found["authorization_servers"]) != "["+web.URL+"]" {
 			t.Errorf("%s: %v", name, found)
 		}
 		runs(t, "", "login", r.url).expect(t, exitOK, "Logged in: "+r.url+" at "+web.URL, "")

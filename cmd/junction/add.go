@@ -13,7 +13,9 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 	"github.com/spf13/cobra"
@@ -95,7 +97,7 @@ Exit codes:
 	yesFlag(cmd.Flags(), &f.yes)
 	f.registryFlags.define(cmd.Flags())
 	a.configFlags(cmd.Flags())
-	cmd.Flags().DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
+	cmd.Flags().DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
 
@@ -128,6 +130,11 @@ type addition struct {
 	notes      []string          // what else should be known
 	typed      []string          // values and arguments that are the person's, and not the author's
 	fixed      []string          // what the author sets in headers and variables
+	given      map[string][]string
+	references []string // to secrets of this server, as its entry has them
+	noProgram  string   // that its author names and that the package does not have
+	data       *dataPlace
+	replaces   []string // the words of the entry that it takes the place of; nil: of none
 
 	dry *dryRun
 }
@@ -142,13 +149,13 @@ func (a *app) add(ctx context.Context, word string, more []string, f addFlags) e
 	if err := w.find(ctx, word); err != nil {
 		return err
 	}
-	if err := w.chooseName(); err != nil {
+	if err := w.chooseName(ctx); err != nil {
 		return err
 	}
 	if err := w.chooseWay(); err != nil {
 		return err
 	}
-	if f.with != "" && (w.pkg == nil || w.pkg.RegistryType != install.PyPI) {
+	if f.with != "" && (w.pkg == nil || !runner.Of(w.pkg.RegistryType).IsPython) {
 		return usagef("--with is for packages of PyPI, and %s is none", w.name)
 	}
 	if err := w.compareNames(ctx); err != nil {
@@ -193,7 +200,11 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	w.noteNothing()
 	w.noteForgetful()
 	w.show()
-	if agreed, err := w.agreed(ctx, "Add it? [y]es, [N]o > "); err != nil || !agreed {
+	question := "Add it? [y]es, [N]o > "
+	if w.data != nil {
+		question = fmt.Sprintf("It keeps nothing that it writes, unless %s says where. Add it? [y]es, with [d]ata in %s, [N]o > ", w.data.variable, profilePath(w.data.folder))
+	}
+	if agreed, err := w.agreed(ctx, question); err != nil || !agreed {
 		return false, err
 	}
 	err = w.write(ctx)
@@ -208,53 +219,54 @@ func (a *app) addFile(project bool) (string, error) {
 	case len(a.flags.config) == 1 && project:
 		return "", usagef("--project and --config both say which file is written into; leave one out")
 	case len(a.flags.config) == 1:
-		return realPath(a.flags.config[0]), nil
+		return filename.Real(a.flags.config[0]), nil
 	case project:
 		for _, path := range config.Find(config.Options{}) {
 			if filepath.Base(path) == "junction.json" {
-				return realPath(path), nil
+				return filename.Real(path), nil
 			}
 		}
-		return realPath("junction.json"), nil
+		return filename.Real("junction.json"), nil
 	}
 	path := config.Own(config.Options{})
 	if path == "" {
 		return "", usagef("your home folder is not known; name a file with --config")
 	}
-	return realPath(path), nil
-}
-
-// packagePrefixes are the kinds of packages, as the command line writes them.
-func packagePrefixes() map[string]string {
-	return map[string]string{"npm": install.NPM, "pypi": install.PyPI, "cargo": install.Cargo, "nuget": install.NuGet, "docker": install.OCI, "oci": install.OCI, "mcpb": install.MCPB}
+	return filename.Real(path), nil
 }
 
 // find finds out what is meant: a package, an address, a folder, or a name in a registry.
 func (w *addition) find(ctx context.Context, word string) error {
 	prefix, rest, _ := strings.Cut(word, ":")
-	kind, isPackage := packagePrefixes()[prefix]
-	switch {
+	kind := runner.Prefixed(prefix)
+	switch isPackage := kind.Type != ""; {
 	case isPackage && rest == "":
 		return usagef("%s: the name of the package is missing", word)
 	case isPackage:
 		w.ofPackage(kind, rest)
 	case strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://"):
-		if strings.HasSuffix(strings.ToLower(word), ".mcpb") {
-			w.ofPackage(install.MCPB, word)
+		if kind = runner.Filed(word); kind.Type != "" {
+			w.ofPackage(kind, word)
 			return nil
 		}
 		w.server = &registry.Server{Name: word, Remotes: []registry.Remote{{Type: "streamable-http", URL: word}}}
 	case isPath(word):
-		path := absolute(word)
+		path := filename.Absolute(word)
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("add %s: %w", word, err)
 		}
-		if kind = install.Folder; strings.HasSuffix(strings.ToLower(word), ".mcpb") {
-			kind = install.MCPB
+		if kind = runner.Filed(word); kind.Type == "" {
+			kind = runner.Lying()
 		}
 		w.ofPackage(kind, path)
 	case strings.Contains(word, ":"): // no name in a registry has one
-		return usagef("%s: %q is no kind of package that add knows: before a package stands npm:, pypi:, cargo:, nuget:, docker: or oci:, or mcpb:, before an address https://, and before a folder ./", plaintext.Line(word, 100), plaintext.Line(prefix, 100))
+		var prefixes []string
+		for _, k := range runner.Kinds() {
+			if k.Prefixes != nil {
+				prefixes = append(prefixes, strings.Join(k.Prefixes, ": or ")+":")
+			}
+		}
+		return usagef("%s: %q is no kind of package that add knows: before a package stands %s, before an address https://, and before a folder ./", plaintext.Line(word, 100), plaintext.Line(prefix, 100), runner.Or(prefixes, ", or "))
 	default:
 		return w.lookUp(ctx, word)
 	}
@@ -264,33 +276,31 @@ func (w *addition) find(ctx context.Context, word string) error {
 // isPath reports whether a word names a file or a folder, and nothing in a registry.
 func isPath(word string) bool {
 	return word == "." || word == ".." || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") ||
-		strings.HasPrefix(word, `.\`) || strings.HasPrefix(word, `..\`) || strings.HasSuffix(strings.ToLower(word), ".mcpb")
+		strings.HasPrefix(word, `.\`) || strings.HasPrefix(word, `..\`) || runner.Filed(word).Type != ""
 }
 
 // ofPackage is a server of which only its package is known.
-func (w *addition) ofPackage(kind, word string) {
-	name, version := word, ""
-	switch kind {
-	case install.MCPB, install.Folder:
-	case install.OCI:
-		if at := strings.LastIndexAny(word, ":@"); at > strings.LastIndexByte(word, '/') {
-			name, version = word[:at], word[at+1:]
-			if before, digest, found := strings.Cut(word, "@"); found {
-				name, version = before, digest
-			}
-		}
-	default:
-		name, version = nameAndVersion(word)
-	}
-	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
+func (w *addition) ofPackage(kind *runner.Kind, word string) {
+	name, version := kind.Split(word)
+	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind.Type, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
 }
 
 // chooseName chooses what the server is called in the configuration.
-func (w *addition) chooseName() error {
+func (w *addition) chooseName(ctx context.Context) error {
 	w.name = cmp.Or(w.flags.name, shortName(w.server))
 	set, entries, err := w.app.servers()
 	if err != nil && len(w.app.flags.config) == 0 {
 		return err
+	}
+	if set != nil && len(entries) > 0 {
+		at := slices.IndexFunc(entries, func(e entry) bool { return e.definition != nil && e.name == w.name })
+		if at >= 0 && w.app.asks() && !w.flags.yes {
+			if err := w.replaceOrKeep(ctx, entries, entries[at]); err != nil {
+				return err
+			}
+		} else if at >= 0 {
+			return fmt.Errorf("there is a server %q, %s: --name calls this one something else, junction upgrade %[3]s installs a newer version of that one, and junction remove %[3]s takes it out, to be added with other arguments", w.name, entries[at].origin(), plaintext.ShellWord(w.name))
+		}
 	}
 	if set != nil {
 		all, err := quietSettings(set, len(w.app.flags.config) > 0)
@@ -299,17 +309,16 @@ func (w *addition) chooseName() error {
 		}
 		w.bySettings = all.Of(w.name).Sandbox
 	}
-	if set != nil && len(entries) > 0 {
-		at := slices.IndexFunc(entries, func(e entry) bool { return e.definition != nil && e.name == w.name })
-		if at >= 0 {
-			return fmt.Errorf("there is a server %q, %s: --name calls this one something else, junction upgrade %[3]s installs a newer version of that one, and junction remove %[3]s takes it out, to be added with other arguments", w.name, entries[at].origin(), shellWord(w.name))
-		}
-	}
 	data, err := os.ReadFile(w.configuration)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	w.before = data
+	if w.before = data; w.replaces != nil {
+		if w.before, err = hostconfig.RemoveServer(data, w.name); err != nil {
+			return fmt.Errorf("%s: %w", w.configuration, err)
+		}
+		data = w.before
+	}
 	data, err = hostconfig.AddServer(data, w.name, hostconfig.NewServer{Command: "x"})
 	if err != nil {
 		return fmt.Errorf("%s: %w", w.configuration, err)
@@ -321,6 +330,31 @@ func (w *addition) chooseName() error {
 	return err
 }
 
+// replaceOrKeep asks what becomes of the server that has the name already.
+func (w *addition) replaceOrKeep(ctx context.Context, entries []entry, e entry) error {
+	other := w.name
+	for n := 2; slices.ContainsFunc(entries, func(e entry) bool { return e.name == other }); n++ {
+		other = fmt.Sprintf("%s%d", w.name, n)
+	}
+	replace, mayReplace := "", filename.Real(e.definition.Source) == w.configuration && e.definition.Words() != nil
+	if mayReplace {
+		replace = "[r]eplace it, "
+	}
+	word, err := w.app.answer(ctx, fmt.Sprintf("There is a server %q, %s. %s[k]eep both, this one as %q, [N]o > ", w.name, e.origin(), replace, other))
+	switch {
+	case err != nil:
+		return err
+	case mayReplace && (word == "r" || word == "replace"):
+		w.replaces = e.definition.Words()
+		w.notes = append(w.notes, "it takes the place of "+e.definition.String())
+	case word == "k" || word == "keep":
+		w.name = other
+	default:
+		return fmt.Errorf("there is a server %q, %s, and nothing was changed", w.name, e.origin())
+	}
+	return nil
+}
+
 // shortName is what people call a server: its last word, without those that all have.
 func shortName(s *registry.Server) string {
 	name := s.Name
@@ -328,7 +362,7 @@ func shortName(s *registry.Server) string {
 	case strings.Contains(name, "://"):
 		host, _, _ := strings.Cut(name[strings.Index(name, "://")+3:], "/")
 		host, _, _ = strings.Cut(host, ":")
-		if strings.HasSuffix(strings.ToLower(name), ".mcpb") {
+		if runner.Filed(name).Type != "" {
 			name = strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
 			break
 		}
@@ -338,7 +372,7 @@ func shortName(s *registry.Server) string {
 		}
 		name = strings.Join(labels, "-")
 	default:
-		name = strings.TrimSuffix(filepath.ToSlash(name), ".mcpb")
+		name = strings.TrimSuffix(filepath.ToSlash(name), runner.Filed(name).Suffix)
 		name, _, _ = strings.Cut(name[strings.LastIndexByte(name, '/')+1:], "[") // extras of PyPI
 	}
 	for _, common := range []string{"mcp-server-", "server-", "mcp-"} {

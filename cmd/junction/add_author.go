@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/registry"
 )
@@ -19,14 +17,14 @@ func (w *addition) checkAuthor() error {
 	says := any(w.remote)
 	if w.pkg != nil {
 		p := *w.pkg
-		p.RuntimeArguments, p.Transport = nil, registry.Remote{} // of which nothing is used
+		p.RuntimeArguments, p.Transport = nil, registry.Remote{} // of which nothing with a variable in it is used
 		if w.entry == nil {                                      // the person typed these
 			p.Identifier, p.Version = "", ""
 		}
 		says = p
 	}
 	text, err := json.Marshal(says)
-	walkTexts("", text, func(at, text string) bool {
+	jsonrpc.EachText("", text, func(at, text string) bool {
 		isUsed := !strings.HasSuffix(at, ".description") && !strings.HasSuffix(at, ".placeholder")
 		if isUsed && strings.Contains(at+text, "${") {
 			err = w.namesVariable(at, text)
@@ -46,7 +44,7 @@ const maxAuthor = 4 << 10
 
 func (w *addition) checkLength() error {
 	length := len(w.written.URL)
-	if w.locked != nil {
+	if w.locked != nil && !w.locked.IsContainer() { // whose program is the same as its entry
 		length += len(strings.Join(w.locked.Program, " "))
 	}
 	for _, arg := range w.written.Args {
@@ -64,43 +62,21 @@ func (w *addition) checkLength() error {
 }
 
 // byAuthor notes what the author, and not the person, puts into a header or a variable, so that it is shown before it is agreed to.
-func (w *addition) byAuthor(what string, n need, value string, given map[string]string) {
-	if _, is := given[n.name]; n.input.Value != "" || !is && n.input.Default != "" && !n.input.IsSecret {
-		w.fixed = append(w.fixed, what+" "+n.name+" = "+value)
+func (w *addition) byAuthor(what string, n registry.Need, value string) {
+	if n.Value != "" || w.given[n.Name] == nil && n.Default != "" && !n.IsSecret {
+		w.fixed = append(w.fixed, what+" "+n.Name+" = "+value)
 	}
 }
 
-var placeholder = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{([A-Za-z0-9_.-]+)\}`) })
-
-var ownSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{secret:[A-Za-z0-9_.-]+\}`) })
-
-// template fills {name} in a text of the author with the values of its variables. The pieces together must not be a variable either, as "$" and
-// "{TOKEN}" would be; only a reference to a secret that is kept for this server is one.
-func (w *addition) template(ctx context.Context, text string, variables map[string]registry.Input, given map[string]string) (string, error) {
-	var filled, bare strings.Builder // bare has no such references
-	end := 0
-	for _, at := range placeholder().FindAllStringSubmatchIndex(text, -1) {
-		name := text[at[2]:at[3]]
-		in, known := variables[name]
-		if !known {
-			continue
-		}
-		value, _, err := w.value(ctx, need{name, in}, given)
-		if err != nil {
-			return "", err
-		}
-		if value == "" {
-			value = in.Default
-		}
-		filled.WriteString(text[end:at[0]] + value)
-		// What is left in a value is ours: checkAuthor has seen the author's, and what a person types with a variable in it is kept as a secret.
-		bare.WriteString(text[end:at[0]] + ownSecret().ReplaceAllLiteralString(value, "{"))
-		end = at[1]
+// checkFilled refuses a text of the author that names a variable once it is filled, as "$" and "{TOKEN}" would together; only a reference to a secret
+// that is kept for this server is one. The author's own texts checkAuthor has seen, and what a person types with a variable in it is kept as a secret.
+func (w *addition) checkFilled(text string) error {
+	bare := text
+	for _, reference := range w.references {
+		bare = strings.ReplaceAll(bare, reference, "{")
 	}
-	filled.WriteString(text[end:])
-	bare.WriteString(text[end:])
-	if strings.Contains(bare.String(), "${") {
-		return "", w.namesVariable("a text", filled.String())
+	if strings.Contains(bare, "${") {
+		return w.namesVariable("a text", text)
 	}
-	return filled.String(), nil
+	return nil
 }

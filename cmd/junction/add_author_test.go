@@ -14,8 +14,8 @@ import (
 func filled(t *testing.T, server *registry.Server, set ...string) (*addition, error) {
 	t.Helper()
 	var stderr safeBuffer
-	a := &app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)}
-	t.Cleanup(func() { _ = a.closeAll() })
+	a := ready(&app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)})
+	t.Cleanup(func() { _ = a.launch.Close() })
 	w := &addition{app: a, name: "tracker", server: server, entry: &registry.Entry{Server: server}, secrets: map[string]string{}, flags: addFlags{yes: true, set: set}}
 	if len(server.Remotes) > 0 {
 		w.remote = &server.Remotes[0]

@@ -14,6 +14,8 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -51,22 +53,16 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 func orPackage(word string, err error) error {
 	switch {
 	case strings.HasPrefix(word, "@"):
-		return fmt.Errorf("%w; a package of npm is added as %s", err, shellWord("npm:"+word))
+		return fmt.Errorf("%w; a package of npm is added as %s", err, plaintext.ShellWord("npm:"+word))
 	case !strings.Contains(word, "/"):
-		return fmt.Errorf("%w; a package is added as %s or %s", err, shellWord("npm:"+word), shellWord("pypi:"+word))
+		return fmt.Errorf("%w; a package is added as %s or %s", err, plaintext.ShellWord("npm:"+word), plaintext.ShellWord("pypi:"+word))
 	}
 	return err
 }
 
-// packageRunners are the programs of which a kind of packages needs one.
-func packageRunners(kind string) []string {
-	return map[string][]string{install.NPM: {"npm"}, install.PyPI: {"uv", "python3", "python"}, install.Cargo: {"cargo"}, install.NuGet: {"dotnet"}, install.OCI: {"docker", "podman"}}[kind]
-}
-
 // canRun reports whether a kind of packages can be installed and run here.
-func canRun(kind string) bool {
-	programs := packageRunners(kind)
-	return len(programs) == 0 || slices.ContainsFunc(programs, func(program string) bool {
+func canRun(kind *runner.Kind) bool {
+	return len(kind.Programs) == 0 || slices.ContainsFunc(kind.Programs, func(program string) bool {
 		_, err := exec.LookPath(program)
 		return err == nil
 	})
@@ -90,8 +86,13 @@ func (w *addition) chooseWay() error {
 			missing = append(missing, p.RegistryType+" (it is reached over HTTP, at an address of its own)")
 			continue
 		}
-		if !canRun(p.RegistryType) {
-			missing = append(missing, p.RegistryType+" (needs "+strings.Join(packageRunners(p.RegistryType), " or ")+")")
+		kind := runner.Of(p.RegistryType)
+		if kind.Type == "" {
+			missing = append(missing, p.RegistryType+" (add knows no such packages)")
+			continue
+		}
+		if !canRun(kind) {
+			missing = append(missing, p.RegistryType+" (needs "+strings.Join(kind.Programs, " or ")+")")
 			continue
 		}
 		w.pkg = &w.server.Packages[i]
@@ -117,20 +118,30 @@ func packageOf(p *registry.Package) install.Package {
 
 // install finds the exact version, and puts it into the cache.
 func (w *addition) install(ctx context.Context) error {
-	store, err := w.app.locks.store()
+	store, err := w.app.launch.Locks.Store()
+	if err != nil {
+		return err
+	}
+	line, err := w.pkg.Line(registry.Known, true)
 	if err != nil {
 		return err
 	}
 	p := packageOf(w.pkg)
-	p.Scripts, p.With = w.flags.scripts, w.flags.with
-	if err := w.resolve(ctx, store, p); err != nil {
+	p.Scripts, p.With, p.Bin = w.flags.scripts, cmp.Or(w.flags.with, line.With), line.Program
+	err = w.resolve(ctx, store, p)
+	if errors.Is(err, install.ErrNoProgram) && p.Bin != "" {
+		w.noProgram, p.Bin = p.Bin, ""
+		w.notes = append(w.notes, "left out is "+plaintext.Line(w.noProgram, 100)+", which its author has stand in front of the package: it is no program of the package, and could start another one")
+		err = w.resolve(ctx, store, p)
+	}
+	if err != nil {
 		return err
 	}
 	return w.fetch(ctx, store)
 }
 
 // resolve finds the exact version.
-func (w *addition) resolve(ctx context.Context, store packages, p install.Package) (err error) {
+func (w *addition) resolve(ctx context.Context, store launch.Packages, p install.Package) (err error) {
 	defer w.app.busy("looking for " + p.Type + ":" + plaintext.Line(p.Name, 80) + " and what it needs")()
 	if w.locked, err = store.Resolve(ctx, p); err != nil {
 		return notInstalled(err)
@@ -139,7 +150,7 @@ func (w *addition) resolve(ctx context.Context, store packages, p install.Packag
 }
 
 // fetch puts it into the cache. What its registry says of the version is asked meanwhile: that takes seconds, and resolve refused what was pulled.
-func (w *addition) fetch(ctx context.Context, store packages) error {
+func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	var advice install.Advice
 	var unknown error
 	var asking sync.WaitGroup
@@ -218,7 +229,7 @@ func (w *addition) compareNames(ctx context.Context) error {
 
 // likenesses are the better known packages that one that no registry lists looks like.
 func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
-	if !slices.Contains([]string{install.NPM, install.PyPI, install.Cargo, install.NuGet, install.OCI}, w.pkg.RegistryType) {
+	if kind := runner.Of(w.pkg.RegistryType); kind.Prefixes == nil || kind.Suffix != "" { // it is named by its path or address
 		return nil
 	}
 	if m, err := w.app.openMirror(ctx, w.flags.registryFlags); err == nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -23,7 +25,7 @@ func (w *addition) confine() error {
 		}
 		return nil
 	}
-	if w.locked.Type == install.OCI { // the engine confines it
+	if w.locked.IsContainer() { // the engine confines it
 		return nil
 	}
 	p := w.flags.allowed
@@ -57,9 +59,9 @@ func allowNamed(p *sandbox.Profile, args []string) {
 				p.Hosts = append(p.Hosts, host)
 			}
 		case info.IsDir():
-			p.Write = append(p.Write, profilePath(absolute(arg)))
+			p.Write = append(p.Write, profilePath(filename.Absolute(arg)))
 		case info.Mode().IsRegular():
-			files = append(files, profilePath(absolute(arg)))
+			files = append(files, profilePath(filename.Absolute(arg)))
 		}
 	}
 	for _, file := range files {
@@ -100,7 +102,7 @@ func (w *addition) keepConfined(e entry, before *install.LockedServer, words int
 			return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
 		}
 	}
-	if before != nil && before.Package != nil && before.Package.Type == install.OCI && w.pkg.RegistryType != install.OCI {
+	if before != nil && before.Package != nil && before.Package.IsContainer() && !packageOf(w.pkg).IsContainer() {
 		before = nil // its engine confined it
 	}
 	if before != nil && (before.Package != nil || before.Sandbox != nil) {
@@ -123,7 +125,7 @@ func (w *addition) keepConfined(e entry, before *install.LockedServer, words int
 func (w *addition) confinement() string {
 	p, more := w.sandbox, ""
 	if w.bySettings != nil {
-		first := sandboxProfile(w.bySettings)
+		first := launch.ProfileOf(w.bySettings)
 		p, more = &first, ", as your settings say"
 	}
 	if missing := w.dry.unconfined; len(missing) > 0 {

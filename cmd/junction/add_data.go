@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -8,7 +9,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/sandbox"
@@ -43,6 +46,11 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 		}
 		paths = append(paths, path)
 	}
+	for _, path := range w.settingPaths() {
+		if !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
 	allowNamed(p, paths)
 }
 
@@ -64,7 +72,7 @@ func (w *addition) unkept() (all []unkept) {
 		all = append(all, u)
 	}
 	for _, file := range w.missingFiles() {
-		add("", absolute(outside(file)))
+		add("", filename.Absolute(expanded(file)))
 	}
 	home, _ := os.UserHomeDir()
 	for _, name := range w.typedVariables() { // the path of a URL begins with a slash, too
@@ -92,7 +100,7 @@ func (w *addition) keepData(ctx context.Context) error {
 			continue
 		}
 		if !w.app.asks() || w.flags.yes {
-			return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), shellWord(u.path))
+			return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
 		}
 		question := fmt.Sprintf("Let it write into %s, to keep it?", profilePath(u.folder))
 		if u.moved != "" {
@@ -122,14 +130,14 @@ func (u unkept) shown() string {
 
 // remedy is what keeps it.
 func (u unkept) remedy() string {
-	write := "--write " + shellWord(u.folder)
+	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
 	case u.moved == "":
 		return write + " lets it keep that"
 	case u.variable != "":
-		return fmt.Sprintf("others use that folder, so give it one of its own, with --env %s --write %s", shellWord(u.variable+"="+u.moved), shellWord(u.folder))
+		return fmt.Sprintf("others use that folder, so give it one of its own, with --env %s --write %s", plaintext.ShellWord(u.variable+"="+u.moved), plaintext.ShellWord(u.folder))
 	}
-	return fmt.Sprintf("others use that folder, so give it one of its own, with %s in its place, and %s", shellWord(u.moved), write)
+	return fmt.Sprintf("others use that folder, so give it one of its own, with %s in its place, and %s", plaintext.ShellWord(u.moved), write)
 }
 
 // move has the entry name the place where the file may stand.
@@ -141,7 +149,7 @@ func (w *addition) move(u unkept) {
 		w.typed = append(w.typed, u.moved)
 	default:
 		for i, arg := range w.written.Args {
-			if slices.Contains(w.typed, arg) && (filepath.IsAbs(arg) || isPath(arg)) && absolute(arg) == u.path {
+			if slices.Contains(w.typed, arg) && (filepath.IsAbs(arg) || isPath(arg)) && filename.Absolute(arg) == u.path {
 				w.written.Args[i] = u.moved
 				w.typed = append(w.typed, u.moved)
 			}
@@ -149,15 +157,87 @@ func (w *addition) move(u unkept) {
 	}
 }
 
-// noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data.
+// A dataPlace is where a server can keep its data that is given no place yet.
+type dataPlace struct {
+	variable string // that says it
+	path     string // that the variable gets
+	folder   string // of the server alone
+}
+
+// placeForData is where a server can keep data: in the folder of that name in Junction's own. nil where its package does not name the one variable
+// that says it.
+func (w *addition) placeForData() *dataPlace {
+	about := w.about()
+	if w.pkg != nil {
+		for _, v := range w.pkg.EnvironmentVariables { // which its author lists
+			if v.Value == "" && !v.IsSecret && dataVariable.MatchString(v.Name) && about.DataVariable != v.Name {
+				about.isOnly = about.DataVariable == ""
+				about.DataVariable = v.Name
+			}
+		}
+	}
+	data := os.Getenv("XDG_DATA_HOME")
+	if !filepath.IsAbs(data) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil
+		}
+		data = filepath.Join(home, ".local", "share")
+	}
+	if !about.isOnly || about.DataVariable == "" || w.written.Env[about.DataVariable] != "" {
+		return nil
+	}
+	d := &dataPlace{variable: about.DataVariable, folder: filepath.Join(data, "junction", w.name)}
+	d.path = d.folder
+	if isFile := strings.Contains(d.variable, "FILE") || strings.HasSuffix(d.variable, "DB") || strings.HasSuffix(d.variable, "DB_PATH"); isFile || about.DataFile != "" && strings.HasSuffix(d.variable, "PATH") {
+		d.path = filepath.Join(d.folder, cmp.Or(about.DataFile, "data"))
+	}
+	return d
+}
+
+// giveData gives the server that place, and starts it once more as it is then.
+func (w *addition) giveData(ctx context.Context) (bool, error) {
+	_, before := os.Stat(w.data.folder)
+	if err := os.MkdirAll(w.data.folder, 0o700); err != nil {
+		return false, err
+	}
+	if w.written.Env == nil {
+		w.written.Env = map[string]string{}
+	}
+	w.written.Env[w.data.variable] = w.data.path
+	w.typed = append(w.typed, w.data.path)
+	w.sandbox.Write = append(w.sandbox.Write, profilePath(w.data.folder))
+	defined := lockedDefinitions(w.dry.definitions)
+	if err := w.rehearse(ctx); err != nil {
+		if before != nil {
+			_ = os.Remove(w.data.folder) // what the server put there stays
+		}
+		return false, err
+	}
+	w.app.out.Printf("It keeps its data in %s, by %s.\n", profilePath(w.data.path), w.data.variable)
+	w.data = nil
+	if maps.Equal(defined, lockedDefinitions(w.dry.definitions)) {
+		return true, nil
+	}
+	w.show() // it defines something else then
+	return w.agreed(ctx, "Add it? [y]es, [N]o > ")
+}
+
+// noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data. Where
+// somebody can be asked, and its package names the variable that says where, the question has a place for it.
 func (w *addition) noteForgetful() {
 	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
 		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !reads(t) }) {
 		return
 	}
+	if w.app.asks() && !w.flags.yes {
+		if w.data = w.placeForData(); w.data != nil {
+			return
+		}
+	}
 	note := "it keeps nothing that it writes, nor can it write into its own package; where it has data to keep: "
 	again := w.again("--write FOLDER", "")
-	if name := readAbout(w.locked, w.program.Dir).DataVariable; name != "" && w.written.Env[name] == "" {
+	if name := w.about().DataVariable; name != "" && w.written.Env[name] == "" {
 		note += "its README names " + name + "; "
 		again = w.again("--env "+name+"=FOLDER/… --write FOLDER", "")
 	}

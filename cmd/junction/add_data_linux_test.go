@@ -104,3 +104,40 @@ func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 		}
 	}
 }
+
+// Where its package names the one variable that says where a server keeps its data, the question has a place for it.
+func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
+	const place = "~/.local/share/junction/graph"
+	for _, c := range []struct{ readme, typed, question, variable, path string }{
+		{"| `MEMORY_FILE_PATH` | where |\n\"MEMORY_FILE_PATH\": \"/path/to/memory.jsonl\"", "d\n", "unless MEMORY_FILE_PATH says where. Add it? [y]es, with [d]ata in " + place + ", [N]o >", "MEMORY_FILE_PATH", "/memory.jsonl"},
+		{"MEMORY_DIR is a folder, MEMORY_DIR.", "data\n", "unless MEMORY_DIR says where.", "MEMORY_DIR", ""},
+		{"GRAPH_DB=graph.db", "d\n", "unless GRAPH_DB says where.", "GRAPH_DB", "/graph.db"},
+		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH says where.", "", ""},
+		{"MEMORY_DIR or CACHE_DIR", "d\n", "Add it? [y]es, [N]o >", "", ""},
+	} {
+		alone(t)
+		s := newPackageSet(t)
+		s.versions["@x/graph@1.0.0"] = self(t, "serve", "memory")
+		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
+		writeBelow(t, s.dir, "node_modules/@x/graph/README.md", c.readme)
+		got := s.runs(t, c.typed, "add", "npm:@x/graph@1.0.0")
+		if said := strings.Join(strings.Fields(got.stderr+got.stdout), " "); !strings.Contains(said, c.question) {
+			t.Errorf("%s: asked is %s", c.readme, said)
+		}
+		home, err := os.Getwd()
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := filepath.Join(home, ".local", "share", "junction", "graph")
+		configuration, lock := pair(t)
+		if c.variable == "" {
+			if strings.Contains(configuration, folder) || strings.Contains(lock, `"write"`) {
+				t.Errorf("%s: it may write unasked: %s %s", c.readme, configuration, lock)
+			}
+			continue
+		}
+		if want := `"` + c.variable + `": "` + folder + c.path + `"`; got.code != exitOK || !strings.Contains(configuration, want) || !strings.Contains(strings.Join(strings.Fields(lock), ""), `"write":["`+place+`"]`) || !isFolder(folder) {
+			t.Errorf("%s: %+v\n%s\n%s", c.readme, got, configuration, lock)
+		}
+	}
+}

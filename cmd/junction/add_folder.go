@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // missingFolders are what looks like folders among the arguments that the person typed, and is not there: a path whose last name has no dot.
 func (w *addition) missingFolders() (all []string) {
-	if w.locked == nil || w.locked.Type == install.OCI { // its paths are those of the container
+	if w.locked == nil || w.locked.IsContainer() { // its paths are those of the container
 		return nil
 	}
 	for _, arg := range w.written.Args {
@@ -69,7 +69,7 @@ func (w *addition) missingFiles() (all []string) {
 			continue
 		}
 		if _, err := os.Stat(arg); os.IsNotExist(err) && isFolder(filepath.Dir(arg)) {
-			all = append(all, profilePath(absolute(arg)))
+			all = append(all, profilePath(filename.Absolute(arg)))
 		}
 	}
 	return all
@@ -85,7 +85,7 @@ func (w *addition) noteMissing() {
 	for _, folder := range w.missingFolders() {
 		note := "there is no folder " + folder
 		if w.sandbox != nil {
-			note += fmt.Sprintf("; once there is, it may write into it with junction sandbox allow %s --write FOLDER", shellWord(w.name))
+			note += fmt.Sprintf("; once there is, it may write into it with junction sandbox allow %s --write FOLDER", plaintext.ShellWord(w.name))
 		}
 		w.notes = append(w.notes, note)
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 // A folder that stands behind -- and is not there is made where the person says so; else it is said how it is mended.
@@ -62,7 +64,11 @@ func TestEachKindOfPackagesIsNamedWhereOneIsChosen(t *testing.T) {
 	table, _, _ = strings.Cut(table, "\nWhatever")
 	alone(t)
 	got := runs(t, "", "add", "gem:server", "--yes")
-	for prefix := range packagePrefixes() {
+	var prefixes []string
+	for _, k := range runner.Kinds() {
+		prefixes = append(prefixes, k.Prefixes...)
+	}
+	for _, prefix := range prefixes {
 		if !strings.Contains(table, "`"+prefix+":") {
 			t.Errorf("docs/install.md does not say that add takes %s:", prefix)
 		}

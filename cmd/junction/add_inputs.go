@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -15,39 +14,36 @@ import (
 
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 )
 
 // maxQuestions is how many values are asked for; who must give more does so on the command line.
 const maxQuestions = 3
 
-// A need is a value that a server's author leaves to the person.
-type need struct {
-	name  string // by which --set gives it
-	input registry.Input
-}
-
 // fill makes the entry: it takes what the author set, what the command line gives, and asks for the rest.
 func (w *addition) fill(ctx context.Context) error {
 	if err := w.checkAuthor(); err != nil {
 		return err
 	}
-	given, err := pairs(w.flags.set, "--set: expected KEY=VALUE")
-	if err != nil {
+	var err error
+	if w.given, err = lists(w.flags.set, "--set: expected KEY=VALUE"); err != nil {
 		return err
 	}
-	if err := w.refuseUnknown(given); err != nil {
+	if err := w.refuseUnknown(); err != nil {
 		return err
 	}
-	if missing := w.missing(ctx, given); len(missing) > 0 && (!w.app.asks() || w.flags.yes || len(missing) > maxQuestions) {
+	if missing := w.missing(ctx); len(missing) > 0 && (!w.app.asks() || w.flags.yes || len(missing) > maxQuestions) {
 		why := "nobody can be asked here"
 		if w.app.asks() && !w.flags.yes {
 			why = fmt.Sprintf("that are more than %d questions", maxQuestions)
 		}
 		var how []string
 		for _, n := range missing {
-			how = append(how, "--set "+shellWord(n.name+"=…"))
+			how = append(how, "--set "+plaintext.ShellWord(n.Name+"=…"))
 		}
 		return usagef("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
 	}
@@ -55,19 +51,35 @@ func (w *addition) fill(ctx context.Context) error {
 	if w.remote != nil {
 		fill = w.fillRemote
 	}
-	if err := fill(ctx, given); err != nil {
+	if err := fill(ctx); err != nil {
 		return err
 	}
 	return w.checkLength()
 }
 
-func (w *addition) fillRemote(ctx context.Context, given map[string]string) error {
-	url, err := w.template(ctx, w.remote.URL, w.remote.Variables, given)
+// lists reads pairs of which a name can come several times.
+func lists(all []string, fault string) (map[string][]string, error) {
+	read := map[string][]string{}
+	for _, pair := range all {
+		name, value, found := strings.Cut(pair, "=")
+		if !found || name == "" {
+			return nil, usagef("%s", fault)
+		}
+		read[name] = append(read[name], value)
+	}
+	return read, nil
+}
+
+func (w *addition) fillRemote(ctx context.Context) error {
+	url, headers, err := w.remote.Line(w.values(ctx))
 	if err != nil {
 		return err
 	}
-	w.written = hostconfig.NewServer{URL: url, SSE: w.remote.Type == "sse"}
-	if w.written.Headers, err = w.fillVariables(ctx, "the header", w.remote.Headers, given); err != nil {
+	if err := w.checkFilled(url); err != nil {
+		return err
+	}
+	w.written = hostconfig.NewServer{URL: url, SSE: w.remote.Type == "sse", Headers: headers}
+	if err := w.sayFixed("the header", w.remote.Headers, headers); err != nil {
 		return err
 	}
 	for _, pair := range w.flags.header {
@@ -83,189 +95,227 @@ func (w *addition) fillRemote(ctx context.Context, given map[string]string) erro
 	return nil
 }
 
-// fillVariables are the headers or the variables of an entry.
-func (w *addition) fillVariables(ctx context.Context, what string, all []registry.Variable, given map[string]string) (map[string]string, error) {
-	filled := map[string]string{}
-	for _, v := range all {
-		n := need{v.Name, v.Input}
-		value, use, err := w.value(ctx, n, given)
-		if err != nil {
-			return nil, err
-		}
-		if use {
-			filled[v.Name] = value
-			w.byAuthor(what, n, value, given)
+// sayFixed checks headers or variables that are filled, and notes those that the author set. Those that are not listed are the author's.
+func (w *addition) sayFixed(what string, listed []registry.Variable, filled map[string]string) error {
+	rest := maps.Clone(filled)
+	for _, v := range listed {
+		if value, is := rest[v.Name]; is {
+			w.byAuthor(what, registry.Need{Name: v.Name, Input: v.Input}, value)
+			delete(rest, v.Name)
 		}
 	}
-	return filled, nil
-}
-
-func (w *addition) fillPackage(ctx context.Context, given map[string]string) error {
-	words := install.CommandLine(w.name, w.locked)
-	w.written = hostconfig.NewServer{Command: words[0], Args: slices.Clone(words[1:])}
-	// Arguments of the runner itself, such as -v of docker, would stand before the package, where the lock's words stand: what runs is the
-	// installed program, without the runner.
-	for _, argument := range w.pkg.PackageArguments {
-		value, use, err := w.value(ctx, need{argumentName(argument), argument.Input}, given)
-		if err != nil {
+	for _, name := range slices.Sorted(maps.Keys(rest)) {
+		if w.given[name] == nil {
+			w.byAuthor(what, registry.Need{Name: name, Input: registry.Input{Value: rest[name]}}, rest[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(filled)) {
+		if err := w.checkFilled(filled[name]); err != nil {
 			return err
 		}
-		switch {
-		case !use:
-		case argument.Type == "named" && value == "" || argument.Format == "boolean" && value == "true" && argument.Type == "named":
-			w.written.Args = append(w.written.Args, argument.Name)
-		case argument.Type == "named" && argument.Format == "boolean" && value == "false":
-		case argument.Type == "named":
-			w.written.Args = append(w.written.Args, argument.Name, value)
-		default:
-			w.written.Args = append(w.written.Args, value)
-		}
 	}
-	var err error
-	if w.written.Env, err = w.fillVariables(ctx, "the variable", w.pkg.EnvironmentVariables, given); err != nil {
-		return err
-	}
-	env, err := pairs(w.flags.env, wrongEnv)
+	return nil
+}
+
+func (w *addition) fillPackage(ctx context.Context) error {
+	env, err := launch.Pairs(w.flags.env, launch.WrongEnv)
 	if err != nil {
 		return err
 	}
-	maps.Copy(w.written.Env, env)
-	w.typed = slices.AppendSeq(w.typed, maps.Values(env))
 	if len(w.flags.header) > 0 {
 		return usagef("--header is for servers with a URL, and %q is installed", w.name)
 	}
-	w.written.Args = append(w.written.Args, w.more...)
+	line, err := w.pkg.Line(w.values(ctx), true)
+	if err != nil {
+		return err
+	}
+	for _, word := range slices.Concat(line.Args, line.Options) {
+		if err := w.checkFilled(word); err != nil {
+			return err
+		}
+	}
+	if err := w.sayFixed("the variable", w.pkg.EnvironmentVariables, line.Env); err != nil {
+		return err
+	}
+	w.notes = append(w.notes, w.aboutRunner(line)...)
+	settings, err := w.fillSettings(ctx)
+	if err != nil {
+		return err
+	}
+	if w.locked.IsContainer() {
+		if err := w.setOptions(line.Options, env); err != nil {
+			return err
+		}
+	}
+	words := install.CommandLine(w.name, w.locked)
+	args := append(line.Args, w.more...)
+	if separator := runner.Of(w.locked.Type).Separator; separator != "" && len(args) > 0 {
+		args = slices.Insert(args, 0, separator)
+	}
+	w.written = hostconfig.NewServer{Command: words[0], Args: append(slices.Clone(words[1:]), args...), Env: line.Env}
+	maps.Copy(w.written.Env, settings)
+	maps.Copy(w.written.Env, env)
+	w.typed = slices.AppendSeq(w.typed, maps.Values(env))
 	w.typed = append(w.typed, w.more...)
 	return nil
 }
 
-// argumentName is what --set calls an argument.
-func argumentName(a registry.Argument) string {
-	return cmp.Or(strings.TrimLeft(a.Name, "-"), a.ValueHint, "argument")
+// aboutRunner says what of the author's arguments for the runner of a package is not used as they stand.
+func (w *addition) aboutRunner(line *registry.Line) []string {
+	return slices.DeleteFunc(line.Notes, func(note string) bool {
+		return w.noProgram != "" && strings.HasPrefix(note, w.noProgram+" is taken for a program")
+	})
+}
+
+// setOptions has the container of an image get variables, also those that were typed, and what else may stand in front of the image.
+func (w *addition) setOptions(options []string, env map[string]string) error {
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		if runner.EngineReads(name) {
+			return usagef("--env %s: docker reads this variable itself, so that the container cannot be given it in the environment", name)
+		}
+		if !slices.Contains(options, name) {
+			options = append([]string{"-e", name}, options...)
+		}
+	}
+	w.locked.SetOptions(options)
+	store, err := w.app.launch.Locks.Store()
+	if err != nil {
+		return err
+	}
+	w.program, err = store.Open(w.locked)
+	return err
 }
 
 // needs are all values that can be given.
-func (w *addition) needs() (all []need) {
-	add := func(name string, in registry.Input) {
-		if in.Value == "" {
-			all = append(all, need{name, in})
-		}
-		for _, variable := range slices.Sorted(maps.Keys(in.Variables)) {
-			all = append(all, need{variable, in.Variables[variable]})
-		}
-	}
+func (w *addition) needs() []registry.Need {
 	if w.remote != nil {
-		for _, variable := range slices.Sorted(maps.Keys(w.remote.Variables)) {
-			all = append(all, need{variable, w.remote.Variables[variable]})
-		}
-		for _, h := range w.remote.Headers {
-			add(h.Name, h.Input)
-		}
-		return all
+		return w.remote.Needs()
 	}
-	for _, argument := range w.pkg.PackageArguments {
-		if argument.Type != "named" || argument.Value != "" || argument.IsRequired || argument.Default != "" || argument.Format != "" || argument.Name != "" {
-			add(argumentName(argument), argument.Input)
-		}
-	}
-	for _, v := range w.pkg.EnvironmentVariables {
-		add(v.Name, v.Input)
-	}
-	return all
+	return append(w.pkg.Needs(true), w.settings()...)
 }
 
-func needNames(needs []need) (names []string) {
+func needNames(needs []registry.Need) (names []string) {
 	for _, n := range needs {
-		names = append(names, plaintext.Line(n.name, 100))
+		names = append(names, plaintext.Line(n.Name, 100))
 	}
 	return names
 }
 
 // missing are the values that somebody has to give.
-func (w *addition) missing(ctx context.Context, given map[string]string) []need {
-	var all []need
-	for _, n := range w.needs() {
-		if _, is := given[n.name]; is || !n.input.IsRequired || n.input.Default != "" || n.input.Value != "" || n.input.IsSecret && w.isKept(ctx, n) {
-			continue
-		}
-		all = append(all, n)
-	}
-	return all
+func (w *addition) missing(ctx context.Context) []registry.Need {
+	return slices.DeleteFunc(w.needs(), func(n registry.Need) bool {
+		return w.given[n.Name] != nil || !n.IsRequired || n.Default != "" || n.IsSecret && w.isKept(ctx, n)
+	})
 }
 
 // isKept reports whether the secret is kept already, by a name that add would give it.
-func (w *addition) isKept(ctx context.Context, n need) bool {
-	_, err := w.app.secret(ctx, w.secretName(n.name))
+func (w *addition) isKept(ctx context.Context, n registry.Need) bool {
+	_, err := w.app.secret(ctx, w.secretName(n.Name))
 	return err == nil
 }
 
-func (w *addition) refuseUnknown(given map[string]string) error {
+func (w *addition) refuseUnknown() error {
 	needs := w.needs()
-	for name := range given {
-		if !slices.ContainsFunc(needs, func(n need) bool { return n.name == name }) {
-			known := strings.Join(needNames(needs), ", ")
-			if known == "" {
-				return usagef(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
-			}
+	for _, name := range slices.Sorted(maps.Keys(w.given)) {
+		isNeeded := slices.ContainsFunc(needs, func(n registry.Need) bool { return n.Name == name })
+		known := strings.Join(needNames(needs), ", ")
+		switch {
+		case isNeeded:
+		case known == "":
+			return usagef(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
+		default:
 			return usagef("--set %s: %s has no such value; it has %s", name, w.name, known)
 		}
 	}
 	return nil
 }
 
-// value is what an input gets, as the configuration has it; use is false where it gets nothing.
-func (w *addition) value(ctx context.Context, n need, given map[string]string) (value string, use bool, err error) {
-	if n.input.Value != "" {
-		value, err = w.template(ctx, n.input.Value, n.input.Variables, given)
-		return value, true, err
-	}
-	value, use = given[n.name]
-	typed := true
-	switch {
-	case use:
-	case !n.input.IsRequired:
-		return "", false, nil
-	case n.input.Default != "":
-		value, typed = n.input.Default, false
-	case n.input.IsSecret && w.isKept(ctx, n):
-		return "${secret:" + w.secretName(n.name) + "}", true, nil
-	default:
-		if value, err = w.question(ctx, n); err != nil {
-			return "", false, err
+// values gives inputs what they get, as the configuration has it.
+func (w *addition) values(ctx context.Context) registry.Fill {
+	answered := map[string]registry.Given{}
+	return func(n registry.Need) (g registry.Given, err error) {
+		if g, is := answered[n.Name]; is { // by another text that has it
+			return g, nil
 		}
-	}
-	if err := n.check(value); err != nil {
-		return "", false, usagef("%s: %v", n.name, err)
-	}
-	if n.input.IsSecret || strings.Contains(value, "${") { // which would be taken for a variable
-		name := w.secretName(n.name)
-		if err := checkSecretName(name); err != nil {
-			return "", false, err
+		if g, err = w.value(ctx, n); err == nil {
+			answered[n.Name] = g
 		}
-		w.secrets[name] = value
-		w.app.hide(value)
-		return "${secret:" + name + "}", true, nil
+		return g, err
 	}
-	if n.input.Format == "filepath" && value != "" && !filepath.IsAbs(value) {
-		value = absolute(value)
-	}
-	if typed {
-		w.typed = append(w.typed, value)
-	}
-	return value, true, nil
 }
 
-func (n need) check(value string) error {
+func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given, err error) {
+	texts, typed := w.given[n.Name]
+	switch {
+	case typed:
+	case n.Default != "":
+		texts = []string{n.Default}
+	case !n.IsRequired:
+		return g, nil
+	case n.IsSecret && w.isKept(ctx, n):
+		return registry.Given{Texts: []string{w.reference(w.secretName(n.Name))}}, nil
+	default:
+		value, err := w.question(ctx, n)
+		if err != nil {
+			return g, err
+		}
+		texts, typed = []string{value}, true
+	}
+	g.Typed = typed
+	for i, text := range texts {
+		if err := w.check(n, text); err != nil {
+			return g, usagef("%s: %v", n.Name, err)
+		}
+		if n.IsSecret || strings.Contains(text, "${") { // which would be taken for a variable
+			name := w.secretName(n.Name)
+			if i > 0 {
+				name = w.secretName(fmt.Sprintf("%s.%d", n.Name, i+1))
+			}
+			if err := checkSecretName(name); err != nil {
+				return g, err
+			}
+			w.secrets[name] = text
+			w.app.launch.Hide(text)
+			g.Texts = append(g.Texts, w.reference(name))
+			continue
+		}
+		if n.Format == "filepath" && text != "" && !filepath.IsAbs(text) {
+			text = filename.Absolute(expanded(text))
+		}
+		if typed {
+			w.typed = append(w.typed, text)
+		}
+		g.Texts = append(g.Texts, text)
+	}
+	if len(texts) > 1 && !n.Repeated {
+		return g, usagef("--set %s: %s takes one value for it, got %d", n.Name, w.name, len(texts))
+	}
+	return g, nil
+}
+
+// reference is how the entry names a secret that is kept for this server.
+func (w *addition) reference(secret string) string {
+	text := "${secret:" + secret + "}"
+	if !slices.Contains(w.references, text) {
+		w.references = append(w.references, text)
+	}
+	return text
+}
+
+// check reports what is wrong with a value.
+func (w *addition) check(n registry.Need, value string) error {
 	switch {
 	case strings.ContainsAny(value, "\x00\r\n"):
 		return errors.New("expected one line")
-	case len(n.input.Choices) > 0 && !slices.Contains(n.input.Choices, value):
-		return fmt.Errorf("expected one of %s", plaintext.Line(strings.Join(n.input.Choices, ", "), maxReason))
-	case n.input.Format == "number":
+	case n.Kind == aSetting:
+		return w.program.Config[n.Name].Check(value)
+	case len(n.Choices) > 0 && !slices.Contains(n.Choices, value):
+		return fmt.Errorf("expected one of %s", plaintext.Line(strings.Join(n.Choices, ", "), maxReason))
+	case n.Format == "number":
 		if _, err := strconv.ParseFloat(value, 64); err != nil {
 			return errors.New("expected a number")
 		}
-	case n.input.Format == "boolean" && value != "true" && value != "false":
+	case n.Format == "boolean" && value != "true" && value != "false":
 		return errors.New("expected true or false")
 	}
 	return nil
@@ -295,30 +345,30 @@ func endsInHash(name string) bool {
 }
 
 // question asks for a value.
-func (w *addition) question(ctx context.Context, n need) (string, error) {
-	name := plaintext.Line(n.name, 100)
+func (w *addition) question(ctx context.Context, n registry.Need) (string, error) {
+	name := plaintext.Line(n.Name, 100)
 	if !w.app.asks() || w.flags.yes {
 		return "", usagef("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
 	}
 	intro, prompt := w.name+" needs "+name, "> "
-	if n.input.Description != "" {
-		intro += ": " + plaintext.Line(n.input.Description, 500)
+	if n.Description != "" {
+		intro += ": " + plaintext.Line(n.Description, 500)
 	}
 	switch {
-	case n.input.IsSecret:
+	case n.IsSecret:
 		prompt = "(not shown, and kept outside of the configuration) > "
-	case n.input.Placeholder != "":
-		prompt = "(such as " + plaintext.Line(n.input.Placeholder, 100) + ") > "
+	case n.Placeholder != "":
+		prompt = "(such as " + plaintext.Line(n.Placeholder, 100) + ") > "
 	}
 	for {
-		typed, err := w.app.typed(ctx, intro, n.input.Choices, prompt, n.input.IsSecret)
+		typed, err := w.app.typed(ctx, intro, n.Choices, prompt, n.IsSecret)
 		if err != nil {
 			return "", err
 		}
 		if typed == "" {
 			return "", usagef("nothing was typed for %s, so %s is not added", name, w.name)
 		}
-		if err := n.check(typed); err != nil {
+		if err := w.check(n, typed); err != nil {
 			w.app.person.Printf("%v\n", err)
 			continue
 		}

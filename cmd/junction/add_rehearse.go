@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/model/offline"
@@ -32,9 +34,6 @@ const (
 	// withoutHostTime is how long one may take that was refused a host, for which it may wait.
 	withoutHostTime = 30 * time.Second
 )
-
-// maxCounted is how many resources are counted.
-const maxCounted = 1_000
 
 // A dryRun is a server as it was when it was started once, to be looked at.
 type dryRun struct {
@@ -133,7 +132,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if c, is := transport.(*command.Command); is {
 		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
-	o := w.app.options(target{name: w.name, transport: transport, server: s})
+	o := w.app.options(launch.Target{Name: w.name, Transport: transport, Server: s})
 	offersNothing(&o)
 	o.Bridge = true // with all that a client can declare: some servers offer more then
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
@@ -155,8 +154,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 			}
 		}
 	}
-	w.app.remember(ctx, d, s)
-	if err := d.readDefinitions(ctx, entry{name: w.name, definition: d.definition}); err != nil {
+	if err := w.app.readDefinitions(ctx, d, s, entry{name: w.name, definition: d.definition}); err != nil {
 		return &connectError{err}
 	}
 	return nil
@@ -166,11 +164,15 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 	o := sandbox.Options{Refused: w.dry.refused.add, Unconfined: func(missing []string) { w.dry.unconfined = missing }}
 	if w.program != nil {
-		s, o.Package = replaced(s, len(w.words()), w.program), []string{w.program.Dir}
+		var err error
+		if s, err = launch.Replaced(s, len(w.words()), w.locked, w.program); err != nil {
+			return nil, fmt.Errorf("server %q: %w", w.name, err)
+		}
+		o.Package = []string{w.program.Dir}
 	}
-	t, err := w.app.transport(s, w.dry.definition, w.app.authorizedAs)
+	t, err := w.app.launch.Connect(s, w.dry.definition, w.app.launch.AuthorizedAs)
 	if c, is := t.(*command.Command); is && err == nil {
-		err = w.app.confineBy(c, w.name, w.bySettings, w.sandbox, o)
+		err = w.app.launch.ConfineBy(c, w.name, w.bySettings, w.sandbox, o)
 	}
 	return t, err
 }
@@ -206,29 +208,10 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	return ctx, func() { has.Store(true) }
 }
 
-// remember has other commands know what the server offers, and counts its resources.
-func (a *app) remember(ctx context.Context, d *dryRun, s *config.Server) {
-	if store := a.store(); store != nil {
-		learning, cancel := context.WithTimeout(ctx, learnTime)
-		defer cancel()
-		a.learn(learning, d.client, memoryOf(store, s, ""), "", nil)
-	}
-	for _, l := range allLists()[1:3] { // resources and templates
-		if !l.has(d.client.Capabilities()) {
-			continue
-		}
-		for _, err := range d.client.List(ctx, l.method, l.member) {
-			if err != nil || d.resources >= maxCounted {
-				break
-			}
-			d.resources++
-		}
-	}
-}
-
-// readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway of its own.
-func (d *dryRun) readDefinitions(ctx context.Context, e entry) error {
-	d.gateway = gateway.New(gateway.Options{Name: e.name, NoPrefix: true, Transparent: true, Logger: slog.New(slog.DiscardHandler)})
+// readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway. Other
+// commands know then what it offers.
+func (a *app) readDefinitions(ctx context.Context, d *dryRun, s *config.Server, e entry) error {
+	d.gateway = gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 	err := d.gateway.Add(e.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
 		if d.client == nil {
 			return nil, fmt.Errorf("server %q ended while it was looked at", e.name)
@@ -236,15 +219,11 @@ func (d *dryRun) readDefinitions(ctx context.Context, e entry) error {
 		client := d.client
 		d.client = nil
 		return client, nil
-	}})
+	}, OnRead: func(read *definitions.Definitions) { a.keep(s, "", read) }})
 	if err != nil {
 		return err
 	}
-	state := func() (string, error) {
-		s := d.gateway.Status()[0]
-		return s.State.String(), s.Err
-	}
-	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Servers: []host.Server{{Name: e.name, Handler: d.gateway, Origin: e.command(), State: state}}, Pins: new(guard.Pins)})
+	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Gateway: d.gateway, Servers: []host.Server{{Name: e.name, Origin: e.command()}}, Pins: new(guard.Pins)})
 	if err != nil {
 		return err
 	}
@@ -254,6 +233,9 @@ func (d *dryRun) readDefinitions(ctx context.Context, e entry) error {
 	}
 	if d.definitions, err = h.Definitions(e.name); err != nil {
 		return err
+	}
+	if offered := d.gateway.Offered(e.name); offered != nil {
+		d.resources = len(offered.Resources) + len(offered.Templates)
 	}
 	catalogue := new(guard.Catalogue)
 	var names []string

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/spf13/pflag"
 )
 
@@ -40,22 +40,22 @@ func (w *addition) startRemedy(err error) string {
 		return fmt.Sprintf("it wants the variable %[1]s: %[2]s; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
-		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), shellWord(missing[0]))
+		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
 	}
 	if answersElsewhere(err) {
 		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + w.again("", "--stdio")
 	}
-	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && w.locked.Type == install.PyPI && strings.EqualFold(extra[1], w.locked.Name) {
-		return "it wants an optional part of its package: junction add " + shellWord("pypi:"+extra[1]+"["+extra[2]+"]")
+	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && runner.Of(w.locked.Type).IsPython && strings.EqualFold(extra[1], w.locked.Name) {
+		return "it wants an optional part of its package: junction add " + plaintext.ShellWord(w.locked.Type+":"+extra[1]+"["+extra[2]+"]")
 	}
 	if lacksOwnFile.MatchString(said) {
-		return "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as " + shellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
+		return "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as " + plaintext.ShellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
 	}
 	if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), w.again("--scripts", ""))
 	}
 	text := w.withMore() + "; --verbose shows all that it writes"
-	if w.locked.Type == install.PyPI && w.flags.with == "" {
+	if runner.Of(w.locked.Type).IsPython && w.flags.with == "" {
 		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
 	}
 	return text
@@ -69,7 +69,7 @@ func (w *addition) withMore() string {
 // again is the command line that was typed, with one more flag and argument of the server.
 func (w *addition) again(flag, argument string) string {
 	var words []string
-	for _, part := range []string{"junction add " + shellWord(w.word), w.flags.typed, flag} {
+	for _, part := range []string{"junction add " + plaintext.ShellWord(w.word), w.flags.typed, flag} {
 		if part != "" {
 			words = append(words, part)
 		}
@@ -77,8 +77,8 @@ func (w *addition) again(flag, argument string) string {
 	if len(w.more) > 0 || argument != "" {
 		words = append(words, "--")
 	}
-	for _, shown := range secret.Arguments(w.more) {
-		words = append(words, shellWord(shown))
+	for _, shown := range redact.Arguments(w.more) {
+		words = append(words, plaintext.ShellWord(shown))
 	}
 	if argument != "" {
 		words = append(words, argument)
@@ -99,13 +99,13 @@ func typedFlags(f *pflag.FlagSet) string {
 			case "yes": // which says nothing of what is added
 			case "env", "set":
 				value, _, _ = strings.Cut(value, "=")
-				words = append(words, "--"+one.Name, shellWord(value)+"=…")
+				words = append(words, "--"+one.Name, plaintext.ShellWord(value)+"=…")
 			case "header":
 				value, _, _ = strings.Cut(value, ":")
 				words = append(words, "--"+one.Name, strconv.Quote(value+": …"))
 			default:
 				if words = append(words, "--"+one.Name); one.Value.Type() != "bool" {
-					words = append(words, shellWord(value))
+					words = append(words, plaintext.ShellWord(value))
 				}
 			}
 		}
@@ -127,7 +127,7 @@ func (w *addition) noteNothing() {
 
 // wantsOlder reports whether a package did not start as it was made for mcp 1, and was not held to anything.
 func (w *addition) wantsOlder(err error) bool {
-	return w.locked != nil && w.locked.Type == install.PyPI && w.flags.with == "" && madeForMCP1.MatchString(err.Error())
+	return w.locked != nil && runner.Of(w.locked.Type).IsPython && w.flags.with == "" && madeForMCP1.MatchString(err.Error())
 }
 
 // holdOlder installs a package once more, with mcp 1, and leaves everything as it was where that fails.

@@ -3,14 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"net/url"
-	"os"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,8 +21,6 @@ const (
 	maxNamesShown = 12
 	// maxFindingsShown is how many findings a review has.
 	maxFindingsShown = 8
-	// maxAbout is how many bytes of a package's own description are read.
-	maxAbout = 1 << 20
 )
 
 // show shows, on one screen, what is about to be added.
@@ -40,7 +33,7 @@ func (w *addition) show() {
 	all := func(name, text string) { rows = append(rows, []string{name, whole(text)}) } // of what is agreed to
 	about := aboutPackage{}
 	if w.locked != nil {
-		about = readAbout(w.locked, w.program.Dir)
+		about = w.about()
 		title := w.name + " is " + w.locked.Type + ":" + w.locked.Name + " " + w.locked.Version
 		out.Printf("%s\n", plaintext.Line(title, 300))
 	} else {
@@ -57,7 +50,7 @@ func (w *addition) show() {
 	row("source", "%s", cmp.Or(sourcePage(w.sourceURL(about)), "none is known"))
 	if w.locked != nil {
 		row("licence", "%s", cmp.Or(about.Licence, "none is known"))
-		all("runs", shellWords(append(slices.Clone(w.locked.Program), w.written.Args[len(w.words())-1:]...)))
+		all("runs", shellWords(append(w.shownProgram(), w.ownArgs()...)))
 		all("written", shellWords(append([]string{w.written.Command}, w.written.Args...)))
 		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 			row("did not run", "install scripts of %s", strings.Join(w.locked.WantScripts, ", "))
@@ -107,7 +100,7 @@ func (w *addition) warnings() (lines []string) {
 		lines = append(lines, key+" ("+where+")")
 	}
 	if more := len(order) - maxFindingsShown; more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more; junction lint %s shows them once it is added", more, shellWord(w.name)))
+		lines = append(lines, fmt.Sprintf("%d more; junction lint %s shows them once it is added", more, plaintext.ShellWord(w.name)))
 	}
 	return lines
 }
@@ -186,105 +179,48 @@ func (w *addition) sourceURL(about aboutPackage) string {
 
 // aboutPackage is what a package says of itself.
 type aboutPackage struct {
-	Licence, Source, Description string
-	DataVariable                 string // that its README names, and that by its name says where it keeps data; "": none is known
+	install.About
+	DataVariable string // that its README names, and that by its name says where it keeps data; "": none is known
+	DataFile     string // that the README gives to DataVariable, without its folder; "": none is known
+	isOnly       bool   // it names no other such variable
 }
 
 // dataVariable are names such as MEMORY_FILE_PATH and DATA_DIR.
 var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
-// readAbout reads it; what cannot be read is not known.
-func readAbout(l *install.Locked, dir string) (about aboutPackage) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return about
-	}
-	defer root.Close()
-	switch l.Type {
-	case install.NPM, install.Folder:
-		folder := "."
-		if l.Type == install.NPM {
-			folder = "node_modules/" + l.Name
-		}
-		var manifest struct {
-			License     any    `json:"license"`
-			Description string `json:"description"`
-			Homepage    string `json:"homepage"`
-			Repository  any    `json:"repository"`
-		}
-		if json.Unmarshal(readIn(root, path.Join(folder, "package.json")), &manifest) != nil {
-			return about
-		}
-		about.Description = manifest.Description
-		about.DataVariable = string(dataVariable.Find(readIn(root, path.Join(folder, "README.md"))))
-		about.Licence, _ = manifest.License.(string)
-		switch repository := manifest.Repository.(type) {
-		case string:
-			about.Source = repository
-		case map[string]any:
-			about.Source, _ = repository["url"].(string)
-		}
-		if about.Source == "" {
-			about.Source = manifest.Homepage
-		}
-	case install.PyPI:
-		plain, _, _ := strings.Cut(l.Name, "[") // without its extras
-		wanted := strings.NewReplacer("-", "_", ".", "_").Replace(strings.ToLower(plain)) + "-"
-		found, _ := filepath.Glob(filepath.Join(dir, "*", "lib", "python*", "site-packages", "*.dist-info"))
-		more, _ := filepath.Glob(filepath.Join(dir, "lib", "python*", "site-packages", "*.dist-info"))
-		for _, info := range append(found, more...) {
-			if base := strings.ReplaceAll(strings.ToLower(filepath.Base(info)), ".", "_"); !strings.HasPrefix(base, wanted) {
-				continue
-			}
-			if path, err := filepath.Rel(dir, filepath.Join(info, "METADATA")); err == nil {
-				about = metadataOf(string(readIn(root, path)))
-			}
-		}
-	}
-	return about
-}
-
-// metadataOf reads the headers of a Python package.
-func metadataOf(text string) (about aboutPackage) {
-	head, readme, _ := strings.Cut(text, "\n\n")
+// readData finds what a README says of where data is kept.
+func (about *aboutPackage) readData(readme string) {
 	about.DataVariable = dataVariable.FindString(readme)
-	for line := range strings.Lines(head) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-		switch value = strings.TrimSpace(value); {
-		case name == "License-Expression", name == "License" && about.Licence == "" && value != "UNKNOWN":
-			about.Licence = value
-		case name == "Summary":
-			about.Description = value
-		case name == "Home-page" && about.Source == "":
-			about.Source = value
-		case name == "Project-URL":
-			if label, address, found := strings.Cut(value, ", "); found && slices.Contains([]string{"repository", "source", "homepage", "github"}, strings.ToLower(label)) {
-				about.Source = address
-			}
-		}
+	about.isOnly = !slices.ContainsFunc(dataVariable.FindAllString(readme, -1), func(other string) bool { return other != about.DataVariable })
+	if about.DataVariable == "" {
+		return
 	}
-	return about
+	given := regexp.MustCompile(about.DataVariable + `["'` + "`" + `]?\s*[:=]\s*["'` + "`" + `]?(?:[^\s"'` + "`" + `]*[/\\])?(\w[\w-]*\.\w{1,8})\b`)
+	if found := given.FindStringSubmatch(readme); found != nil {
+		about.DataFile = found[1]
+	}
 }
 
-func readIn(root *os.Root, path string) []byte {
-	f, err := root.Open(filepath.FromSlash(path))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxAbout)) // what is cut short is not known
-	return data
+// about is what its package says of itself.
+func (w *addition) about() aboutPackage {
+	about := aboutPackage{About: install.AboutOf(w.locked, w.program.Dir)}
+	about.readData(about.Readme)
+	return about
 }
 
 // confirm asks for a yes.
 func (a *app) confirm(ctx context.Context, prompt string) (bool, error) {
+	word, err := a.answer(ctx, prompt)
+	return isYes(word), err
+}
+
+func isYes(word string) bool { return word == "y" || word == "yes" }
+
+// answer asks for a word.
+func (a *app) answer(ctx context.Context, prompt string) (string, error) {
 	a.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
 	typed, err := a.person.Line(ctx, prompt)
-	if err != nil {
-		return false, err
-	}
-	word := strings.ToLower(strings.TrimSpace(typed))
-	return word == "y" || word == "yes", nil
+	return strings.ToLower(strings.TrimSpace(typed)), err
 }
 
 // agreed asks whether it is to be done. What looks harmful is done unasked only for who is sure.
@@ -298,9 +234,14 @@ func (w *addition) agreed(ctx context.Context, prompt string) (bool, error) {
 	case !w.app.asks():
 		return false, usagef("nobody can be asked here; --yes agrees to what is shown")
 	}
-	agreed, err := w.app.confirm(ctx, prompt)
-	if err == nil && !agreed {
+	word, err := w.app.answer(ctx, prompt)
+	switch {
+	case err != nil:
+		return false, err
+	case w.data != nil && (word == "d" || word == "data"):
+		return w.giveData(ctx)
+	case !isYes(word):
 		w.app.out.Printf("Nothing was changed.\n")
 	}
-	return agreed, err
+	return isYes(word), nil
 }

@@ -29,6 +29,7 @@ type packageSet struct {
 	heard     []string // whose advice or audit was asked for
 	known     []install.Vulnerability
 	unknown   error // why they cannot be known
+	noBins    bool  // no package has another program than its own
 }
 
 func newPackageSet(t *testing.T) *packageSet {
@@ -47,6 +48,9 @@ func (s *packageSet) Resolve(_ context.Context, p install.Package) (*install.Loc
 	}
 	if s.versions[s.key(p)] == nil {
 		return nil, fmt.Errorf("%s@%s: %w", p.Name, p.Version, install.ErrNotFound)
+	}
+	if p.Bin != "" && s.noBins {
+		return nil, fmt.Errorf("%s: %w %q", p.Name, install.ErrNoProgram, p.Bin)
 	}
 	return &install.Locked{Package: p, Integrity: "sha512-" + p.Version, Program: []string{"node", "./index.js"}}, nil
 }
@@ -100,11 +104,11 @@ func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Dur
 func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr safeBuffer
-	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, out: terminal.NewScreen(&stdout), screen: terminal.NewScreen(&stderr)}
+	a := ready(&app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, out: terminal.NewScreen(&stdout), screen: terminal.NewScreen(&stderr)})
 	if typed != "" {
 		a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
 	}
-	a.locks.packages = s
+	a.launch.Locks.Packages = s
 	code := a.run(t.Context(), args)
 	return outcome{code, stdout.String(), stderr.String()}
 }
@@ -199,6 +203,55 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 	s.fault = nil
 	s.advice["@x/echo@2.0.0"] = install.Advice{Deprecated: "use \x1b[31mother"}
 	s.runs(t, "n\n", "add", "npm:@x/echo@2.0.0", "--name", "other").expect(t, exitOK, "deprecated: use", "")
+}
+
+func TestAServerThatIsThereIsReplacedOrKept(t *testing.T) {
+	alone(t)
+	s := newPackageSet(t)
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes", "--host", "a.example.com").expect(t, exitOK, "Added", "")
+	before, _ := pair(t)
+	asked := `There is a server "echo", defined in ~/junction/mcp.json. [r]eplace it, [k]eep both, this one as "echo2", [N]o >`
+	no := s.runs(t, "n\n", "add", "npm:@x/echo@2.0.0")
+	if no.stderr = strings.Join(strings.Fields(no.stderr), " "); !strings.Contains(no.stderr, asked) {
+		t.Errorf("asked is %s", no.stderr)
+	}
+	no.expect(t, exitConnection, "", "and nothing was changed")
+	if now, _ := pair(t); now != before {
+		t.Errorf("written is %s", now)
+	}
+	s.runs(t, "r\nn\n", "add", "npm:@x/echo@2.0.0").expect(t, exitOK, "Nothing was changed.", "")
+	if now, _ := pair(t); now != before {
+		t.Errorf("written is %s", now)
+	}
+	s.runs(t, "r\ny\n", "add", "npm:@x/echo@2.0.0").expect(t, exitOK, "it takes the place of ", "")
+	configuration, lock := pair(t)
+	if want := strings.Replace(before, "1.0.0", "2.0.0", 1); configuration != want || strings.Contains(lock, "1.0.0") || strings.Contains(lock, "a.example.com") || strings.Contains(lock, `"next"`) {
+		t.Errorf("written is %s %s", configuration, lock)
+	}
+	s.runs(t, "", "call", "echo", "get_current_time", "timezone=UTC", "--frozen").expect(t, exitOK, "UTC", "")
+	s.runs(t, "k\ny\n", "add", "npm:@x/echo@1.0.0").expect(t, exitOK, `Added "echo2"`, "")
+	s.runs(t, "", "call", "echo2", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
+}
+
+// npx -y launch-echo @x/echo@1.0.0, as its author has it, would start a package launch-echo.
+func TestAWordBeforeAPackageStartsNoOtherOne(t *testing.T) {
+	for noBins, want := range map[bool]struct{ args, note string }{
+		false: {`["-y", "--package=@x/echo@1.0.0", "launch-echo"]`, "launch-echo is taken for a program of the package: its author has it stand where npx would take it for another package"},
+		true:  {`["-y", "@x/echo@1.0.0"]`, "left out is launch-echo, which its author has stand in front of the package: it is no program of the package, and could start another one"},
+	} {
+		alone(t)
+		s := newPackageSet(t)
+		s.noBins = noBins
+		s.versions["@x/echo@1.0.0"] = self(t, "serve", "everything")
+		writeBelow(t, ".", "servers/server.json", `{"name": "io.example/tracker", "version": "1.0.0", "description": "d", "packages": [{"registryType": "gem", "identifier": "tracker"},
+			{"registryType": "npm", "identifier": "@x/echo", "version": "1.0.0", "runtimeArguments": [{"type": "positional", "value": "launch-echo"}]}]}`)
+		got := s.runs(t, "n\n", "add", "io.example/tracker", "--registry", "servers")
+		said := strings.Join(strings.Fields(got.stdout), " ")
+		words := strings.NewReplacer(`["`, "npx ", `", "`, " ", `"]`, "").Replace(want.args)
+		if !strings.Contains(said, want.note) || strings.Count(said, "launch-echo is taken") > 1 || noBins && strings.Contains(said, "is taken for") || !strings.Contains(said, "written "+words+" offers") {
+			t.Errorf("%v: %+v", noBins, got)
+		}
+	}
 }
 
 func TestAnUpgradeIsShownBeforeAnythingChanges(t *testing.T) {
@@ -318,11 +371,11 @@ func TestInputsBecomeAnEntry(t *testing.T) {
 		}}}}
 	make := func(typed string, set ...string) (*addition, error) {
 		var stderr safeBuffer
-		a := &app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)}
+		a := ready(&app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)})
 		if typed != "" {
 			a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
 		}
-		t.Cleanup(func() { _ = a.closeAll() })
+		t.Cleanup(func() { _ = a.launch.Close() })
 		w := &addition{app: a, name: "tracker", server: server, pkg: &server.Packages[0], secrets: map[string]string{}, flags: addFlags{set: set, yes: typed == ""},
 			locked: &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}}}
 		return w, w.fill(t.Context())

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,15 +13,16 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/listfile"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // keep makes what was agreed to hold: approvals and secrets first, as they alone change nothing, then the lock and the configuration together.
 // words are those of the entry until now, if there is one.
 func (w *addition) keep(ctx context.Context, words []string, locked *install.LockedServer, edit func([]byte) ([]byte, error)) error {
-	if err := noteLock(w.configuration); err != nil {
+	if err := launch.NoteLock(w.configuration); err != nil {
 		return err
 	}
 	if err := w.keepSecrets(ctx); err != nil {
@@ -40,7 +39,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 		return errors.Join(err, approveAll(w.name, was))
 	}
 	if w.locked != nil { // junction remove in another process could have taken it for unused meanwhile
-		store, err := w.app.locks.store()
+		store, err := w.app.launch.Locks.Store()
 		if err == nil {
 			_, err = store.Install(ctx, w.locked)
 		}
@@ -54,13 +53,20 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 
 // write writes a server that is added.
 func (w *addition) write(ctx context.Context) error {
-	err := w.keep(ctx, nil, w.lockedServer(), func(data []byte) ([]byte, error) { return hostconfig.AddServer(data, w.name, w.written) })
+	err := w.keep(ctx, w.replaces, w.lockedServer(), func(data []byte) (_ []byte, err error) {
+		if w.replaces != nil {
+			if data, err = hostconfig.RemoveServer(data, w.name); err != nil {
+				return nil, err
+			}
+		}
+		return hostconfig.AddServer(data, w.name, w.written)
+	})
 	if err != nil {
 		return err
 	}
-	w.app.out.Printf("Added %q to %s.\n", w.name, shortened(w.configuration))
+	w.app.out.Printf("Added %q to %s.\n", w.name, filename.Short(w.configuration))
 	if w.dry.login {
-		w.app.out.Printf("It wants a login: junction login %s\n", shellWord(w.name))
+		w.app.out.Printf("It wants a login: junction login %s\n", plaintext.ShellWord(w.name))
 		return nil
 	}
 	if len(w.dry.tools) > 0 {
@@ -81,7 +87,7 @@ func (w *addition) howToAllow() string {
 	if len(w.sandbox.Hosts) > 0 {
 		host = "no other host"
 	}
-	name := shellWord(w.name)
+	name := plaintext.ShellWord(w.name)
 	text := fmt.Sprintf("It sees %s of yours, and reaches %s. To let it: junction sandbox allow %s --read FOLDER, --write FOLDER or --host HOST", files, host, name)
 	if runtime.GOOS == "linux" {
 		text += "; junction sandbox learn " + name + " finds out what it needs"
@@ -92,7 +98,7 @@ func (w *addition) howToAllow() string {
 // firstCall is a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
 // begins with a dash would be a flag of Junction's.
 func (w *addition) firstCall() string {
-	best := []string{"junction", "tools", shellWord(w.name)}
+	best := []string{"junction", "tools", plaintext.ShellWord(w.name)}
 	found := false
 	for _, one := range w.dry.definitions {
 		if one.Kind != guard.Tool || strings.HasPrefix(one.Name, "-") || !slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return t.Name == one.Name && reads(t) }) {
@@ -102,9 +108,9 @@ func (w *addition) firstCall() string {
 			Required []string `json:"required"`
 		}
 		_ = json.Unmarshal(one.Schema, &schema) // else a call says what it misses
-		words := []string{"junction", "call", shellWord(w.name), shellWord(plaintext.Line(one.Name, 100))}
+		words := []string{"junction", "call", plaintext.ShellWord(w.name), plaintext.ShellWord(plaintext.Line(one.Name, 100))}
 		for _, name := range schema.Required {
-			words = append(words, shellWord(plaintext.Line(name, 100)+"=…"))
+			words = append(words, plaintext.ShellWord(plaintext.Line(name, 100)+"=…"))
 		}
 		if !found || len(words) < len(best) {
 			best, found = words, true
@@ -117,7 +123,7 @@ func (w *addition) firstCall() string {
 func (w *addition) lockedServer() *install.LockedServer {
 	l := &install.LockedServer{Replaces: w.words(), Package: w.locked, Definitions: lockedDefinitions(w.dry.definitions), Sandbox: w.sandbox, Name: w.server.Name, Source: w.sourceURL(aboutPackage{})}
 	if w.locked != nil && l.Source == "" {
-		l.Source = readAbout(w.locked, w.program.Dir).Source
+		l.Source = w.about().Source
 	}
 	if w.entry != nil {
 		l.Registry = w.entry.Source
@@ -127,12 +133,12 @@ func (w *addition) lockedServer() *install.LockedServer {
 
 // change changes a configuration and its lock, one process at a time.
 func (a *app) change(ctx context.Context, c install.Change) error {
-	mutex, err := stateFile("install.mutex")
+	mutex, err := filename.State("install.mutex")
 	if err != nil {
 		return err
 	}
 	c.Mutex = mutex
-	defer a.locks.forget(c.Configuration)
+	defer a.launch.Locks.Forget(c.Configuration)
 	return c.Apply(ctx)
 }
 
@@ -147,39 +153,9 @@ func (a *app) consentTo(configuration, name string) {
 	}
 }
 
-// knownLocks are the files whose packages are in the cache.
-func knownLocks() (*listfile.File[string], error) {
-	return kept("locks.json", func(path string) (*listfile.File[string], error) {
-		return listfile.Open(path, "the list of locks", func(path string) string { return path })
-	})
-}
-
-// noteLock remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.
-func noteLock(configuration string) error {
-	list, err := knownLocks()
-	if err != nil {
-		return err
-	}
-	path := install.LockPath(realPath(configuration))
-	if all, err := list.All(); err == nil && slices.Contains(all, path) {
-		return nil
-	}
-	err = list.Change(context.Background(), func(all []string) ([]string, error) {
-		all = slices.DeleteFunc(all, func(other string) bool {
-			_, err := os.Stat(filepath.Dir(other))
-			return other == path || os.IsNotExist(err)
-		})
-		return append(all, path), nil
-	})
-	if err != nil {
-		return fmt.Errorf("note which locks there are: %w", err)
-	}
-	return nil
-}
-
 // inUse are all packages that some lock of this person has.
 func inUse() (keep []*install.Locked, err error) {
-	list, err := knownLocks()
+	list, err := launch.KnownLocks()
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
@@ -39,9 +40,9 @@ func approval(server, hash, file string) string {
 	if hash != "" {
 		server += "@" + hash
 	}
-	command := "junction approve " + shellWord(server)
+	command := "junction approve " + plaintext.ShellWord(server)
 	if file != "" {
-		command += " --config " + shellWord(absolute(file))
+		command += " --config " + plaintext.ShellWord(filename.Absolute(file))
 	}
 	return command
 }
@@ -87,7 +88,7 @@ func (a *app) approve(ctx context.Context, args []string) error {
 	if entries, err = chosen(entries, set, names); err != nil {
 		return err
 	}
-	all, catalogue := a.unapproved(ctx, entries, pins)
+	all, catalogue := a.unapproved(ctx, entries, pins, review.All)
 	if len(args) == 0 {
 		return a.listUnapproved(all, set)
 	}
@@ -104,8 +105,8 @@ func (a *app) approve(ctx context.Context, args []string) error {
 	return nil
 }
 
-// unapproved finds what nobody approved among what is remembered of servers.
-func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins) ([]*unapproved, *guard.Catalogue) {
+// unapproved finds what nobody approved among what is remembered of servers, and by the mode what was not seen, either.
+func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins, mode review.Mode) ([]*unapproved, *guard.Catalogue) {
 	catalogue := new(guard.Catalogue)
 	store := a.store()
 	offered := map[string][]guard.Definition{}
@@ -121,7 +122,7 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 	for _, e := range entries {
 		u := &unapproved{server: e.name, file: e.source()}
 		for _, d := range offered[e.name] {
-			verdict := pins.Check(d)
+			verdict := mode.Compare(pins, d)
 			if verdict.State == guard.Same {
 				continue
 			}
@@ -142,7 +143,7 @@ func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 	if len(all) == 0 {
 		var files []string
 		for _, f := range set.Files {
-			files = append(files, shortened(f.Path))
+			files = append(files, filename.Short(f.Path))
 		}
 		if len(files) == 0 {
 			a.out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
@@ -169,6 +170,7 @@ func (u *unapproved) summary() string {
 	if fresh := len(u.withheld) - u.changed; fresh > 0 {
 		parts = append(parts, fmt.Sprintf("%d new", fresh))
 	}
+	parts[len(parts)-1] += " (" + guard.Counted(u.definitions()) + ")"
 	if u.findings > 0 {
 		parts = append(parts, plaintext.Count(u.findings, "warning"))
 	}
@@ -193,20 +195,18 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 	} else if hash != u.hash() {
 		return fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))
 	}
-	if err := u.approve(pins); err != nil {
+	if err := approveIn(pins, u.server, u.definitions()); err != nil {
 		return err
 	}
 	a.out.Printf("Approved of server %q: %s.\n", u.server, u.summary())
 	return nil
 }
 
-// approve approves all of it, and keeps that.
-func (u *unapproved) approve(pins *guard.Pins) error {
-	var definitions []guard.Definition
+func (u *unapproved) definitions() (list []guard.Definition) {
 	for _, w := range u.withheld {
-		definitions = append(definitions, w.Definition)
+		list = append(list, w.Definition)
 	}
-	return approveIn(pins, u.server, definitions)
+	return list
 }
 
 // findings are what the scanner finds in a definition, in words.
@@ -229,14 +229,21 @@ func before(w review.Withheld) guard.Definition {
 func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
 	for _, w := range u.withheld {
 		d, state := w.Definition, "new"
-		if w.Verdict.State == guard.Changed {
+		text := guard.Diff(before(w), d)
+		switch {
+		case w.Verdict.State == guard.Changed:
 			state = "changed"
+		case w.Verdict.Old.Kind != "": // shown whole, because the rest was not approved either
+			state = "changed since it was first seen, and never approved"
+			for _, c := range guard.Changes(w.Verdict.Old, d) {
+				text += "--- " + c.Field + " (as it was first seen)\n-" + strings.ReplaceAll(strings.TrimSuffix(c.Old, "\n"), "\n", "\n-") + "\n"
+			}
 		}
 		a.out.Printf("%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
 		for _, found := range findings(catalogue, d) {
 			a.out.Printf("  warning: %s\n", plaintext.Line(found, maxReason))
 		}
-		for _, line := range strings.Split(strings.TrimRight(guard.Diff(before(w), d), "\n"), "\n") {
+		for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
 			a.out.Printf("  %s\n", plaintext.Unbroken(line))
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/process"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -41,15 +42,18 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 		return nil, nil, err
 	}
 	a.reportProblems(set)
-	a.reportEmpty(set, entries)
-	store := a.store()
+	if why := nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
+		a.screen.Printf("junction: %v\n", why) // an empty list would say nothing
+	}
+	store, running := a.store(), runningServers(ctx)
 	var all []listedServer
 	for _, e := range a.withoutSelf(ctx, entries, nil) {
 		s := listedServer{entry: e}
 		if !e.isDisabled() {
 			known := remembered(ctx, e, store)
 			if s.open = known == nil || refresh; !s.open {
-				s.listing.entries, s.listing.remembered = *l.of(known), true
+				s.listing.entries, s.listing.remembered, s.listing.read = known.List(l.Name), true, known.Read
+				s.listing.runs = running.of(e)
 			}
 		}
 		all = append(all, s)
@@ -57,22 +61,25 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 	return set, all, nil
 }
 
-// askOpen asks the servers that nothing is remembered of, several at a time; consent
-// is asked for first; named says that the person asks for them by their names. Each is shown when it has answered, one after
-// the other; who takes long is named meanwhile, and shown behind the others. The error is that of show, or why ctx is done, after which none is shown.
+// askOpen asks the servers that nothing is remembered of, several at a time, and shows all in their order; consent
+// is asked for first; named says that the person asks for them by their names. Each is shown when it has answered and the one before it is shown;
+// who takes long is named meanwhile, and shown behind the others. The error is that of show, or why ctx is done, after which none is shown.
 func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named bool, show func(*listedServer) error) error {
-	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0))), said: map[string]bool{}}
+	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, process.Starts()), said: map[string]bool{}}
 	order := &arrivals{}
-	var asked []*listedServer
+	var open, asked []*listedServer
 	var entries []entry
 	for i := range all {
-		if all[i].open {
-			all[i].open = false
-			order.open, entries = append(order.open, &all[i]), append(entries, all[i].entry)
+		one := &all[i]
+		if order.open = append(order.open, one); !one.open {
+			order.there = append(order.there, one)
+			continue
 		}
+		one.open = false
+		open, entries = append(open, one), append(entries, one.entry)
 	}
 	for i, fault := range a.consents(ctx, entries, named) {
-		if one := order.open[i]; fault != nil {
+		if one := open[i]; fault != nil {
 			one.listing.err = fault
 			order.there = append(order.there, one)
 		} else {
@@ -127,7 +134,7 @@ func (a *app) askOne(ctx context.Context, l list, one *listedServer, s *startLis
 		one.listing.err = err
 		return
 	}
-	if _, program := t.transport.(*command.Command); !program {
+	if _, program := t.Transport.(*command.Command); !program {
 		dialing <- struct{}{}
 		defer func() { <-dialing }()
 		s.note(one.entry.name, "", true)
@@ -255,24 +262,28 @@ func (s *listStart) Yield()           { s.end() }
 
 // dialForList connects to a server to read its lists, as junction up would. Programs
 // that are asked with others wait for their turn.
-func (a *app) dialForList(ctx context.Context, t target, starts *startList, around ...mcp.Middleware) (*mcp.Client, error) {
+func (a *app) dialForList(ctx context.Context, t launch.Target, starts *startList, around ...mcp.Middleware) (*mcp.Client, error) {
 	o := a.options(t)
 	o.Middleware = append(o.Middleware, around...)
 	o.Bridge = true
-	_, program := t.transport.(*command.Command)
-	if starts == nil || !program || !t.isInstalled && !startable(t.server) {
-		client, err := dial(ctx, t.transport, o)
+	_, program := t.Transport.(*command.Command)
+	if starts == nil {
+		client, err := a.dialShown(ctx, t, o)
 		return client, a.remedied(t, err)
 	}
-	start, err := starts.begin(ctx, t.name)
+	if !program || !t.IsInstalled && !startable(t.Server) {
+		client, err := dial(ctx, t.Transport, o)
+		return client, a.remedied(t, err)
+	}
+	start, err := starts.begin(ctx, t.Name)
 	if err != nil {
 		return nil, &connectError{err}
 	}
 	defer start.end()
-	if a.flags.timeout > 0 {
-		return dial(ctx, t.transport, o)
+	if a.launch.Timeout > 0 {
+		return dial(ctx, t.Transport, o)
 	}
-	client, err := dialWatched(ctx, t.transport, o, start, t.startTimeout, false)
+	client, err := dialWatched(ctx, t.Transport, o, start, t.StartTimeout, false)
 	if err != nil {
 		return nil, &connectError{err}
 	}
@@ -281,7 +292,7 @@ func (a *app) dialForList(ctx context.Context, t target, starts *startList, arou
 
 // fetch lists all pages, and remembers what the server offers. A server that does not
 // offer the feature has none.
-func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) listing {
+func (a *app) fetch(ctx context.Context, l list, t launch.Target, starts *startList) listing {
 	var got listing
 	client, err := a.dialForList(ctx, t, starts, noteMissing(&got.missing))
 	if err != nil {
@@ -289,11 +300,11 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 		return got
 	}
 	defer client.Close()
-	if l.declared && !l.has(client.Capabilities()) {
+	if !l.Core && !declares(client.Capabilities(), l.Method) {
 		return got
 	}
-	for raw, err := range client.List(ctx, l.method, l.member) {
-		if err != nil && !l.has(client.Capabilities()) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+	for raw, err := range client.List(ctx, l.Name, l.Member) {
+		if err != nil && !declares(client.Capabilities(), l.Method) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
 			break
 		}
 		if err != nil {
@@ -302,12 +313,6 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 		}
 		got.entries = append(got.entries, raw)
 	}
-	if t.server != nil {
-		if store := a.store(); store != nil {
-			ctx, cancel := context.WithTimeout(ctx, learnTime)
-			defer cancel()
-			a.learn(ctx, client, memoryOf(store, t.server, ""), l.method, got.entries)
-		}
-	}
+	a.learn(ctx, client, t.Server, l.Name, got.entries)
 	return got
 }

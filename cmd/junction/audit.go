@@ -6,17 +6,15 @@ import (
 	"fmt"
 	"io/fs"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/internal/fields"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const auditHelp = `The log is the folder that junction up --audit=FOLDER writes, or that of --audit alone
@@ -82,7 +80,7 @@ func verified(folder, public string) (*audit.Report, error) {
 	if public != "" {
 		key, err := audit.ParsePublic(public)
 		if err != nil {
-			return nil, &usageError{err}
+			return nil, &usageError{Err: err}
 		}
 		return audit.VerifyPublic(folder, key)
 	}
@@ -114,48 +112,39 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 	case r.Count > 0:
 		outcome = "IT WAS CHANGED"
 	}
-	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s; %s\n", shortened(folder), r.First, r.Last,
-		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), outcome)
+	if n := len(r.Expired); n > 0 && r.Count == 0 {
+		outcome += fmt.Sprintf(", and lines %d to %d expired", r.Expired[0].First, r.Expired[n-1].Last)
+	}
+	refused := ""
+	if r.Refused > 0 {
+		refused = fmt.Sprintf(", with %s that lines of refusals count", plaintext.Count(r.Refused, "request"))
+	}
+	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s%s; %s\n", filename.Short(folder), r.First, r.Last,
+		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), refused, outcome)
 	return errors.Join(err, changed)
 }
 
-// filterFlags choose lines.
-func filterFlags(flags *pflag.FlagSet, f *audit.Filter) {
-	flags.StringVar(&f.Kind, "kind", "", "lines of this `KIND` only: call, decision, checkpoint or note")
-	flags.StringVar(&f.Name, "tool", "", "lines whose tool, prompt or resource has this `TEXT` in its name")
-	flags.StringVar(&f.Server, "server", "", "lines about this `SERVER`")
-	flags.StringVar(&f.Principal, "principal", "", "lines about this `USER`")
-	flags.StringVar(&f.Client, "client", "", "lines whose client has this `TEXT` in its name")
-	flags.StringVar(&f.Outcome, "outcome", "", "calls that ended so: `OUTCOME` is ok, tool_error, input_required, cancelled or error")
-	flags.StringVar(&f.Decision, "decision", "", "decisions to `EFFECT`: allow, ask or deny")
-	flags.StringVar(&f.Call, "call", "", "all lines about the call with this `ID`")
-}
+// auditFilters are the flags and parameters that choose lines, and auditRecords the fields of a line.
+var (
+	auditFilters = fields.ParamsOf[audit.Filter]()
+	auditRecords = fields.Of[audit.Record]()
+)
 
-// checkFilter says which words there are where a filter has another one, which no line has. dashes stand before its name,
-// if it is a flag.
-func checkFilter(f *audit.Filter, dashes string) error {
-	for _, member := range []struct {
-		name, given string
-		words       []string
-	}{
-		{"kind", f.Kind, []string{audit.KindCall, audit.KindDecision, audit.KindCheckpoint, audit.KindNote}},
-		{"outcome", f.Outcome, []string{string(mcp.OutcomeOK), string(mcp.OutcomeToolError), string(mcp.OutcomeInputRequired), string(mcp.OutcomeCancelled), string(mcp.OutcomeError)}},
-		{"decision", f.Decision, []string{string(policy.Allow), string(policy.Ask), string(policy.Deny)}},
-	} {
-		if member.given == "" || slices.Contains(member.words, member.given) {
-			continue
+// filterError returns an error of a filter as one of usage, with a hint where the filter looks for refused calls.
+func filterError(err error) error {
+	if wrong := new(fields.ParamError); errors.As(err, &wrong) && (wrong.Got == "denied" || wrong.Got == "refused") {
+		if dashes, is := strings.CutSuffix(wrong.Name, "outcome"); is {
+			return usagef("%w; what rules refused is found with %sdecision deny", err, dashes)
 		}
-		hint := ""
-		if member.name == "outcome" && (member.given == "denied" || member.given == "refused") {
-			hint = "; what rules refused is found with " + dashes + "decision deny"
-		}
-		return usagef("%s: expected one of %s, got %q%s", dashes+member.name, strings.Join(member.words, ", "), member.given, hint)
+	}
+	if err != nil {
+		return &usageError{Err: err}
 	}
 	return nil
 }
 
 func (a *app) auditTailCommand() *cobra.Command {
-	var f audit.Filter
+	var chosen func(*audit.Filter) error
 	cmd := &cobra.Command{
 		Use:   "tail [FOLDER]",
 		Short: "Print lines while they are written",
@@ -165,28 +154,29 @@ func (a *app) auditTailCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := checkFilter(&f, "--"); err != nil {
+			var f audit.Filter
+			if err := filterError(chosen(&f)); err != nil {
 				return err
 			}
-			if _, err := a.printLines(audit.Follow(cmd.Context(), folder, f), -1); err != nil {
+			if _, err := a.printLines(audit.Follow(cmd.Context(), folder, f)); err != nil {
 				return err
 			}
 			return &endedError{exitInterrupted} // by the person, who knows it
 		},
 	}
-	filterFlags(cmd.Flags(), &f)
+	chosen = auditFilters.Flags(cmd.Flags(), "since", "until")
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print lines as they are")
 	return cmd
 }
 
 func (a *app) auditQueryCommand() *cobra.Command {
-	var f audit.Filter
-	var since, until string
+	var chosen func(*audit.Filter) error
 	var most int
 	cmd := &cobra.Command{
 		Use:   "query [FOLDER]",
 		Short: "Print the lines of some calls",
-		Long: `Print the lines that fit all flags, the first one first. They are not verified.
+		Long: `Print the lines that fit all flags, the oldest first; with --limit the newest of them. They are
+not verified.
 
   junction audit query --decision deny --since 24h
   junction audit query --tool write --principal ada --json
@@ -197,57 +187,59 @@ func (a *app) auditQueryCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := checkFilter(&f, "--"); err != nil {
+			var f audit.Filter
+			if err := filterError(chosen(&f)); err != nil {
 				return err
 			}
-			if f.Since, err = moment("--since", since); err != nil {
-				return err
-			}
-			if f.Until, err = moment("--until", until); err != nil {
-				return err
-			}
-			n, err := a.printLines(audit.Read(folder, f), most)
+			n, err := a.printLines(last(audit.Read(folder, f), most))
 			if err == nil && n == 0 && most != 0 && !a.flags.json {
 				a.screen.Printf("No line is like that.\n")
 			}
 			return err
 		},
 	}
-	filterFlags(cmd.Flags(), &f)
-	cmd.Flags().StringVar(&since, "since", "", "lines from `WHEN` on: a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h")
-	cmd.Flags().StringVar(&until, "until", "", "lines before `WHEN`")
-	cmd.Flags().IntVar(&most, "limit", -1, "print at most `N` lines")
+	chosen = auditFilters.Flags(cmd.Flags())
+	cmd.Flags().IntVar(&most, "limit", -1, "print the newest `N` lines only")
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print lines as they are")
 	return cmd
 }
 
-// moment is a point in time that was typed; name is where.
-func moment(name, text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
+// last are the last lines of some, at most so many unless that is negative, in their order.
+func last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawMessage, error] {
+	if most < 0 {
+		return lines
 	}
-	if ago, err := time.ParseDuration(text); err == nil {
-		return time.Now().Add(-ago), nil
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
-			return t, nil
+	return func(yield func(json.RawMessage, error) bool) {
+		var kept []json.RawMessage // a ring
+		n := 0
+		for line, err := range lines {
+			switch {
+			case err != nil:
+				yield(nil, err)
+				return
+			case len(kept) < most:
+				kept = append(kept, line)
+			case most > 0:
+				kept[n%most] = line
+			}
+			n++
+		}
+		for i := range kept {
+			if !yield(kept[(max(0, n-len(kept))+i)%most], nil) {
+				return
+			}
 		}
 	}
-	return time.Time{}, usagef("%s: expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", name, text)
 }
 
-// printLines prints lines, at most so many unless that is negative, and returns how many there were.
-func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) (n int, err error) {
+// printLines prints lines, and returns how many there were.
+func (a *app) printLines(lines iter.Seq2[json.RawMessage, error]) (n int, err error) {
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
 			return n, fmt.Errorf("%w; junction up --audit writes a log", err)
 		}
 		if err != nil {
 			return n, err
-		}
-		if n == most {
-			return n, nil
 		}
 		n++
 		text := string(line)
@@ -261,7 +253,8 @@ func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) (n i
 	return n, nil
 }
 
-// readableLine is a line of the log for people.
+// readableLine is a line of the log for people: when, what kind, the name, and the columns of the fields, those with words before
+// those with numbers.
 func readableLine(line json.RawMessage) string {
 	text := func(name string) string {
 		raw := jsonrpc.Get(line, name)
@@ -282,19 +275,21 @@ func readableLine(line json.RawMessage) string {
 		}
 	}
 	words = append(words, what, text("name"))
-	for _, name := range []string{"principal", "client", "rule", "reason", "arguments"} {
-		if value := text(name); value != "" {
-			words = append(words, name+" "+value)
+	var numbers []string
+	rule, reason := text("rule"), text("reason")
+	for _, f := range auditRecords.Fields() {
+		form, value := f.Tag.Get("column"), f.Text(line)
+		switch {
+		case form == "" || value == "":
+		case f.Name == "reason" && reason == "the rule "+rule, f.Name == "rule" && strings.Contains(reason, rule) && reason != "the rule "+rule:
+			// one has the other
+		case f.IsNumber():
+			numbers = append(numbers, fmt.Sprintf(form, value))
+		default:
+			words = append(words, fmt.Sprintf(form, value))
 		}
 	}
-	if again := text("resent"); again != "" {
-		words = append(words, "sent again "+again+"×")
-	}
-	if duration := text("duration_us"); duration != "" {
-		d, _ := time.ParseDuration(duration + "us")
-		words = append(words, d.String())
-	}
-	return plaintext.Line(strings.Join(words, "  "), 2_000)
+	return plaintext.Line(strings.Join(append(words, numbers...), "  "), 2_000)
 }
 
 func (a *app) auditKeyCommand() *cobra.Command {

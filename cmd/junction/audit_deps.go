@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -51,7 +52,7 @@ asked first, as where its servers are installed; --config FILE agrees to it.
 func (a *app) auditDeps(ctx context.Context, names []string) error {
 	var all []auditedServer
 	found, unknown := 0, 0
-	_, failed, err := a.eachLocked(ctx, names, "auditing ", func(store packages, l lockedEntry, p *install.Locked) bool {
+	_, failed, err := a.eachLocked(ctx, names, "auditing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
 		one := auditedServer{Server: l.name, Package: p.Type + ":" + p.Name, Version: p.Version}
 		known, err := store.Audit(ctx, p)
 		if err != nil {

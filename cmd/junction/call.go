@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,9 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/unanswered"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
@@ -39,7 +43,7 @@ command at the end SERVER is omitted:
 		ValidArgsFunction: a.suggestTools,
 		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
 			if len(words) == 0 {
-				return nil, usagef("TOOL is missing; junction tools lists them")
+				return a.listForCall, nil
 			}
 			given, err := a.wholeArguments(raw, words[1:])
 			return func(ctx context.Context, client *mcp.Client) error {
@@ -54,6 +58,23 @@ command at the end SERVER is omitted:
 	return cmd
 }
 
+// listForCall shows the tools of a server of which the command line names none.
+func (a *app) listForCall(ctx context.Context, client *mcp.Client) error {
+	if !a.flags.json {
+		l := toolList().shownAs(false)
+		var tools []json.RawMessage
+		for raw, err := range client.List(ctx, l.Name, l.Member) {
+			if err != nil {
+				return err
+			}
+			tools = append(tools, raw)
+		}
+		text, _ := l.text(tools, a.screen.Width()) // without those that cannot be read
+		a.screen.Printf("%s", text)
+	}
+	return usagef("TOOL is missing: one of those that the server has")
+}
+
 func (a *app) call(ctx context.Context, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
 	var names []string // that the server lists, as far as they were read
 	if given == nil {
@@ -61,31 +82,47 @@ func (a *app) call(ctx context.Context, client *mcp.Client, tool string, words [
 			return unlistedTool(ctx, client, tool, names, err)
 		}
 	}
+	answer, err := a.do(ctx, "tools/call", params("name", tool, given))
+	if errors.As(err, new(*mcp.Error)) {
+		return unlistedTool(ctx, client, tool, names, err)
+	}
+	if err != nil {
+		return err
+	}
 	var result mcp.CallToolResult
-	err = a.request(ctx, client, "tools/call", params("name", tool, given), &result, func(width int, save show.Save) (string, error) {
+	by := refused.In(answer.Meta)
+	if by != "" && !a.flags.json {
+		body, err := answer.Encoded()
+		if err == nil {
+			err = schema.DecodeLoose(body, &result)
+		}
+		return cmp.Or(err, error(&refusedError{why: result.Text()}))
+	}
+	err = a.answered("tools/call", answer, &result, func(width int, save show.Save) (string, error) {
 		if result.IsError {
 			a.screen.Printf("The tool %s says that it failed:\n", tool)
 		}
 		return show.CallResult(&result, width, save)
 	})
-	if errors.As(err, new(*mcp.Error)) {
-		return unlistedTool(ctx, client, tool, names, err)
+	switch {
+	case err != nil || !result.IsError:
+		return err
+	case by != "": // the result was printed
+		a.screen.Printf("junction: %v\n", &refusedError{why: result.Text()})
+		return &endedError{exitRefused}
 	}
-	if err == nil && result.IsError {
-		// Some servers respond with a result to a call of a tool that they have not.
-		if unlisted := unlistedTool(ctx, client, tool, names, errToolFailed); unlisted != errToolFailed {
-			a.screen.Printf("junction: %v\n", unlisted)
-		}
-		return errToolFailed
+	// Some servers respond with a result to a call of a tool that they have not.
+	if unlisted := unlistedTool(ctx, client, tool, names, errToolFailed); unlisted != errToolFailed {
+		a.screen.Printf("junction: %v\n", unlisted)
 	}
-	return err
+	return errToolFailed
 }
 
 // unlistedTool is why a tool could not be called: that it is none which the server
 // lists, and which one was meant; else err. names are those that were read already.
-// A gateway that cannot reach a server, and so does not list its tools, says that itself, and so does one that withholds it.
+// A gateway that cannot reach a server, and so does not list its tools, says that itself, and so does one that refuses it.
 func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []string, err error) error {
-	if fault, is := errors.AsType[*mcp.Error](err); is && (fault.Code == mcp.CodeInternalError || jsonrpc.Get(fault.Data, "withheld") != nil) {
+	if fault, is := errors.AsType[*mcp.Error](err); is && (fault.Code == mcp.CodeInternalError || unanswered.In(fault.Data) != "" || refused.In(fault.Data) != "") {
 		return err
 	}
 	if names == nil {

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"net"
 	"net/url"
@@ -14,78 +12,17 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/launch"
 )
-
-const (
-	// chainVariable is in the environment of every program that junction starts as a
-	// server. It holds the marks of the gateways and entries that the program was
-	// started through, the outermost first.
-	chainVariable = "JUNCTION_CHAIN"
-	// maxChain is how many marks there may be. Each gateway adds two.
-	maxChain = 16
-)
-
-// chain returns the marks of what this process was started through.
-func chain() []string {
-	return strings.FieldsFunc(os.Getenv(chainVariable), func(r rune) bool { return r == ',' })
-}
-
-// chained is the variable for a program that is started for an entry, which is
-// nil for a program that the command line names.
-func (a *app) chained(d *config.Definition) (variable string, err error) {
-	marks := chain()
-	if len(marks) >= maxChain {
-		return "", fmt.Errorf("%d gateways start each other; see which of their configurations starts another junction", maxChain/2)
-	}
-	if a.gateway != "" {
-		marks = append(marks, a.gateway)
-	}
-	if d != nil {
-		marks = append(marks, entryMark(d))
-	}
-	return chainVariable + "=" + strings.Join(marks, ","), nil
-}
-
-// mark is a short hash.
-func mark(words ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
-	return hex.EncodeToString(sum[:8])
-}
-
-// gatewayMark stands for what a gateway serves: the servers with these names, or
-// all, of these files.
-func gatewayMark(set *config.Set, names []string) string {
-	words := []string{"gateway"}
-	for _, f := range set.Files {
-		words = append(words, "file "+realPath(f.Path))
-	}
-	for _, name := range names {
-		words = append(words, "name "+name)
-	}
-	slices.Sort(words[1:])
-	return mark(words...)
-}
-
-func entryMark(d *config.Definition) string { return mark("entry", realPath(d.Source), d.Name) }
-
-// realPath is the absolute path of a file, without symbolic links.
-func realPath(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		path = full
-	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
-	}
-	return path
-}
 
 // enterChain notes what this gateway serves, for the programs that it starts, and
 // returns the entries without those that are this gateway. The error says that
 // this gateway was started by itself.
 func (a *app) enterChain(ctx context.Context, set *config.Set, entries []entry, names []string, l net.Listener) ([]entry, error) {
-	a.gateway = gatewayMark(set, names)
-	if i := slices.Index(chain(), a.gateway); i >= 0 {
-		return nil, startedByItself(set, chain()[i+1:])
+	a.launch.Gateway = launch.GatewayMark(set, names)
+	if i := slices.Index(launch.Chain(), a.launch.Gateway); i >= 0 {
+		return nil, startedByItself(set, launch.Chain()[i+1:])
 	}
 	return a.withoutSelf(ctx, entries, l), nil
 }
@@ -94,7 +31,7 @@ func (a *app) enterChain(ctx context.Context, set *config.Set, entries []entry, 
 func startedByItself(set *config.Set, marks []string) error {
 	for _, f := range set.Files {
 		for _, d := range f.Servers {
-			if len(marks) > 0 && entryMark(d) == marks[0] {
+			if len(marks) > 0 && launch.EntryMark(d) == marks[0] {
 				return fmt.Errorf("this gateway is started by itself: entry %q in %s; remove it there or name other servers", d.Name, d.Source)
 			}
 		}
@@ -110,10 +47,10 @@ func (a *app) withoutSelf(ctx context.Context, entries []entry, l net.Listener) 
 			return false
 		}
 		why := "it is this gateway itself"
-		if a.gateway == "" {
+		if a.launch.Gateway == "" {
 			why = "it is a gateway of the same servers"
 		}
-		a.screen.Printf("junction: entry %q in %s is omitted: %s\n", e.name, shortened(e.definition.Source), why)
+		a.screen.Printf("junction: entry %q in %s is omitted: %s\n", e.name, filename.Short(e.definition.Source), why)
 		return true
 	})
 }
@@ -125,29 +62,29 @@ func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) 
 	if d == nil || d.Disabled {
 		return false
 	}
-	self := entryMark(d)
-	if slices.Contains(chain(), self) {
+	self := launch.EntryMark(d)
+	if slices.Contains(launch.Chain(), self) {
 		return true
 	}
-	if needsInput(d) || d.Kind != config.Stdio && l == nil {
+	if needsInput(d) || !launch.IsProgram(d.Kind) && l == nil {
 		return false
 	}
 	s, err := d.Resolve(ctx)
 	if err != nil {
 		return false // connecting says what is wrong
 	}
-	if d.Kind != config.Stdio {
+	if !launch.IsProgram(d.Kind) {
 		return listensAt(l, s.URL)
 	}
 	set, names, ok := servedBy(s)
 	if !ok {
 		return false
 	}
-	if slices.Contains(append(chain(), a.gateway), gatewayMark(set, names)) {
+	if slices.Contains(append(launch.Chain(), a.launch.Gateway), launch.GatewayMark(set, names)) {
 		return true
 	}
 	return (len(names) == 0 || slices.Contains(names, d.Name)) &&
-		slices.ContainsFunc(set.Servers, func(other *config.Definition) bool { return !other.Disabled && entryMark(other) == self })
+		slices.ContainsFunc(set.Servers, func(other *config.Definition) bool { return !other.Disabled && launch.EntryMark(other) == self })
 }
 
 // servedBy returns what a server serves that is a junction up: the files that it
@@ -191,7 +128,7 @@ func isJunction(command string) bool {
 		return true
 	}
 	self, err := os.Executable()
-	return err == nil && realPath(command) == realPath(self)
+	return err == nil && filename.Real(command) == filename.Real(self)
 }
 
 // listensAt reports whether a URL is of the address that l listens at.

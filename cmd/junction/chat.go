@@ -24,7 +24,7 @@ import (
 
 const chatExitHelp = `Exit codes:
   0    there is an answer
-  1    the run ended without one: a limit, a refusal, a loop, a cut answer
+  1    none: a limit, refusal, loop or cut answer, a call or server not allowed
   2    the command line is wrong, or no conversation or several have the ID
   3    no connection to a server, no model configured, or a file of this machine
   4    the model's provider, or a server, answered with an error
@@ -139,7 +139,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return err
 	}
 	if err := a.desk.Check(); err != nil {
-		return &usageError{err}
+		return &usageError{Err: err}
 	}
 	defer a.shareTraffic(ctx, "")()
 	f.onScreen = !single
@@ -178,7 +178,24 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return err
 	}
 	defer watchTasks(ctx, conversation)()
-	return a.single(ctx, conversation, question)
+	if err := a.single(ctx, conversation, question); err != nil {
+		return err
+	}
+	return t.complete()
+}
+
+// complete says which servers the model answered without, as nobody approved them: the answer is not that to the question.
+func (t *chatSetup) complete() error {
+	servers, without := t.person.Withheld()
+	if len(servers) == 0 {
+		return nil
+	}
+	said := ""
+	if len(without) > 0 {
+		said = fmt.Sprintf("; --approve %s did not apply, as a change needs its hash", strings.Join(without, " --approve "))
+	}
+	t.app.screen.Printf("junction: warning: the answer was made without %s, which nobody approved%s\n", plaintext.Line(strings.Join(servers, ", "), maxReason), plaintext.Line(said, maxReason))
+	return errToolFailed
 }
 
 // closed is how a command ends whose things were closed: a failure that was shown
@@ -237,7 +254,7 @@ func (a *app) warnMentions(text string) {
 	for _, word := range strings.Fields(text) {
 		name, mentioned := strings.CutPrefix(word, "@")
 		if info, err := os.Stat(name); mentioned && err == nil && info.Mode().IsRegular() {
-			a.screen.Printf("junction: @%s is only a text here; --attach %s has the file go along\n", plaintext.Line(name, 200), shellWord(name))
+			a.screen.Printf("junction: @%s is only a text here; --attach %s has the file go along\n", plaintext.Line(name, 200), plaintext.ShellWord(name))
 		}
 	}
 }
@@ -286,7 +303,7 @@ func (a *app) single(ctx context.Context, c *host.Conversation, q host.Question)
 		return runFault(err)
 	case answer.Stop == "time":
 		return lateError{errors.New("there was no answer in the time that --max-time allows")}
-	case answer.Stop != "end":
+	case answer.Stop != "end" || answer.Refused != "":
 		return errToolFailed // a notice has said why
 	}
 	return nil
@@ -341,7 +358,7 @@ func (a *app) reporter(plain *person.Plain) func(host.Event) {
 		}
 		plain.Tell(e)
 		switch {
-		case e.Log != nil && a.flags.verbose:
+		case e.Log != nil && a.launch.Verbose:
 			a.showLog(mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
 		case e.Returned != nil && len(e.Returned.Media) > 0:
 			a.saveAll(e.Returned)

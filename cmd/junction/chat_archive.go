@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
@@ -95,7 +96,7 @@ func storedFault(id string, err error) error {
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
 		return usagef("%w; junction conversations list shows all", namesID(id, err))
 	case errors.Is(err, archive.ErrNoEntry):
-		return &usageError{err}
+		return &usageError{Err: err}
 	}
 	return err
 }
@@ -182,7 +183,7 @@ func (s store) List(ctx context.Context) ([]tui.Saved, error) {
 		}
 		one := saved(m)
 		if m.Folder != here {
-			one.Folder = shortened(m.Folder)
+			one.Folder = filename.Short(m.Folder)
 		}
 		all = append(all, one)
 	}

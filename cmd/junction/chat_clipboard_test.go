@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/internal/picture"
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 func TestEachDesktopHasItsCommandForTheClipboard(t *testing.T) {
@@ -48,10 +49,8 @@ func TestAPictureIsReadFromTheClipboard(t *testing.T) {
 		"nothing at all": {"exit 0", "", "", "no picture in the clipboard"},
 		"too large":      {"cat " + folder + "/data", cat + strings.Repeat("x", 3*picture.MaxBytes), cat + strings.Repeat("x", 2*picture.MaxBytes+1<<10-len(cat)), ""},
 	} {
-		write(t, map[string]string{folder + "/wl-paste": "#!/bin/sh\n" + test.script + "\n", folder + "/data": test.data})
-		if err := os.Chmod(folder+"/wl-paste", 0o700); err != nil {
-			t.Fatal(err)
-		}
+		write(t, map[string]string{folder + "/data": test.data})
+		processtest.WriteProgram(t, folder+"/wl-paste", []byte("#!/bin/sh\n"+test.script+"\n"), 0o700)
 		got, err := clipboardPicture(t.Context())
 		if string(got) != test.want || (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%s: %d bytes, %v", what, len(got), err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -41,9 +42,9 @@ func (t *chatSetup) divert(ui *tui.UI) (back func()) {
 func logged(text string) host.Event {
 	level := mcp.LogInfo
 	switch {
-	case strings.Contains(text, "level=ERROR"):
+	case strings.HasPrefix(text, levelPrefix(slog.LevelError)):
 		level = mcp.LogError
-	case strings.Contains(text, "level=WARN"):
+	case strings.HasPrefix(text, levelPrefix(slog.LevelWarn)):
 		level = mcp.LogWarning
 	}
 	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })

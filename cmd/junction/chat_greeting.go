@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/host"
-	"github.com/junction-mcp/junction/model/openai"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/offline"
+	"github.com/junction-mcp/junction/model/providers"
 )
 
 // greeting is what a person should know who begins without a model or without servers
@@ -14,8 +17,7 @@ import (
 func (t *chatSetup) greeting() string {
 	var parts []string
 	if !t.options.Model.Info().Language && t.flags.model.Model == "" && os.Getenv(modelEnv) == "" {
-		parts = append(parts, "**No language model is chosen.** The one that is built in only finds a tool by the words of a question "+
-			"(try “add 2 and 40”). For a real one:\n\n"+modelHint(os.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
+		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+modelHint(os.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
 	}
 	switch ownServers := slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }); {
 	case len(t.options.Servers) == 0:
@@ -30,6 +32,23 @@ func (t *chatSetup) greeting() string {
 	return strings.Join(parts, "\n\n")
 }
 
+// example is a question that the offline model answers with a call of one of these tools that only reads.
+func (t *chatSetup) example(tools []host.ToolInfo) string {
+	if t.options.Model.Info().Language {
+		return ""
+	}
+	var known []model.Tool
+	searched := false
+	for i := range tools {
+		info := &tools[i]
+		later := info.State == host.ToolSearched || info.State == host.ToolUnapproved // which may be left to search, once it is approved
+		if info.Sent != nil && info.ReadOnly && info.Server != host.OwnServer && (later || info.State == host.ToolSent) {
+			known, searched = append(known, *info.Sent), searched || later
+		}
+	}
+	return offline.Example(known, searched)
+}
+
 // modelHint lists how a model is chosen: those whose key is there, if there are any.
 func modelHint(getenv func(string) string) string {
 	var lines []string
@@ -38,14 +57,14 @@ func modelHint(getenv func(string) string) string {
 			lines = append(lines, "- `"+command+"`")
 		}
 	}
-	add("junction chat --model anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY")
-	for _, p := range openai.Presets() {
-		if p.KeyEnv != "" {
-			add("junction chat --model "+p.Name+":NAME", p.KeyEnv)
+	all := providers.All()
+	for _, p := range all {
+		if p.KeyEnv != "" && p.Service == "" {
+			add("junction chat --model "+p.Name+":"+cmp.Or(p.Example, "NAME"), p.KeyEnv)
 		}
 	}
 	if len(lines) == 0 {
-		lines = append(lines, "- `junction chat --model anthropic:claude-sonnet-4-5`, with its key in ANTHROPIC_API_KEY")
+		lines = append(lines, "- `junction chat --model "+all[0].Name+":"+all[0].Example+"`, with its key in "+all[0].KeyEnv)
 	}
 	add("junction chat --model ollama:qwen3", "")
 	lines[len(lines)-1] += ", which runs on this machine"

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/offline"
 	"github.com/spf13/pflag"
 )
 
@@ -63,7 +64,7 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 
 func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]mcp.LogLevel{"time=x level=WARN msg=y\n": mcp.LogWarning, "level=ERROR": mcp.LogError, "→ files {\"a\":\"b  c\"}\n": mcp.LogInfo} {
+	for text, want := range map[string]mcp.LogLevel{"junction: warning: y\n": mcp.LogWarning, "junction: error: z a=b": mcp.LogError, "junction: x: warning: y": mcp.LogInfo, "→ files {\"a\":\"b  c\"}\n": mcp.LogInfo} {
 		if e := logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
 			t.Errorf("%q is %s %s", text, e.Log.Level, e.Log.Data)
 		}
@@ -73,7 +74,7 @@ func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	setup := &chatSetup{app: &app{screen: terminal.NewScreen(&out)}, flags: &chatFlags{trace: true, onScreen: true}}
+	setup := &chatSetup{app: ready(&app{screen: terminal.NewScreen(&out)}), flags: &chatFlags{trace: true, onScreen: true}}
 	if err := setup.traced(); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +102,34 @@ func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
 		greeting := (&chatSetup{flags: &chatFlags{model: modelFlags{Model: "scripted"}}, options: o}).greeting()
 		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
 			t.Errorf("%s: %q", test.name, greeting)
+		}
+	}
+}
+
+func TestExampleIsOfAToolThatOnlyReads(t *testing.T) {
+	t.Parallel()
+	two := json.RawMessage(`{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`)
+	tool := func(server, name, state string, reads bool) host.ToolInfo {
+		return host.ToolInfo{ToolRef: host.ToolRef{Server: server, Tool: name}, State: state, ReadOnly: reads, Sent: &model.Tool{Name: server + "__" + name, Schema: two}}
+	}
+	for _, test := range []struct {
+		name  string
+		tools []host.ToolInfo
+		want  string
+	}{
+		{"a tool of this session", []host.ToolInfo{tool("calc", "get-sum", host.ToolSent, true)}, "add 2 and 40"},
+		{"a tool to be approved", []host.ToolInfo{tool("calc", "get-sum", host.ToolUnapproved, true)}, "get-sum a=2 b=40"},
+		{"a tool that may write", []host.ToolInfo{tool("calc", "add", host.ToolSent, false)}, ""},
+		{"a tool that is denied", []host.ToolInfo{tool("calc", "add", host.ToolDenied, true)}, ""},
+		{"a tool of the program itself", []host.ToolInfo{tool(host.OwnServer, "add", host.ToolSent, true)}, ""},
+	} {
+		setup := &chatSetup{options: host.Options{Model: offline.New()}}
+		if got := setup.example(test.tools); got != test.want {
+			t.Errorf("%s: %q", test.name, got)
+		}
+		setup.options.Model = scripted.New().As(model.Info{Language: true})
+		if got := setup.example(test.tools); got != "" {
+			t.Errorf("%s: a language model gets the example %q", test.name, got)
 		}
 	}
 }

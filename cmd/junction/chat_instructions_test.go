@@ -19,7 +19,7 @@ func instructedBy(t *testing.T, typed string, files ...string) (system, shown st
 	t.Helper()
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
-	a := &app{out: screen, screen: screen}
+	a := ready(&app{out: screen, screen: screen})
 	if typed != "" {
 		a.person = terminal.NewPerson(strings.NewReader(typed), screen)
 	}

@@ -182,7 +182,7 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 
 func TestWhatAServerWritesIsKeptWithinBounds(t *testing.T) {
 	var tail stderrTail
-	c := tail.of(&command.Command{Name: "x", Stderr: func(string) {}}).(*command.Command)
+	c := tail.of(&command.Command{Name: "x", Stderr: func(string) {}}, false).(*command.Command)
 	for i := range 10_000 {
 		c.Stderr(fmt.Sprintf("line %d %s", i, strings.Repeat("x", 3_000)))
 	}
@@ -194,7 +194,7 @@ func TestWhatAServerWritesIsKeptWithinBounds(t *testing.T) {
 	if size > maxStderrKept || size < maxStderrKept/2 || !strings.HasPrefix(kept[len(kept)-1], "line 9999 ") {
 		t.Errorf("%d lines of %d bytes are kept", len(kept), size)
 	}
-	if same := mcp.Transport(fakeTransport{}); tail.of(same) != same {
+	if same := mcp.Transport(fakeTransport{}); tail.of(same, false) != same {
 		t.Error("a transport without a program is another one")
 	}
 }
@@ -265,7 +265,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.say("y", "x")
 	p.say("delete name=y", "may this call run?")
 	p.say("s", "which calls?")
-	p.say("1", "y")
+	p.say("2", "y") // exactly this call
 	p.say("delete name=z", "may this call run?")
 	p.say("a", "which calls?")
 	p.say("1", "z")

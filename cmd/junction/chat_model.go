@@ -5,16 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/anthropic"
 	"github.com/junction-mcp/junction/model/injected"
 	"github.com/junction-mcp/junction/model/offline"
-	"github.com/junction-mcp/junction/model/openai"
-	"github.com/junction-mcp/junction/model/responses"
+	"github.com/junction-mcp/junction/model/providers"
 	"github.com/spf13/pflag"
 )
 
@@ -32,7 +31,8 @@ type modelFlags struct {
 	Price     []float64 `json:"price,omitempty"`
 	Effort    string    `json:"effort,omitempty"`
 
-	keyFrom string // the variable whose key is sent, once open has found it
+	keyFrom  string // the variable whose key is sent, once open has found it
+	withheld string // why the key that is there is not sent
 }
 
 func (f *modelFlags) define(flags *pflag.FlagSet) {
@@ -66,7 +66,7 @@ func (f *modelFlags) open() (model.Model, error) {
 	if f.Injected {
 		m = injected.New(m)
 	}
-	return keyed{model.Retrying(m), f.keyFrom}, nil
+	return keyed{model.Retrying(m), f.keyFrom, f.withheld}, nil
 }
 
 // ask makes the model of a provider.
@@ -75,33 +75,20 @@ func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, known := serviceOf(provider); provider != "" && !known && f.BaseURL == "" {
-		return nil, usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providers(), ", "))
+	p, known := providers.ByName(provider)
+	if provider != "" && !known && f.BaseURL == "" {
+		return nil, usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providerNames(), ", "))
 	}
-	_, key, err := f.reach(provider)
+	_, key, err := f.reach(p)
 	if err != nil {
 		return nil, err
 	}
-	effort := f.Effort
-	if effort == defaultEffort {
-		effort = ""
+	o := providers.Options{Model: name, BaseURL: f.BaseURL, Key: key, Window: f.Window, MaxTokens: f.MaxAnswer, Price: price}
+	if f.Effort != defaultEffort {
+		o.Effort = f.Effort
 	}
-	more := func(member string, value any) map[string]any {
-		if effort == "" {
-			return nil
-		}
-		return map[string]any{member: value}
-	}
-	switch provider {
-	case anthropic.Provider:
-		m, err = anthropic.New(anthropic.Options{Model: name, BaseURL: f.BaseURL, Key: key, Window: f.Window, MaxTokens: f.MaxAnswer, Price: price, Thinking: thinkingTokens[effort]})
-	case responses.Provider:
-		m, err = responses.New(responses.Options{Model: name, BaseURL: f.BaseURL, Key: key, Window: f.Window, MaxTokens: f.MaxAnswer, Price: price, Body: more("reasoning", map[string]any{"effort": effort})})
-	default:
-		m, err = openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.BaseURL, Key: key, Window: f.Window, MaxTokens: f.MaxAnswer, Price: price, Body: more("reasoning_effort", effort)})
-	}
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("--model: %w", err)}
+	if m, err = p.New(o); err != nil {
+		return nil, &usageError{Err: fmt.Errorf("--model: %w", err)}
 	}
 	return m, nil
 }
@@ -109,7 +96,8 @@ func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
 // A keyed model says which key it was that its provider refused.
 type keyed struct {
 	model.Model
-	from string // a variable; empty for none
+	from     string // a variable; empty for none
+	withheld string // why none was sent
 }
 
 func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
@@ -118,14 +106,14 @@ func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model
 	case !errors.Is(err, model.ErrUnauthorized):
 		return response, err
 	case k.from == "":
-		return response, fmt.Errorf("%w (none was sent: name its variable with --key-env)", err)
+		return response, fmt.Errorf("%w (none was sent: %s)", err, k.withheld)
 	}
 	return response, fmt.Errorf("%w (the one in %s)", err, k.from)
 }
 
 // complete says what is missing of a model's name.
 func (f *modelFlags) complete(provider, name string) error {
-	_, known := serviceOf(name)
+	_, known := providers.ByName(name)
 	switch {
 	case provider == "" && f.BaseURL == "" && known:
 		return usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
@@ -149,36 +137,28 @@ func (f *modelFlags) prices() (model.Price, error) {
 	return model.Price{}, usagef("--price: expected IN,OUT, such as 3,15")
 }
 
-// providers are the names of those that are known.
-func providers() []string {
-	names := []string{anthropic.Provider, responses.Provider}
-	for _, p := range openai.Presets() {
+// providerNames are the names of those that are known.
+func providerNames() (names []string) {
+	for _, p := range providers.All() {
 		names = append(names, p.Name)
 	}
 	return names
 }
 
-// serviceOf is whom a provider's name means, and where it keeps its key. OpenAI's responses
-// are another wire to the same service.
-func serviceOf(provider string) (service openai.Preset, known bool) {
-	switch provider {
-	case anthropic.Provider:
-		return openai.Preset{Name: provider, BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY"}, true
-	case responses.Provider:
-		provider = "openai"
-	}
-	return openai.ByName(provider)
+// reach is where a provider is, and the key that it is asked with.
+func (f *modelFlags) reach(p providers.Provider) (base, key string, err error) {
+	f.withheld = f.notSent(p, os.Getenv)
+	key, err = f.key(p.KeyEnv, f.BaseURL == "" && !p.Local)
+	return cmp.Or(f.BaseURL, p.BaseURL), key, err
 }
 
-// reach is where a provider is, and the key that it is asked with. One of which nothing is known is
-// asked as OpenAI is.
-func (f *modelFlags) reach(provider string) (base, key string, err error) {
-	service, known := serviceOf(provider)
-	if !known {
-		service, _ = openai.ByName("openai")
+// notSent says how a key is sent to another address than its service's.
+func (*modelFlags) notSent(p providers.Provider, getenv func(string) string) string {
+	home, err := url.Parse(p.BaseURL)
+	if err != nil || p.KeyEnv == "" || getenv(p.KeyEnv) == "" {
+		return "name its variable with --key-env"
 	}
-	key, err = f.key(service.KeyEnv, f.BaseURL == "" && !service.Local)
-	return cmp.Or(f.BaseURL, service.BaseURL), key, err
+	return fmt.Sprintf("%s is set, but its key goes to %s only; --key-env %s sends it here", p.KeyEnv, home.Host, p.KeyEnv)
 }
 
 // key is the model's key, from the environment. One that belongs to a known
@@ -201,14 +181,12 @@ func (f *modelFlags) key(usual string, needed bool) (string, error) {
 // defaultEffort leaves the effort to the model.
 const defaultEffort = "default"
 
-// thinkingTokens are how many tokens a model of Anthropic may think at a level of effort.
-var thinkingTokens = map[string]int{"low": 2_048, "medium": 8_192, "high": 24_576}
-
-func efforts() []string { return []string{defaultEffort, "low", "medium", "high"} }
+func efforts() []string { return append([]string{defaultEffort}, providers.Efforts()...) }
 
 // hasEffort reports whether a provider takes a level of effort.
 func hasEffort(provider string) bool {
-	return !slices.Contains([]string{"offline", "deepseek", "qwen", "mistral", "llamacpp"}, provider)
+	p, _ := providers.ByName(provider)
+	return provider != "offline" && !p.NoEffort
 }
 
 func (f *modelFlags) checkEffort(provider string) error {

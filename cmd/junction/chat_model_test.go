@@ -6,6 +6,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/model/providers"
 )
 
 func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
@@ -65,5 +67,21 @@ func TestTheEndOfATracedChatIsNoError(t *testing.T) {
 	got := runs(t, "", "chat", "everything", "-p", "add 2 and 40", "--trace")
 	if got.code != exitOK || !strings.Contains(got.stderr, "subscriptions/listen") || strings.Contains(got.stderr, "canceled") {
 		t.Errorf("exit code %d, %s", got.code, got.stderr)
+	}
+}
+
+// A key is not sent to an address that is not its service's: the message names the variable that is set.
+func TestAKeyThatWasWithheldIsNamed(t *testing.T) {
+	for _, test := range []struct{ provider, want string }{
+		{"openai", "OPENAI_API_KEY is set, but its key goes to api.openai.com only; --key-env OPENAI_API_KEY sends it here"},
+		{"", "OPENAI_API_KEY is set, but its key goes to api.openai.com only; --key-env OPENAI_API_KEY sends it here"},
+		{"anthropic", "name its variable with --key-env"},
+	} {
+		f := modelFlags{BaseURL: "http://127.0.0.1:1/v1"}
+		getenv := func(name string) string { return map[string]string{"OPENAI_API_KEY": "sk-0123"}[name] }
+		p, _ := providers.ByName(test.provider)
+		if got := f.notSent(p, getenv); got != test.want {
+			t.Errorf("%q: %q", test.provider, got)
+		}
 	}
 }

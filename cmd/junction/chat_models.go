@@ -3,14 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,14 +14,10 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/anthropic"
+	"github.com/junction-mcp/junction/model/providers"
 )
 
-const (
-	maxModels      = 2_000   // of one provider
-	maxModelsBody  = 8 << 20 // bytes of a provider's list
-	listModelsTime = 10 * time.Second
-)
+const listModelsTime = 10 * time.Second
 
 // A modelSwitch is a model that gives way to another one when the person chooses it.
 type modelSwitch struct {
@@ -74,7 +65,7 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 	current := s.provider()
 	typed, _, found := strings.Cut(name, ":")
 	provider := typed
-	_, known := serviceOf(provider)
+	_, known := providers.ByName(provider)
 	switch {
 	case name == "offline":
 		provider = "offline"
@@ -101,7 +92,7 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 
 // meant asks for the provider that a word may have been meant for.
 func meant(word string) string {
-	if near := nearest.Name(word, providers()); near != "" && near != word {
+	if near := nearest.Name(word, providerNames()); near != "" && near != word {
 		return " (is the provider " + near + " meant?)"
 	}
 	return ""
@@ -171,10 +162,10 @@ func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	ctx, cancel := context.WithTimeout(ctx, listModelsTime)
 	defer cancel()
 	sources, err := s.sources()
-	found, errs := make([][]listedModel, len(sources)), make([]error, len(sources))
+	found, errs := make([][]providers.Listed, len(sources)), make([]error, len(sources))
 	var asking sync.WaitGroup
 	for i, from := range sources {
-		asking.Go(func() { found[i], errs[i] = from.list(ctx) })
+		asking.Go(func() { found[i], errs[i] = from.List(ctx, from.url, from.key) })
 	}
 	asking.Wait()
 	current, info := s.provider(), s.Info()
@@ -183,9 +174,9 @@ func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	defer s.mu.Unlock()
 	for i, from := range sources {
 		for _, m := range found[i] {
-			name := from.provider + ":" + m.ID
-			s.windows[name] = m.window()
-			choices = append(choices, tui.ModelChoice{Name: name, About: m.about(), Current: from.provider == current && m.ID == info.Name})
+			name := from.Name + ":" + m.Name
+			s.windows[name] = m.Window
+			choices = append(choices, tui.ModelChoice{Name: name, About: aboutModel(m), Current: from.Name == current && m.Name == info.Name})
 		}
 	}
 	return choices, errors.Join(append(errs, err)...)
@@ -193,7 +184,8 @@ func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 
 // A modelSource is where a provider lists its models.
 type modelSource struct {
-	provider, url, key string
+	providers.Provider
+	url, key string
 }
 
 // sources are the current provider and those that the person has keys of. Whoever names an endpoint
@@ -203,19 +195,19 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 	current := s.provider()
 	if current != "" {
 		var from modelSource
-		if from, err = f.source(current); err == nil {
+		p, _ := providers.ByName(current)
+		if from, err = f.source(p); err == nil {
 			all = append(all, from)
 		}
 	}
 	if f.BaseURL != "" && s.Info().Language {
 		return all, err
 	}
-	for _, provider := range providers() {
-		service, _ := serviceOf(provider)
-		if provider == current || service.KeyEnv == "" || os.Getenv(service.KeyEnv) == "" {
+	for _, p := range providers.All() {
+		if p.Name == current || p.KeyEnv == "" || os.Getenv(p.KeyEnv) == "" {
 			continue
 		}
-		if from, err := new(modelFlags).source(provider); err == nil {
+		if from, err := new(modelFlags).source(p); err == nil {
 			all = append(all, from)
 		}
 	}
@@ -223,92 +215,23 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 }
 
 // source is where a provider lists its models, with the key that it would be asked with.
-func (f modelFlags) source(provider string) (modelSource, error) {
-	path := "models"
-	if provider == anthropic.Provider {
-		path = "v1/models"
-	}
-	base, key, err := f.reach(provider)
+func (f modelFlags) source(p providers.Provider) (modelSource, error) {
+	base, key, err := f.reach(p)
 	if err != nil {
 		return modelSource{}, err
 	}
-	at, err := url.JoinPath(base, path)
-	return modelSource{provider, at, key}, err
+	at, err := p.ListURL(base)
+	return modelSource{p, at, key}, err
 }
 
-// A listedModel is a model as its provider lists it. How the context is called differs.
-type listedModel struct {
-	ID          string `json:"id"`
-	DisplayName string `json:"display_name"`
-	Length      int    `json:"context_length"`
-	Window      int    `json:"context_window"`
-	MaxLength   int    `json:"max_model_len"`
-	Loaded      int    `json:"max_context_length"`
-}
-
-func (m *listedModel) window() int { return cmp.Or(m.Length, m.Window, m.MaxLength, m.Loaded) }
-
-func (m *listedModel) about() string {
+// aboutModel says what its provider says of a model.
+func aboutModel(m providers.Listed) string {
 	var parts []string
-	if m.DisplayName != "" && m.DisplayName != m.ID {
-		parts = append(parts, plaintext.Line(m.DisplayName, 60))
+	if m.Title != "" && m.Title != m.Name {
+		parts = append(parts, plaintext.Line(m.Title, 60))
 	}
-	if n := m.window(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%dk-token context", n/1_000))
+	if m.Window > 0 {
+		parts = append(parts, fmt.Sprintf("%dk-token context", m.Window/1_000))
 	}
 	return strings.Join(parts, ", ")
-}
-
-// list asks the provider. No redirect is followed, so that the key goes nowhere else.
-func (from modelSource) list(ctx context.Context) ([]listedModel, error) {
-	fail := func(err error) error { return fmt.Errorf("the models of %s: %w", from.provider, err) }
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.url, nil)
-	if err != nil {
-		return nil, fail(errors.New("the base URL is not one"))
-	}
-	switch {
-	case from.provider == anthropic.Provider:
-		req.URL.RawQuery = "limit=1000"
-		req.Header.Set("anthropic-version", "2023-06-01")
-		if from.key != "" {
-			req.Header.Set("x-api-key", from.key)
-		}
-	case from.key != "":
-		req.Header.Set("Authorization", "Bearer "+from.key)
-	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(req)
-	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err // which address it is the person knows; it may hold a secret
-		}
-		return nil, fail(err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return nil, fail(fmt.Errorf("status %d", res.StatusCode))
-	}
-	var listed struct {
-		Data []listedModel `json:"data"`
-	}
-	if err := json.NewDecoder(io.LimitReader(res.Body, maxModelsBody)).Decode(&listed); err != nil {
-		return nil, fail(errors.New("the list is not JSON as expected"))
-	}
-	return from.talking(listed.Data), nil
-}
-
-// talking are the models that answer questions, in an order to find them in.
-func (from modelSource) talking(all []listedModel) []listedModel {
-	others := []string{"embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "imagen", "veo-", "sora", "rerank"}
-	for i := range all {
-		all[i].ID = strings.TrimPrefix(all[i].ID, "models/") // as Gemini lists them
-	}
-	all = slices.DeleteFunc(all, func(m listedModel) bool {
-		return m.ID == "" || m.ID != plaintext.Line(m.ID, 200) || slices.ContainsFunc(others, func(word string) bool { return strings.Contains(m.ID, word) })
-	})
-	if from.provider != anthropic.Provider { // which lists the newest first
-		slices.SortFunc(all, func(a, b listedModel) int { return strings.Compare(a.ID, b.ID) })
-	}
-	return all[:min(len(all), maxModels)]
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/providers"
 )
 
 // provider answers as a provider of chat completions and of Anthropic's messages does, and
@@ -55,8 +56,10 @@ func ask(t *testing.T, m model.Model) {
 
 func withoutKeys(t *testing.T) {
 	t.Helper()
-	for _, key := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY", "DASHSCOPE_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "XAI_API_KEY", "OPENROUTER_API_KEY"} {
-		t.Setenv(key, "")
+	for _, p := range providers.All() {
+		if p.KeyEnv != "" {
+			t.Setenv(p.KeyEnv, "")
+		}
 	}
 }
 

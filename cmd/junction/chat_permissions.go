@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -51,7 +52,7 @@ func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 		p := tui.Permission{What: t.permitted(r), Where: r.Source}
 		switch {
 		case i == len(rules)-1: // the default
-			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, shortened(file.Path))
+			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, filename.Short(file.Path))
 		case r.Source == "built-in":
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
@@ -64,15 +65,15 @@ func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 				return "does not hold any more: " + p.What, t.host.RemoveRule(r)
 			}
 		case ofFile(r, file.Path):
-			p.Where = "until junction chat ends, not in " + shortened(file.Path)
+			p.Where = "until junction chat ends, not in " + filename.Short(file.Path)
 			if i := slices.IndexFunc(file.Rules, func(f policy.Rule) bool { return bareRule(f) == bareRule(r) }); i >= 0 {
-				p.Where = shortened(file.Rules[i].Source)
+				p.Where = filename.Short(file.Rules[i].Source)
 			}
 			if r.Origin != "" {
 				p.Where += ", from a card"
 			}
 			p.Undo = func(ctx context.Context) (string, error) {
-				return "removed from " + shortened(file.Path) + ": " + p.What, t.removeRule(ctx, file.Path, r)
+				return "removed from " + filename.Short(file.Path) + ": " + p.What, t.removeRule(ctx, file.Path, r)
 			}
 		default:
 			p.Undo = fixed("this rule is one of the project's; it can be removed in %s", r.Source)
@@ -159,7 +160,7 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		if slices.Contains(file.Trusted[:i], name) {
 			continue // one undo is for all of them
 		}
-		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: shortened(file.Path), Undo: func(ctx context.Context) (string, error) {
+		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: filename.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
 			return t.removeTrust(ctx, file.Path, name, session)
 		}})
 	}
@@ -168,7 +169,7 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		if bound {
 			what += ", as it was started then"
 		}
-		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: shortened(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
+		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: filename.Short(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
 	}
 	for i := range t.options.Servers {
 		s := &t.options.Servers[i]
@@ -196,7 +197,7 @@ func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session 
 	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
 		return "", err
 	}
-	done = "removed from " + shortened(path) + ": trust " + t.vouched(name)
+	done = "removed from " + filename.Short(path) + ": trust " + t.vouched(name)
 	file, err := policy.Load(path, policy.LoadOptions{})
 	if err != nil {
 		return done, err
@@ -210,7 +211,7 @@ func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session 
 		var still []string
 		for _, other := range file.Trusted {
 			if t.inFile(s, other) {
-				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), shortened(path)))
+				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), filename.Short(path)))
 			}
 		}
 		if t.byFlag(s) {
@@ -254,7 +255,7 @@ func (a *app) projectPermissions() (all []tui.Permission) {
 		if !agreed {
 			what = "do not start server"
 		}
-		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.name), Where: shortened(e.definition.Source), Undo: func(context.Context) (string, error) {
+		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.name), Where: filename.Short(e.definition.Source), Undo: func(context.Context) (string, error) {
 			return "you are asked about server " + e.name + " when junction chat starts again", a.changeConsents(func(said map[string]bool) { delete(said, a.consentKey(e)) })
 		}})
 	}

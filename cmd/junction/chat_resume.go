@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // A chatStart is what a conversation was begun with. Who goes on with it has the same model and the same servers,
@@ -52,14 +53,14 @@ func (t *chatSetup) unkept() string {
 	words := ""
 	for _, name := range t.names {
 		if strings.Contains(name, ":") && !isPlainURL(name) || t.line != nil {
-			words += " " + shellWord(name)
+			words += " " + plaintext.ShellWord(name)
 		}
 	}
 	if t.line != nil {
 		words += " --"
 	}
 	for _, word := range t.line {
-		words += " " + shellWord(word)
+		words += " " + plaintext.ShellWord(word)
 	}
 	return words
 }

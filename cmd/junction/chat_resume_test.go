@@ -40,7 +40,7 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := &chatSetup{app: &app{screen: terminal.NewScreen(os.Stderr)}, flags: &chatFlags{}}
+	setup := &chatSetup{app: ready(&app{screen: terminal.NewScreen(os.Stderr)}), flags: &chatFlags{}}
 	if setup.search, err = setup.flags.search.open(); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	options := tui.Options{
 		Theme: t.flags.theme, NoColor: os.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
 		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: saveMedia,
-		Greeting: t.greeting(), Models: models, Files: files, Clipboard: clipboardPicture, NoAlerts: t.flags.noAlerts,
+		Greeting: t.greeting(), Example: t.example, Models: models, Files: files, Clipboard: clipboardPicture, NoAlerts: t.flags.noAlerts,
 		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.folders()), Console: t.console,
 	}
 	if t.flags.plain {
@@ -38,7 +38,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	}
 	ui, err := tui.New(options)
 	if err != nil {
-		return &usageError{err}
+		return &usageError{Err: err}
 	}
 	t.back = t.divert(ui)
 	if t.flags.plain {

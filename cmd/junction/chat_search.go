@@ -38,7 +38,7 @@ func (f *searchFlags) open() (*toolsearch.Index, error) {
 	}
 	client, err := embeddings.New(o)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, &usageError{Err: err}
 	}
 	return toolsearch.New(toolsearch.Options{Embedder: client}), nil
 }

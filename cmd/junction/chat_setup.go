@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
@@ -17,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/host/trace"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
@@ -30,19 +30,19 @@ type chatSetup struct {
 	options    host.Options
 	search     *toolsearch.Index
 	host       *host.Host
-	archive    *archive.Archive // nil where nothing is stored
+	person     *person.Approving // who is asked
+	archive    *archive.Archive  // nil where nothing is stored
 	rules      *rulebook
-	gateways   []*gateway.Gateway
-	learning   sync.WaitGroup  // what servers offer is read, to be remembered
-	trace      *trace.Trace    // nil if nobody wants one
-	back       func()          // gives standard error back; nil if nobody took it
-	farewell   string          // is said when the screen is gone
-	instructed []string        // files whose instructions the model gets
-	ownNames   map[string]bool // servers that have their names from the person
-	named      bool            // whether the command line names servers
-	wantsLast  bool            // --resume without an ID
-	names      []string        // of servers, on the command line
-	line       []string        // the command of a server; nil if there is none
+	gateway    *gateway.Gateway // of all servers that are connected to
+	trace      *trace.Trace     // nil if nobody wants one
+	back       func()           // gives standard error back; nil if nobody took it
+	farewell   string           // is said when the screen is gone
+	instructed []string         // files whose instructions the model gets
+	ownNames   map[string]bool  // servers that have their names from the person
+	named      bool             // whether the command line names servers
+	wantsLast  bool             // --resume without an ID
+	names      []string         // of servers, on the command line
+	line       []string         // the command of a server; nil if there is none
 }
 
 // setUpChat prepares the model, the rules, what was approved and said before,
@@ -113,6 +113,9 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 		return err
 	}
 	t.options.Tools = t.ownTools()
+	// What a server asks outside of calls, the host is asked at once: some want the roots before they list their tools.
+	t.gateway = gateway.New(gateway.Options{OneClient: true, Logger: a.logger()})
+	t.options.Gateway = t.gateway
 	if err := t.addServers(ctx); err != nil {
 		return err
 	}
@@ -168,7 +171,8 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 
 // open makes the host, with a person to ask and somebody to tell.
 func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
-	t.options.Person = &person.Approving{Person: who, Servers: t.flags.approve}
+	t.person = &person.Approving{Person: who, Servers: t.flags.approve}
+	t.options.Person = t.person
 	t.options.OnEvent = func(e host.Event) {
 		if t.trace != nil {
 			t.trace.Event(e)
@@ -188,7 +192,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		return err
 	}
 	if t.line != nil {
-		target, err := t.app.command(t.line[0], t.line[1:])
+		target, err := t.app.launch.Command(t.line[0], t.line[1:])
 		if err != nil {
 			return err
 		}
@@ -221,9 +225,9 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		if faults[i] == nil {
 			faults[i] = t.addConsented(ctx, e)
 		}
-		if faults[i] != nil {
-			t.app.screen.Printf("junction: %v\n", faults[i])
-		}
+	}
+	for _, line := range notStarted(faults) {
+		t.app.screen.Printf("junction: %s\n", line)
 	}
 	return nil
 }
@@ -292,9 +296,9 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 	}
 	t.app.askInputs(ctx, e)
 	command := e.command()
-	resolve := func(ctx context.Context) (target, error) {
+	resolve := func(ctx context.Context) (launch.Target, error) {
 		target, err := t.app.resolve(ctx, e)
-		if err == nil && !slices.Equal(e.commandOf(target.server.Hash()), command) {
+		if err == nil && !slices.Equal(e.commandOf(target.Server.Hash()), command) {
 			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)
 		}
 		return target, err
@@ -302,8 +306,8 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 	return t.addServer(e.name, command, !e.ofProject(), resolve)
 }
 
-func always(fixed target) func(context.Context) (target, error) {
-	return func(context.Context) (target, error) { return fixed, nil }
+func always(fixed launch.Target) func(context.Context) (launch.Target, error) {
+	return func(context.Context) (launch.Target, error) { return fixed, nil }
 }
 
 // serverName is a name for a server that has none: of its command or its host.
@@ -343,9 +347,8 @@ func (t *chatSetup) close() error {
 	if t.host != nil {
 		errs = append(errs, t.host.Close())
 	}
-	t.learned()
-	for _, g := range t.gateways {
-		errs = append(errs, g.Close())
+	if t.gateway != nil {
+		errs = append(errs, t.gateway.Close())
 	}
 	if t.archive != nil {
 		t.keepSearches()

@@ -2,12 +2,16 @@ package main
 
 import (
 	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/servers/openapi"
 )
 
 // maxStderrKept is how many bytes of a server's standard error are kept for its log.
@@ -25,6 +29,7 @@ type stderrTail struct {
 	refused  string
 	refusals int
 	loses    bool
+	omitted  []string // operations of an API that are no tools, and why
 }
 
 func (t *stderrTail) add(line string) {
@@ -68,6 +73,33 @@ func (t *stderrTail) addRefused(line string, lost bool) {
 	case t.refused == "":
 		t.refused = line
 	}
+}
+
+// maxOmitted is how many operations that are no tools are kept of one server.
+const maxOmitted = 100
+
+// addOmitted keeps the operation of a line that says of one that it is no tool, as Junction says it that serves an API.
+func (t *stderrTail) addOmitted(line string) {
+	attributes, is := strings.CutPrefix(line, levelPrefix(slog.LevelWarn)+openapi.NoTool+" ")
+	_, why, found := strings.Cut(attributes, "error=")
+	if !is || !found {
+		return
+	}
+	if text, err := strconv.Unquote(why); err == nil {
+		why = text
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.omitted) < maxOmitted {
+		t.omitted = append(t.omitted, plaintext.Line(why, maxSaid))
+	}
+}
+
+// omits are the operations that are no tools, and why.
+func (t *stderrTail) omits() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.omitted)
 }
 
 // wasRefused says what the sandbox refused; empty if it was nothing.
@@ -119,8 +151,8 @@ func (a *app) stderrOf(server string) *stderrTail {
 	return t
 }
 
-// of has the tail hear what the program of a transport writes, if it is one.
-func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
+// of has the tail hear what the program of a transport writes, if it is one; api says that it is Junction, which serves an API.
+func (t *stderrTail) of(transport mcp.Transport, api bool) mcp.Transport {
 	c, program := transport.(*command.Command)
 	if !program {
 		return transport
@@ -128,10 +160,13 @@ func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
 	heard, before := *c, c.Stderr
 	heard.Skipped = t.addStray
 	t.mu.Lock()
-	t.stray, t.refused, t.refusals, t.loses = "", "", 0, false // of the program before this one
+	t.stray, t.refused, t.refusals, t.loses, t.omitted = "", "", 0, false, nil // of the program before this one
 	t.mu.Unlock()
 	heard.Stderr = func(line string) {
 		t.add(asServers(line))
+		if api {
+			t.addOmitted(line)
+		}
 		if before != nil {
 			before(line)
 		}

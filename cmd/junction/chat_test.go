@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/replay"
 	"github.com/junction-mcp/junction/model"
 )
@@ -47,7 +48,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"a question on standard input that is asked for", "add 1 and 1", []string{"-p", "-"}, exitOK, "2\n", ""},
 		{"a server that is named", "", []string{"everything", "-p", "add 2 and 40"}, exitOK, "42\n", ""},
 		{"a file is read", "", []string{"-p", "read-file path=note.txt"}, exitOK, "buy milk", ""},
-		{"nobody is there to allow what writes", "", []string{"-p", "delete name=x"}, exitOK, "", "(--allow 'everything/delete' allows it in advance)"},
+		{"nobody is there to allow what writes", "", []string{"-p", "delete name=x"}, exitToolFailed, "", "(--allow 'everything/delete' allows it in advance)"},
 		{"what writes was allowed in advance", "", []string{"-p", "delete name=x", "--allow", "everything/delete"}, exitOK, "x", ""},
 		{"a form is declined where nobody is", "", []string{"everything", "-p", "ask"}, exitOK, "declined", ""},
 		{"a form is answered by a flag", "", []string{"everything", "-p", "ask-twice", "--elicit", "cancel"}, exitOK, "", ""},
@@ -208,7 +209,7 @@ func TestARunThatEndsBeforeItsQuestionLeavesNoConversation(t *testing.T) {
 
 func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
 	noState(t)
-	path, err := stateFile("conversations.db")
+	path, err := filename.State("conversations.db")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,7 +38,15 @@ func (t *chatSetup) traced() error {
 	t.trace = trace.New(o)
 	t.options.Trace = true
 	t.options.Middleware = func(server string) mcp.Middleware {
-		return func(next mcp.Handler) mcp.Handler { return trace.Handler(next, server, t.trace) }
+		return func(next mcp.Handler) mcp.Handler {
+			traced := trace.Handler(next, server, t.trace)
+			return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				if req.Method == "ping" { // of the gateway, which looks after the connection
+					return next.Handle(ctx, req)
+				}
+				return traced.Handle(ctx, req)
+			})
+		}
 	}
 	return nil
 }

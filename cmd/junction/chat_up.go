@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"strings"
+
+	"github.com/junction-mcp/junction/launch"
 )
 
 // gatewayToUse is the junction up that --up means: at the address that it names, or else the one that this user runs.
@@ -17,13 +19,13 @@ func gatewayToUse(ctx context.Context, up string) (string, error) {
 	}
 	var running []string
 	for _, i := range all {
-		if isURL(i.Endpoint) {
+		if launch.At(i.Endpoint) != nil {
 			running = append(running, i.Endpoint)
 		}
 	}
 	switch len(running) {
 	case 0:
-		return "http://" + defaultAddress + endpointPath, nil
+		return "http://" + defaultAddress + launch.EndpointPath, nil
 	case 1:
 		return running[0], nil
 	}
@@ -36,8 +38,8 @@ func (t *chatSetup) addGateway(ctx context.Context, up string) error {
 	if err != nil {
 		return err
 	}
-	if !isURL(at) {
-		return usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, endpointPath, at)
+	if launch.At(at) == nil {
+		return usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, at)
 	}
 	target, err := t.app.named(ctx, at)
 	if err != nil {

@@ -31,7 +31,7 @@ func TestAMissingKeyAndAMissingGatewaySayWhatToDo(t *testing.T) {
 	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", wanted)
 	runs(t, "", "tools", r.url).expect(t, exitConnection, "", wanted)
 	runs(t, "", "call", r.url, "everything__add", "--header", "authorization: Bearer x").expect(t, exitConnection, "", "; it does not accept the Authorization of --header\n")
-	const nothing = "connection refused; nothing listens there: junction status shows the gateways that run, and junction up starts one\n"
+	const nothing = "connection refused; nothing listens there: junction status shows the gateways that run, and junction up starts one; a junction proxy ends when its server does not start, and says why\n"
 	runs(t, "", "call", "http://127.0.0.1:1/mcp", "x").expect(t, exitConnection, "", nothing)
 	runs(t, "", "chat", "--up=http://127.0.0.1:1/mcp", "-p", "x").expect(t, exitConnection, "", nothing)
 }

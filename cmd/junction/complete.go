@@ -30,13 +30,14 @@ that other arguments have already can follow.
 				var result struct {
 					Completion mcp.Completion `json:"completion"`
 				}
-				return a.request(ctx, client, "completion/complete", params, &result, func(int, show.Save) (string, error) {
+				return a.request(ctx, "completion/complete", params, &result, func(int, show.Save) (string, error) {
 					return strings.Join(append(result.Completion.Values, ""), "\n"), nil
 				})
 			}, err
 		}),
 	}
 	a.clientFlags(cmd.Flags())
+	a.ownFlag(cmd.Flags())
 	return cmd
 }
 

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,13 +12,15 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
-	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/stream"
-	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/sandbox"
 )
 
 // An entry is one of the servers that there are without a URL or command: from a
@@ -36,7 +36,15 @@ func (e entry) origin() string {
 	if e.definition == nil {
 		return "ships with junction"
 	}
-	return "defined in " + shortened(e.definition.Source)
+	return "defined in " + filename.Short(e.definition.Source)
+}
+
+// atRest is the word for a server that was not asked.
+func (e entry) atRest() string {
+	if e.definition != nil && !launch.IsProgram(e.definition.Kind) {
+		return "not connected"
+	}
+	return "not started"
 }
 
 // source is the file that defines the server; empty for one that ships with junction.
@@ -49,6 +57,9 @@ func (e entry) source() string {
 
 // ofProject reports whether a project's file defines the server.
 func (e entry) ofProject() bool { return e.definition != nil && e.definition.Project }
+
+// isAPI reports whether Junction itself is started, to serve the API that the entry names.
+func (e entry) isAPI() bool { return e.definition != nil && e.definition.Words() == nil }
 
 // isDisabled reports whether the person switched the server off.
 func (e entry) isDisabled() bool { return e.definition != nil && e.definition.Disabled }
@@ -83,6 +94,7 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 		o.Input = nil
 	}
 	set, err := config.LoadAll(a.files(o), o)
+	a.launch.Own.AddSettings(set)
 	err = withImport(err)
 	var entries []entry
 	own := sync.OnceValues(func() (*settings.Settings, error) { return quietSettings(set, len(a.flags.config) > 0) })
@@ -99,7 +111,7 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 		entries = a.withoutConnected(entries)
 	}
 	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
-		for _, name := range defaultNames() {
+		for _, name := range []string{"everything", "filesystem"} {
 			entries = append(entries, entry{name: name})
 		}
 	}
@@ -116,20 +128,23 @@ func withImport(err error) error {
 	if host == "" {
 		return err
 	}
-	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction import takes into junction's own, such as: junction import %s --file %s", err, host, shellWord(p.Source))
+	return fmt.Errorf("%w; what Codex, Goose and Continue have in such files junction import takes into junction's own, such as: junction import %s --file %s", err, host, plaintext.ShellWord(p.Source))
 }
 
 // configured is the server of that name.
-func (a *app) configured(ctx context.Context, name string) (target, error) {
+func (a *app) configured(ctx context.Context, name string) (launch.Target, error) {
 	set, e, err := a.serverNamed(name)
 	if err != nil {
-		return target{}, err
+		return launch.Target{}, err
 	}
 	if e.definition != nil {
-		a.reportMisspelt(set, e.definition)
+		a.reportIgnored(set, e.definition)
+	}
+	if t, is := a.shared(ctx, e); is {
+		return t, nil
 	}
 	if err := a.consent(ctx, e); err != nil {
-		return target{}, err
+		return launch.Target{}, err
 	}
 	return a.resolve(ctx, e)
 }
@@ -207,93 +222,51 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 }
 
 // resolve makes a target of an entry.
-func (a *app) resolve(ctx context.Context, e entry) (target, error) {
-	return a.resolveWith(ctx, e, a.authorizedAs)
-}
-
-// authorizedAs is authorized for a server of a configuration.
-func (a *app) authorizedAs(s *config.Server, header http.Header) (*http.Client, error) {
-	return a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header, nil)
+func (a *app) resolve(ctx context.Context, e entry) (launch.Target, error) {
+	return a.resolveWith(ctx, e, a.launch.AuthorizedAs)
 }
 
 // resolveWith is resolve with what sends the requests to a server that has a URL.
-func (a *app) resolveWith(ctx context.Context, e entry, sender func(*config.Server, http.Header) (*http.Client, error)) (target, error) {
+func (a *app) resolveWith(ctx context.Context, e entry, send launch.Sender) (launch.Target, error) {
 	if e.definition == nil {
 		h, err := a.shipped(ctx, e.name, shipping{})
 		if err != nil {
-			return target{}, err
+			return launch.Target{}, err
 		}
-		return target{name: e.name, origin: e.origin(), transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+		return launch.Target{Name: e.name, Origin: e.origin(), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
 	}
-	if slices.Contains(chain(), entryMark(e.definition)) {
-		return target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)
+	if slices.Contains(launch.Chain(), launch.EntryMark(e.definition)) {
+		return launch.Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)
 	}
 	s, err := e.definition.Resolve(ctx)
 	if err != nil {
-		return target{}, err
+		return launch.Target{}, err
 	}
 	started, locked, err := a.startedAsAgreed(ctx, e, s)
 	if err != nil {
-		return target{}, err
+		return launch.Target{}, err
 	}
-	t, err := a.transport(started, e.definition, sender)
+	t, err := a.launch.Connect(started, e.definition, send)
 	if c, is := t.(*command.Command); is && err == nil {
 		err = a.confine(c, e, locked)
 	}
-	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, isInstalled: started != s, locked: locked, startTimeout: e.definition.StartTimeout}, err
+	return launch.Target{Name: s.Name, Origin: e.origin(), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.definition.StartTimeout, Revision: e.definition.Revision}, err
 }
 
-// transport is how a server of a configuration is reached.
-func (a *app) transport(s *config.Server, d *config.Definition, sender func(*config.Server, http.Header) (*http.Client, error)) (mcp.Transport, error) {
-	switch isCommand := s.Kind == config.Stdio; {
-	case isCommand && len(a.flags.header) > 0:
-		return nil, usagef("--header is for servers with a URL, and %q is started by a command", s.Name)
-	case !isCommand && len(a.flags.env) > 0:
-		return nil, usagef("--env is for servers that are started by a command, and %q has a URL", s.Name)
-	case isCommand:
-		c := command.New(s.Command, s.Args...)
-		c.Kill = a.kill
-		c.Dir, c.Environ, c.Logger, c.Stderr = s.Dir, environ(s.Unset), a.logger(), a.serverStderr(s.Name)
-		for name, value := range s.Env {
-			c.Env = append(c.Env, name+"="+value)
-		}
-		variable, err := a.chained(d)
-		if err != nil {
-			return nil, err
-		}
-		c.Env = append(append(c.Env, a.flags.env...), variable)
-		a.hideVariables(c.Env)
-		return c, nil
-	}
-	header, err := headers(a.flags.header)
-	if err != nil {
-		return nil, err
-	}
-	for name, value := range s.Headers {
-		if header.Get(name) == "" {
-			header[http.CanonicalHeaderKey(name)] = []string{value}
-		}
-	}
-	a.hideHeaders(header)
-	client, err := sender(s, header)
-	if err != nil {
-		return nil, err
-	}
-	if s.Kind == config.SSE {
-		return httpsse.ClientWith(s.URL, httpsse.ClientOptions{HTTP: client, Header: header, Logger: a.logger()}), nil
-	}
-	return streamable.ClientWith(s.URL, streamable.ClientOptions{HTTP: client, Header: header, Logger: a.logger()}), nil
-}
-
-// environ is this process's environment without some variables.
-func environ(unset []string) []string {
-	if len(unset) == 0 {
+// confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
+func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer) error {
+	if e.sandbox == nil {
 		return nil
 	}
-	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
-		name, _, _ := strings.Cut(pair, "=")
-		return slices.Contains(unset, name)
-	})
+	s, err := e.sandbox()
+	if err != nil {
+		return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
+	}
+	var p *sandbox.Profile
+	if locked != nil {
+		p = locked.Sandbox
+	}
+	return a.launch.ConfineBy(c, e.name, s, p, sandbox.Options{Package: a.launch.InstalledFolders(locked), Folder: e.definition.Cwd != ""})
 }
 
 // input asks for a value that a configuration file leaves to the person.
@@ -312,7 +285,7 @@ func (a *app) input(ctx context.Context, in config.Input) (string, error) {
 		return "", cmp.Or(err, errors.New("nothing was typed"))
 	}
 	if in.Password {
-		a.hide(word)
+		a.launch.Hide(word)
 	}
 	if at := slices.Index(labels, word); at >= 0 {
 		word = in.Options[at].Value

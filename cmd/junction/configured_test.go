@@ -15,7 +15,7 @@ func asking(typed string) (*app, *bytes.Buffer) {
 	seen := new(bytes.Buffer)
 	screen := terminal.NewScreen(seen)
 	person := terminal.NewPerson(strings.NewReader(typed), screen)
-	return &app{screen: screen, out: screen, person: person, desk: answer.Desk{Screen: screen, Person: person}}, seen
+	return ready(&app{screen: screen, out: screen, person: person, desk: answer.Desk{Screen: screen, Person: person}}), seen
 }
 
 func TestConsent(t *testing.T) {

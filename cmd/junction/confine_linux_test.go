@@ -8,18 +8,6 @@ import (
 	"testing"
 )
 
-// write makes a file and its folders.
-func writeBelow(t *testing.T, dir, name, text string) {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 	alone(t)
 	home, err := os.Getwd()

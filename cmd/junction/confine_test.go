@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -15,7 +16,7 @@ func TestACommandThatAllowsSomethingIsNoOtherCommand(t *testing.T) {
 		t.Skip("skip: there is no shell")
 	}
 	for _, word := range []string{"$(echo evil)", "`echo evil`", `"; echo evil; "`, "'; echo evil; '", `\`, "$HOME", "a b", "it's", "a;b", "é", "~/x", "*"} {
-		line := refusalLine("notes", sandbox.Refusal{What: "look up " + word, Reason: "why", Allow: []string{"--host", word}})
+		line := launch.RefusalLine("notes", sandbox.Refusal{What: "look up " + word, Reason: "why", Allow: []string{"--host", word}})
 		_, command, _ := strings.Cut(line, "to allow it: ")
 		out, err := exec.Command(sh, "-c", `junction() { for arg; do printf '[%s]' "$arg"; done; }; `+command).CombinedOutput()
 		if want := "[sandbox][allow][notes][--host][" + word + "]"; string(out) != want || err != nil {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -67,25 +66,5 @@ func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
 		if step(); t.Failed() {
 			t.Fatalf("in step %d", i)
 		}
-	}
-}
-
-func TestTextsAreFoundInWhatFailed(t *testing.T) {
-	for value, want := range map[string][]string{
-		``:            nil,
-		`"/a \u00e9"`: {"/a é"},
-		`{"a": [1, "b", {"c": "d", "e": null}], "f": true, "g": "h"}`: {"b", "d", "h"},
-		`[[["x"]], `: {"x"},
-	} {
-		if got := appendTexts(nil, []byte(value)); !slices.Equal(got, want) {
-			t.Errorf("%s: got %q, want %q", value, got, want)
-		}
-	}
-	many, err := json.Marshal(make([]string, 2*maxFailTexts))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := appendTexts(nil, many); len(got) != maxFailTexts {
-		t.Errorf("%d are found", len(got))
 	}
 }

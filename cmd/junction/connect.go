@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -77,7 +79,6 @@ knows. Files of projects are not changed, unless --file names one.
 	cmd.Flags().Lookup("url").NoOptDefVal = anyURL
 	cmd.Flags().BoolVar(&c.stdio, "stdio", false, "have the host start junction (the default)")
 	cmd.Flags().StringArrayVar(&c.files, "file", nil, "change `FILE` only, in place of your own files of the host (repeatable)")
-	cmd.Flags().BoolVar(&c.dry, "dry-run", false, "show what would be written, and write nothing")
 	c.flags(cmd)
 	return cmd
 }
@@ -111,12 +112,16 @@ func (c *connecting) run(ctx context.Context) error {
 		if _, _, err := c.journal.Apply(l.doc, l.after, r); err != nil {
 			return c.inUse(l.doc.Path, err)
 		}
-		c.out.Printf("Connected: %s\n", shortened(l.doc.Path))
+		c.out.Printf("Connected: %s\n", filename.Short(l.doc.Path))
 	}
 	if c.host.Reload != "" {
 		c.out.Printf("For it to count in %s: %s.\n", c.host.Name, c.host.Reload)
 	}
-	c.out.Printf("To put its own servers back: %s\n", c.wayBack())
+	back := c.host.ID
+	if len(c.files) > 0 {
+		back = "--file " + strings.Join(c.files, " --file ")
+	}
+	c.out.Printf("To put its own servers back: junction disconnect %s\n", back)
 	return nil
 }
 
@@ -131,15 +136,8 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if err := hostconfig.Replace(c.own, []byte("{\"mcpServers\": {}}\n")); err != nil {
 		return err
 	}
-	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", shortened(c.path))
+	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", filename.Short(c.path))
 	return nil
-}
-
-func (c *connecting) wayBack() string {
-	if len(c.files) == 0 {
-		return "junction disconnect " + c.host.ID
-	}
-	return "junction disconnect --file " + strings.Join(c.files, " --file ")
 }
 
 // inUse says how a file that is changed already is put back.
@@ -150,13 +148,13 @@ func (c *connecting) inUse(path string, err error) error {
 	records, _ := c.journal.Records()
 	for _, r := range records {
 		switch {
-		case r.Path != realPath(path):
+		case r.Path != filename.Real(path):
 		case r.Connected:
-			return fmt.Errorf("%s is connected already; %s puts it back", shortened(path), r.Remedy())
+			return fmt.Errorf("%s is connected already; %s puts it back", filename.Short(path), r.Remedy())
 		case r.Kept:
-			return fmt.Errorf("%s is tapped; junction tap --undo %s puts it back", shortened(path), r.Host)
+			return fmt.Errorf("%s is tapped; junction tap --undo %s puts it back", filename.Short(path), r.Host)
 		case r.Alive:
-			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", shortened(path), r.Process)
+			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", filename.Short(path), r.Process)
 		}
 	}
 	return err
@@ -180,7 +178,7 @@ func (c *connecting) readFiles() error {
 		paths = []string{path}
 	}
 	for _, path := range paths {
-		if slices.ContainsFunc(c.records, func(r *hostconfig.Record) bool { return r.Path == realPath(path) }) {
+		if slices.ContainsFunc(c.records, func(r *hostconfig.Record) bool { return r.Path == filename.Real(path) }) {
 			return c.inUse(path, hostconfig.ErrInUse)
 		}
 		d, err := hostconfig.Read(c.host, path)
@@ -193,7 +191,7 @@ func (c *connecting) readFiles() error {
 		link := &hostLink{doc: d}
 		for _, e := range d.Entries {
 			if e.Scope != "" {
-				link.stay = append(link.stay, e.Name+" (it is only for "+shortened(e.Scope)+")")
+				link.stay = append(link.stay, e.Name+" (it is only for "+filename.Short(e.Scope)+")")
 				continue
 			}
 			it := c.consider(c.host, hostconfig.File{Path: path}, e)
@@ -227,20 +225,20 @@ func (c *connecting) endpoint(ctx context.Context) error {
 	}
 	address := c.url
 	if address == anyURL {
-		address = "http://" + defaultAddress + endpointPath
+		address = "http://" + defaultAddress + launch.EndpointPath
 		all, err := instances(ctx)
 		if err != nil {
 			return err
 		}
-		at := slices.IndexFunc(all, func(i instance) bool { return isURL(i.Endpoint) })
+		at := slices.IndexFunc(all, func(i instance) bool { return launch.At(i.Endpoint) != nil })
 		if at < 0 {
 			c.screen.Printf("junction: no junction up serves an address now; junction service install -- --http %s has one run\n", defaultAddress)
 		} else {
 			address = all[at].Endpoint
 		}
 	}
-	if !isURL(address) {
-		return usagef("--url: expected a URL such as http://%s%s, got %q", defaultAddress, endpointPath, address)
+	if launch.At(address) == nil {
+		return usagef("--url: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, address)
 	}
 	if c.profile != "" {
 		address = strings.TrimSuffix(address, "/") + "/" + c.profile
@@ -258,7 +256,7 @@ func ownProgram() (string, error) {
 	if path := filepath.ToSlash(self); strings.Contains(path, "/go-build") && strings.Contains(path, "/exe/") {
 		return "", errors.New("this program is one of go run, which is gone when it ends: install it with go install, and run that")
 	}
-	if found, err := exec.LookPath("junction"); err == nil && filepath.IsAbs(found) && realPath(found) == realPath(self) {
+	if found, err := exec.LookPath("junction"); err == nil && filepath.IsAbs(found) && filename.Real(found) == filename.Real(self) {
 		return found, nil
 	}
 	return self, nil
@@ -268,7 +266,7 @@ func ownProgram() (string, error) {
 func (c *connecting) change() (err error) {
 	for k, l := range c.links {
 		to := &c.to
-		if k > 0 && c.host.ID == "continue" { // which reads all of its files
+		if k > 0 && c.host.ReadsAll {
 			if to = nil; len(l.instead) == 0 {
 				continue
 			}
@@ -295,7 +293,7 @@ func (c *connecting) showLinks() {
 		case len(names) > 0:
 			what += " in place of " + strings.Join(names, ", ")
 		}
-		c.out.Printf("%s %s\n", shortened(l.doc.Path), plaintext.Line(what, maxReason))
+		c.out.Printf("%s %s\n", filename.Short(l.doc.Path), plaintext.Line(what, maxReason))
 		if len(l.stay) > 0 {
 			c.out.Printf("  These stay in it, past junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), maxReason))
 		}

@@ -234,3 +234,31 @@ func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 		runs(t, "", append([]string{"remove", "hub", "notes"}, flags...)...).expect(t, exitOK, "Removed", "")
 	}
 }
+
+// A server that two hosts had is in use while one of them is connected: nothing says then that it is to be removed, and who removes it is warned.
+func TestDisconnectLeavesWhatAnotherHostUses(t *testing.T) {
+	for _, file := range []string{"", "own.json"} {
+		alone(t)
+		home, _ := os.Getwd()
+		const shared = `"notes": {"command": "notes-server", "env": {"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}`
+		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server"}, `+shared+`}}`)
+		writeTap(t, filepath.Join(home, ".codeium", "windsurf", "mcp_config.json"), `{"mcpServers": {`+shared+`}}`)
+		flags := []string(nil)
+		if file != "" {
+			flags = []string{"--config", file}
+		}
+		for _, host := range []string{"cursor", "windsurf"} {
+			runs(t, "", append([]string{"connect", host, "--yes"}, flags...)...).expect(t, exitOK, "Connected", "")
+		}
+		got := runs(t, "", "disconnect", "cursor")
+		got.expect(t, exitOK, "for junction: hub, notes. Still connected, and in need of notes: Windsurf. To take the others out: junction remove hub", "")
+		if strings.Contains(got.stdout, "remove hub notes") || strings.Contains(got.stdout, "secret") {
+			t.Errorf("%s", got.stdout)
+		}
+		runs(t, "", append([]string{"remove", "notes"}, flags...)...).expect(t, exitOK, `Removed "notes"`, `junction: warning: Windsurf is connected, and got "notes" through junction; junction disconnect windsurf puts its own servers back`+"\n")
+		runs(t, "", "disconnect", "windsurf").expect(t, exitOK, "as it was", "")
+		if got := runs(t, "", append([]string{"remove", "hub"}, flags...)...); got.stderr != "" {
+			t.Errorf("nothing is connected: %s", got.stderr)
+		}
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -45,7 +46,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		keys[i] = consentKeyOf(e, prints[i])
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
-			a.locks.agreeTo(e.definition, prints[i])
+			a.launch.Locks.AgreeTo(e.definition, prints[i])
 		case known && !named:
 			faults[i] = &consentError{e.name, e.definition.Source, "refused before; junction asks again about what is named"}
 		default:
@@ -59,6 +60,13 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 	var decided bool
 	var err error
 	if a.asks() {
+		var names []string
+		for _, i := range open {
+			names = append(names, entries[i].name)
+		}
+		awaited := "whether " + someNames(names) + " may be started"
+		a.awaited.Store(&awaited)
+		defer a.awaited.Store(nil)
 		answers, decided, err = a.askConsents(ctx, entries, open)
 	}
 	for _, i := range open {
@@ -67,9 +75,9 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		case err != nil:
 			faults[i] = err
 		case a.person == nil:
-			why = "nobody can be asked here; to use what it defines without being asked, name it: --config " + file
+			why = "nobody can be asked here; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
 		case !a.asks():
-			why = "nobody is asked in the background; to use what it defines without being asked, name it: --config " + file
+			why = "nobody is asked in the background; to use what it defines without being asked, name it: --config " + plaintext.ShellWord(file)
 		case !answers[i] && decided:
 			why = "refused"
 		case !answers[i]:
@@ -77,7 +85,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		case a.consentKey(entries[i]) != keys[i]:
 			why = "the environment file or junction.lock changed while you were asked; start again to be asked about it as it is now"
 		default:
-			a.locks.agreeTo(entries[i].definition, prints[i])
+			a.launch.Locks.AgreeTo(entries[i].definition, prints[i])
 		}
 		if why != "" {
 			faults[i] = &consentError{entries[i].name, file, why}
@@ -211,14 +219,14 @@ func (a *app) consentKey(e entry) string { return consentKeyOf(e, a.lockPrint(e.
 // consentKeyOf is consentKey with this print of what is locked of the server.
 func consentKeyOf(e entry, printed string) string {
 	d := e.definition
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", realPath(d.Source), e.name, d.String(), d.Around(), d.Hash(), printed))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s%s", filename.Real(d.Source), e.name, d.String(), d.Around(), d.Hash(), printed))
 	return hex.EncodeToString(sum[:])
 }
 
 // saidBefore is what the person said about servers and instructions of projects. What cannot be read is
 // asked again.
 func (a *app) saidBefore() map[string]bool {
-	path, err := stateFile("projects.json")
+	path, err := filename.State("projects.json")
 	if err != nil {
 		return nil
 	}
@@ -244,7 +252,7 @@ func (a *app) rememberConsents(keys []string, answers map[int]bool, asked []int)
 
 // changeConsents changes what the person said about servers and instructions of projects.
 func (a *app) changeConsents(change func(said map[string]bool)) error {
-	path, err := stateFile("projects.json")
+	path, err := filename.State("projects.json")
 	if err != nil {
 		return err
 	}

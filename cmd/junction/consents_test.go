@@ -1,10 +1,16 @@
 package main
 
 import (
+	"io"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
@@ -117,9 +123,55 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		}
 	}
 	got := runs(t, "", "list")
-	got.expect(t, exitConnection, "not agreed to)\n", `junction: server "c" of the project's file `)
-	if strings.Count(got.stderr, `server "c"`) != 1 {
+	got.expect(t, exitConnection, "not agreed to)\n", `junction: 2 servers of the project's file `)
+	if strings.Count(got.stderr, `"c"`) != 1 {
 		t.Errorf("a server is named twice: %s", got.stderr)
+	}
+}
+
+// An answering reader gives an answer when it is read.
+type answering func() string
+
+func (f answering) Read(p []byte) (int, error) { return copy(p, f()), nil }
+
+func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{"a project/.mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
+	path, err := filepath.Abs("a project/.mcp.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := config.Load(path, config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	faults := a.consents(t.Context(), []entry{{name: "a", definition: file.Servers[0]}}, true)
+	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
+		t.Errorf("%v, want %s", faults, want)
+	}
+}
+
+func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"}}}`})
+	a, _ := asking("")
+	awaited := ""
+	a.person = terminal.NewPerson(answering(func() string {
+		awaited = *a.awaited.Load()
+		return "none\n"
+	}), a.screen)
+	_, entries, err := a.servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.consents(t.Context(), entries, false)
+	if want := "whether a, b may be started"; awaited != want || a.awaited.Load() != nil {
+		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.awaited.Load())
+	}
+	i := instance{Awaited: awaited}
+	if got, want := i.remarks()[0], "The configuration changed, and its terminal asks whether a, b may be started; what was there before goes on until it is answered"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

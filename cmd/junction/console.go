@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"syscall"
 
 	"github.com/junction-mcp/junction/console"
 	"github.com/junction-mcp/junction/console/inspect"
+	"github.com/junction-mcp/junction/console/live"
 	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/cobra"
 )
 
@@ -143,7 +146,7 @@ func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
 			_ = s.console.Serve(ctx, l, a.serverLog())
 			_ = end() // what it kept is gone with the file
 		}()
-		a.atEnd(s)
+		a.launch.AtEnd(s)
 	}
 	if !open || !canOpenBrowser() {
 		return s.console.Link(s.origin, ""), nil
@@ -171,28 +174,58 @@ func (a *app) printLinks(ctx context.Context, link func() string) {
 	}
 }
 
-// consoleRoutes adds to the API of the console what this user's processes say, and an inspector, which it returns.
+// consoleRoutes adds the API of the page to the console, but for what [live.Ring] has, and returns its inspector.
 func (a *app) consoleRoutes(c *console.Console) consoleInspector {
 	inspector := a.newInspector(c.Once)
-	c.Handle("GET /instances", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	c.Handle("GET /instances", reply.With(func(r *http.Request) (any, error) {
 		all, err := instances(r.Context())
-		if err != nil {
-			reply.Error(w, http.StatusInternalServerError, err)
-			return
-		}
-		reply.JSON(w, http.StatusOK, map[string][]instance{"instances": all})
-	}))
-	c.Handle("GET /servers", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		all, err := inspector.app.inspectable()
-		if err != nil {
-			reply.Error(w, http.StatusInternalServerError, err)
-			return
-		}
-		reply.JSON(w, http.StatusOK, all)
+		return map[string][]instance{"instances": all}, err
 	}))
 	c.Handle("/instances/{pid}/{rest...}", passOrders())
-	a.conversationRoutes(c)
+	c.Handle("GET /servers", reply.With(func(*http.Request) (any, error) { return inspector.app.inspectable() }))
+	a.conversationRoutes(c.Handle)
 	inspector.Mount(c.Handle)
-	a.atEnd(inspector)
+	a.launch.AtEnd(inspector)
 	return inspector
+}
+
+// keepTraffic keeps in a ring what all processes of this user say from now on. The function that it returns ends that, and
+// forgets it.
+func (a *app) keepTraffic(ctx context.Context) (ring *live.Ring, end func() error) {
+	ring = live.Open(live.Options{})
+	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	own := 0
+	if a.traffic != nil { // without a socket in between, and without JSON
+		own = os.Getpid()
+		watch := a.traffic.Join(true)
+		following.Go(func() {
+			_ = watch(ctx, func(events []*traffic.Event) error {
+				ring.Add(own, events...)
+				return nil
+			})
+		})
+	}
+	following.Go(func() {
+		err := followTraffic(ctx, nil, trafficFollower{
+			not:   own,
+			notes: true,
+			busy: func(pid int) {
+				a.screen.Printf("The console does not show process %d: %d others watch it already.\n", pid, maxWatchers)
+			},
+			event: func(e shownEvent, _ bool) error {
+				ring.Add(e.PID, &e.Event)
+				return nil
+			},
+			ended: ring.End,
+		})
+		if ctx.Err() == nil {
+			a.screen.Printf("The console shows no traffic: %v\n", err)
+		}
+	})
+	return ring, func() error {
+		cancel()
+		following.Wait()
+		return ring.Close()
+	}
 }

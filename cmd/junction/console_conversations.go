@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strconv"
 
-	"github.com/junction-mcp/junction/console"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
@@ -19,8 +18,8 @@ const (
 )
 
 // conversationRoutes adds to the console's API what junction chat has stored, to be read only.
-func (a *app) conversationRoutes(c *console.Console) {
-	c.Handle("GET /conversations", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
+func (a *app) conversationRoutes(handle func(pattern string, h http.Handler)) {
+	handle("GET /conversations", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		limit, err := numberOf(r, "limit", 1)
 		if err != nil {
 			return nil, err
@@ -28,7 +27,7 @@ func (a *app) conversationRoutes(c *console.Console) {
 		list, err := stored.List(ctx, archive.Filter{Search: r.FormValue("search"), Limit: limit})
 		return map[string][]archive.Meta{"conversations": list}, err
 	}))
-	c.Handle("GET /conversations/{id}", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
+	handle("GET /conversations/{id}", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		from, err := numberOf(r, "from", 0)
 		if err != nil {
 			return nil, err
@@ -108,24 +107,19 @@ func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 
 // ofArchive answers a request with what read finds among the stored conversations.
 func ofArchive(read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return reply.With(func(r *http.Request) (any, error) {
 		stored, err := openConversations(r.Context())
 		if err != nil {
-			reply.Error(w, http.StatusInternalServerError, err)
-			return
+			return nil, err
 		}
 		defer stored.Close()
 		value, err := read(r.Context(), stored, r)
-		var usage *usageError
 		switch {
 		case errors.Is(err, archive.ErrNotFound):
-			reply.Error(w, http.StatusNotFound, err)
-		case errors.As(err, &usage), errors.Is(err, archive.ErrAmbiguous):
-			reply.Error(w, http.StatusBadRequest, err)
-		case err != nil:
-			reply.Error(w, http.StatusInternalServerError, err)
-		default:
-			reply.JSON(w, http.StatusOK, value)
+			err = reply.Refuse(http.StatusNotFound, "%v", err)
+		case errors.As(err, new(*usageError)), errors.Is(err, archive.ErrAmbiguous):
+			err = reply.Refuse(http.StatusBadRequest, "%v", err)
 		}
+		return value, err
 	})
 }

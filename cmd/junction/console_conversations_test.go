@@ -10,13 +10,14 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/model"
 )
 
 // storedTalk stores a conversation with these entries, and returns its id.
 func storedTalk(t *testing.T, entries ...host.Entry) string {
 	t.Helper()
-	path, err := stateFile("conversations.db")
+	path, err := filename.State("conversations.db")
 	if err != nil {
 		t.Fatal(err)
 	}

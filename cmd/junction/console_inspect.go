@@ -12,6 +12,8 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/console/inspect"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -26,16 +28,17 @@ type consoleInspector struct {
 // Close ends all its connections.
 func (i consoleInspector) Close() error {
 	i.Inspector.Close()
-	return i.app.closeAll()
+	return i.app.launch.Close()
 }
 
 // newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
 func (a *app) newInspector(once func(http.Handler) string) consoleInspector {
-	own := &app{kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen, gateway: a.gateway}
-	own.flags.config, own.flags.verbose, own.flags.lowestLog = a.flags.config, a.flags.verbose, a.flags.lowestLog
-	own.shareLogins()
+	own := ready(&app{kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen})
+	own.launch.Gateway = a.launch.Gateway
+	own.flags.config, own.launch.Verbose, own.flags.lowestLog = a.flags.config, a.launch.Verbose, a.flags.lowestLog
+	own.launch.ShareLogins()
 	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
 	return consoleInspector{inspect.New(inspect.Options{Once: once, Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
@@ -53,7 +56,7 @@ func (a *app) openInspected(ctx context.Context, s inspect.Server, hooks inspect
 	in := inspected{app: a, hooks: hooks}
 	var err error
 	switch {
-	case s.Name != "" && !isURL(s.Name):
+	case s.Name != "" && launch.At(s.Name) == nil:
 		err = in.configured(ctx, s.Name)
 	case s.Name != "" && !isHTTP(s.Name):
 		in.target, err = a.named(ctx, s.Name)
@@ -75,7 +78,7 @@ func (a *app) openInspected(ctx context.Context, s inspect.Server, hooks inspect
 type inspected struct {
 	app    *app
 	hooks  inspect.Hooks
-	target target
+	target launch.Target
 	server *config.Server // nil: it has no entry
 	known  bool           // by its name, to all commands
 }
@@ -87,23 +90,23 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 		return err
 	}
 	if err := in.app.consent(ctx, e); err != nil {
-		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + shellWord(name) + " in a terminal asks you about it; or start the console with --config " + shellWord(e.definition.Source)}}
+		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.definition.Source)}}
 	}
 	in.known = true
 	in.target, err = in.app.resolveWith(ctx, e, func(s *config.Server, header http.Header) (*http.Client, error) {
-		return in.app.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header, in.hooks.HTTP)
+		return in.app.launch.Authorized(s.Name, s.URL, launch.OAuthOf(s), s.TLS, header, in.hooks.HTTP)
 	})
-	in.server = in.target.server
+	in.server = in.target.Server
 	return err
 }
 
 // given is a server that the page describes.
 func (in *inspected) given(s *config.Server) error {
 	in.server = s
-	t, err := in.app.transport(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
-		return in.app.authorized("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
+	t, err := in.app.launch.Connect(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
+		return in.app.launch.Authorized("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
 	})
-	in.target = target{transport: t, server: s}
+	in.target = launch.Target{By: launch.Of(s.Kind), Transport: t, Server: s}
 	return err
 }
 
@@ -126,12 +129,12 @@ func (in *inspected) unopened(err error) error {
 
 func (in *inspected) opened() *inspect.Opened {
 	a, t, s := in.app, in.target, in.server
-	o := &inspect.Opened{Name: t.title(), Origin: t.origin, Transport: t.transport, Client: a.options(t), Explain: in.explain, Entry: in.entry()}
-	o.Client.ConnectTimeout = in.limit()
-	if c, is := t.transport.(*command.Command); is {
+	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: a.options(t), Explain: in.explain, Entry: in.entry()}
+	o.Client.ConnectTimeout = startLimit(in.target.StartTimeout)
+	if c, is := t.Transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
 	}
-	if s != nil && s.Kind != config.Stdio && !namesAuthorization(s.Headers) {
+	if s != nil && t.IsWeb() && !namesAuthorization(s.Headers) {
 		o.Login = in.login
 	}
 	return o
@@ -148,7 +151,7 @@ func namesAuthorization(headers map[string]string) bool {
 
 // entry is how a configuration says the server, without secrets.
 func (in *inspected) entry() inspect.Entry {
-	e := inspect.Entry{Name: in.target.name, Configured: in.known}
+	e := inspect.Entry{Name: in.target.Name, Configured: in.known}
 	if in.known {
 		e.Config = in.app.flags.config
 	}
@@ -158,8 +161,8 @@ func (in *inspected) entry() inspect.Entry {
 	s := in.server.Redacted()
 	e.Command, e.Args, e.Dir, e.URL = s.Command, s.Args, s.Dir, s.URL
 	e.Env, e.Headers = slices.Sorted(maps.Keys(s.Env)), slices.Sorted(maps.Keys(s.Headers))
-	if s.Kind == config.SSE {
-		e.Type = "sse"
+	if t := in.target.By; t.IsOlder {
+		e.Type = t.Name
 	}
 	return e
 }
@@ -168,40 +171,29 @@ func (in *inspected) entry() inspect.Entry {
 func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
 	t, s, p := in.target, in.server, &patient{}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
-	sound := s == nil || answered || s.Kind == config.Stdio && in.app.findProgram(ctx, s, p) || s.Kind != config.Stdio && reachAddress(ctx, s, p)
+	sound := s == nil || answered || in.app.reach(ctx, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
 		p.broken("output", fmt.Sprintf("standard output has a line that is no message of JSON-RPC, and no message came: %q", stray), onlyMessages)
 	case sound:
-		p.notStarted(t.transport, err, t.title(), stray, in.limit())
+		p.notStarted(t.Transport, err, t.Title(), stray, startLimit(in.target.StartTimeout))
 	}
 	last := p.Links[len(p.Links)-1]
 	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: isUnauthorized(err) && s != nil && !namesAuthorization(s.Headers)}
 }
 
-// connectTime is how long the inspector waits for a server to be connected, unless its entry says more.
-const connectTime = 2 * time.Minute
-
-// limit is how long connecting may take.
-func (in *inspected) limit() time.Duration {
-	if in.target.startTimeout > 0 {
-		return in.target.startTimeout
-	}
-	return connectTime
-}
-
 // login has the user log in at the server; the page shows where.
 func (in *inspected) login(ctx context.Context, scopes []string, visit func(page string)) (string, error) {
-	auth := entryOAuth(in.server)
+	auth := launch.OAuthOf(in.server)
 	auth.Scopes = slices.Concat(auth.Scopes, scopes)
 	open := oauth.Loopback(func(_ context.Context, page string) error {
 		visit(page)
 		return nil
 	})
-	if logsInAtProvider(&auth) {
-		return "", &inspect.FaultError{Fault: inspect.Fault{Link: "authorization", Cause: "you log in at your organization's identity provider, for all servers", Remedy: "in a terminal: junction login " + shellWord(in.target.name)}}
+	if launch.LogsInAtProvider(&auth) {
+		return "", &inspect.FaultError{Fault: inspect.Fault{Link: "authorization", Cause: "you log in at your organization's identity provider, for all servers", Remedy: "in a terminal: junction login " + plaintext.ShellWord(in.target.Name)}}
 	}
-	tokens, err := in.app.tokens(auth, open, in.hooks.HTTP)
+	tokens, err := in.app.launch.Tokens(auth, open, in.hooks.HTTP)
 	if err != nil {
 		return "", err
 	}

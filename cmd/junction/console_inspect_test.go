@@ -30,7 +30,7 @@ type inspectorPage struct {
 // inspectorWith serves the inspector of junction with a configuration.
 func inspectorWith(t *testing.T, config string) inspectorPage {
 	t.Helper()
-	a := &app{screen: terminal.NewScreen(io.Discard), stderr: io.Discard}
+	a := ready(&app{screen: terminal.NewScreen(io.Discard), stderr: io.Discard})
 	a.person = terminal.NewPerson(unread{t}, a.screen)
 	if config != "" {
 		if err := os.WriteFile("inspect.json", []byte(config), 0o600); err != nil {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"html"
-	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
+
+	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // openOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
@@ -23,7 +23,7 @@ func (a *app) openOnce(ctx context.Context, link string, over <-chan struct{}, o
 		<-over
 		_ = os.Remove(path)
 	})
-	_ = startBrowser(ctx, fileURL(path)) // else the link is printed
+	_ = startBrowser(ctx, filename.URL(path)) // else the link is printed
 }
 
 // writeDoor writes a page that goes on to a link.
@@ -55,13 +55,4 @@ func writeDoor(link string) (path string, err error) {
 		return "", err
 	}
 	return file.Name(), nil
-}
-
-// fileURL is the address of a file, of which the path is absolute.
-func fileURL(path string) string {
-	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") {
-		path = "/" + path // C:/…
-	}
-	return (&url.URL{Scheme: "file", Path: path}).String()
 }

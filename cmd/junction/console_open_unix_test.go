@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/console"
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 // Everybody on the machine can read what a browser is started with, so the token is in a file of this user's.
@@ -24,9 +25,7 @@ func TestABrowserIsStartedWithoutTheToken(t *testing.T) {
 		t.Skip(err)
 	}
 	program := filepath.Join(t.TempDir(), "browser")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > '"+said+"'\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, program, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > '"+said+"'\n"), 0o700)
 	t.Setenv("JUNCTION_BROWSER", program)
 	c := console.New()
 	served := httptest.NewServer(c)

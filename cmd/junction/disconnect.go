@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -28,10 +29,12 @@ are is said, with what takes them out. Nothing is asked.
 			if !all && len(args) == 0 && len(files) == 0 {
 				return usagef("HOST is missing: %s; --all puts all back", hostIDs())
 			}
-			for _, name := range args {
-				if _, _, ok := hostconfig.LookupHost(name); !ok {
-					return unknownHost(name)
+			for k, name := range args {
+				h, err := hostNamed(name)
+				if err != nil {
+					return err
 				}
+				args[k] = h.ID
 			}
 			return a.disconnect(args, files, all)
 		},
@@ -47,21 +50,21 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	for k, name := range hosts {
-		h, _, _ := hostconfig.LookupHost(name)
-		hosts[k] = h.ID
-	}
 	for k, path := range files {
-		files[k] = realPath(path)
+		files[k] = filename.Real(path)
 	}
-	records, err := journal.Records()
+	connected, err := journal.Records()
 	faults := []error{err}
-	records = slices.DeleteFunc(records, func(r *hostconfig.Record) bool {
-		return !r.Connected || !all && !slices.Contains(hosts, r.Host) && !slices.Contains(files, r.Path) && !slices.Contains(files, r.Named)
-	})
-	var own []*staying
-	for _, r := range records {
-		own = append(own, staysOf(r))
+	var records []*hostconfig.Record
+	var own, others []*staying
+	for _, r := range connected {
+		switch {
+		case !r.Connected:
+		case all || slices.Contains(hosts, r.Host) || slices.Contains(files, r.Path) || slices.Contains(files, r.Named):
+			records, own = append(records, r), append(own, staysOf(r))
+		default:
+			others = append(others, staysOf(r))
+		}
 	}
 	faults = append(faults, a.putBack(journal, records...)...)
 	if err := errors.Join(faults...); err != nil {
@@ -74,20 +77,31 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 		a.screen.Printf("Nothing is connected.\n")
 	}
 	for _, s := range own {
-		a.sayStays(s)
+		a.sayStays(s, others)
 	}
 	return nil
 }
 
 // staying is what connect made of a host's servers, which stays when they are put back.
 type staying struct {
-	file             string // Junction's own
-	servers, secrets []string
+	host    string              // its ID; empty where a file was named
+	path    string              // of its file
+	file    string              // Junction's own
+	servers []string            // that were the host's
+	secrets map[string][]string // which they name, by server
+}
+
+// title names the host.
+func (s *staying) title() string {
+	if h, _, known := hostconfig.LookupHost(s.host); known {
+		return h.Name
+	}
+	return "the host of " + filename.Short(s.path)
 }
 
 // staysOf finds that out, while the host's entry still says which file it is.
 func staysOf(r *hostconfig.Record) *staying {
-	s := &staying{file: config.Own(config.Options{})}
+	s := &staying{host: r.Host, path: r.Path, file: config.Own(config.Options{}), secrets: map[string][]string{}}
 	if _, ours, _, err := r.Look(); err == nil && ours != nil {
 		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
 			s.file = ours.Args[at]
@@ -106,8 +120,8 @@ func staysOf(r *hostconfig.Record) *staying {
 				}
 				s.servers = append(s.servers, name)
 				for _, variable := range d.Variables() {
-					if secret, is := strings.CutPrefix(variable, "secret:"); is && !slices.Contains(s.secrets, secret) {
-						s.secrets = append(s.secrets, secret)
+					if secret, is := strings.CutPrefix(variable, "secret:"); is {
+						s.secrets[name] = append(s.secrets[name], secret)
 					}
 				}
 			}
@@ -116,23 +130,62 @@ func staysOf(r *hostconfig.Record) *staying {
 	return s
 }
 
-func (a *app) sayStays(s *staying) {
+// sayStays says what is still there of a host's servers, and what takes out those that no other connected host had.
+func (a *app) sayStays(s *staying, others []*staying) {
 	if len(s.servers) == 0 {
 		return
 	}
-	remove := "junction remove " + shellWords(s.servers)
-	if s.file != config.Own(config.Options{}) {
-		remove += " --config " + shellWord(s.file)
+	var free, used, users, secrets []string
+	for _, name := range s.servers {
+		by := slices.DeleteFunc(slices.Clone(others), func(o *staying) bool {
+			return filename.Real(o.file) != filename.Real(s.file) || !slices.Contains(o.servers, name)
+		})
+		if len(by) == 0 {
+			free, secrets = append(free, name), append(secrets, s.secrets[name]...)
+			continue
+		}
+		used = append(used, name)
+		for _, o := range by {
+			users = append(users, o.title())
+		}
 	}
-	a.out.Printf("Still in %s, for junction: %s. To take them out: %s\n", shortened(s.file), plaintext.Line(strings.Join(s.servers, ", "), maxReason), remove)
-	for _, name := range s.secrets {
-		a.out.Printf("The secret %s is still kept: junction secret remove %s\n", name, shellWord(name))
+	said := fmt.Sprintf("Still in %s, for junction: %s.", filename.Short(s.file), plaintext.Line(strings.Join(s.servers, ", "), maxReason))
+	which := "them"
+	if len(used) > 0 {
+		slices.Sort(users)
+		said += fmt.Sprintf(" Still connected, and in need of %s: %s.", plaintext.Line(strings.Join(used, ", "), maxReason), strings.Join(slices.Compact(users), ", "))
+		which = "the others"
+	}
+	if len(free) > 0 {
+		said += fmt.Sprintf(" To take %s out: junction remove %s", which, shellWords(free))
+		if s.file != config.Own(config.Options{}) {
+			said += " --config " + plaintext.ShellWord(s.file)
+		}
+	}
+	a.out.Printf("%s\n", said)
+	slices.Sort(secrets)
+	for _, name := range slices.Compact(secrets) {
+		a.out.Printf("The secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))
+	}
+}
+
+// warnConnected says which connected hosts get a server of a file of Junction through it, as they will not any more.
+func (a *app) warnConnected(file, name string) {
+	journal, err := taps()
+	if err != nil {
+		return
+	}
+	records, _ := journal.Records() // of one that cannot be read nothing is known
+	for _, r := range records {
+		if s := staysOf(r); r.Connected && filename.Real(s.file) == file {
+			a.screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.title(), plaintext.Line(name, 100), r.Remedy())
+		}
 	}
 }
 
 // taps is where changes of hosts' files are noted.
 func taps() (hostconfig.Journal, error) {
-	folder, err := stateFile("taps")
+	folder, err := filename.State("taps")
 	return hostconfig.Journal{Folder: folder}, err
 }
 
@@ -154,7 +207,7 @@ func (a *app) sayRestored(r *hostconfig.Restored) {
 	if r.Connected {
 		out, others, left = a.out, "the entry of junction is gone from it, its servers are back", "It has these again already, and they are left as they are now"
 	}
-	path := shortened(r.Path)
+	path := filename.Short(r.Path)
 	switch {
 	case r.Gone:
 		out.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
@@ -185,8 +238,11 @@ func (a *app) withoutConnected(entries []entry) []entry {
 	}
 	records, _ := journal.Records() // an entry of which nothing is known is one like any other
 	return slices.DeleteFunc(entries, func(e entry) bool {
-		return e.name == hostconfig.OwnName && slices.ContainsFunc(records, func(r *hostconfig.Record) bool {
-			return r.Connected && r.Path == realPath(e.definition.Source)
-		})
+		return e.name == hostconfig.OwnName && isConnected(records, e.definition.Source)
 	})
+}
+
+// isConnected reports whether junction connect changed a file.
+func isConnected(records []*hostconfig.Record, path string) bool {
+	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == filename.Real(path) })
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -20,13 +21,13 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/process"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
 
 const (
-	doctorTime = 2 * time.Minute  // for a server to start, as up gives it
-	linkTime   = 10 * time.Second // for each other link
+	linkTime   = 10 * time.Second // for each link but the start
 	maxVersion = 4 << 10          // bytes of what a program prints as its version
 )
 
@@ -57,7 +58,9 @@ type link struct {
 	Name string `json:"link"`
 	OK   bool   `json:"ok"`
 	// Careful says that it works with Junction, but not as it should.
-	Careful bool   `json:"careful,omitempty"`
+	Careful bool `json:"careful,omitempty"`
+	// Skipped says that it was not tried.
+	Skipped bool   `json:"skipped,omitempty"`
 	Detail  string `json:"detail"`
 	Remedy  string `json:"remedy,omitempty"` // of one that is broken
 }
@@ -82,6 +85,24 @@ func (p *patient) careful(name, format string, args ...any) bool {
 	return true
 }
 
+// runsIn says that a junction up is connected to the server, while another process of it was tried here.
+func (p *patient) runsIn(r *runningServer) {
+	if !r.isConnected() || len(p.Links) == 0 {
+		return
+	}
+	if last := &p.Links[len(p.Links)-1]; !last.OK {
+		last.Remedy = r.where() + " is connected to it, which may be why a second one does not work; else " + last.Remedy
+		return
+	}
+	p.ok("running", "%s is connected to it, too; what is above is of a connection of its own", r.where())
+}
+
+// skipped notes a link that was not tried.
+func (p *patient) skipped(name, why string) {
+	p.ok(name, "%s", why)
+	p.Links[len(p.Links)-1].Skipped = true
+}
+
 func (p *patient) broken(name, why, remedy string) bool {
 	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, maxReason), Remedy: remedy})
 	return false
@@ -92,7 +113,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	a.gateway = gatewayMark(set, nil) // as junction up has it: an entry that starts that again is broken
+	a.launch.Gateway = launch.GatewayMark(set, nil) // as junction up has it: an entry that starts that again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return hasProblem(set, name) && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
 	})
@@ -102,38 +123,42 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	if len(names) > 0 && len(sound) == 0 {
 		entries = nil
 	}
+	for _, e := range entries {
+		if e.definition != nil {
+			a.reportIgnored(set, e.definition)
+		}
+	}
 	var all []*patient
 	for _, p := range set.Problems() {
 		if len(names) == 0 || slices.Contains(names, p.Server) {
-			sick := &patient{Server: p.Server, Source: p.Source}
+			sick := &patient{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
 			sick.broken("entry", unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
 			a.showPatient(sick)
 		}
 	}
+	if a.unread != nil && len(names) == 0 {
+		sick := &patient{Server: "configuration"}
+		sick.broken("file", a.unread.Error(), "mend the file at the place named; no server of it is used until then")
+		all = append(all, sick)
+		a.showPatient(sick)
+	}
 	faults := a.consents(ctx, entries, len(names) > 0)
+	together := a.showUnagreed(entries, faults)
 	examined := func(p *patient) {
 		if ctx.Err() != nil { // which breaks links that hold
-			p.Links = slices.DeleteFunc(p.Links, func(l link) bool { return !l.OK })
+			return
 		}
 		all = append(all, p)
-		a.showPatient(p)
+		if !together || len(p.Links) != 1 || p.Links[0].Name != consentLink {
+			a.showPatient(p)
+		}
 	}
-	for i, e := range entries {
-		if ctx.Err() != nil {
-			break
-		}
-		if e.isDisabled() {
-			continue
-		}
-		p := &patient{Server: e.name, Source: e.source()}
-		if faults[i] != nil {
-			p.broken("consent", faults[i].Error(), "agree to it, or name its file with --config")
-		} else {
-			a.examine(ctx, e, p)
-		}
-		examined(p)
+	a.examineAll(ctx, entries, faults, examined)
+	place := func(p *patient) int {
+		return slices.IndexFunc(entries, func(e entry) bool { return e.name == p.Server })
 	}
+	slices.SortStableFunc(all, func(x, y *patient) int { return cmp.Compare(place(x), place(y)) }) // as they are printed with --json
 	if len(names) == 0 && len(a.flags.config) == 0 {
 		for _, p := range a.examineHosts(ctx) {
 			examined(p)
@@ -143,6 +168,91 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 		return context.Cause(ctx)
 	}
 	return a.diagnosed(all)
+}
+
+// What doctor says of servers of a project that nobody agreed to.
+const (
+	consentLink = "consent"
+	agreeToIt   = "agree to it, or name its file with --config"
+)
+
+// showUnagreed shows servers that nobody agreed to together, where there are several.
+func (a *app) showUnagreed(entries []entry, faults []error) bool {
+	var some []error
+	for i, err := range faults {
+		if errors.As(err, new(*consentError)) && !entries[i].isDisabled() {
+			some = append(some, err)
+		}
+	}
+	if len(some) < 2 {
+		return false
+	}
+	p := &patient{Server: plaintext.Count(len(some), "server") + " that nobody agreed to"}
+	for _, line := range notStarted(some) {
+		p.broken(consentLink, line, agreeToIt)
+	}
+	a.showPatient(p)
+	return true
+}
+
+// behindTime is how long what was found of a server waits for the servers before it.
+const behindTime = 5 * time.Second
+
+// examineAll examines servers at the same time, as many as may start together, and calls examined with each: in the
+// order of the entries, but that one which takes long does not hold up those after it. On a terminal a line says which are still open.
+func (a *app) examineAll(ctx context.Context, entries []entry, faults []error, examined func(*patient)) {
+	type place struct {
+		p    *patient
+		done time.Time // zero: not yet
+	}
+	running := runningServers(ctx)
+	var open []*place
+	came, slots := make(chan *place), make(chan struct{}, process.Starts())
+	for i, e := range entries {
+		if e.isDisabled() {
+			continue
+		}
+		at := &place{p: &patient{Server: e.name, Source: e.source()}}
+		open = append(open, at)
+		go func() {
+			slots <- struct{}{}
+			defer func() { <-slots }()
+			switch {
+			case ctx.Err() != nil:
+			case faults[i] != nil:
+				at.p.broken(consentLink, faults[i].Error(), agreeToIt)
+			default:
+				a.examine(ctx, e, at.p)
+				at.p.runsIn(running.of(e))
+			}
+			came <- at
+		}()
+	}
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	defer a.screen.Transient("")
+	for late := false; len(open) > 0; {
+		select {
+		case at := <-came:
+			at.done = time.Now()
+		case <-ticker.C:
+			late = true
+		}
+		a.screen.Transient("")
+		var left []*place
+		var names []string
+		for _, at := range open {
+			if !at.done.IsZero() && (len(left) == 0 || time.Since(at.done) >= behindTime) {
+				examined(at.p)
+				continue
+			}
+			left = append(left, at)
+			names = append(names, plaintext.Line(at.p.Server, 80))
+		}
+		if open = left; late && len(open) > 0 && a.screen.Terminal() {
+			a.screen.Transient("still looking at: " + strings.Join(names, ", "))
+		}
+	}
 }
 
 // diagnosed prints what is left to print, and returns whether a link is broken.
@@ -168,7 +278,10 @@ func (a *app) diagnosed(all []*patient) error {
 		}
 		a.out.Printf("%s, %d with a broken link.\n", what, sick)
 	}
-	if sick > 0 {
+	switch {
+	case a.unread != nil && sick == len(all):
+		return errReported
+	case sick > 0:
 		return errToolFailed
 	}
 	return nil
@@ -186,6 +299,8 @@ func (a *app) showPatient(p *patient) {
 	a.out.Printf("%s%s\n", kind, plaintext.Line(p.Server, 200))
 	for _, l := range p.Links {
 		switch {
+		case l.Skipped:
+			a.out.Printf("  skipped %s: %s\n", l.Name, l.Detail)
 		case l.Careful:
 			a.out.Printf("  CAREFUL %s: %s\n", l.Name, l.Detail)
 		case l.OK:
@@ -216,7 +331,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 		if started != s {
 			p.ok("lock", "%s", strings.TrimPrefix(a.lockLine(e), "which junction.lock says is "))
 		}
-		if s.Kind == config.Stdio && !a.findProgram(ctx, started, p) || s.Kind != config.Stdio && !reachAddress(ctx, s, p) {
+		if !a.reach(ctx, started, p) {
 			return
 		}
 	}
@@ -225,25 +340,22 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 		p.broken("entry", err.Error(), "change the entry")
 		return
 	}
-	limit := doctorTime
-	if t.startTimeout > 0 {
-		limit = t.startTimeout
-	}
+	limit := startLimit(t.StartTimeout)
 	start, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
 	o := a.options(t)
 	offersNothing(&o)
 	defer func() { p.mayLack(a.stderrOf(e.name).wasRefused()) }()
-	client, stray, err := dialDoctor(start, t.transport, o)
+	client, stray, err := dialDoctor(start, t.Transport, o)
 	if err != nil {
-		p.notStarted(t.transport, err, e.name, stray, limit)
+		p.notStarted(t.Transport, err, e.name, stray, limit)
 		return
 	}
 	defer client.Close()
 	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), described(client.Server()))
 	p.strays(stray)
-	if s != nil && s.Kind != config.Stdio {
+	if s != nil && t.IsWeb() {
 		p.ok("authorization", "%s", a.authorizedBy(ctx, s))
 	}
 	era := "modern"
@@ -297,6 +409,14 @@ func (a *app) ask(ctx context.Context, client *mcp.Client, p *patient) (tools []
 	return tools, p.ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
 
+// reach looks for the program of a server, or its address.
+func (a *app) reach(ctx context.Context, s *config.Server, p *patient) bool {
+	if launch.IsProgram(s.Kind) {
+		return a.findProgram(ctx, s, p)
+	}
+	return reachAddress(ctx, s, p)
+}
+
 // findProgram looks for the program of a server, and for its version where it only starts others.
 func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) bool {
 	path := s.Command
@@ -310,13 +430,13 @@ func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) boo
 	}
 	found, err := exec.LookPath(path)
 	if err != nil {
-		return p.broken("program", err.Error(), installProgram(s.Command))
+		return p.broken("program", err.Error(), runnable(s.Command, err))
 	}
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(found)), ".exe")
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
 		return p.ok("program", "%s", found)
 	}
-	version, err := printedVersion(ctx, found)
+	version, err := printedVersion(ctx, found, a.launch.Environ(os.Environ(), s.Unset))
 	if err != nil {
 		return p.broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
 	}
@@ -325,10 +445,10 @@ func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) boo
 
 // printedVersion is the first line that a program prints as its version. It is started as servers are: what interrupts doctor at a
 // terminal does not reach it, and break it before doctor knows why.
-func printedVersion(ctx context.Context, program string) (string, error) {
+func printedVersion(ctx context.Context, program string, environ []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, linkTime)
 	defer cancel()
-	running, err := process.Start(process.Command{Path: program, Args: []string{"--version"}})
+	running, err := process.Start(process.Command{Path: program, Args: []string{"--version"}, Env: environ})
 	if err != nil {
 		return "", err
 	}
@@ -370,14 +490,14 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 		return p.ok("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
 	}
 	wanted := false
-	o, err := tlsConfig(s.TLS, func() { wanted = true })
+	o, err := launch.TLSConfig(s.TLS, func() { wanted = true })
 	if err != nil {
 		return p.broken("TLS", err.Error(), "change \"tls\" in the entry, or the file")
 	}
 	o.ServerName = u.Hostname()
 	secure := tls.Client(conn, o)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return p.broken("TLS", err.Error(), trustedTLS)
+		return p.broken("TLS", err.Error(), handshaken(err))
 	}
 	if wanted && (s.TLS == nil || s.TLS.CertFile == "") {
 		p.ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")

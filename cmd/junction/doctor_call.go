@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
@@ -32,27 +35,19 @@ func isUnauthorized(err error) bool {
 // offersNothing has a client answer what servers ask where nobody should be asked to see whether they work: forms are declined, and there are
 // no folders to work in.
 func offersNothing(o *mcp.ClientOptions) {
-	o.ElicitURL, o.OnElicit = true, declines
+	o.ElicitURL = true
+	o.OnElicit = func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{}, nil }
-}
-
-// declines is what a server gets that asks something: nobody should be asked to see whether it works.
-func declines(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 }
 
 // authorizedBy says as whom a server at a URL was asked.
 func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
-	for name := range s.Headers {
-		if strings.EqualFold(name, "Authorization") {
-			return "by the Authorization header of its entry"
-		}
+	if namesAuthorization(s.Headers) {
+		return "by the Authorization header of its entry"
 	}
-	var entry config.OAuth
-	if s.OAuth != nil {
-		entry = *s.OAuth
-	}
-	if tokens, err := a.tokens(entry, nil, nil); err == nil {
+	if tokens, err := a.launch.Tokens(launch.OAuthOf(s), nil, nil); err == nil {
 		if l, err := tokens.LoginOf(ctx, s.URL); err == nil {
 			return "by a login: " + describeLogin(l, time.Now())
 		}
@@ -67,11 +62,21 @@ func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
 // reaches nothing else, and it needs no arguments.
 func isHarmless(t *mcp.Tool) bool {
 	a := t.Annotations
-	if !reads(t) || a.OpenWorldHint == nil || *a.OpenWorldHint {
+	if !reads(t) || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
 		return false
 	}
 	return !needsArguments(t)
 }
+
+// tellsSecrets finds words of what a tool says that it gives: nobody should read these to see whether calls work.
+var tellsSecrets = regexp.MustCompile(`(?i)\b(env|envs|environ|environments?|secrets?|tokens?|credentials?|passwords?|api ?keys?|private keys?)\b`)
+
+// wordsOf is a name with spaces between its words.
+func wordsOf(name string) string {
+	return strings.NewReplacer("_", " ", "-", " ", ".", " ", "/", " ").Replace(wordEnds.ReplaceAllString(name, "$1 $2"))
+}
+
+var wordEnds = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
 // parameters is how many arguments a tool can have.
 func parameters(t *mcp.Tool) (n int) {
@@ -82,7 +87,7 @@ func parameters(t *mcp.Tool) (n int) {
 // callHarmless calls one of the tools that can be called without harm, one with as few parameters as possible.
 func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *patient) {
 	if len(tools) == 0 {
-		p.ok("call", "none was made: there is no tool that claims to only read, to reach nothing else, and needs no arguments")
+		p.skipped("call", "none was made: no tool is safe to try, as none claims to only read, to reach nothing else, and needs no arguments")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, linkTime)
@@ -90,7 +95,7 @@ func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, ser
 	least := slices.MinFunc(tools, func(a, b mcp.Tool) int { return cmp.Compare(parameters(&a), parameters(&b)) })
 	name, began := least.Name, time.Now()
 	result, err := client.CallTool(ctx, name, map[string]any{})
-	remedy := "see what it says: junction call " + shellWord(server) + " " + shellWord(name) + " -v"
+	remedy := "see what it says: junction call " + plaintext.ShellWord(server) + " " + plaintext.ShellWord(name) + " -v"
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		p.broken("call", name+" did not answer within "+linkTime.String(), remedy)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // examineHosts tries the links between hosts and junction, of those that junction connect made.
@@ -44,7 +45,7 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 		p.broken("file", err.Error(), "mend the file, or "+r.Remedy())
 		return
 	}
-	p.ok("file", "%s", shortened(r.Path))
+	p.ok("file", "%s", filename.Short(r.Path))
 	adds := slices.ContainsFunc(r.Changes, func(c hostconfig.Change) bool { return c.Added })
 	switch {
 	case ours == nil && adds:
@@ -59,7 +60,7 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 		return
 	}
 	var past []string
-	files := slices.DeleteFunc(hostconfig.Files(h, hostconfig.Options{}), func(f hostconfig.File) bool { return f.Project == "" || realPath(f.Path) == r.Path })
+	files := slices.DeleteFunc(hostconfig.Files(h, hostconfig.Options{}), func(f hostconfig.File) bool { return f.Project == "" || filename.Real(f.Path) == r.Path })
 	for _, f := range append([]hostconfig.File{{Path: r.Path}}, files...) {
 		other := d
 		if f.Path != r.Path {
@@ -73,9 +74,9 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 			}
 			where := ""
 			if f.Path != r.Path {
-				where = " (in " + shortened(f.Path) + ")"
+				where = " (in " + filename.Short(f.Path) + ")"
 			} else if e.Scope != "" {
-				where = " (for " + shortened(e.Scope) + ")"
+				where = " (for " + filename.Short(e.Scope) + ")"
 			}
 			past = append(past, e.Name+where)
 		}
@@ -93,7 +94,7 @@ func (a *app) examineEntry(ctx context.Context, ours *hostconfig.Entry, p *patie
 	if _, err := exec.LookPath(ours.Command); err != nil {
 		return p.broken("program", err.Error(), "put junction back there, or "+again)
 	}
-	p.ok("program", "%s", shortened(ours.Command))
+	p.ok("program", "%s", filename.Short(ours.Command))
 	for k, arg := range ours.Args {
 		if arg != "--config" || k+1 == len(ours.Args) {
 			continue
@@ -101,11 +102,11 @@ func (a *app) examineEntry(ctx context.Context, ours *hostconfig.Entry, p *patie
 		if _, err := os.Stat(ours.Args[k+1]); err != nil {
 			reason := err
 			if errors.Is(err, os.ErrNotExist) {
-				reason = fmt.Errorf("%s is not there", shortened(ours.Args[k+1]))
+				reason = fmt.Errorf("%s is not there", filename.Short(ours.Args[k+1]))
 			}
 			return p.broken("configuration", reason.Error(), "junction import writes it, or "+again)
 		}
-		p.ok("configuration", "%s", shortened(ours.Args[k+1]))
+		p.ok("configuration", "%s", filename.Short(ours.Args[k+1]))
 	}
 	return true
 }

@@ -2,20 +2,19 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 // Ctrl-C at a terminal goes to all of its foreground group: a program that dies of it first would be called broken.
 func TestDoctorAsksForAVersionOutsideOfItsOwnGroup(t *testing.T) {
 	alone(t)
 	npx := filepath.Join(t.TempDir(), "npx")
-	if err := os.WriteFile(npx, []byte("#!/bin/sh\nread -r pid name state parent group rest < /proc/$$/stat\necho \"of group $group\"\necho more\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, npx, []byte("#!/bin/sh\nread -r pid name state parent group rest < /proc/$$/stat\necho \"of group $group\"\necho more\n"), 0o700)
 	configure(t, "d.json", fmt.Sprintf(`"n":{"command":%q,"args":["x"]}`, npx), "")
 	got := runs(t, "", "doctor", "--config", "d.json")
 	got.expect(t, exitToolFailed, "ok      program: "+npx+", of group ", "")

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -145,4 +147,43 @@ func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
 		}
 		slow.Close()
 	}
+}
+
+func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
+	alone(t)
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+		w.WriteHeader(http.StatusTeapot)
+	}))
+	defer slow.Close()
+	if err := os.WriteFile("d.json", fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"gone":{"command":"no-such-program-here"}}}`, slow.URL), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr safeBuffer
+	shown := make(chan struct{})
+	watched := &watchedBuffer{word: "gone\n  BROKEN", seen: sync.OnceFunc(func() { close(shown) })}
+	done := make(chan int, 1)
+	go func() {
+		done <- run(t.Context(), []string{"doctor", "--config", "d.json"}, strings.NewReader(""), io.MultiWriter(&stdout, watched), &stderr)
+	}()
+	select {
+	case <-shown:
+	case <-done:
+		t.Fatalf("it ended before the other server was shown: %s", stdout.String())
+	}
+	close(release)
+	if code := <-done; code != exitToolFailed || !strings.HasSuffix(stdout.String(), "2 servers, 2 with a broken link.\n") {
+		t.Errorf("exit code %d: %s", code, stdout.String())
+	}
+}
+
+func TestDoctorOfAFileThatCannotBeRead(t *testing.T) {
+	alone(t)
+	writeTap(t, filepath.Join("junction", "mcp.json"), `{"mcpServers": {"a" {}}}`)
+	runs(t, "", "doctor").expect(t, exitConnection, "configuration\n  BROKEN  file: ", "not JSON: line 1, column 21")
 }

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +21,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -100,6 +103,10 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 		{"of a server of HTTP", true, fmt.Errorf("not connected within 1s: %w; its standard error ends with:\nlistening at http://127.0.0.1:3", context.DeadlineExceeded), "often --stdio"},
 		{"of a server of HTTP that is slow", true, tooLong(time.Second, "its standard error ends with: server running on port 80"), "often --stdio"},
 		{"of a certificate", false, fmt.Errorf("tls: %w", &tls.CertificateVerificationError{Err: errors.New("unknown")}), `"tls": {"ca": FILE}`},
+		{"of an entry's file", false, &config.Problem{Field: "tls.ca", Err: fs.ErrNotExist}, `change "tls.ca" of the entry`},
+		{"of an entry's file of variables", true, &config.Problem{Server: "s", Field: "envFile", Err: fs.ErrNotExist}, `change "envFile" of the entry`},
+		{"of http at an address of https", false, fmt.Errorf("initialize: %w", http.ErrSchemeMismatch), `begin "url" of the entry with http://`},
+		{"of a handshake without TLS", false, fmt.Errorf("initialize: %w", tls.RecordHeaderError{Msg: "no"}), `begin "url" of the entry with http://`},
 		{"of a port", false, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "nothing listens there"},
 		{"of a login", false, &mcp.StatusError{Status: 401}, "sign in: junction login s"},
 		{"of a path", false, &mcp.StatusError{Status: 404}, "there is nothing at this path"},
@@ -108,6 +115,26 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 			t.Errorf("%s it says %q, want %q", c.name, got, c.want)
 		}
 	}
+}
+
+func TestDoctorSaysWhyAProgramCannotBeStarted(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "a program")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for command, want := range map[string]string{file: "make it a program: chmod +x " + plaintext.ShellWord(file), dir: "it is a folder: ", "no-such-program-anywhere": "install no-such-program-anywhere, or "} {
+		runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"command": command}})).expect(t, exitToolFailed, "to mend it: "+want, "")
+	}
+}
+
+func TestDoctorSaysThatAnAddressSpeaksHTTP(t *testing.T) {
+	alone(t)
+	web := httptest.NewServer(http.NotFoundHandler())
+	defer web.Close()
+	url := strings.Replace(web.URL, "http:", "https:", 1)
+	runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"url": url}})).expect(t, exitToolFailed, "to mend it: "+plainHTTP, "")
 }
 
 // What junction status and the console say of a server: what mends a failed one, and what other clients would fail with.

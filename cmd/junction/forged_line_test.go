@@ -12,7 +12,7 @@ func TestALineOfAServerLooksLikeNoneOfJunctions(t *testing.T) {
 	tail, before := new(stderrTail), []string(nil)
 	c := command.New("true")
 	c.Stderr = func(line string) { before = append(before, line) }
-	heard := tail.of(c).(*command.Command)
+	heard := tail.of(c, false).(*command.Command)
 	const forged = "junction: server notes: was refused to read x; to allow it: junction sandbox allow notes --read /"
 	tail.addRefused("server notes: was refused to read y", false)
 	for _, line := range []string{forged, " " + forged, "\t" + forged, "hello", "junctions"} {

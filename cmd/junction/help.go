@@ -37,6 +37,16 @@ func fitCompletion(root *cobra.Command) {
 	var shells []string
 	for _, shell := range scripts.Commands() {
 		shell.Args = noMore
+		if shell.Name() == "bash" {
+			script := shell.RunE
+			shell.RunE = func(cmd *cobra.Command, words []string) error {
+				if err := script(cmd, words); err != nil {
+					return err
+				}
+				_, err := io.WriteString(root.OutOrStdout(), bashWords)
+				return err
+			}
+		}
 		shells = append(shells, shell.Name())
 	}
 	scripts.Args = func(_ *cobra.Command, words []string) error {
@@ -47,6 +57,38 @@ func fitCompletion(root *cobra.Command) {
 	}
 	scripts.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
+
+// bashWords replaces how cobra's script finds the words of the line: it needs the package bash-completion for that, which is not
+// everywhere. Bash takes words apart at = and :, and the words that are completed are those between blanks.
+const bashWords = `
+__junction_init_completion()
+{
+    if declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+        COMPREPLY=()
+        _get_comp_words_by_ref "$@" cur prev words cword
+        return
+    fi
+    local rest=$COMP_LINE piece i
+    COMPREPLY=()
+    words=()
+    cword=0
+    for ((i = 0; i < ${#COMP_WORDS[@]}; i++)); do
+        piece=${COMP_WORDS[i]}
+        if [[ $i -eq 0 || $rest == [[:blank:]]* ]]; then
+            rest=${rest#"${rest%%[![:blank:]]*}"}
+            words[${#words[@]}]=$piece
+        else
+            words[$((${#words[@]} - 1))]+=$piece
+        fi
+        rest=${rest#"$piece"}
+        if [[ $i -eq $COMP_CWORD ]]; then
+            cword=$((${#words[@]} - 1))
+        fi
+    done
+    cur=${words[cword]}
+    prev=${words[cword > 0 ? cword - 1 : 0]}
+}
+`
 
 // fitHelp wraps the help of all commands where the terminal is narrow.
 func (a *app) fitHelp(root *cobra.Command) {
@@ -112,7 +154,7 @@ func indented(line string, width int) string {
 }
 
 // optional finds a flag whose value may be left out, as pflag writes it.
-var optional = regexp.MustCompile(`--[a-z-]+ [A-Z]+\[="[^"]*"\]`)
+var optional = regexp.MustCompile(`--[a-z-]+ [A-Z]+\[="?[^"\]]*"?\]`)
 
 // flagUsages says what flags are for. A value that may be left out stands behind a =, as it has to be typed.
 func flagUsages(set *pflag.FlagSet, width int) string {

@@ -11,7 +11,9 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -78,7 +80,6 @@ gets a new name. What is written is shown first, and so is what cannot be taken,
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "take those of all hosts that are found here")
-	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
 	cmd.Flags().StringArrayVar(&files, "file", nil, "read `FILE` only, in place of the files of the host (repeatable)")
 	i.flags(cmd)
 	return cmd
@@ -87,6 +88,7 @@ gets a new name. What is written is shown first, and so is what cannot be taken,
 // flags are those that junction connect has as well.
 func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
 	cmd.Flags().BoolVar(&i.keep, "keep-secrets", false, "leave secrets as they stand in the hosts' files")
 	cmd.Flags().StringArrayVar(&i.app.flags.config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
 }
@@ -146,7 +148,7 @@ func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
 		var named []hostconfig.File
 		for _, path := range distinctFiles(paths) {
 			f := hostconfig.File{Path: path}
-			if k := slices.IndexFunc(files, func(f hostconfig.File) bool { return realPath(f.Path) == realPath(path) }); k >= 0 {
+			if k := slices.IndexFunc(files, func(f hostconfig.File) bool { return filename.Real(f.Path) == filename.Real(path) }); k >= 0 {
 				f.Project = files[k].Project
 			}
 			named = append(named, f)
@@ -182,14 +184,14 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 		kind = e.Args[0]
 	}
 	switch {
-	case kind == "up" || e.Name == hostconfig.OwnName && i.isConnected(f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+endpointPath+"/"):
+	case kind == "up" || e.Name == hostconfig.OwnName && isConnected(i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+launch.EndpointPath+"/"):
 		it.own, it.why = true, "it is junction itself"
 		return it
 	case kind == "proxy" && slices.Contains(e.Args, "--name"):
 		it.why = "it is tapped; first run: junction tap --undo"
 		return it
 	case e.Scope != "" && !isWithin(e.Scope):
-		it.why = fmt.Sprintf("it is only for %s; run junction import there", shortened(e.Scope))
+		it.why = fmt.Sprintf("it is only for %s; run junction import there", filename.Short(e.Scope))
 		return it
 	}
 	if f.Project != "" && i.yes && !i.named { // of a repository that anybody may have written
@@ -226,11 +228,6 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 	return it
 }
 
-// isConnected reports whether junction connect changed a file.
-func (i *importing) isConnected(path string) bool {
-	return slices.ContainsFunc(i.records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == realPath(path) })
-}
-
 func (i *importing) isTaken(name string) bool {
 	return slices.ContainsFunc(i.there, func(c *hostconfig.Carried) bool { return c.Name == name })
 }
@@ -241,17 +238,24 @@ func isWithin(folder string) bool {
 	if err != nil {
 		return false
 	}
-	rest, err := filepath.Rel(realPath(folder), realPath(here))
+	rest, err := filepath.Rel(filename.Real(folder), filename.Real(here))
 	return err == nil && filepath.IsLocal(rest)
 }
 
-// check reads an entry as junction will.
+// check reads an entry as junction will, with a client secret in plain as one that is kept.
 func (i *importing) check(c *hostconfig.Carried) error {
+	checked := *c
+	checked.OAuth = slices.Clone(c.OAuth)
+	for k := range checked.OAuth {
+		if v := &checked.OAuth[k]; v.Name == "clientSecret" && !i.keep && !strings.Contains(v.Value, "${") {
+			v.Value = "${secret:" + hostconfig.SecretName(c.Name, v.Name) + "}"
+		}
+	}
 	alone, err := hostconfig.Missing(hostconfig.Host{}, i.path)
 	if err != nil {
 		return err
 	}
-	data, err := alone.Add([]*hostconfig.Carried{c})
+	data, err := alone.Add([]*hostconfig.Carried{&checked})
 	if err != nil {
 		return err
 	}

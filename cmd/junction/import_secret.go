@@ -6,8 +6,9 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // A plainSecret stands in a host's file in plain.
@@ -23,16 +24,13 @@ type plainSecret struct {
 // findPlain finds what looks like a secret in an entry that is taken.
 func (i *importing) findPlain(c *hostconfig.Carried) {
 	add := func(field string, text *string, shown string) {
-		before, after, hidden := strings.Cut(shown, secret.Hidden)
+		before, after, hidden := strings.Cut(shown, redact.Hidden)
 		rest, isBefore := strings.CutPrefix(*text, before)
 		value, isAfter := strings.CutSuffix(rest, after)
-		if !hidden || strings.Contains(*text, "${") || strings.Contains(after, secret.Hidden) {
-			if !hidden || strings.Contains(*text, "${") {
-				return
-			}
-			before, after, value, isBefore, isAfter = "", "", *text, true, true
+		if !hidden || strings.Contains(*text, "${") {
+			return
 		}
-		if !isBefore || !isAfter {
+		if strings.Contains(after, redact.Hidden) || !isBefore || !isAfter {
 			before, after, value = "", "", *text
 		}
 		if value != "" {
@@ -50,26 +48,26 @@ func (i *importing) findPlain(c *hostconfig.Carried) {
 	for k := range c.OAuth {
 		v := &c.OAuth[k]
 		if v.Name == "clientSecret" {
-			add("oauth."+v.Name, &v.Value, secret.Hidden)
+			add("oauth."+v.Name, &v.Value, redact.Hidden)
 		}
 	}
-	for k, shown := range secret.Arguments(c.Args) {
+	for k, shown := range redact.Arguments(c.Args) {
 		add(fmt.Sprintf("args[%d]", k), &c.Args[k], shown)
 	}
 	if c.URL != "" {
-		add("url", &c.URL, secret.URL(c.URL))
+		add("url", &c.URL, redact.URL(c.URL))
 	}
 }
 
 // shownValue is a variable's value or a header's with what is secret in it hidden.
 func shownValue(name, value string) string {
-	if !secret.Named(name) && !secret.Looks(value) {
+	if !redact.Named(name) && !redact.Looks(value) {
 		return value
 	}
 	if scheme, _, found := strings.Cut(value, " "); found && (strings.EqualFold(scheme, "Bearer") || strings.EqualFold(scheme, "Basic") || strings.EqualFold(scheme, "token")) {
-		return scheme + " " + secret.Hidden
+		return scheme + " " + redact.Hidden
 	}
-	return secret.Hidden
+	return redact.Hidden
 }
 
 // settleSecrets says what of the secrets becomes, and has the entries name those that are to be kept.
@@ -78,7 +76,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		return nil
 	}
 	if i.keep {
-		i.out.Printf("These stand in the hosts' files in plain, and so they will in %s:\n", shortened(i.path))
+		i.out.Printf("These stand in the hosts' files in plain, and so they will in %s:\n", filename.Short(i.path))
 		for _, p := range i.plain {
 			i.out.Printf("  %s of %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80))
 		}

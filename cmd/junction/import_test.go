@@ -120,7 +120,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 	if value, err := a.secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
-	a.closeAll()
+	a.launch.Close()
 
 	runs(t, "", "import", "--all", "--yes").expect(t, exitConnection, "Nothing is new for ~/junction/mcp.json.\n", "")
 	if now := readTap(t, own); now != want {
@@ -181,12 +181,12 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
 	var out, screen safeBuffer
-	a := &app{out: terminal.NewScreen(&out), screen: terminal.NewScreen(&screen), stdout: io.Discard, stderr: io.Discard}
+	a := ready(&app{out: terminal.NewScreen(&out), screen: terminal.NewScreen(&screen), stdout: io.Discard, stderr: io.Discard})
 	a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
 	root := a.root()
 	root.SetArgs(slices.Concat([]string{"import"}, all))
 	code = root.ExecuteContext(context.Background())
-	if err := a.closeAll(); err != nil {
+	if err := a.launch.Close(); err != nil {
 		t.Error(err)
 	}
 	return code, out.String() + screen.String()
@@ -212,5 +212,18 @@ func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	if value, err := a.secret(t.Context(), "k"); err != nil || value != "the-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
-	a.closeAll()
+	a.launch.Close()
+}
+
+func TestImportKeepsAClientSecretInPlain(t *testing.T) {
+	home := hostFiles(t)
+	writeTap(t, filepath.Join(home, ".gemini", "settings.json"), `{"mcpServers": {"h": {"httpUrl": "https://example.com/mcp", "oauth": {"clientId": "c", "clientSecret": "made-up-4711"}}}}`)
+	own := filepath.Join(home, "own.json")
+	runs(t, "", "import", "gemini", "--yes", "--keep-secrets", "--config", own).expect(t, exitOK, "h: is not taken: junction cannot use it: oauth: clientSecret", "")
+	runs(t, "", "import", "gemini", "--yes", "--config", own).expect(t, exitOK, "oauth.clientSecret of h: h-clientSecret", "")
+	text, err := os.ReadFile(own)
+	if err != nil || !strings.Contains(string(text), `"clientSecret": "${secret:h-clientSecret}"`) || strings.Contains(string(text), "4711") {
+		t.Errorf("got %s, %v", text, err)
+	}
+	runs(t, "", "secret", "list").expect(t, exitOK, "h-clientSecret", "")
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/cobra"
 )
@@ -51,11 +51,11 @@ With --json: {"server": {…}, "source": …, "status": …, "versions": […], 
 }
 
 func (a *app) info(ctx context.Context, word string, f registryFlags) error {
-	if prefix, _, _ := strings.Cut(word, ":"); packagePrefixes()[prefix] != "" {
+	if prefix, _, _ := strings.Cut(word, ":"); runner.Prefixed(prefix).Type != "" {
 		if found, err := a.infoLocked(word); found || err != nil {
 			return err
 		}
-		return usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), shellWord(word))
+		return usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
 	m, _, err := a.freshMirror(ctx, f)
 	var e registry.Entry
@@ -153,45 +153,19 @@ func suspicionsOf(ctx context.Context, m *registry.Mirror, e *registry.Entry) ([
 		}
 		like(fmt.Sprintf("packages[%d].identifier", i), similar)
 	}
-	return append(all, scanned(s)...), nil
-}
-
-// scanned is what the scanner finds in the texts of a server.
-func scanned(s *registry.Server) (all []show.Suspicion) {
-	walkTexts("", s.Raw, func(at, text string) bool {
+	jsonrpc.EachText("", s.Raw, func(at, text string) bool {
 		for _, f := range (*guard.Catalogue)(nil).Scan(text, guard.Where{Part: guard.InInstructions, Server: s.Name, Field: at}) {
 			all = append(all, show.Suspicion{Severity: f.Severity, Where: f.Where, Why: f.Why + ": " + f.Excerpt})
 		}
 		return true
 	})
-	return all
-}
-
-// walkTexts calls f with each string in a JSON value that is known to be valid, and where it is, until f returns false.
-func walkTexts(at string, value []byte, f func(at, text string) bool) (more bool) {
-	value = bytes.TrimSpace(value)
-	if text, is := jsonrpc.Unquote(value); is {
-		return f(at, text)
-	}
-	more = true
-	jsonrpc.EachMember(value, func(quoted, member []byte) bool {
-		name, _ := jsonrpc.Unquote(quoted)
-		more = walkTexts(strings.TrimPrefix(at+"."+name, "."), member, f)
-		return more
-	})
-	n := 0
-	jsonrpc.EachElement(value, func(element []byte) bool {
-		more = walkTexts(fmt.Sprintf("%s[%d]", at, n), element, f)
-		n++
-		return more
-	})
-	return more
+	return all, nil
 }
 
 // licence is what a server's author, or a registry, says of its licence; the schema has no member for it.
 func licence(e *registry.Entry) string {
 	meta := jsonrpc.Get(e.Server.Raw, "_meta")
-	for _, object := range [][]byte{e.Server.Raw, jsonrpc.Get(meta, "io.modelcontextprotocol.registry/publisher-provided"), e.Meta} {
+	for _, object := range [][]byte{e.Server.Raw, jsonrpc.Get(meta, ownMeta), e.Meta} {
 		for _, name := range []string{"license", "licence", "spdx"} {
 			if text, ok := jsonrpc.Unquote(jsonrpc.Get(object, name)); ok && text != "" {
 				return text
@@ -213,6 +187,7 @@ func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
 		Type       string   `json:"registryType"`
 		Identifier string   `json:"identifier"`
 		Command    []string `json:"command"`
+		Notes      []string `json:"notes,omitempty"`
 	}
 	type finding struct {
 		Severity string `json:"severity"`
@@ -230,7 +205,7 @@ func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
 		answer.Versions = append(answer.Versions, version{v.Version, v.Status, v.IsLatest, second(v.Published)})
 	}
 	for _, p := range e.Server.Packages {
-		answer.Commands = append(answer.Commands, command{p.RegistryType, p.Identifier, p.CommandLine()})
+		answer.Commands = append(answer.Commands, command{p.RegistryType, p.Identifier, p.CommandLine(), p.Notes()})
 	}
 	for _, f := range suspicions {
 		answer.Findings = append(answer.Findings, finding{f.Severity.String(), f.Where, f.Why})
@@ -267,5 +242,5 @@ func (l *lockedEntry) is(word string) bool {
 	}
 	prefix, rest, _ := strings.Cut(word, ":")
 	p := l.locked.Package
-	return p != nil && packagePrefixes()[prefix] == p.Type && (rest == p.Name || rest == p.Name+"@"+p.Version)
+	return p != nil && runner.Prefixed(prefix).Type == p.Type && (rest == p.Name || rest == p.Name+"@"+p.Version)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/console/inspect"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -53,15 +54,15 @@ func (a *app) wanted(cmd *cobra.Command, args []string) (*inspect.Server, error)
 		return nil, usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
 	case dash > 0 || dash < 0 && len(args) > 1:
 		return nil, usagef("%s: expected one server", cmd.CommandPath())
-	case dash == 0 && (len(args) > 1 || !isURL(args[0])):
+	case dash == 0 && (len(args) > 1 || launch.At(args[0]) == nil):
 		s.Command, s.Args = args[0], args[1:]
 		var err error
-		if s.Env, err = pairs(a.flags.env, wrongEnv); err != nil {
+		if s.Env, err = launch.Pairs(a.launch.Env, launch.WrongEnv); err != nil {
 			return nil, err
 		}
-		return s, onlyFor(len(a.flags.header) > 0, "--header is for servers with a URL")
+		return s, onlyFor(len(a.launch.Header) > 0, "--header is for servers with a URL")
 	case isHTTP(args[0]):
-		header, err := headers(a.flags.header)
+		header, err := launch.Headers(a.launch.Header)
 		s.URL, s.Headers = args[0], map[string]string{}
 		for name, values := range header {
 			s.Headers[name] = strings.Join(values, ", ")
@@ -69,10 +70,10 @@ func (a *app) wanted(cmd *cobra.Command, args []string) (*inspect.Server, error)
 		if err != nil {
 			return nil, err
 		}
-		return s, onlyFor(len(a.flags.env) > 0, "--env is for the command of a server")
+		return s, onlyFor(len(a.launch.Env) > 0, "--env is for the command of a server")
 	default:
 		s.Name = args[0]
-		return s, onlyFor(len(a.flags.header)+len(a.flags.env) > 0, "--header and --env do not apply to a configured server: change its entry")
+		return s, onlyFor(len(a.launch.Header)+len(a.launch.Env) > 0, "--header and --env do not apply to a configured server: change its entry")
 	}
 }
 

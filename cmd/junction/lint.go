@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -107,7 +108,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 
 // A lintTarget is a server, and what hears of its breaches.
 type lintTarget struct {
-	target
+	launch.Target
 	breaches *lint.Breaches
 }
 
@@ -154,7 +155,7 @@ func readCalls(words []string) ([]lint.Call, error) {
 func (f *lintFlags) checkIgnored() error {
 	for _, word := range f.ignore {
 		rule, _, _ := strings.Cut(word, ":")
-		if !slices.Contains(lint.Rules(), lint.Rule(rule)) {
+		if !slices.ContainsFunc(lint.Rules(), func(r lint.Rule) bool { return r.Name == rule }) {
 			return usagef("--ignore: there is no rule %q; docs/lint.md has them all", rule)
 		}
 	}
@@ -162,20 +163,21 @@ func (f *lintFlags) checkIgnored() error {
 }
 
 func (f *lintFlags) ignores(found lint.Finding) bool {
-	return slices.Contains(f.ignore, string(found.Rule)) || slices.Contains(f.ignore, string(found.Rule)+":"+found.Name)
+	return slices.Contains(f.ignore, found.Rule) || slices.Contains(f.ignore, found.Rule+":"+found.Name)
 }
 
 // lintOne looks at one server.
 func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted {
-	l := &linted{Server: plaintext.Line(t.title(), 200), Findings: []lint.Finding{}, Called: []string{}}
+	l := &linted{Server: plaintext.Line(t.Title(), 200), Findings: []lint.Finding{}, Called: []string{}}
 	seen, err := a.look(ctx, t, o)
 	if err != nil {
+		err = longer(err)
 		l.Error = jsonrpc.Get(errorObject(err), "error")
 		a.screen.Printf("junction: %s\n", once(plainText(err)))
 		return l
 	}
 	for _, err := range seen.Unread {
-		a.screen.Printf("junction: not looked at: %s\n", once(plainText(err)))
+		a.screen.Printf("junction: not looked at: %s\n", once(plainText(longer(err))))
 	}
 	for i, call := range seen.Calls {
 		tool := plaintext.Line(call.Tool, 200)
@@ -183,8 +185,9 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 		if call.Err == nil {
 			continue
 		}
-		a.screen.Printf("junction: %s\n", unresolved(&call))
-		if i < len(o.Calls) {
+		named := i < len(o.Calls)
+		a.screen.Printf("junction: %s\n", unresolved(&call, named))
+		if named {
 			l.NoResult = append(l.NoResult, tool)
 		}
 	}
@@ -197,9 +200,9 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 // look connects to a server and reads what it says of itself.
 func (a *app) look(ctx context.Context, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.breaches, o.Breaches = t.breaches, t.breaches
-	options := a.options(t.target)
+	options := a.options(t.Target)
 	offersNothing(&options)
-	client, err := dial(ctx, t.transport, options)
+	client, err := a.dialShown(ctx, t.Target, options)
 	if err != nil {
 		return nil, err
 	}
@@ -208,11 +211,13 @@ func (a *app) look(ctx context.Context, t lintTarget, o lint.Options) (*lint.See
 }
 
 // unresolved says of a call without a result why there is nothing to look at.
-func unresolved(call *lint.Call) string {
+func unresolved(call *lint.Call, named bool) string {
 	tool := plaintext.Line(call.Tool, 200)
-	switch {
-	case errors.Is(call.Err, context.DeadlineExceeded):
-		return tool + " was called, and its result not looked at: there was none in time"
+	switch late := errors.Is(call.Err, context.DeadlineExceeded); {
+	case late && named:
+		return tool + " was called, and its result not looked at: there was none in time; --timeout gives it longer"
+	case late:
+		return fmt.Sprintf("%s was called, and its result not looked at: there was none in time; --call %[1]s waits as long as --timeout says", tool)
 	case errors.Is(call.Err, &mcp.Error{Code: mcp.CodeMissingCapability}):
 		return fmt.Sprintf("%s was called, and its result not looked at: it needs a client that can do more than lint: %v", tool, call.Err)
 	}

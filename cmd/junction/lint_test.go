@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -92,15 +94,13 @@ func TestLintHearsWhatAProgramPrints(t *testing.T) {
 		t.Skip("a script of a shell")
 	}
 	script := filepath.Join(t.TempDir(), "server")
-	if err := os.WriteFile(script, []byte("#!/bin/sh\necho up and running\nexec \"$0.real\" serve everything\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, script, []byte("#!/bin/sh\necho up and running\nexec \"$0.real\" serve everything\n"), 0o700)
 	if err := os.Symlink(self(t)[0], script+".real"); err != nil {
 		t.Skip(err)
 	}
 	got := runs(t, "", "lint", "--no-call", "--", script)
 	got.expect(t, exitToolFailed, "error: server: the server wrote something that is not a message; it was skipped, line up and running", "")
-	if strings.Contains(got.stderr, "level=") {
+	if strings.Contains(got.stderr, levelPrefix(slog.LevelDebug)) || strings.Contains(got.stderr, "level=") {
 		t.Errorf("what is at debug level is shown: %s", got.stderr)
 	}
 }

@@ -7,13 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
-	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -23,63 +27,65 @@ const maxDialing = 8
 
 // A list is something that servers list.
 type list struct {
-	name   string // of the command
-	method string
-	member string // of the result
-	what   string
-	has    func(mcp.ServerCapabilities) bool
-	of     func(*definitions.Definitions) *[]json.RawMessage
-	text   func(entries []json.RawMessage, width int) (string, error)
+	*revision.Method
+	command string
+	text    func(entries []json.RawMessage, width int) (string, error)
 	// brief is text with a line for each entry; nil where there is no such form.
 	brief func(entries []json.RawMessage, width int) (string, error)
-	// declared says that only servers may be asked that declare to have it.
-	declared bool
+}
+
+// declares reports whether a server declares to have a list. Those of extensions may only be asked for then.
+func declares(c mcp.ServerCapabilities, l *revision.Method) bool {
+	if l.Name == skills.MethodList {
+		return skills.Declared(c)
+	}
+	return c.List(l.Capability) != nil
 }
 
 func allLists() []list {
 	return []list{
 		toolList(),
-		{"resources", "resources/list", "resources", "resources", func(c mcp.ServerCapabilities) bool { return c.Resources != nil },
-			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Resources }, texts(show.Resources), nil, false},
-		{"templates", "resources/templates/list", "resourceTemplates", "resource templates", func(c mcp.ServerCapabilities) bool { return c.Resources != nil },
-			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Templates }, texts(show.Templates), nil, false},
-		{"prompts", "prompts/list", "prompts", "prompts", func(c mcp.ServerCapabilities) bool { return c.Prompts != nil },
-			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Prompts }, texts(show.Prompts), nil, false},
+		{revision.MethodNamed("resources/list"), "resources", texts(show.Resources), nil},
+		{revision.MethodNamed("resources/templates/list"), "templates", texts(show.Templates), nil},
+		{revision.MethodNamed("prompts/list"), "prompts", texts(show.Prompts), nil},
 		skillList(),
 	}
 }
 
 func toolList() list {
-	return list{"tools", "tools/list", "tools", "tools", func(c mcp.ServerCapabilities) bool { return c.Tools != nil },
-		func(d *definitions.Definitions) *[]json.RawMessage { return &d.Tools }, texts(show.Tools), texts(show.ToolLines), false}
+	return list{revision.MethodNamed("tools/list"), "tools", texts(show.Tools), texts(show.ToolLines)}
 }
+
+// nouns names several entries of the list.
+func (l list) nouns() string { return l.Noun + "s" }
 
 // A listFlags is what the command line of a list says.
 type listFlags struct{ all, refresh, long bool }
 
-func (f *listFlags) define(flags *pflag.FlagSet) {
+func (f *listFlags) define(a *app, flags *pflag.FlagSet) {
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
+	a.clientFlags(flags)
+	a.ownFlag(flags)
 }
 
 // lists are the commands that list what servers offer.
 func (a *app) lists() []*cobra.Command {
 	commands := []*cobra.Command{a.toolsCommand()}
 	for _, l := range allLists()[1:] {
-		if l.name == skillList().name {
+		if l.command == skillList().command {
 			commands = append(commands, a.skillsCommand())
 			continue
 		}
 		var f listFlags
 		cmd := &cobra.Command{
-			Use:               l.name + " [SERVER | -- COMMAND…]",
-			Short:             "List the " + l.what + " of a server, or of all servers",
-			Long:              "List the " + l.what + " of a server; without one, those of every configured server.\n\n" + listHelp(l),
+			Use:               l.command + " [SERVER | -- COMMAND…]",
+			Short:             "List the " + l.nouns() + " of a server, or of all servers",
+			Long:              "List the " + l.nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(l),
 			ValidArgsFunction: a.suggestServers,
 			RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, f) },
 		}
-		f.define(cmd.Flags())
-		a.clientFlags(cmd.Flags())
+		f.define(a, cmd.Flags())
 		commands = append(commands, cmd)
 	}
 	return commands
@@ -98,17 +104,16 @@ in full, as they are where no terminal is.
 		ValidArgsFunction: a.suggestToolNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, toolList(), args, f) },
 	}
-	f.define(cmd.Flags())
+	f.define(a, cmd.Flags())
 	cmd.Flags().BoolVarP(&f.long, "long", "l", false, "show descriptions and arguments in full")
-	a.clientFlags(cmd.Flags())
 	return cmd
 }
 
 func listHelp(l list) string {
 	return "Lists of all servers are as they were when each was last connected to; servers that\n" +
 		"were never connected to are started, and so are all with --refresh.\n\n" +
-		"With --json: one object {\"" + l.member + "\": […]} that holds all pages; without a server\n" +
-		"{\"servers\": {NAME: {\"" + l.member + "\": […]} or {\"error\": {…}}}}. Of a gateway that has not\n" +
+		"With --json: one object {\"" + l.Member + "\": […]} that holds all pages; without a server\n" +
+		"{\"servers\": {NAME: {\"" + l.Member + "\": […]} or {\"error\": {…}}}}. Of a gateway that has not\n" +
 		"reached all of its servers, {\"missing\": [{\"server\": …, \"reason\": …}]} is there, too."
 }
 
@@ -148,24 +153,26 @@ func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error
 }
 
 // listTarget finds the server that a list is of, and returns what else is on the command line.
-func (a *app) listTarget(cmd *cobra.Command, args []string, f listFlags) (target, []string, error) {
+func (a *app) listTarget(cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
 	if f.all {
-		return target{}, nil, usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
+		return launch.Target{}, nil, usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
 	}
 	return a.target(cmd.Context(), cmd, args)
 }
 
 // listOne lists what one server has, or with names only that of it.
-func (a *app) listOne(ctx context.Context, l list, t target, names []string, f listFlags) error {
-	if t.origin != "" && !a.flags.json {
-		a.screen.Printf("%s: %s\n", t.name, t.origin)
+func (a *app) listOne(ctx context.Context, l list, t launch.Target, names []string, f listFlags) error {
+	if t.Origin != "" && !a.flags.json {
+		a.screen.Printf("%s: %s\n", t.Name, t.Origin)
 	}
 	listed := a.fetch(ctx, l, t, nil)
 	if listed.err != nil {
 		return listed.err
 	}
 	if !a.flags.json {
-		a.printMissing(l, listed.missing)
+		for _, one := range listed.missing { // servers of a gateway
+			a.screen.Printf("junction: the %s of server %q are missing: %s\n", l.nouns(), plaintext.Line(one.server, 80), plaintext.Line(one.reason, maxReason))
+		}
 	}
 	var err error
 	if len(names) > 0 {
@@ -177,18 +184,18 @@ func (a *app) listOne(ctx context.Context, l list, t target, names []string, f l
 	l = l.shownAs(f.long || len(names) > 0 || !a.out.Terminal())
 	if a.flags.json {
 		w := jsonrpc.NewObject(nil)
-		listed.members(&w, l.member)
+		listed.members(&w, l.Member)
 		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
 		return err
 	}
 	if len(listed.entries) == 0 {
-		a.screen.Printf("The server has no %s.\n", l.what)
+		a.screen.Printf("The server has no %s.\n", l.nouns())
 	}
-	if err := cmp.Or(a.printList(l, t.title(), listed.entries), err); err != nil {
+	if err := cmp.Or(a.printList(l, t.Title(), listed.entries), err); err != nil {
 		return err
 	}
 	if l.brief != nil && len(listed.entries) > 0 {
-		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
+		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
 	}
 	return nil
 }
@@ -234,8 +241,11 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 // A listing is what one server listed.
 type listing struct {
 	entries []json.RawMessage
-	// remembered says that the server was not asked.
+	// remembered says that the server was not asked, and read when it was last; zero where that is not known.
 	remembered bool
+	read       time.Time
+	// runs is the server in a junction up; nil where none has it.
+	runs *runningServer
 	// missing are servers behind this one, a gateway, whose entries are not in the list.
 	missing []absent
 	err     error
@@ -288,7 +298,7 @@ func (a *app) printJSON(l list, all []listedServer, about bool) error {
 		if about && s.entry.isDisabled() {
 			w.Bool("disabled", true)
 		} else {
-			s.listing.members(&w, l.member)
+			s.listing.members(&w, l.Member)
 		}
 		w.End()
 	}

@@ -21,15 +21,7 @@ func (a *app) listAll(ctx context.Context, l list, names []string, refresh, abou
 	if !about {
 		all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
 	}
-	show := a.listPrinter(l)
-	for i := range all {
-		if !all[i].open && err == nil {
-			err = show(&all[i])
-		}
-	}
-	if err == nil {
-		err = a.askOpen(ctx, l, all, len(names) > 0, show)
-	}
+	err = a.askOpen(ctx, l, all, len(names) > 0, a.listPrinter(l))
 	switch {
 	case ctx.Err() != nil:
 		a.reportFailed(all)
@@ -38,7 +30,7 @@ func (a *app) listAll(ctx context.Context, l list, names []string, refresh, abou
 		return err
 	case !a.flags.json:
 		if l.brief != nil {
-			a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
+			a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
 		}
 	case about:
 		err = a.printJSON(l, all, about)
@@ -61,7 +53,7 @@ func (a *app) listPrinter(l list) func(*listedServer) error {
 		if a.flags.json {
 			return nil
 		}
-		a.out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(l), 300))
+		a.out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(l), 2*maxReason))
 		between = "\n"
 		return a.printList(l, s.entry.name, s.listing.entries)
 	}
@@ -76,12 +68,14 @@ func (s listedServer) about(l list) string {
 	case errors.As(s.listing.err, new(*consentError)):
 		details = append(details, "not agreed to")
 	case s.listing.err != nil:
-		details = append(details, "not connected")
+		details = append(details, "not connected: "+plaintext.Line(reason(s.listing.err, s.entry.name), maxReason))
+	case s.listing.runs.isFailing():
+		details = append(details, s.listing.runs.about())
 	default:
-		details = append(details, plaintext.Count(len(s.listing.entries), strings.TrimSuffix(l.what, "s")))
-	}
-	if s.listing.remembered {
-		details = append(details, "remembered")
+		details = append(details, plaintext.Count(len(s.listing.entries), l.Noun))
+		if s.listing.remembered {
+			details = append(details, cmp.Or(s.listing.runs.about(), s.entry.atRest()+asOf(s.listing.read)))
+		}
 	}
 	return strings.Join(details, ", ")
 }
@@ -90,16 +84,22 @@ func (s listedServer) about(l list) string {
 // whether there are any.
 func (a *app) reportFailed(all []listedServer) (failed bool) {
 	var silent []string
+	var refused []error
 	for _, s := range all {
 		switch {
 		case s.listing.err == nil:
 			continue
-		case s.isSilent() && !a.flags.verbose:
+		case errors.As(s.listing.err, new(*consentError)):
+			refused = append(refused, s.listing.err)
+		case s.isSilent() && !a.launch.Verbose:
 			silent = append(silent, plaintext.Line(s.entry.name, 80))
 		default:
 			a.screen.Printf("junction: %s\n", a.failure(s))
 		}
 		failed = true
+	}
+	for _, line := range notStarted(refused) {
+		a.screen.Printf("junction: %s\n", line)
 	}
 	if len(silent) > 0 {
 		a.screen.Printf("junction: no answer from %s\n", strings.Join(silent, ", "))
@@ -117,7 +117,7 @@ func (s listedServer) isSilent() bool {
 // failure is the line that says why a server could not be asked; with --verbose all
 // that is known.
 func (a *app) failure(s listedServer) string {
-	if a.flags.verbose || errors.As(s.listing.err, new(*consentError)) {
+	if a.launch.Verbose {
 		return s.listing.err.Error()
 	}
 	return fmt.Sprintf("server %q: %s", s.entry.name, reason(s.listing.err, s.entry.name))

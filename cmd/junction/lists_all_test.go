@@ -47,7 +47,7 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 
 	read, write := io.Pipe()
 	var said safeBuffer
-	a := &app{stdin: strings.NewReader(""), stdout: write, stderr: &said, out: terminal.NewScreen(write), screen: terminal.NewScreen(&said)}
+	a := ready(&app{stdin: strings.NewReader(""), stdout: write, stderr: &said, out: terminal.NewScreen(write), screen: terminal.NewScreen(&said)})
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	code := make(chan int, 1)
@@ -65,7 +65,7 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 			interrupt(errInterrupted) // as nothing else ends it
 		}
 	}
-	if got := <-code; got != exitInterrupted || !slices.Equal(shown, []string{"known", "fresh"}) {
+	if got := <-code; got != exitInterrupted || !slices.Equal(shown, []string{"fresh", "known"}) {
 		t.Errorf("exit code %d, shown are %q", got, shown)
 	}
 	if want := "junction: still starting: a-slow\njunction: no answer from a-slow\njunction: interrupted\n"; !strings.HasSuffix(said.String(), want) {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -48,11 +47,4 @@ func missingIn(all []absent, meta json.RawMessage) []absent {
 		return len(all) < maxMissing
 	})
 	return all
-}
-
-// printMissing says which servers of a gateway are not in its list.
-func (a *app) printMissing(l list, all []absent) {
-	for _, one := range all {
-		a.screen.Printf("junction: the %s of server %q are missing: %s\n", l.what, plaintext.Line(one.server, 80), plaintext.Line(one.reason, maxReason))
-	}
 }

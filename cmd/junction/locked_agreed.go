@@ -10,16 +10,18 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // lockedAnyhow is what is locked under the name of a server, although its entry may say something else by now, and whether that is known: a lock
 // that cannot be read is said when it is used.
 func (a *app) lockedAnyhow(d *config.Definition) (locked *install.LockedServer, known bool) {
-	locked, err := a.locked(d)
+	locked, err := a.launch.Locked(d)
 	if !errors.Is(err, install.ErrNotReplaced) {
 		return locked, locked != nil || err != nil
 	}
-	lock, err := a.locks.of(d.Source)
+	lock, err := a.launch.Locks.Of(d.Source)
 	if err != nil {
 		return nil, true
 	}
@@ -45,19 +47,6 @@ func printOf(locked *install.LockedServer) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// agreedKey names a server of a file.
-func agreedKey(d *config.Definition) string { return realPath(d.Source) + "\x00" + d.Name }
-
-// agreeTo notes with which lock a server of a project may be started.
-func (l *locks) agreeTo(d *config.Definition, printed string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.agreed == nil {
-		l.agreed = map[string]string{}
-	}
-	l.agreed[agreedKey(d)] = printed
-}
-
 // agreedLock refuses what is locked of a server of a project where that is not what the person agreed to: whoever changes the lock of a gateway
 // that runs would otherwise choose what its next connection starts.
 func (a *app) agreedLock(e entry, locked *install.LockedServer) error {
@@ -65,32 +54,30 @@ func (a *app) agreedLock(e entry, locked *install.LockedServer) error {
 		return nil
 	}
 	printed := printOf(locked)
-	a.locks.mu.Lock()
-	agreed, known := a.locks.agreed[agreedKey(e.definition)]
-	a.locks.mu.Unlock()
+	agreed, known := a.launch.Locks.Agreed(e.definition)
 	if known && agreed == printed || !known && locked == nil || a.saidBefore()[consentKeyOf(e, printed)] {
 		return nil
 	}
-	return &consentError{e.name, e.definition.Source, shortened(install.LockPath(e.definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
+	return &consentError{e.name, e.definition.Source, filename.Short(install.LockPath(e.definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
 }
 
 // startedAsAgreed is the server as it is started, and what is locked of it. The lock is read once: what is started, how it is confined and what was
 // agreed to are of the same text.
 func (a *app) startedAsAgreed(ctx context.Context, e entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
-	locked, err := a.locked(e.definition)
+	locked, err := a.launch.Locked(e.definition)
 	if err == nil {
 		err = a.agreedLock(e, locked)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	started, err := a.started(ctx, e.definition, s, locked)
+	started, err := a.launch.Started(ctx, e.definition, s, locked)
 	return started, locked, err
 }
 
 // lockLine is what is locked of a server, for a person who is asked whether it may be started.
 func (a *app) lockLine(e entry) string {
-	locked, err := a.locked(e.definition)
+	locked, err := a.launch.Locked(e.definition)
 	if errors.Is(err, install.ErrNotReplaced) {
 		if locked, _ = a.lockedAnyhow(e.definition); locked == nil {
 			return ""
@@ -102,7 +89,7 @@ func (a *app) lockLine(e entry) string {
 		which, locked = "which ", &install.LockedServer{}
 	}
 	p := locked.Package
-	if err != nil || p == nil && e.definition.Kind != config.Stdio {
+	if err != nil || p == nil && !launch.IsProgram(e.definition.Kind) {
 		return ""
 	}
 	rights := a.lockedRights(e, locked)

@@ -10,9 +10,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -22,7 +24,7 @@ func cloned(t *testing.T, s *packageSet, change func(lock string) string) {
 	alone(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, exitOK, "Added", "")
 	editLock(t, change)
-	path, err := stateFile("projects.json")
+	path, err := filename.State("projects.json")
 	if err == nil {
 		err = os.Remove(path)
 	}
@@ -121,8 +123,8 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	s := newPackageSet(t)
 	cloned(t, s, func(lock string) string { return lock })
 	a, _ := asking("y\n")
-	a.locks.packages = s
-	t.Cleanup(func() { _ = a.closeAll() })
+	a.launch.Locks.Packages = s
+	t.Cleanup(func() { _ = a.launch.Close() })
 	_, entries, err := a.servers()
 	if err != nil {
 		t.Fatal(err)
@@ -134,7 +136,7 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 		t.Errorf("what was agreed to: %v", err)
 	}
 	editLock(t, func(lock string) string { return strings.Replace(lock, "./index.js", "./evil.js", 1) })
-	a.locks.forget(entries[0].definition.Source)
+	a.launch.Locks.Forget(entries[0].definition.Source)
 	if _, err := a.resolve(t.Context(), entries[0]); !errors.As(err, new(*consentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
@@ -156,7 +158,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	y := &layers{}
-	y.now.Store(&arrangement{options: layering{review: string(review.Changes)}})
+	y.now.Store(&arrangement{settings: &settings.Settings{Review: string(review.Changes)}})
 	if err := y.readPins(); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +175,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 		}
 		return names
 	}
-	running := y.review(a, entries[0], &gateway.Upstream{})
+	running := y.review(y.now.Load(), layeredServer{entry: entries[0], app: a, upstream: &gateway.Upstream{}})
 	if got := names(running); len(got) > 0 {
 		t.Errorf("before it is locked: %q", got)
 	}
@@ -186,11 +188,11 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.locks.forget(entries[0].definition.Source)
+	a.launch.Locks.Forget(entries[0].definition.Source)
 	if got := names(running); len(got) > 0 {
 		t.Errorf("of the server that was made before: %q", got)
 	}
-	if got := names(y.review(a, entries[0], &gateway.Upstream{})); !slices.Equal(got, []string{"late"}) {
+	if got := names(y.review(y.now.Load(), layeredServer{entry: entries[0], app: a, upstream: &gateway.Upstream{}})); !slices.Equal(got, []string{"late"}) {
 		t.Errorf("of one that is made now: %q", got)
 	}
 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"log/slog"
 	"os"
 	"strings"
 	"testing"
@@ -71,4 +73,20 @@ func TestProxyLogsAsJSON(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	records(t, r.stderr.String())
+}
+
+// What Junction says and what it logs have one style on standard error.
+func TestLogAsTextHasTheStyleOfTheRest(t *testing.T) {
+	var said safeBuffer
+	log := slog.New(newLineHandler(&said, slog.LevelInfo))
+	log.Debug("not shown")
+	log.Info("junction: read again", "files", 2)
+	log.With("server", "a b").WithGroup("tls").Warn("gateway: lost", "error", errors.New("two\nlines"), "level", "high")
+	log.Error("http: panic\njunction: paste this", "msg", "")
+	want := "junction: info: read again files=2\n" +
+		"junction: warning: gateway: lost server=\"a b\" tls.error=\"two\\nlines\" tls.level=high\n" +
+		"junction: error: http: panic\\njunction: paste this\n"
+	if got := said.String(); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
 }

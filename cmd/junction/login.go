@@ -7,16 +7,15 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/spf13/cobra"
 )
@@ -42,25 +41,17 @@ func (a *app) signer(cmd *cobra.Command, args []string) (signer, error) {
 	if len(args) != 1 {
 		return signer{}, usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
 	}
-	if isURL(args[0]) {
+	if launch.At(args[0]) != nil {
 		return signer{name: args[0], url: args[0]}, nil
 	}
 	t, err := a.configured(cmd.Context(), args[0])
 	if err != nil {
 		return signer{}, err
 	}
-	if t.server == nil || t.server.Kind == config.Stdio {
+	if t.Server == nil || !t.IsWeb() {
 		return signer{}, usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
 	}
-	return signer{name: args[0], url: t.server.URL, auth: entryOAuth(t.server)}, nil
-}
-
-// entryOAuth is what a configuration says of tokens for a server.
-func entryOAuth(s *config.Server) config.OAuth {
-	if s.OAuth == nil {
-		return config.OAuth{}
-	}
-	return *s.OAuth
+	return signer{name: args[0], url: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }
 
 func (a *app) loginCommand() *cobra.Command {
@@ -97,7 +88,7 @@ error; you are logged in with the others.
 	flags.BoolVar(&asksNoBrowser, "no-browser", false, "print the page's address, and ask for the one that you end up at")
 	flags.StringSliceVar(&scopes, "scope", nil, "a `SCOPE` to ask for in addition (repeatable)")
 	flags.StringVar(&client, "client-id", "", "the `ID` of a client that you registered with the authorization server")
-	flags.DurationVar(&a.flags.timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
+	flags.DurationVar(&a.launch.Timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
 	a.configFlags(flags)
 	return cmd
 }
@@ -110,18 +101,18 @@ func (a *app) login(ctx context.Context, s signer, browser bool) error {
 		return usagef("junction login: there is no browser here, and nobody to ask: run it in a terminal")
 	}
 	limit := defaultLogin
-	if a.flags.timeout > 0 {
-		limit = a.flags.timeout
+	if a.launch.Timeout > 0 {
+		limit = a.launch.Timeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nobody logged in within %v", limit))
 	defer cancel()
-	o, err := a.tokenOptions(s.auth, visit)
+	o, err := a.launch.TokenOptions(s.auth, visit)
 	if err != nil {
 		return err
 	}
 	said := "Logged in"
-	if logsInAtProvider(&s.auth) { // and gets a token for this server, so that a provider that gives none says so now
-		l, err := a.identity(&s.auth, o).Login(ctx)
+	if launch.LogsInAtProvider(&s.auth) { // and gets a token for this server, so that a provider that gives none says so now
+		l, err := a.launch.Identity(&s.auth, o).Login(ctx)
 		if err != nil {
 			return err
 		}
@@ -133,7 +124,7 @@ func (a *app) login(ctx context.Context, s signer, browser bool) error {
 	case errors.Is(err, oauth.ErrNotWanted):
 		a.out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
 		return nil
-	case err != nil && logsInAtProvider(&s.auth):
+	case err != nil && launch.LogsInAtProvider(&s.auth):
 		return fmt.Errorf("%s knows you now, and there is no token for %s: %w", plaintext.Line(s.auth.IdentityProvider, 200), plaintext.Line(s.name, 200), err)
 	case err != nil:
 		return err
@@ -256,10 +247,10 @@ func (a *app) logoutCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if logsInAtProvider(&s.auth) {
+			if launch.LogsInAtProvider(&s.auth) {
 				return a.logoutAtProvider(cmd.Context(), s)
 			}
-			tokens, err := a.tokens(s.auth, nil, nil)
+			tokens, err := a.launch.Tokens(s.auth, nil, nil)
 			if err != nil {
 				return err
 			}
@@ -280,6 +271,34 @@ func (a *app) logoutCommand() *cobra.Command {
 	}
 	a.configFlags(cmd.Flags())
 	return cmd
+}
+
+// logoutAtProvider forgets the token for a server and the login at the identity provider.
+func (a *app) logoutAtProvider(ctx context.Context, s signer) error {
+	o, err := a.launch.TokenOptions(s.auth, nil)
+	if err != nil {
+		return err
+	}
+	_, _, errToken := oauth.New(o).Logout(ctx, s.url)
+	_, revoked, err := a.launch.Identity(&s.auth, o).Logout(ctx)
+	none := errors.Is(err, oauth.ErrNoLogin)
+	switch {
+	case errToken != nil && !errors.Is(errToken, oauth.ErrNoLogin):
+		return errToken
+	case err != nil && !none:
+		return err
+	case none && errToken != nil:
+		a.out.Printf("You are not logged in at %s.\n", plaintext.Line(s.auth.IdentityProvider, 200))
+	case none:
+		a.out.Printf("The token for %s is forgotten; you are not logged in at %s.\n", plaintext.Line(s.name, 200), plaintext.Line(s.auth.IdentityProvider, 200))
+	default:
+		how := "Logged out here: %s revokes nothing."
+		if revoked {
+			how = "Logged out: %s revoked it."
+		}
+		a.out.Printf(how+" Tokens of other servers hold until they expire.\n", plaintext.Line(s.auth.IdentityProvider, 200))
+	}
+	return nil
 }
 
 func (a *app) whoamiCommand() *cobra.Command {
@@ -315,54 +334,59 @@ func (a *app) whoamiCommand() *cobra.Command {
 
 func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	if len(args) == 0 {
-		tokens, err := a.tokens(config.OAuth{}, nil, nil)
+		tokens, err := a.launch.Tokens(config.OAuth{}, nil, nil)
 		if err != nil {
 			return nil, err
 		}
-		logins, err := tokens.Logins(cmd.Context())
-		return logins, err
+		return tokens.Logins(cmd.Context())
 	}
 	s, err := a.signer(cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	o, err := a.tokenOptions(s.auth, nil)
+	o, err := a.launch.TokenOptions(s.auth, nil)
 	if err != nil {
 		return nil, err
 	}
 	token, err := oauth.New(o).LoginOf(cmd.Context(), s.url)
 	at, all := s.name, []*oauth.Login{token}
-	if logsInAtProvider(&s.auth) && (err == nil || errors.Is(err, oauth.ErrNoLogin)) {
+	if launch.LogsInAtProvider(&s.auth) && (err == nil || errors.Is(err, oauth.ErrNoLogin)) {
 		var who *oauth.Login
 		if at, all = s.auth.IdentityProvider, nil; err == nil {
 			all = []*oauth.Login{token}
 		}
-		who, err = a.identity(&s.auth, o).Current(cmd.Context())
+		who, err = a.launch.Identity(&s.auth, o).Current(cmd.Context())
 		all = slices.Insert(all, 0, who)
 	}
 	if errors.Is(err, oauth.ErrNoLogin) {
-		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(at, 200), shellWord(s.name))
+		return nil, fmt.Errorf("you are not logged in at %s; junction login %s does it", plaintext.Line(at, 200), plaintext.ShellWord(s.name))
 	}
 	return all, err
-}
-
-var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
-
-// shellWord is a word as it can be typed. Names of files, hosts and tools are chosen by servers, and a shell runs what stands in "$(…)".
-func shellWord(word string) string {
-	switch {
-	case plainWord.MatchString(word):
-		return word
-	case strings.ContainsAny(word, "$`\\!\""):
-		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-	}
-	return strconv.Quote(word)
 }
 
 func shellWords(words []string) string {
 	var all []string
 	for _, word := range words {
-		all = append(all, shellWord(word))
+		all = append(all, plaintext.ShellWord(word))
 	}
 	return strings.Join(all, " ")
+}
+
+func (a *app) renewLoginCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("expected the URL of a server, and which token is to be replaced")
+			}
+			a.launch.Renews = true
+			tokens, err := a.launch.Tokens(config.OAuth{}, nil, nil)
+			if err != nil {
+				return err
+			}
+			ctx, cancel := context.WithTimeoutCause(cmd.Context(), launch.RenewTime, fmt.Errorf("the login was not renewed within %v", launch.RenewTime))
+			defer cancel()
+			return tokens.Renew(ctx, args[0], args[1])
+		},
+	}
 }

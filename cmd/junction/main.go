@@ -10,6 +10,7 @@
 //	3    no connection: configuration, start, connection lost; or a file of this machine
 //	4    the server answered with a protocol error
 //	5    the server did not answer in time
+//	6    Junction refused it: rules, limits, secrets, review, scopes
 //	130  interrupted (Ctrl-C)
 //
 // Those of junction chat differ in 1, 2 and 4: see its --help.
@@ -50,12 +51,16 @@ func main() {
 	kill := make(chan struct{})
 	stops := new(stops)
 	go func() {
+		cause := errInterrupted
 		for first := range signals {
+			if first == syscall.SIGTERM {
+				cause = errTerminated
+			}
 			if first != os.Interrupt || !stops.take() {
 				break
 			}
 		}
-		interrupt(errInterrupted)
+		interrupt(cause)
 		first := time.Now()
 		for range signals {
 			if time.Since(first) > sameSignal {

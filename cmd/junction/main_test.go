@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
@@ -16,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -123,7 +125,7 @@ func TestCommands(t *testing.T) {
 		{"JSON is sent as it is", "call everything add --args {}", exitToolFailed, "a: required, missing", "The tool add says"},
 		{"JSON and words exclude each other", "call everything add a=1 --args {}", exitUsage, "", "not both"},
 		{"arguments are an object", "call everything add --args [1]", exitUsage, "", "--args: expected a JSON object"},
-		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "no message for 50ms\n"},
+		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "50ms; --timeout gives it longer\n"},
 		{"a form is declined where nobody is", "call everything ask", exitOK, "The user declined to answer.\n", "declined: there is no terminal"},
 		{"a form is answered by a flag", `call everything ask-two-at-once --elicit {"name":"Ada","place":"Oslo"}`, exitOK, "Ada is in Oslo.\n", "What is your name?"},
 		{"a page is consented to by a flag", "call everything ask-url --elicit accept", exitOK, ": accept.\n", "page: https://example.com/\n"},
@@ -170,6 +172,9 @@ func TestCommands(t *testing.T) {
 		{"headers are for URLs", "ping --header A:B -- x", exitUsage, "", "--header is for servers with a URL"},
 		{"headers have a name", "ping http://127.0.0.1:1 --header secret", exitUsage, "", "--header: expected 'NAME: VALUE'\n"},
 		{"the environment is for commands", "ping http://127.0.0.1:1 --env A=B", exitUsage, "", "--env is for servers that are started"},
+		{"a timeout has a unit", "ping everything --timeout 5", exitUsage, "", `junction: --timeout: expected a duration, such as 30s, got "5"; see junction ping --help`},
+		{"a limit is a number", "chat --max-steps few", exitUsage, "", `junction: --max-steps: expected a whole number, got "few"; see junction chat --help`},
+		{"a switch is on or off", "tools --json=maybe", exitUsage, "", `junction: --json: expected true or false, got "maybe"; see junction tools --help`},
 		{"a timeout is positive", "ping everything --timeout -1s", exitUsage, "", "--timeout: expected a positive duration"},
 		{"a revision is one of five", "ping everything --revision 1999-01-01", exitUsage, "", "but 2026-07-28, "},
 		{"time ships", "call time convert_time time=2026-07-01T10:00:00Z target_timezone=Asia/Tokyo", exitOK, `"datetime":"2026-07-01T19:00:00+09:00"`, ""},
@@ -381,6 +386,14 @@ func TestShellCompletion(t *testing.T) {
 		{"read|everything|", "everything://text\ttext\n"},
 		{"prompt|everything|", "greeting\t"},
 		{"serve|", "filesystem\n"},
+		{"connect|cur", "cursor\tCursor\n"},
+		{"disconnect|", "cursor\tCursor\n"},
+		{"chat|ev", "everything\tships with junction\n"},
+		{"chat|everything|", "filesystem\tships with junction\n:4\n"},
+		{"chat|--theme|", "auto\ndark\nlight\nmono\n"},
+		{"chat|--model|", "offline\nanthropic:\nresponses:\n"},
+		{"chat|--trust|", "everything\tships with junction\n"},
+		{"traffic|--server|", "filesystem\tships with junction\n"},
 	} {
 		got := runs(t, "", append([]string{"__complete"}, strings.Split(test.args, "|")...)...)
 		if got.code != exitOK || !strings.Contains(got.stdout, test.want) {
@@ -389,7 +402,80 @@ func TestShellCompletion(t *testing.T) {
 	}
 }
 
+func TestShellCompletesConversations(t *testing.T) {
+	noState(t)
+	runs(t, "", "chat", "-p", "add 2 and 40")
+	stored, err := openConversations(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := stored.List(t.Context(), archive.Filter{})
+	stored.Close()
+	if err != nil || len(all) != 1 {
+		t.Fatalf("%v, %v", all, err)
+	}
+	for _, args := range []string{"chat|--resume=", "chat|--fork|", "conversations|export|", "conversations|delete|", "conversations|fork|"} {
+		runs(t, "", append([]string{"__complete"}, strings.Split(args, "|")...)...).expect(t, exitOK, all[0].ID+"\tadd 2 and 40\n:4\n", "")
+	}
+}
+
+// The script for bash works where the package bash-completion is not installed.
+func TestBashCompletesWithoutItsPackage(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("no bash here")
+	}
+	alone(t)
+	script := runs(t, "", "completion", "bash")
+	for _, test := range []struct{ line, words, want string }{
+		{"call ev", "call ev", "everything"},
+		{"call everything pick region=", "call everything pick region =", "eu us asia"},
+		{"call everything pick region=e", "call everything pick region = e", "eu"},
+		{"connect curs", "connect curs", "cursor"},
+	} {
+		const ask = "\n" + `compopt() { :; }; COMP_LINE="$1"; COMP_POINT=${#1}; COMP_TYPE=9; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); __start_junction "$1"; printf '%s\n' "${COMPREPLY[*]}"`
+		program := self(t)[0]
+		args := append([]string{"--norc", "--noprofile", "-c", script.stdout + ask, "bash", program + " " + test.line, program}, strings.Fields(test.words)...)
+		out, err := exec.CommandContext(t.Context(), bash, args...).CombinedOutput()
+		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != test.want {
+			t.Errorf("%s: %v, %q, want %q", test.line, err, got, test.want)
+		}
+	}
+}
+
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return runKillable(ctx, nil, nil, args, stdin, stdout, stderr)
+}
+
+// writeBelow makes a file and its folders.
+func writeBelow(t *testing.T, dir, name, text string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waitFor waits until a condition holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not in time: " + what)
+		}
+	}
+}
+
+// listedNames are the names in the result of a list of tools.
+func listedNames(t *testing.T, text string) string {
+	t.Helper()
+	var list struct{ Tools []struct{ Name string } }
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return strings.Trim(fmt.Sprint(list.Tools), "[]{}")
 }

@@ -14,16 +14,6 @@ import (
 	"time"
 )
 
-// waitFor waits until a condition holds.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("not in time: " + what)
-		}
-	}
-}
-
 // alive reports whether a process is there, and not only waits to be reaped.
 func alive(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
@@ -105,11 +95,21 @@ func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
 	}
 }
 
+func TestALineThatIsNoMessageIsPartOfATimeout(t *testing.T) {
+	alone(t)
+	for _, command := range []string{"tools", "ping"} {
+		got := runs(t, "", command, "--timeout", "2s", "--", "sh", "-c", "echo; echo listening; echo again; sleep 60")
+		if got.code != exitTimeout || !strings.HasSuffix(got.stderr, `: not connected within 2s; its output has a line that is not a message, and perhaps is a part of one: "listening"; --timeout gives it longer`+"\n") {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+}
+
 func TestATimeoutIsKept(t *testing.T) {
 	alone(t)
 	began := time.Now()
 	got := runs(t, "", "tools", "--timeout", "300ms", "--", "sleep", "60")
-	if got.code != exitTimeout || got.stderr != "junction: server \"sleep 60\": not connected within 300ms\n" {
+	if got.code != exitTimeout || got.stderr != "junction: server \"sleep 60\": initialize: not connected within 300ms; --timeout gives it longer\n" {
 		t.Errorf("got %+v", got)
 	}
 	if took := time.Since(began); took > 1800*time.Millisecond {

@@ -11,6 +11,8 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -28,7 +30,7 @@ type memory struct {
 // store is where definitions are remembered; nil where they are not, or where flags
 // may change what servers offer.
 func (a *app) store() *definitions.Store {
-	if len(a.flags.env)+len(a.flags.header) > 0 || a.flags.revision != "" {
+	if len(a.launch.Env)+len(a.launch.Header) > 0 || a.flags.revision != "" {
 		return nil
 	}
 	a.memory.once.Do(func() {
@@ -70,26 +72,47 @@ func remembered(ctx context.Context, e entry, store *definitions.Store) *definit
 	return memoryOf(store, s, "").Load()
 }
 
-// learn remembers what the server offers. Where one of its lists was read already,
-// known are its entries.
-func (a *app) learn(ctx context.Context, c *mcp.Client, memory *definitions.Entry, method string, known []json.RawMessage) {
-	d := &definitions.Definitions{Instructions: c.Instructions(), Revision: c.Revision()}
+// asOf says how old something is that was read at a time, as a part of a sentence; empty where that is not known.
+func asOf(read time.Time) string {
+	if read.IsZero() {
+		return ""
+	}
+	age := time.Since(read)
+	for _, unit := range []struct {
+		size time.Duration
+		name string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := int(age / unit.size); n > 0 {
+			return ", as of " + plaintext.Count(n, unit.name) + " ago"
+		}
+	}
+	return ", as of less than a minute ago"
+}
+
+// learn remembers what a configured server offers, one of whose lists was read already: known are its entries.
+func (a *app) learn(ctx context.Context, c *mcp.Client, s *config.Server, method string, known []json.RawMessage) {
+	if s == nil || a.store() == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, learnTime)
+	defer cancel()
+	d := &definitions.Definitions{Instructions: c.Instructions(), Revision: c.Revision(), Read: time.Now()}
 	capabilities := c.Capabilities()
 	d.Capabilities, _ = json.Marshal(capabilities) // structs of strings always encode
 	if self := c.Server(); self != nil {
 		d.Server, _ = json.Marshal(self)
 	}
 	size := 0
-	for _, l := range allLists() {
-		entries := l.of(d)
-		if l.method == method {
-			*entries = known
+	for _, l := range revision.Lists() {
+		if l.Name == method {
+			d.SetList(l.Name, known)
 			continue
 		}
-		if l.declared && !l.has(capabilities) {
+		if !l.Core && !declares(capabilities, l) {
 			continue
 		}
-		for raw, err := range c.List(ctx, l.method, l.member) {
+		var entries []json.RawMessage
+		for raw, err := range c.List(ctx, l.Name, l.Member) {
 			if size += len(raw); size > maxLearned {
 				return
 			}
@@ -97,13 +120,29 @@ func (a *app) learn(ctx context.Context, c *mcp.Client, memory *definitions.Entr
 				break
 			}
 			if err != nil {
-				a.logger().Debug("what the server offers is not remembered", "server", c.Name(), "method", l.method, "error", err)
+				a.logger().Debug("what the server offers is not remembered", "server", c.Name(), "method", l.Name, "error", err)
 				return
 			}
-			*entries = append(*entries, slices.Clone(raw))
+			entries = append(entries, slices.Clone(raw))
 		}
+		d.SetList(l.Name, entries)
 	}
-	if err := memory.Save(d); err != nil {
-		a.logger().Warn("what the server offers is not remembered", "server", c.Name(), "error", err)
+	a.keep(s, "", d)
+}
+
+// keep remembers what a gateway has read of a configured server, for other commands. Chat itself
+// does not use what is remembered: a server whose definitions changed must be reviewed
+// before it is called, not when the first call has started it.
+func (a *app) keep(s *config.Server, client string, read *definitions.Definitions) {
+	store := a.store()
+	if s == nil || store == nil {
+		return
+	}
+	memory, kept := memoryOf(store, s, client), *read
+	if before := memory.Load(); before != nil && kept.Era == "" {
+		kept.Era = before.Era
+	}
+	if err := memory.Save(&kept); err != nil {
+		a.logger().Warn("what the server offers is not remembered", "server", s.Name, "error", err)
 	}
 }

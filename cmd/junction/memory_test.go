@@ -8,8 +8,10 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -37,12 +39,12 @@ func TestAllThatListsSharesOneMemory(t *testing.T) {
 				t.Fatalf("it was started %d times", n)
 			}
 			for command, want := range map[string]string{
-				"tools --all":    "━━ every  (defined in " + config + ", 25 tools, remembered)",
+				"tools --all":    "━━ every  (defined in " + config + ", 25 tools, not started, as of less than a minute ago)",
 				"tools --json":   `{"servers":{"every":{"tools":[{`,
 				"prompts":        ", 4 prompts, ",
 				"resources":      ", 3 resources, ",
 				"templates":      ", 1 resource template, ",
-				"list":           "25 tools, remembered)",
+				"list":           "25 tools, not started, as of less than a minute ago)",
 				"list --json":    `"tools":[{`,
 				"tools -l --all": "Add two numbers.",
 			} {
@@ -59,7 +61,7 @@ func TestAllThatListsSharesOneMemory(t *testing.T) {
 				t.Errorf("up, after %d starts: %.200s", starts(), list)
 			}
 			k.end()
-			if got := runs(t, "", "tools", "--refresh", "--config", config); starts() != 2 || strings.Contains(got.stdout, "remembered") {
+			if got := runs(t, "", "tools", "--refresh", "--config", config); starts() != 2 || strings.Contains(got.stdout, "not started") {
 				t.Errorf("with --refresh, after %d starts: %.200s", starts(), got.stdout)
 			}
 		})
@@ -127,7 +129,7 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &startList{app: &app{screen: terminal.NewScreen(seen)}, pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
+	s := &startList{app: ready(&app{screen: terminal.NewScreen(seen)}), pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
 	s.note("a", "", false)
 	s.tell()
 	s.tell()
@@ -142,6 +144,23 @@ func TestServersThatStillStartAreNamed(t *testing.T) {
 	if want := "junction: still starting: b, c; 2 wait for their turn\n" +
 		"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
 		t.Errorf("got %q, want %q", seen, want)
+	}
+}
+
+func TestOneServerThatStartsForLongIsNamed(t *testing.T) {
+	for took, want := range map[time.Duration][]string{
+		startingPause - time.Millisecond: nil,
+		startingPause + time.Millisecond: {"still starting: a (npx installs x)", ""},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var shown []string
+			end := showStarting("a (npx installs x)", func(line string) { shown = append(shown, line) })
+			time.Sleep(took)
+			end()
+			if !slices.Equal(shown, want) {
+				t.Errorf("after %v: %q, want %q", took, shown, want)
+			}
+		})
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -31,7 +33,7 @@ func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err
 		if len(names) > 0 && !slices.Contains(names, e.name) || e.definition == nil {
 			continue
 		}
-		locked, err := a.locked(e.definition)
+		locked, err := a.launch.Locked(e.definition)
 		if err != nil {
 			failed = true
 			a.screen.Printf("junction: %s\n", once(plainText(err)))
@@ -45,7 +47,7 @@ func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err
 			if _, err := find(name, set, entries); err != nil {
 				return nil, false, err
 			}
-			return nil, false, fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, shellWord(name))
+			return nil, false, fmt.Errorf("server %q is not locked; junction upgrade %s locks it", name, plaintext.ShellWord(name))
 		}
 	}
 	return all, failed, nil
@@ -53,12 +55,12 @@ func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err
 
 // eachLocked looks at the packages of the locked servers, or of those with these names, that the person agreed to, one after the other, and says
 // meanwhile what is done. It returns how many servers are locked that were not refused, and whether look or anything before it failed of one.
-func (a *app) eachLocked(ctx context.Context, names []string, doing string, look func(packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
+func (a *app) eachLocked(ctx context.Context, names []string, doing string, look func(launch.Packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
 	locked, failed, err := a.lockedEntries(names)
 	if err != nil {
 		return 0, failed, err
 	}
-	store, err := a.locks.store()
+	store, err := a.launch.Locks.Store()
 	if err != nil {
 		return 0, failed, err
 	}
@@ -116,7 +118,7 @@ Of a project's file you are asked first, as where its servers are installed; --c
 
 func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 	var list []outdated
-	locked, failed, err := a.eachLocked(ctx, names, "asking about ", func(store packages, l lockedEntry, p *install.Locked) bool {
+	locked, failed, err := a.eachLocked(ctx, names, "asking about ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
 		advice, err := store.Advice(ctx, p)
 		one := outdated{Server: l.name, Package: p.Type + ":" + p.Name, Locked: p.Version, Newest: advice.Newest, Deprecated: advice.Deprecated, Pulled: advice.Pulled}
 		if err != nil {
@@ -222,15 +224,15 @@ func (a *app) agreedPackages(ctx context.Context, locked []lockedEntry, named bo
 
 func (a *app) installAll(ctx context.Context, names []string, scripts bool) error {
 	installed := 0
-	_, failed, err := a.eachLocked(ctx, names, "installing ", func(store packages, l lockedEntry, p *install.Locked) bool {
-		err := noteLock(l.definition.Source)
+	_, failed, err := a.eachLocked(ctx, names, "installing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
+		err := launch.NoteLock(l.definition.Source)
 		was := "is there"
 		if err == nil {
 			_, err = store.Open(p)
 		}
 		switch isMissing := errors.Is(err, install.ErrNotInstalled); {
 		case isMissing && p.Scripts && !scripts && l.ofProject(): // whose lock others wrote
-			a.screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.name, shortened(install.LockPath(l.definition.Source)))
+			a.screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.name, filename.Short(install.LockPath(l.definition.Source)))
 			return false
 		case isMissing:
 			was = "is installed"

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"github.com/junction-mcp/junction/config"
 	"github.com/spf13/cobra"
 )
 
@@ -34,11 +33,4 @@ a server that ships with junction, "disabled" says that a file switches it off, 
 	a.clientFlags(cmd.Flags())
 	cmd.Flags().Lookup("json").Usage = "print one object, as above"
 	return cmd
-}
-
-// reportEmpty says that no server is configured, where a list would be empty without a word.
-func (a *app) reportEmpty(set *config.Set, entries []entry) {
-	if why := nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
-		a.screen.Printf("junction: %v\n", why)
-	}
 }

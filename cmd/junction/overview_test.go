@@ -19,7 +19,7 @@ func TestTheListSaysWhereEachServerIsDefined(t *testing.T) {
 		"broken": map[string]any{"command": argv[0], "env": map[string]string{"TOKEN": "${JUNCTION_TEST_UNSET}"}},
 	})
 	got := runs(t, "", "list", "--config", config)
-	for _, want := range []string{"every  (defined in " + config + ", 25 tools)\n", "off  (defined in " + config + ", disabled)\n", "broken  (defined in " + config + ", not connected)\n"} {
+	for _, want := range []string{"every  (defined in " + config + ", 25 tools)\n", "off  (defined in " + config + ", disabled)\n", "broken  (defined in " + config + ", not connected: "} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is not in\n%s", want, got.stdout)
 		}
@@ -27,7 +27,7 @@ func TestTheListSaysWhereEachServerIsDefined(t *testing.T) {
 	if got.code != exitConnection || !strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") {
 		t.Errorf("got %+v", got)
 	}
-	if got := runs(t, "", "tools", "--config", config); !strings.Contains(got.stdout, "━━ every  (defined in "+config+", 25 tools, remembered)\n") {
+	if got := runs(t, "", "tools", "--config", config); !strings.Contains(got.stdout, "━━ every  (defined in "+config+", 25 tools, not started, as of less than a minute ago)\n") {
 		t.Errorf("tools: %s", got.stdout)
 	}
 	if got := runs(t, "", "tools", "every", "--config", config); !strings.Contains(got.stderr, "every: defined in "+config+"\n") {
@@ -61,13 +61,13 @@ func TestTheListStartsNoServerThatIsRemembered(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "list", "--config", config)
-	if !strings.Contains(got.stdout, "every  (defined in "+config+", 25 tools, remembered)\n") || !strings.Contains(got.stdout, "  echo ") {
+	if !strings.Contains(got.stdout, "every  (defined in "+config+", 25 tools, not started, as of less than a minute ago)\n") || !strings.Contains(got.stdout, "  echo ") {
 		t.Errorf("got %+v", got)
 	}
 	if after, _ := os.ReadFile(started); string(after) != string(before) {
 		t.Errorf("it was started")
 	}
-	if got := runs(t, "", "list", "--config", config, "--env", "A=B"); strings.Contains(got.stdout, "remembered") {
+	if got := runs(t, "", "list", "--config", config, "--env", "A=B"); strings.Contains(got.stdout, "not started") {
 		t.Errorf("with another environment: %s", got.stdout)
 	}
 }

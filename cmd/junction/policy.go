@@ -55,11 +55,6 @@ func policyFlag(f *pflag.FlagSet, path *string) {
 	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of those that the settings name or your own policy.json")
 }
 
-// profileFlag says for which profile of junction up the rules are.
-func profileFlag(f *pflag.FlagSet, profile *string) {
-	f.StringVar(profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
-}
-
 // A rulebook is the policy of this person in this folder, with the files it came from.
 type rulebook struct {
 	*policy.Policy

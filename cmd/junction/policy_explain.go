@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
@@ -97,7 +98,7 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
 	identify(x, book, entries, &in)
 	_, missing := find(server, set, entries)
-	known := isURL(server) || missing == nil || hasProblem(set, server) // connecting tells what is wrong with it
+	known := launch.At(server) != nil || missing == nil || hasProblem(set, server) // connecting tells what is wrong with it
 	inputSchema, err := a.lookUp(ctx, x, &in, known)
 	if err != nil {
 		return err
@@ -184,18 +185,12 @@ func identify(x *explanation, book *rulebook, entries []entry, in *policy.Input)
 		e := entries[i]
 		in.Origin = policy.OriginOf(e.command())
 		trusted = e.definition == nil || vouches(book.trusted, e.name, e.command(), !e.ofProject())
-	case isURL(in.Server):
+	case launch.At(in.Server) != nil:
 		in.Origin = policy.OriginOf([]string{in.Server})
 	}
 	if !x.trustSaid {
 		in.Trusted = trusted
 	}
-}
-
-// isURL reports whether a server is reached at what is its name.
-func isURL(name string) bool {
-	scheme, _, found := strings.Cut(name, ":")
-	return found && slices.Contains([]string{"http", "https", httpUnix, "unix", "tcp"}, scheme)
 }
 
 func describe(in *policy.Input, t *mcp.Tool) {

@@ -3,18 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/policy"
@@ -47,20 +45,8 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 
 // An auditLine is one line of the audit log about a call.
 type auditLine struct {
-	Time        time.Time          `json:"time"`
-	Method      string             `json:"method"`
-	Name        string             `json:"name"`
-	Server      string             `json:"server"`
-	Tool        string             `json:"tool"`
-	Definition  string             `json:"definition"`
-	Annotations policy.Annotations `json:"annotations"`
-	Principal   string             `json:"principal"`
-	Issuer      string             `json:"issuer"`
-	Scopes      []string           `json:"scopes"`
-	Client      string             `json:"client"`
-	Profile     string             `json:"profile"`
-	Round       int                `json:"round"`
-	Arguments   json.RawMessage    `json:"arguments"`
+	audit.Record
+	Annotations policy.Annotations `json:"annotations"` // instead of the Record's
 }
 
 // input is the call as rules see it, with the names of what the line does not tell.
@@ -81,12 +67,12 @@ func (l *auditLine) input() policy.Input {
 		if l.Server+l.Tool == "" { // the name is what the client called it
 			in.Unknown = append(in.Unknown, "tool")
 		}
-		if l.Definition == "" { // no client sees the tool
+		if l.Hash == "" { // no client sees the tool
 			in.Unknown = append(in.Unknown, "annotations")
 		}
 	case "resources/read":
 		in.Resource = l.Name
-		if strings.Contains(l.Name, secret.Hidden) || strings.HasSuffix(l.Name, "…") || isTranslated(l.Name) {
+		if strings.Contains(l.Name, redact.Hidden) || strings.HasSuffix(l.Name, "…") || isTranslated(l.Name) {
 			in.Unknown = append(in.Unknown, "resource")
 		}
 	}
@@ -106,12 +92,6 @@ func (l *auditLine) input() policy.Input {
 // rules see the server's own. A server's own may begin like that, too, so that the log does not say which it is.
 func isTranslated(uri string) bool {
 	return strings.HasPrefix(uri, "junction:") || strings.HasPrefix(uri, apps.Scheme+"junction/")
-}
-
-// configuredAs says what the configuration has of the server, of which a line has the name.
-func (e entry) configuredAs(book *rulebook, in *policy.Input) {
-	command := e.command()
-	in.Origin, in.Trusted = policy.OriginOf(command), vouches(book.trusted, e.name, command, !e.ofProject())
 }
 
 // cannotTell is the effect of a verdict that depends on what a line does not tell.
@@ -163,7 +143,8 @@ func (a *app) testOnLog(ctx context.Context, path, folder string) error {
 			return err
 		}
 		if e, known := servers[l.Server]; known {
-			e.configuredAs(book, &in)
+			command := e.command()
+			in.Origin, in.Trusted = policy.OriginOf(command), vouches(book.trusted, e.name, command, !e.ofProject())
 		} else {
 			in.Unknown = append(in.Unknown, "origin", "trusted")
 		}

@@ -44,7 +44,7 @@ may be a slip, and so may a tool that the server did not list when it was last c
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
-	profileFlag(cmd.Flags(), &profile)
+	cmd.Flags().StringVar(&profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
 	a.configFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the rules as one object")
 	return cmd

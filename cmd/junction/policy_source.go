@@ -8,18 +8,13 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // policyFiles are the files of rules that junction up has for a profile, "" for the whole gateway: that of the profile,
 // and the one that the command line or the settings name for all. There are none where nothing names one.
-func policyFiles(forAll string, s *settings.Settings, from, profile string) (files []string) {
-	if own := s.Profiles[profile].Policy; own != "" {
-		files = append(files, nextTo(from, own))
-	}
-	if forAll != "" {
-		files = append(files, forAll)
-	}
-	return files
+func policyFiles(s *settings.Settings, profile string) []string {
+	return slices.DeleteFunc([]string{s.Profiles[profile].Policy, s.Policy}, func(file string) bool { return file == "" })
 }
 
 // checkProfile says that there is no such profile.
@@ -51,7 +46,9 @@ func (a *app) policySource(set *config.Set, flag, profile string) (*policySource
 
 // files are those for a profile that junction up has.
 func (p *policySource) files(profile string) []string {
-	return policyFiles(cmp.Or(p.flag, nextTo(p.from, p.settings.Policy)), p.settings, p.from, profile)
+	s := *p.settings
+	s.Policy = cmp.Or(p.flag, s.Policy)
+	return policyFiles(&s, profile)
 }
 
 // book are the rules for a profile; one that there is not has those of the whole gateway.
@@ -77,7 +74,7 @@ func (p *policySource) book(profile string) (*rulebook, error) {
 func (p *policySource) report(profile string) {
 	var files []string
 	for _, path := range p.files(profile) {
-		files = append(files, shortened(path))
+		files = append(files, filename.Short(path))
 	}
 	own, err := policyPath("")
 	switch {
@@ -87,8 +84,8 @@ func (p *policySource) report(profile string) {
 		if profile != "" {
 			where = " in the profile " + profile
 		}
-		p.app.screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, shortened(p.from), strings.Join(files, " and "))
+		p.app.screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, filename.Short(p.from), strings.Join(files, " and "))
 	case err == nil && (p.from != "" || len(p.app.flags.config) > 0):
-		p.app.screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", shortened(own))
+		p.app.screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", filename.Short(own))
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,25 +10,46 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
+// otherMembers are what other programs call a member of an entry, in lower case.
+var otherMembers = map[string]string{
+	"cmd": "command", "executable": "command", "arguments": "args", "environment": "env", "workingdirectory": "cwd", "workdir": "cwd",
+	"endpoint": "url", "address": "url",
+}
+
 // meantMember returns the member that an ignored one was meant to be; empty if it is
 // like none, or the warning is about something else.
 func meantMember(warning *config.Problem) string {
-	if strings.EqualFold(warning.Field, "cmd") {
-		return "command"
+	if meant := otherMembers[strings.ToLower(warning.Field)]; meant != "" {
+		return meant
 	}
-	meant := nearest.Name(warning.Field, config.EntryMembers())
-	if meant == warning.Field {
+	of, name := "", warning.Field
+	if dot := strings.LastIndex(name, "."); dot >= 0 {
+		of, name = name[:dot+1], name[dot+1:]
+	}
+	var names []string
+	for _, member := range config.EntryMembers() {
+		if member, ok := strings.CutPrefix(member, of); ok && !strings.Contains(member, ".") {
+			names = append(names, member)
+		}
+	}
+	meant := nearest.Name(name, names)
+	if meant == name {
 		return ""
 	}
 	return meant
 }
 
-// misspelt says in one line each which members of servers are ignored but look like
-// others.
-func misspelt(set *config.Set, is func(server string) bool) []string {
+// ignored says in one line each which members of servers are ignored but look like others, or have no effect
+// on a server of that kind.
+func ignored(set *config.Set, is func(server string) bool) []string {
 	var lines []string
 	for _, w := range set.Warnings() {
-		if meant := meantMember(w); meant != "" && is(w.Server) {
+		if !is(w.Server) {
+			continue
+		}
+		if errors.Is(w, config.ErrNoEffect) {
+			lines = append(lines, fmt.Sprintf("%s %v", w.Field, w.Err))
+		} else if meant := meantMember(w); meant != "" {
 			lines = append(lines, fmt.Sprintf("%s is ignored; did you mean %q?", w.Field, meant))
 		}
 	}
@@ -40,30 +62,30 @@ func (a *app) reportProblems(set *config.Set) {
 		a.screen.Printf("junction: %v\n", unusable(p, set))
 	}
 	for _, w := range set.Warnings() {
-		if a.flags.verbose {
+		if a.launch.Verbose {
 			a.screen.Printf("junction: warning: %v\n", w)
 		}
 	}
 	for _, d := range set.Servers {
-		if !a.flags.verbose {
-			a.reportMisspelt(set, d)
+		if !a.launch.Verbose {
+			a.reportIgnored(set, d)
 		}
 	}
 }
 
-// reportMisspelt warns of members of a server that are ignored but look like others.
-func (a *app) reportMisspelt(set *config.Set, d *config.Definition) {
-	for _, line := range misspelt(set, func(server string) bool { return server == d.Name }) {
+// reportIgnored warns of members of a server that are ignored.
+func (a *app) reportIgnored(set *config.Set, d *config.Definition) {
+	for _, line := range ignored(set, func(server string) bool { return server == d.Name }) {
 		a.screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
 	}
 }
 
-// unusable is why a server cannot be used, with the members that are spelt wrong.
+// unusable is why a server cannot be used, with the members that are ignored.
 func unusable(p *config.Problem, set *config.Set) error {
 	if p.Server == "" {
 		return p
 	}
-	lines := misspelt(set, func(server string) bool { return server == p.Server })
+	lines := ignored(set, func(server string) bool { return server == p.Server })
 	if len(lines) == 0 {
 		return p
 	}

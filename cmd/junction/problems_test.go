@@ -33,6 +33,26 @@ func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
 	}
 }
 
+func TestMembersWithoutEffectAreReported(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	path := configuration(t, map[string]any{
+		"program": map[string]any{"command": argv[0], "args": argv[1:], "headers": map[string]any{"A": "b"}},
+		"other":   map[string]any{"command": argv[0], "args": argv[1:], "oauth": map[string]any{}},
+	})
+	const want = `server "program": headers has no effect on a server with "command"; remove it`
+	for _, args := range []string{"tools", "list program", "ping program", "call program get-nothing", "doctor program"} {
+		got := runs(t, "", append(strings.Fields(args), "--config", path)...)
+		if got.code != exitOK || strings.Count(got.stderr, want) != 1 || strings.Contains(got.stderr, "oauth") && args != "tools" && args != "list program" {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+	verbose := runs(t, "", "tools", "--verbose", "--config", path)
+	if strings.Count(verbose.stderr, `server "program": headers: has no effect`) != 1 {
+		t.Errorf("%s", verbose.stderr)
+	}
+}
+
 func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 	alone(t)
 	for data, want := range map[string]string{
@@ -79,7 +99,11 @@ func TestAFileThatCannotBeReadIsAFailure(t *testing.T) {
 
 func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
 	for _, name := range config.EntryMembers() {
-		file, err := config.Parse("mcp.json", fmt.Appendf(nil, `{"mcpServers":{"x":{"command":"a",%q:null}}}`, name), config.Options{})
+		member := fmt.Sprintf("%q:null", name)
+		if of, inner, is := strings.Cut(name, "."); is {
+			member = fmt.Sprintf("%q:{%q:null}", of, inner)
+		}
+		file, err := config.Parse("mcp.json", []byte(`{"mcpServers":{"x":{"command":"a",`+member+`}}}`), config.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +111,7 @@ func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
 			t.Errorf("%v", w)
 		}
 	}
-	for field, want := range map[string]string{"comand": "command", "cmd": "command", "start_timeout": "startTimeout", "uri": "url", "autoApprove": "", "description": "", "name": "", "args": ""} {
+	for field, want := range map[string]string{"comand": "command", "cmd": "command", "evn": "env", "agrs": "args", "environment": "env", "Environment": "env", "arguments": "args", "workingDirectory": "cwd", "endpoint": "url", "oauth.environment": "", "start_timeout": "startTimeout", "uri": "url", "oauth.ClientID": "clientId", "oauth.client_id": "clientId", "tls.CA": "ca", "oauth.command": "", "autoApprove": "", "description": "", "name": "", "args": ""} {
 		if got := meantMember(&config.Problem{Field: field}); got != want {
 			t.Errorf("%s: %q, want %q", field, got, want)
 		}

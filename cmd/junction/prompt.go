@@ -20,7 +20,7 @@ func (a *app) promptCommand() *cobra.Command {
 KEY=@FILE takes it from a file.
 
 ` + exitHelp,
-		ValidArgsFunction: a.suggestPrompts,
+		ValidArgsFunction: a.suggests(listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
 		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
 			if len(words) == 0 {
 				return nil, usagef("NAME is missing; junction prompts lists them")
@@ -45,7 +45,7 @@ func (a *app) prompt(ctx context.Context, client *mcp.Client, name string, words
 		given = nil
 	}
 	var result mcp.GetPromptResult
-	err = a.request(ctx, client, "prompts/get", params("name", name, given), &result, func(width int, save show.Save) (string, error) {
+	err = a.request(ctx, "prompts/get", params("name", name, given), &result, func(width int, save show.Save) (string, error) {
 		return show.PromptResult(&result, width, save)
 	})
 	if errors.As(err, new(*mcp.Error)) {

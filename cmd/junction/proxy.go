@@ -1,15 +1,28 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"sync/atomic"
+	"time"
 
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway/eras"
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/spf13/cobra"
+)
+
+const (
+	// aloneTime is how long a proxy at an address waits for its server before it listens.
+	aloneTime = time.Second
+	// failedTime is how long a proxy whose server did not start says so to the clients that came meanwhile, whose first request is
+	// followed by others.
+	failedTime = time.Second
 )
 
 func (a *app) proxyCommand() *cobra.Command {
@@ -36,6 +49,7 @@ where several clients share the server, it cannot ask for roots.`,
 				return err
 			}
 			f.stdio = f.http == ""
+			a.launch.SeveralUsers = f.knowsCallers()
 			if err := a.startRecording("proxy", name, true); err != nil {
 				return err
 			}
@@ -44,12 +58,12 @@ where several clients share the server, it cannot ask for roots.`,
 				return err
 			}
 			if name != "" {
-				t.name = name
+				t.Name = name
 			}
 			if err := noMore(cmd, rest); err != nil {
 				return err
 			}
-			defer a.shareTraffic(ctx, t.title())()
+			defer a.shareTraffic(ctx, t.Title())()
 			return a.proxy(ctx, f, t)
 		},
 	}
@@ -63,99 +77,83 @@ where several clients share the server, it cannot ask for roots.`,
 }
 
 // proxied is the server that the command line means, or the environment: there, other users of the machine do not see it.
-func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fromEnv bool) (target, []string, error) {
+func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
 	if !fromEnv {
 		t, rest, err := a.target(ctx, cmd, args)
-		if c, is := t.transport.(*command.Command); is && c.Stderr == nil && a.log == nil {
+		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.log == nil {
 			c.Stderr = func(line string) { a.screen.Printf("%s\n", asServers(line)) } // where the client looks for it
 		}
 		return t, rest, err
 	}
 	if err := a.checkFlags(); err != nil {
-		return target{}, nil, err
+		return launch.Target{}, nil, err
 	}
 	address, headers, err := hostconfig.RemoteOf(os.Getenv)
 	if err != nil {
-		return target{}, nil, usagef("--url-from-env: %w", err)
+		return launch.Target{}, nil, usagef("--url-from-env: %w", err)
 	}
-	a.flags.header = append(a.flags.header, headers...)
-	t, err := a.url(address)
+	a.launch.Header = append(a.launch.Header, headers...)
+	t, err := a.launch.Address(address)
 	return t, args, err
 }
 
 // proxy serves the target: at an address to any number of clients, or to the one on standard input and output, for which
 // it is connected to with the first request, which says what the client can be asked.
-func (a *app) proxy(ctx context.Context, f front, t target) error {
+func (a *app) proxy(ctx context.Context, f front, t launch.Target) error {
 	a.hintStdio(f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	connecting := make(chan struct{}, 1) // holds a token while nobody connects
-	connecting <- struct{}{}
-	var client atomic.Pointer[mcp.Client]
-	var watched <-chan struct{}
-	connect := func(ctx context.Context, only *mcp.Meta) (*mcp.Client, error) {
-		select {
-		case <-connecting:
-			defer func() { connecting <- struct{}{} }()
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-		if c := client.Load(); c != nil {
-			return c, nil
-		}
-		o := a.options(t)
-		o.Bridge, o.OneClient = true, only
-		c, err := dial(ctx, t.transport, o)
-		if err != nil {
-			end(err)
-			return nil, err
-		}
-		watched = watch(ctx, c, end)
-		client.Store(c)
-		return c, nil
-	}
-	if !f.stdio {
-		if _, err := connect(ctx, nil); err != nil {
-			return err
-		}
-	}
-	err := orderly(ctx, a.serve(ctx, f, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		c := client.Load()
-		if c == nil {
-			var err error
-			meta := req.Meta
-			if c, err = connect(ctx, &meta); err != nil {
-				return mcp.Result{}, err
+	var only *mcp.Meta // the one client, as it was with its first request
+	var came atomic.Bool
+	var failed atomic.Pointer[error] // why the server did not start
+	server := eras.New(ctx, eras.Options{
+		Program:  t.IsProgram(),
+		Revision: cmp.Or(a.flags.revision, t.Revision),
+		Logger:   a.logger(),
+		Dial: func(ctx context.Context, req *mcp.Request, era string) (*mcp.Client, error) {
+			if why := failed.Load(); why != nil { // nor is it started again for those who waited
+				return nil, *why
 			}
+			if f.stdio && only == nil {
+				meta := req.Meta
+				only = &meta
+			}
+			o := a.options(t)
+			o.Bridge, o.OneClient = true, only
+			a.inEra(&o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
+			c, err := dial(ctx, t.Transport, o)
+			return c, a.remedied(t, err)
+		},
+		Lost: func(c *mcp.Client, err error) {
+			if c != nil {
+				err = &connectError{lost(c)}
+			} else if failed.Store(&err); came.Load() && !f.stdio { // those who wait ask once more
+				time.AfterFunc(failedTime, func() { end(err) })
+				return
+			}
+			end(err)
+		},
+	})
+	defer server.Close()
+	if !f.stdio { // clients may come while it starts, if that takes longer
+		connected := make(chan error, 1)
+		go func() { connected <- server.Connect(ctx, nil) }() // Close waits for it
+		select {
+		case err := <-connected:
+			if err != nil {
+				return err
+			}
+		case <-time.After(aloneTime):
 		}
-		result, err := c.Handle(ctx, req)
+	}
+	return orderly(ctx, a.serve(ctx, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
+		came.Store(true)
+		result, err := server.Handle(of, req)
 		if f.knowsCallers() {
 			err = mcp.PublicError(err)
 		}
 		return result, err
 	})))
-	end(nil)
-	<-connecting
-	if c := client.Load(); c != nil {
-		c.Close()
-		<-watched
-	}
-	return err
-}
-
-// watch ends the command when the server is gone; what it returns is closed
-// when nothing is watched any more.
-func watch(ctx context.Context, client *mcp.Client, end context.CancelCauseFunc) <-chan struct{} {
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-client.Done():
-			end(&connectError{lost(client)})
-		case <-ctx.Done():
-		}
-	}()
-	return watched
 }
 
 // lost says that the server behind is gone.

@@ -12,7 +12,9 @@ import (
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/cobra"
 )
@@ -66,13 +68,26 @@ or ${file:PATH}, never the token itself, which others would see on the command l
 	f.StringVar(&p.title, "title", "", "its title for people")
 	f.StringVar(&p.description, "description", "", "what it does, in up to 100 characters")
 	f.StringVar(&p.version, "server-version", "", "publish this `VERSION`")
-	f.StringArrayVar(&p.packages, "package", nil, "offer a package: npm:`NAME@VERSION`, pypi:NAME==VERSION, cargo:NAME@VERSION, nuget:NAME@VERSION, oci:IMAGE:TAG, or mcpb:URL#FILE, whose hash is that of FILE (repeatable, in place of those in the file)")
+	f.StringArrayVar(&p.packages, "package", nil, "offer a package: "+packageForms()+" (repeatable, in place of those in the file)")
 	f.StringArrayVar(&p.remotes, "remote", nil, "offer it at a `URL` (repeatable, in place of those in the file)")
 	f.BoolVar(&p.write, "write", false, "write the file")
 	f.StringVar(&p.to, "to", "", "publish it in this `REGISTRY`: a URL, or a name of the configuration")
 	f.StringVar(&p.token, "token", "", "`REFERENCE` to a token of the registry")
 	f.StringVar(&p.github, "github-token", "", "`REFERENCE` to a token of GitHub, which the registry exchanges for one of its own")
 	return cmd
+}
+
+// packageForms are how packages are written, the first of them as the value of a flag.
+func packageForms() string {
+	var forms []string
+	for _, k := range runner.Kinds() {
+		if k.Prefixes != nil {
+			forms = append(forms, k.Type+":"+k.Form)
+		}
+	}
+	kind, form, _ := strings.Cut(forms[0], ":")
+	forms[0] = kind + ":`" + form + "`"
+	return runner.Or(forms, ", or ")
 }
 
 func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []string, p *publishing) error {
@@ -107,6 +122,11 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 			a.screen.Printf("junction: %s\n", plaintext.Line(f.String(), 500))
 		}
 		return usagef("%s of server.json is wrong; flags of this command and %s say what it is", plaintext.Count(len(faults), "member"), p.file)
+	}
+	for i := range s.Packages {
+		for _, note := range s.Packages[i].Notes() {
+			a.screen.Printf("junction: packages[%d]: when it is added, %s\n", i, plaintext.Line(note, 500))
+		}
 	}
 	text, err := s.Encode(rest)
 	if err != nil {
@@ -152,9 +172,10 @@ func (p *publishing) into(s, old *registry.Server) error {
 		if err != nil {
 			return err
 		}
+		kind := runner.Of(made.RegistryType)
 		if old != nil { // what people wrote of the same package
 			for _, before := range old.Packages {
-				if before.RegistryType == made.RegistryType && bareName(&before) == bareName(made) {
+				if before.RegistryType == made.RegistryType && kind.Bare(before.Identifier) == kind.Bare(made.Identifier) {
 					before.Identifier, before.Version, before.FileSHA256 = made.Identifier, made.Version, made.FileSHA256
 					made = &before
 				}
@@ -177,7 +198,7 @@ func (p *publishing) into(s, old *registry.Server) error {
 
 // readServerFile reads a server.json; nil where there is none.
 func readServerFile(path string) (*registry.Server, error) {
-	text, err := readSmall(path, maxServerFile)
+	text, err := filename.ReadAtMost(path, maxServerFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil

@@ -19,6 +19,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
@@ -54,7 +55,7 @@ func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []str
 		a.screen.Printf("junction: %s is no program of Go, so its module is not known: give --name\n", args[0])
 	default:
 		x.module, x.main = info.Main.Path, info.Path
-		if v := info.Main.Version; v != "(devel)" && !strings.Contains(v, "+dirty") && !isPseudo(v) {
+		if v := info.Main.Version; v != "(devel)" && !strings.Contains(v, "+dirty") && v != "" && !pseudo().MatchString(v) {
 			x.version = strings.TrimPrefix(v, "v")
 		}
 		for _, s := range info.Settings {
@@ -84,10 +85,8 @@ func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []str
 	return x, nil
 }
 
+// pseudo matches the end of a version that is made of a commit without a tag.
 var pseudo = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\d{14}-[0-9a-f]{12}$`) })
-
-// isPseudo reports whether a version is made of a commit that has no tag.
-func isPseudo(version string) bool { return version == "" || pseudo().MatchString(version) }
 
 // into writes what was found into a server.json. The program says what version it is; of all else, what people wrote stays.
 func (x *examined) into(s *registry.Server, rest json.RawMessage) (json.RawMessage, error) {
@@ -162,7 +161,7 @@ func followVersion(p *registry.Package, before, now string) {
 	if p.Version == before {
 		p.Version, p.FileSHA256 = now, ""
 	}
-	if p.RegistryType == "oci" && strings.HasSuffix(p.Identifier, ":"+before) {
+	if runner.Of(p.RegistryType).IsContainer && strings.HasSuffix(p.Identifier, ":"+before) {
 		p.Identifier = strings.TrimSuffix(p.Identifier, before) + now
 	}
 }
@@ -171,45 +170,28 @@ func followVersion(p *registry.Package, before, now string) {
 func packageFrom(word string) (*registry.Package, error) {
 	kind, rest, _ := strings.Cut(word, ":")
 	p := &registry.Package{RegistryType: kind, Identifier: rest, Transport: registry.Remote{Type: "stdio"}}
-	sign := "@"
-	switch kind {
-	case "pypi":
-		sign = "=="
-	case "npm", "nuget", "cargo":
-	case "oci":
-		return p, nil
-	case "mcpb":
+	switch k := runner.Of(kind); {
+	case k.Prefixes == nil:
+		return nil, usagef("--package %s: expected %s in front of the colon", word, runner.Or(runner.Listed(), " or "))
+	case k.IsContainer:
+	case k.Suffix != "":
 		address, file, found := strings.Cut(rest, "#")
 		if !found {
-			return nil, usagef("--package %s: expected mcpb:URL#FILE; the hash of FILE is published", word)
+			return nil, usagef("--package %s: expected %s:URL#FILE; the hash of FILE is published", word, kind)
 		}
 		hash, err := hashOf(file)
 		if err != nil {
 			return nil, fmt.Errorf("--package %s: %w", word, err)
 		}
 		p.Identifier, p.FileSHA256 = address, hash
-		return p, nil
 	default:
-		return nil, usagef("--package %s: expected npm, pypi, cargo, nuget, oci or mcpb in front of the colon", word)
+		at := strings.LastIndex(rest, k.Sign)
+		if at < 1 {
+			return nil, usagef("--package %s: expected %s:%s", word, kind, k.Form)
+		}
+		p.Identifier, p.Version = rest[:at], rest[at+len(k.Sign):]
 	}
-	at := strings.LastIndex(rest, sign)
-	if at < 1 {
-		return nil, usagef("--package %s: expected %s:NAME%sVERSION", word, kind, sign)
-	}
-	p.Identifier, p.Version = rest[:at], rest[at+len(sign):]
 	return p, nil
-}
-
-// bareName is the identifier of a package without what changes with its version.
-func bareName(p *registry.Package) string {
-	if p.RegistryType != "oci" {
-		return p.Identifier
-	}
-	name, _, _ := strings.Cut(p.Identifier, "@")
-	if colon := strings.LastIndexByte(name, ':'); colon > strings.LastIndexByte(name, '/') {
-		name = name[:colon]
-	}
-	return name
 }
 
 // hashOf is the SHA-256 of a file.

@@ -3,22 +3,18 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/spf13/pflag"
@@ -40,17 +36,17 @@ func (a *app) startRecording(command, server string, through bool) error {
 		return fmt.Errorf("--record: %w", err)
 	}
 	r, err := recording.New(f, recording.Options{Program: "junction " + version + " " + command, Through: through, OnError: func(err error) {
-		a.screen.Printf("junction: --record %s: %v\n", shortened(f.Name()), err)
+		a.screen.Printf("junction: --record %s: %v\n", filename.Short(f.Name()), err)
 	}})
 	if err != nil {
 		return fmt.Errorf("--record: %w", errors.Join(err, f.Close()))
 	}
-	a.recorder = r
-	a.atEnd(&recorded{r, f})
+	a.launch.Recorder = r
+	a.launch.AtEnd(&recorded{r, f})
 	if f.Name() != a.flags.record {
-		a.screen.Printf("Recording to %s\n", shortened(f.Name()))
+		a.screen.Printf("Recording to %s\n", filename.Short(f.Name()))
 	}
-	a.hideVariables(os.Environ()) // what programs that are started have, too
+	a.launch.HideVariables(os.Environ()) // what programs that are started have, too
 	return nil
 }
 
@@ -114,76 +110,10 @@ func fileName(server string) string {
 	}, plaintext.Beginning(server, 60)), ".-")
 }
 
-// recording has what is said to a server be recorded, unless it is the clients of a gateway who are.
-func (a *app) recording(o *mcp.ClientOptions, t target) {
-	if a.recorder == nil || a.recordsFront {
-		return
-	}
-	o.Middleware = append(o.Middleware, a.recorder.Middleware(t.title()))
-}
-
 // recordHandler has what is said to a Handler in this process be recorded.
 func (a *app) recordHandler(h mcp.Handler, name string) mcp.Handler {
-	if a.recorder == nil {
+	if a.launch.Recorder == nil {
 		return h
 	}
-	return a.recorder.Middleware(name)(h)
-}
-
-// hide has secrets not get into the recording, if there is one.
-func (a *app) hide(secrets ...string) {
-	if a.recorder != nil {
-		a.recorder.Hide(secrets...)
-	}
-}
-
-// hideVariables hides the values of variables that look like secrets, or whose names do.
-func (a *app) hideVariables(pairs []string) {
-	for _, pair := range pairs {
-		if name, value, _ := strings.Cut(pair, "="); isSecretVariable(name, value) || len(guard.Secrets(value)) > 0 {
-			a.hide(value)
-		}
-	}
-}
-
-// isSecretVariable reports whether a variable of the environment holds a secret, by its name. The path of a file is not one.
-func isSecretVariable(name, value string) bool {
-	if secret.Looks(value) {
-		return true
-	}
-	if !secret.Named(name) || strings.Contains(strings.ToLower(name), "author") {
-		return false
-	}
-	_, err := os.Stat(value)
-	return !filepath.IsAbs(value) || err != nil
-}
-
-// hideHeaders hides the values of headers, and what is in them.
-func (a *app) hideHeaders(header http.Header) {
-	for _, values := range header {
-		for _, value := range values {
-			a.hide(value)
-			scheme, credentials, found := strings.Cut(value, " ")
-			if !found {
-				continue
-			}
-			a.hide(credentials, url.QueryEscape(credentials))
-			if plain, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "Basic") {
-				_, password, _ := strings.Cut(string(plain), ":")
-				a.hide(string(plain), password)
-			}
-		}
-	}
-}
-
-// hidingTransport hides the tokens that requests are sent with.
-type hidingTransport struct {
-	http.RoundTripper
-	app *app
-}
-
-// RoundTrip sends a request.
-func (t hidingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	t.app.hideHeaders(http.Header{"Authorization": r.Header["Authorization"]})
-	return t.RoundTripper.RoundTrip(r)
+	return a.launch.Recorder.Middleware(name)(h)
 }

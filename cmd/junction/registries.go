@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/pflag"
 )
@@ -51,7 +53,7 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 	if err != nil {
 		return nil, err
 	}
-	path, err := stateFile("registry.db")
+	path, err := filename.State("registry.db")
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +63,7 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 	if err != nil {
 		return nil, err
 	}
-	a.atEnd(m)
+	a.launch.AtEnd(m)
 	return m, nil
 }
 
@@ -173,7 +175,7 @@ func (a *app) registrySources(configured []settings.Registry, from string, named
 // configuredSource is a registry of the settings.
 func (a *app) configuredSource(r settings.Registry, from string) registry.Source {
 	if r.Folder != "" {
-		return registry.Source{Name: cmp.Or(r.Name, filepath.Base(filepath.Clean(r.Folder))), Folder: nextTo(from, r.Folder)}
+		return registry.Source{Name: cmp.Or(r.Name, filepath.Base(filepath.Clean(r.Folder))), Folder: r.Folder}
 	}
 	s := registry.Source{Name: cmp.Or(r.Name, hostOf(r.URL)), URL: strings.TrimRight(r.URL, "/")}
 	if kind, name := r.TokenIn(); kind != "" {
@@ -190,7 +192,7 @@ func (a *app) registryToken(kind, name, from string) func(context.Context) (stri
 			return a.secret(ctx, name)
 		case "file":
 			var text []byte
-			text, err = readSmall(nextTo(from, name), maxKeyFile)
+			text, err = filename.ReadAtMost(nextTo(from, name), launch.MaxKeyFile)
 			token = strings.TrimSpace(string(text))
 		default:
 			if token = os.Getenv(name); token == "" {
@@ -198,7 +200,7 @@ func (a *app) registryToken(kind, name, from string) func(context.Context) (stri
 			}
 		}
 		if err == nil {
-			a.hide(token)
+			a.launch.Hide(token)
 		}
 		return token, err
 	}

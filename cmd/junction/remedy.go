@@ -12,10 +12,12 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
@@ -30,7 +32,27 @@ const (
 	nobodyThere  = "nothing listens there: is the server started, and is that its port?"
 	knownName    = "the name is not known: is it written rightly, and is there a network?"
 	trustedTLS   = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
+	plainHTTP    = `it speaks http at this port, and no https: begin "url" of the entry with http://`
 )
+
+// runnable is what to try where a program cannot be started, by why it cannot.
+func runnable(name string, err error) string {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "make it a program: chmod +x " + plaintext.ShellWord(name)
+	case errors.Is(err, syscall.EISDIR):
+		return `it is a folder: write the path of the program in it as "command" of the entry`
+	}
+	return installProgram(name)
+}
+
+// handshaken is what to try where a connection by TLS does not come about.
+func handshaken(err error) string {
+	if errors.As(err, new(tls.RecordHeaderError)) || errors.Is(err, http.ErrSchemeMismatch) {
+		return plainHTTP
+	}
+	return trustedTLS
+}
 
 // installProgram is for a program that is not there.
 func installProgram(name string) string {
@@ -53,6 +75,7 @@ func remedy(s gateway.Status) string {
 // startRemedy is what to try where a server, which may be a program, does not start within the limit, which may be 0.
 func startRemedy(program bool, err error, name string, limit time.Duration) string {
 	text, status := err.Error(), statusOf(err)
+	problem, ofEntry := errors.AsType[*config.Problem](err)
 	switch {
 	case errors.Is(err, config.ErrNotSet):
 		return setVariable
@@ -60,6 +83,8 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 		return keepSecret
 	case errors.Is(err, exec.ErrNotFound):
 		return installProgram("it")
+	case ofEntry && problem.Field != "":
+		return fmt.Sprintf("change %q of the entry, or what it names", problem.Field)
 	case program && answersElsewhere(err):
 		return `it serves HTTP as it is started so: see which argument has it use standard input and output, often --stdio, for "args" of its entry`
 	case errors.Is(err, context.DeadlineExceeded) && limit > 0:
@@ -71,16 +96,16 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 	case isWebPage(err):
 		return rightPath
 	case status == http.StatusUnauthorized:
-		return "sign in: junction login " + shellWord(name) + `; or give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
+		return "sign in: junction login " + plaintext.ShellWord(name) + `; or give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
 	case status == http.StatusForbidden:
 		return "it refuses these credentials: ask for others, or for the right to use it"
 	case status == http.StatusNotFound:
 		return `there is nothing at this path: the address often ends with /mcp or /sse`
-	case errors.As(err, new(*tls.CertificateVerificationError)):
-		return trustedTLS
+	case errors.As(err, new(*tls.CertificateVerificationError)), errors.As(err, new(tls.RecordHeaderError)), errors.Is(err, http.ErrSchemeMismatch):
+		return handshaken(err)
 	case errors.As(err, new(*net.DNSError)):
 		return knownName
-	case !program && refused(err):
+	case !program && notListening(err):
 		return nobodyThere
 	case noRevision.MatchString(text):
 		return "it and junction have no revision of the protocol in common: update the older of the two; where a revision was chosen, leave the choice to junction"

@@ -9,6 +9,8 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
 
@@ -19,7 +21,8 @@ func (a *app) removeCommand() *cobra.Command {
 		Long: `Take the entries of servers out of the files that define them, and out of junction.lock next to
 those; what was approved of them is forgotten, and packages that no lock has any more are
 removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
-an entry names are said. Nothing is asked: junction add adds a server again.
+an entry names are said, and so is which connected host had the server through junction.
+Nothing is asked: junction add adds a server again.
 
 ` + exitCodes("done", "", "", "no such server, or a file cannot be changed"),
 		ValidArgsFunction: a.suggestLocked,
@@ -61,7 +64,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	store, err := a.locks.store()
+	store, err := a.launch.Locks.Store()
 	if err != nil {
 		return err
 	}
@@ -77,7 +80,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 
 // removeOne removes an entry. Its lock is changed where there is one.
 func (a *app) removeOne(ctx context.Context, e entry) error {
-	path := realPath(e.definition.Source)
+	path := filename.Real(e.definition.Source)
 	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.name) }
 	change := install.Change{Configuration: path, Name: e.name, Words: e.definition.Words(), Edit: edit}
 	if err := a.change(ctx, change); err != nil {
@@ -93,10 +96,11 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 			return err
 		}
 	}
-	a.out.Printf("Removed %q from %s.\n", e.name, shortened(path))
+	a.out.Printf("Removed %q from %s.\n", e.name, filename.Short(path))
+	a.warnConnected(path, e.name)
 	for _, variable := range e.definition.Variables() {
 		if name, is := strings.CutPrefix(variable, "secret:"); is {
-			a.out.Printf("Its secret %s is still kept: junction secret remove %s\n", name, shellWord(name))
+			a.out.Printf("Its secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))
 		}
 	}
 	return nil

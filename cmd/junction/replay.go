@@ -69,7 +69,7 @@ where anything differs, or was recorded and not asked.`,
 	cmd.Flags().StringVar(&o.Server, "server", "", "play what was said to the server `NAME`; needed where the recording has several")
 	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide the recorded pauses by `N`; 0 makes none")
 	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is not the next recorded request, and end with exit code 1 if anything differs")
-	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
+	cmd.Flags().BoolVarP(&a.launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
 	a.logFlags(cmd.Flags())
 	return cmd
 }

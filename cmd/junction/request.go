@@ -21,11 +21,11 @@ import (
 const maxFile = 16 << 20
 
 // do makes a request and shows its progress meanwhile.
-func (a *app) do(ctx context.Context, client *mcp.Client, method string, params json.RawMessage) (mcp.Result, error) {
-	bar := &terminal.Bar{Screen: a.screen, Lines: a.flags.verbose}
+func (a *app) do(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
+	bar := &terminal.Bar{Screen: a.screen, Lines: a.launch.Verbose}
 	defer bar.Done()
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { bar.Show(p.Progress, p.Total, p.Message) })
-	return client.Do(ctx, method, params)
+	return a.calls.Do(ctx, method, params)
 }
 
 // An action is what a command wants of a server that it is connected to.
@@ -47,18 +47,23 @@ func (a *app) asking(read func(cmd *cobra.Command, words []string) (action, erro
 		if err != nil {
 			return err
 		}
-		client, err := a.connect(ctx, t)
+		if t.Through != "" && a.screen.Terminal() {
+			a.screen.Printf("(through %s; --own starts the server for this command)\n", t.Through)
+		}
+		within, bound, stop := a.bounded(ctx)
+		defer stop()
+		client, end, err := a.connectCaller(ctx, t, bound)
 		if err != nil {
 			return err
 		}
-		defer client.Close()
-		return run(ctx, client)
+		defer end()
+		return run(within, client)
 	}
 }
 
 // request makes a request, and prints its result.
-func (a *app) request(ctx context.Context, client *mcp.Client, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
-	answer, err := a.do(ctx, client, method, params)
+func (a *app) request(ctx context.Context, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
+	answer, err := a.do(ctx, method, params)
 	if err != nil {
 		return err
 	}

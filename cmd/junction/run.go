@@ -7,16 +7,16 @@ import (
 	"io"
 	"log/slog"
 	"slices"
-	"sync"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/oauth"
-	"github.com/junction-mcp/junction/recording"
 	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -32,10 +32,9 @@ type app struct {
 	screen *terminal.Screen // standard error, cleaned
 	person *terminal.Person // nil if nobody is there
 	flags  flags
+	launch launch.Launcher
 	kill   <-chan struct{} // closed when programs get no more time to end; may be nil
 	stops  *stops          // who takes Ctrl-C before it ends the command; may be nil
-	// gateway is the mark of what this process serves as a gateway; see chain.
-	gateway string
 	// faulty says that a part of the configuration cannot be used.
 	faulty bool
 	// unread says which files of it cannot be read at all; nil if there are none.
@@ -45,40 +44,37 @@ type app struct {
 	memory memory
 	// traffic shows the messages of this process to junction traffic; nil if it cannot.
 	traffic  *traffic.Log
-	renews   bool // this process renews a login for another
 	desk     answer.Desk
+	calls    *mcp.Client    // makes the requests of a command that asks one server
 	breaches *lint.Breaches // what hears what servers do wrong; nil where nobody wants to know
+	// awaited is what the person is being asked about servers of projects; nil: nothing.
+	awaited atomic.Pointer[string]
 	// ofProject are the servers of projects' files that the person was asked about, now or before.
 	ofProject []entry
 
+	resource telemetryResource // of up
+	around   []mcp.Middleware  // of each request of a client
+	sharing  sharing           // which servers that a junction up has this command uses
+
 	secrets keptSecrets
-	locks   locks
 
-	recorder     *recording.Recorder // nil: nothing is recorded
-	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
+	recordsFront bool // what clients say to a gateway is, and not what it says to its servers
 
-	tails stderrTails // of servers, by their names
-	side  sideConsole // of a command that does something else
+	tails   stderrTails // of servers, by their names
+	digests digests     // of their entries, likewise
 
-	logins map[bool]*oauth.Store // of shareLogins, by whether one is made where none is; nil: each has its own
-
-	closing sync.Mutex
-	closers []io.Closer // what is closed when the command ends
+	side sideConsole // of a command that does something else
 }
 
 // flags are those that more than one command has.
 type flags struct {
 	config   []string
 	json     bool
-	verbose  bool
-	timeout  time.Duration
 	revision string
-	header   []string
-	env      []string
 	logLevel string
 	output   string
 	record   string
-	frozen   bool
+	own      bool // servers are started, also those that a junction up has
 	// logFormat and lowestLog are what standard error has of up and proxy.
 	logFormat, lowestLog string
 }
@@ -86,11 +82,18 @@ type flags struct {
 // runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
 // started are killed without grace when they are to end.
 func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, stderr: stderr, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
+	a := ready(&app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, stderr: stderr, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)})
 	if terminal.Present(stdin, a.screen) {
 		a.person = terminal.NewPerson(stdin, a.screen)
 	}
 	return a.run(ctx, args)
+}
+
+// ready returns an app that can connect to servers.
+func ready(a *app) *app {
+	a.launch.Screen, a.launch.Kill, a.launch.Log = a.screen, a.kill, a.logger
+	a.launch.Refused = func(server, line string, lost bool) { a.stderrOf(server).addRefused(line, lost) }
+	return a
 }
 
 // run runs a command line.
@@ -102,10 +105,15 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	fitCompletion(root)
+	a.suggestValues(root)
 	stopped := a.tellStopping(ctx)
-	err := closed(root.ExecuteContext(ctx), a.closeAll())
+	ran, err := root.ExecuteContextC(ctx)
+	err = closed(refusal(err), a.launch.Close())
 	stopped()
 	code := exitCode(ctx, err)
+	if code == exitTimeout && ran.Flags().Lookup("timeout") != nil {
+		err = longer(err)
+	}
 	a.fail(err, code, a.flags.json || wantsJSON(args))
 	return code
 }
@@ -185,8 +193,9 @@ With no configuration the servers that ship with junction are there: everything,
 filesystem (read-only, the current folder).
 
 ` + exitHelp,
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		SilenceUsage:     true,
+		SilenceErrors:    true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.withholdVariables(cmd.Flags()) },
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
@@ -202,6 +211,9 @@ filesystem (read-only, the current folder).
 		},
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if wrong, is := errors.AsType[*pflag.InvalidValueError](err); is && flagValues[wrong.GetFlag().Value.Type()] != "" {
+			err = fmt.Errorf("--%s: expected %s, got %q", wrong.GetFlag().Name, flagValues[wrong.GetFlag().Value.Type()], wrong.GetValue())
+		}
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
@@ -212,6 +224,11 @@ filesystem (read-only, the current folder).
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
 		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.inspectCommand(), a.tapCommand(), a.importCommand(), a.connectCommand(), a.disconnectCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.addCommand(), a.removeCommand(), a.outdatedCommand(), a.upgradeCommand(), a.installCommand(), a.auditDepsCommand(), a.lintCommand(), a.testCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), a.searchCommand(), a.infoCommand(), a.sandboxCommand(), a.publishCommand(), versionCommand())
 	return root
+}
+
+// flagValues are what flags expect, by their types. Those of other types say it themselves.
+var flagValues = map[string]string{
+	"duration": "a duration, such as 30s", "bool": "true or false", "int": "a whole number", "int64": "a whole number", "float64": "a number",
 }
 
 // group is a command that only holds others.
@@ -229,6 +246,15 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
+// withholdVariables withholds from servers the variables that flags such as --key-env name.
+func (a *app) withholdVariables(flags *pflag.FlagSet) {
+	flags.Visit(func(f *pflag.Flag) {
+		if strings.HasSuffix(f.Name, "-env") && f.Value.Type() == "string" {
+			a.launch.Own.Add(f.Value.String())
+		}
+	})
+}
+
 // noMore says that a word of the command line means nothing.
 func noMore(cmd *cobra.Command, words []string) error {
 	if len(words) > 0 {
@@ -240,16 +266,16 @@ func noMore(cmd *cobra.Command, words []string) error {
 // configFlags say where servers are defined.
 func (a *app) configFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.flags.config, "config", nil, "read servers from `FILE` only (repeatable)")
-	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
+	f.BoolVarP(&a.launch.Verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
 }
 
 // connectionFlags are those of every command that connects to a server.
 func (a *app) connectionFlags(f *pflag.FlagSet) {
 	a.configFlags(f)
-	f.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
+	f.DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
 	f.StringVar(&a.flags.revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
-	f.StringArrayVar(&a.flags.header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
-	f.StringArrayVar(&a.flags.env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
+	f.StringArrayVar(&a.launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
+	f.StringArrayVar(&a.launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 }
 
 // clientFlags are those of every command that is itself the client.
@@ -261,6 +287,7 @@ func (a *app) clientFlags(f *pflag.FlagSet) {
 // requestFlags are those of every command whose request may ask something back.
 func (a *app) requestFlags(f *pflag.FlagSet) {
 	a.clientFlags(f)
+	a.ownFlag(f)
 	f.StringVar(&a.desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
 	f.StringVar(&a.desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")
 	f.StringArrayVar(&a.desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")

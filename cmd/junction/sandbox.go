@@ -9,10 +9,11 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 	"github.com/spf13/cobra"
 )
@@ -43,7 +44,7 @@ func (a *app) sandboxShowCommand() *cobra.Command {
 				return err
 			}
 			if k.profile == nil {
-				a.out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.name, shellWord(k.entry.name))
+				a.out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.name, plaintext.ShellWord(k.entry.name))
 				return nil
 			}
 			a.showProfile(k, sandbox.Available())
@@ -63,8 +64,8 @@ func (a *app) showProfile(k *keptProfile, state sandbox.State) {
 		a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where())
 	}
 	lines := profileLines(*k.profile)
-	if k.entry.definition.Folder() != "" {
-		lines = append([]string{"read   " + plaintext.Line(k.entry.definition.Folder(), 500) + " (cwd of its entry)"}, lines...)
+	if k.entry.definition.Cwd != "" {
+		lines = append([]string{"read   " + plaintext.Line(k.entry.definition.Cwd, 500) + " (cwd of its entry)"}, lines...)
 	}
 	if len(lines) == 0 {
 		lines = []string{"nothing beyond the system's programs and its own package, and no host"}
@@ -87,16 +88,15 @@ func (a *app) showProfiles() error {
 		return err
 	}
 	for _, e := range entries {
-		if e.definition == nil || e.definition.Kind != config.Stdio {
+		if e.definition == nil || !launch.IsProgram(e.definition.Kind) {
 			continue
 		}
 		k, err := a.profileKept(set, e)
-		switch {
-		case err != nil:
+		if err != nil {
 			a.out.Printf("%s: %v\n", e.name, err)
-		default:
-			a.out.Printf("%s %s\n", e.name, confinement(k.profile, nil))
+			continue
 		}
+		a.out.Printf("%s %s\n", e.name, confinement(k.profile, nil))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (a *app) oneKept(args []string) (*keptProfile, error) {
 // confinement is what a program may do by its profile, in a line; a container, which l says it is, may be confined without one.
 func confinement(p *sandbox.Profile, l *install.Locked) string {
 	switch {
-	case p == nil && l != nil && l.Type == install.OCI:
+	case p == nil && l != nil && l.IsContainer():
 		return "may do what its container may"
 	case p == nil:
 		return "is not confined"
@@ -138,12 +138,8 @@ func confinement(p *sandbox.Profile, l *install.Locked) string {
 
 // withTargets are paths of a profile, each with where it leads by links: that is what is allowed.
 func withTargets(paths []string) (shown []string) {
-	home, _ := os.UserHomeDir()
 	for _, path := range paths {
-		named := path
-		if rest, found := strings.CutPrefix(path, "~"); found {
-			named = filepath.Join(home, rest)
-		}
+		named := expanded(path)
 		if real, err := filepath.EvalSymlinks(named); err == nil && real != filepath.Clean(named) {
 			path += " (which is " + profilePath(real) + ")"
 		}
@@ -250,7 +246,7 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 		return err
 	}
 	if k.profile == nil {
-		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, shellWord(k.entry.name))
+		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, plaintext.ShellWord(k.entry.name))
 	}
 	now, err := c.of(k, allows)
 	if err != nil {
@@ -274,7 +270,7 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 // remarks say of paths that are allowed what they may not do for the program.
 func (c profileChange) remarks() (lines []string) {
 	for _, path := range c.read {
-		if _, err := os.Stat(outside(path)); os.IsNotExist(err) {
+		if _, err := os.Stat(expanded(path)); os.IsNotExist(err) {
 			lines = append(lines, fmt.Sprintf("There is no %s now: the program sees it from its first start on after it is there.", profilePath(path)))
 		}
 	}
@@ -284,12 +280,12 @@ func (c profileChange) remarks() (lines []string) {
 // aloneRemarks say of files that may be written that a program cannot replace them.
 func aloneRemarks(paths []string) (lines []string) {
 	for _, path := range paths {
-		path = absolute(outside(path))
+		path = filename.Absolute(expanded(path))
 		folder, shared := sandbox.DataFolder(path)
 		if folder == path {
 			continue
 		}
-		how := "with --write " + shellWord(folder)
+		how := "with --write " + plaintext.ShellWord(folder)
 		if shared {
 			how = "which others use, too: give the file a folder of its own"
 		}
@@ -298,8 +294,8 @@ func aloneRemarks(paths []string) (lines []string) {
 	return lines
 }
 
-// outside is where a path of a profile leads.
-func outside(path string) string {
+// expanded is where a path of a profile leads.
+func expanded(path string) string {
 	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
 		home, _ := os.UserHomeDir()
 		return filepath.Join(home, rest)
@@ -327,7 +323,7 @@ func (c profileChange) of(k *keptProfile, allows bool) (sandbox.Profile, error) 
 			case allows && at < 0:
 				*list.in = append(*list.in, value)
 			case !allows && at < 0:
-				return now, usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.name, value, shellWord(k.entry.name))
+				return now, usagef("%s: the profile of %s has no %q; junction sandbox show %s lists what it has", list.flag, k.entry.name, value, plaintext.ShellWord(k.entry.name))
 			case !allows:
 				*list.in = slices.Delete(*list.in, at, at+1)
 			}
@@ -356,7 +352,7 @@ func profilePath(path string) string {
 	if path == "" || path == "~" || strings.HasPrefix(path, "~/") {
 		return path
 	}
-	path = absolute(path)
+	path = filename.Absolute(path)
 	if home, err := os.UserHomeDir(); err == nil && home != "/" {
 		if rest, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rest) {
 			return filepath.ToSlash(filepath.Join("~", rest))

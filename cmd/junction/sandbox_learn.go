@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -57,7 +58,7 @@ variables cannot be seen: junction sandbox allow SERVER --env NAME.
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
-	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+endpointPath+", until you press Enter")
+	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+launch.EndpointPath+", until you press Enter")
 	f.BoolVar(&l.forget, "forget", false, "take out of the profile what is not used")
 	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question, if the server starts with it")
 	a.configFlags(f)
@@ -93,10 +94,12 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	}
 	proposal := record.Propose(used.learned)
 	now := merged(was, proposal.Profile, l.forget)
-	a.showProposal(k, was, now, proposal, record)
-	if k.profile != nil && len(changes(was, now)) == 0 {
-		a.out.Printf("For this, the profile is right as it is.\n")
-		return a.reportCalls(used.failed)
+	remedies := a.showProposal(k, was, now, proposal, record)
+	if k.profile != nil && !slices.ContainsFunc(changedLines(was, now), func(line string) bool { return !strings.HasPrefix(line, " ") }) {
+		if len(used.failed) == 0 {
+			a.out.Printf("For this, the profile is right as it is.\n")
+		}
+		return a.reportCalls(used.failed, remedies)
 	}
 	starts, failed, err := a.tryProfile(ctx, k, now, calls)
 	if len(used.failed) > 0 {
@@ -115,22 +118,30 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		}
 		if !agreed {
 			a.out.Printf("Nothing was written.\n")
-			return a.reportCalls(failed)
+			return a.reportCalls(failed, remedies)
 		}
 	}
 	if err := a.writeLearned(ctx, args, k, now); err != nil {
 		return err
 	}
 	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(), k.entry.name)
-	return a.reportCalls(failed)
+	return a.reportCalls(failed, remedies)
 }
 
-// reportCalls says which calls that the person wanted failed, if any did: a script sees no more of them than the exit code.
-func (a *app) reportCalls(failed []string) error {
+// reportCalls says which calls that the person wanted failed, if any did, and which commands allow what was refused and is not
+// proposed: a script sees no more of them than the exit code.
+func (a *app) reportCalls(failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
 	a.screen.Printf("junction: these calls failed, so what they use may be missing: %s\n", someNames(failed))
+	switch len(remedies) {
+	case 0:
+	case 1:
+		a.screen.Printf("junction: it used what is not proposed; to allow that: %s\n", remedies[0])
+	default:
+		a.screen.Printf("junction: it used what is not proposed; each line above that says so has the command that allows it\n")
+	}
 	return errToolFailed
 }
 
@@ -141,7 +152,7 @@ func (a *app) writeLearned(ctx context.Context, args []string, shown *keptProfil
 		return err
 	}
 	defer unlock()
-	a.locks.forget(shown.entry.definition.Source)
+	a.launch.Locks.Forget(shown.entry.definition.Source)
 	k, err := a.oneKept(args)
 	if err != nil {
 		return err
@@ -180,13 +191,8 @@ func covers(list []string, value string) bool {
 	})
 }
 
-// changes are the lines that differ.
-func changes(was, now sandbox.Profile) []string {
-	return slices.DeleteFunc(changedLines(was, now), func(line string) bool { return strings.HasPrefix(line, " ") })
-}
-
-// showProposal shows a profile as what changes, and what a person has to decide about.
-func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) {
+// showProposal shows a profile as what changes, and what a person has to decide about; it returns the commands that allow the latter.
+func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
 	a.out.Printf("%s needs:\n", k.entry.name)
 	lines := changedLines(was, now)
 	for _, line := range lines {
@@ -198,7 +204,8 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 	for _, o := range p.Omitted {
 		if o.Host != "" {
 			if !covers(now.Hosts, o.Host) {
-				a.out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Host, 500), o.Reason, allowCommand(k.entry.name, []string{"--host", o.Host}))
+				remedies = append(remedies, launch.AllowCommand(k.entry.name, []string{"--host", o.Host}))
+				a.out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Host, 500), o.Reason, remedies[len(remedies)-1])
 			}
 			continue
 		}
@@ -210,13 +217,15 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 			flag = "--write"
 		}
 		if !o.Missing {
-			remedy = " If it needs that: " + allowCommand(k.entry.name, []string{flag, o.Path})
+			remedies = append(remedies, launch.AllowCommand(k.entry.name, []string{flag, o.Path}))
+			remedy = " If it needs that: " + remedies[len(remedies)-1]
 		}
 		a.out.Printf("Not proposed: %s: %s.%s\n", plaintext.Line(o.Path, 500), o.Reason, remedy)
 	}
 	if !r.Complete() {
 		a.out.Printf("It used more than could be recorded; what is missing is named in the log when it is refused.\n")
 	}
+	return remedies
 }
 
 // A confinedUse is what a program was started with in a sandbox, and the tools of the calls that the person wanted and that failed.
@@ -233,20 +242,20 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	if err != nil {
 		return used, err
 	}
-	c, is := t.transport.(*command.Command)
+	c, is := t.Transport.(*command.Command)
 	if !is {
 		return used, fmt.Errorf("server %q is not started by a command", k.entry.name)
 	}
-	o.Package, o.Folder = a.installedFolders(t.locked), k.entry.definition.Folder() != ""
-	learned := sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.server.Env))), Dir: c.Dir}
+	o.Package, o.Folder = a.launch.InstalledFolders(t.Locked), k.entry.definition.Cwd != ""
+	learned := sandbox.Learned{Words: slices.Concat(c.Args, slices.Collect(maps.Values(t.Server.Env))), Dir: c.Dir}
 	for _, call := range calls {
-		learned.Named = appendTexts(learned.Named, call.Arguments)
+		learned.Named = launch.AppendTexts(learned.Named, call.Arguments)
 	}
 	if o.Folder {
 		learned.Named = append(learned.Named, c.Dir)
 	}
 	o.Learned, used.learned = learned, learned
-	if err := a.confineTo(c, k.entry.name, p, o, true); err != nil {
+	if err := a.launch.ConfineTo(c, k.entry.name, p, o, true); err != nil {
 		return used, fmt.Errorf("server %q: %w", k.entry.name, err)
 	}
 	client, err := a.connect(ctx, t)
@@ -344,7 +353,7 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 	o := sandbox.Options{Weaker: k.weaker, Refused: func(r sandbox.Refusal) {
 		mu.Lock()
 		defer mu.Unlock()
-		refused = append(refused, refusalLine(k.entry.name, r))
+		refused = append(refused, launch.RefusalLine(k.entry.name, r))
 	}}
 	used, err := a.useConfined(ctx, k, now, o, calls, "")
 	mu.Lock()

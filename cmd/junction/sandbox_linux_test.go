@@ -108,7 +108,7 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 // What was shown next to a profile that is another one by now is not what was agreed to.
 func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
-	a := &app{out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))}
+	a := ready(&app{out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))})
 	a.flags.config = []string{"mcp.json"}
 	shown, err := a.oneKept([]string{"notes"})
 	if err != nil {
@@ -148,7 +148,11 @@ func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
 			got := runs(t, "", args...)
 			got.expect(t, exitToolFailed, "With this profile it starts, and is refused nothing.\nWritten to junction.servers.notes.sandbox", c.said)
 			got.expect(t, exitToolFailed, "notes needs:", "junction: these calls failed, so what they use may be missing: "+tool+"\n")
-			runs(t, "", args...).expect(t, exitToolFailed, "For this, the profile is right as it is.\n", "these calls failed")
+			again := runs(t, "", args...)
+			again.expect(t, exitToolFailed, "notes needs:", "these calls failed")
+			if strings.Contains(again.stdout, "right as it is") {
+				t.Errorf("though a call failed: %s", again.stdout)
+			}
 		})
 	}
 }
@@ -213,6 +217,21 @@ func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
 	if text, err := os.ReadFile("junction.json"); err != nil || strings.Contains(string(text), "169.254") {
 		t.Errorf("%v: got %s", err, text)
 	}
+}
+
+func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "memory")
+	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
+	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--call", "nosuch").expect(t, exitToolFailed, "memory needs:",
+		"junction: these calls failed, so what they use may be missing: nosuch\njunction: it used what is not proposed; each line above that says so has the command that allows it\n")
+	write(t, map[string]string{"mcp.json": strings.Replace(`{"mcpServers": {"memory": {"command": "bash", "env": {"`+asProgram+`": "1"}, "args": `+string(args)+`}}}`, `"memory"]`, `"time"]`, 1)})
+	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes", "--forget", "--call", "nosuch").expect(t, exitToolFailed, "memory needs:",
+		"junction: it used what is not proposed; to allow that: junction sandbox allow memory --host 169.254.169.254\n")
 }
 
 // What --yes agrees to is a profile that was seen to do.

@@ -17,6 +17,8 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -31,7 +33,7 @@ type keptProfile struct {
 
 // profileKept finds the profile of a server: in the person's settings, which come first, or in junction.lock.
 func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
-	if e.definition == nil || e.definition.Kind != config.Stdio {
+	if e.definition == nil || !launch.IsProgram(e.definition.Kind) {
 		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)
 	}
 	k := &keptProfile{entry: e}
@@ -39,16 +41,16 @@ func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
 	if err != nil {
 		return nil, err
 	}
-	locked, err := a.locked(e.definition)
+	locked, err := a.launch.Locked(e.definition)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case s != nil:
-		p := sandboxProfile(s)
+		p := launch.ProfileOf(s)
 		k.profile, k.weaker = &p, s.Weaker
 	case locked != nil && locked.Package != nil:
-		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(realPath(e.definition.Source))
+		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(filename.Real(e.definition.Source))
 		return k, nil
 	}
 	k.file, err = a.settingsFile(set, e)
@@ -71,7 +73,7 @@ func (a *app) settingsFile(set *config.Set, e entry) (string, error) {
 		}
 		return filepath.Join(folder, "junction", "mcp.json"), nil
 	}
-	source := realPath(e.definition.Source)
+	source := filename.Real(e.definition.Source)
 	if base := filepath.Base(source); base == "junction.json" || base == "mcp.json" && filepath.Base(filepath.Dir(source)) == "junction" {
 		return source, nil
 	}
@@ -81,14 +83,14 @@ func (a *app) settingsFile(set *config.Set, e entry) (string, error) {
 // where says where a profile is, for people.
 func (k *keptProfile) where() string {
 	if k.locked != nil {
-		return shortened(k.file)
+		return filename.Short(k.file)
 	}
-	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.name, shortened(k.file))
+	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.name, filename.Short(k.file))
 }
 
 // lockChanges has no other process change a configuration or what is locked, so that what was read before is what is written over.
 func (a *app) lockChanges(ctx context.Context) (unlock func(), err error) {
-	mutex, err := stateFile("install.mutex")
+	mutex, err := filename.State("install.mutex")
 	if err != nil {
 		return nil, err
 	}
@@ -103,13 +105,13 @@ func (k *keptProfile) write(ctx context.Context, a *app, now sandbox.Profile) er
 	if k.locked != nil {
 		locked := *k.locked
 		locked.Sandbox, locked.Next = &now, nil
-		defer a.locks.forget(k.entry.definition.Source)
+		defer a.launch.Locks.Forget(k.entry.definition.Source)
 		return install.Change{
-			Configuration: realPath(k.entry.definition.Source), Name: k.entry.name, Words: k.entry.definition.Words(), Locked: &locked,
+			Configuration: filename.Real(k.entry.definition.Source), Name: k.entry.name, Words: k.entry.definition.Words(), Locked: &locked,
 			Edit: func(data []byte) ([]byte, error) { return data, nil },
 		}.Apply(ctx)
 	}
-	file := realPath(k.file) // a link to it stays one
+	file := filename.Real(k.file) // a link to it stays one
 	data, mode, err := readOrNothing(file)
 	if err != nil {
 		return err
@@ -179,12 +181,6 @@ func rawMembers(s settings.Sandbox) (m map[string]json.RawMessage, err error) {
 		err = json.Unmarshal(data, &m)
 	}
 	return m, err
-}
-
-// sandboxProfile is the profile that settings have.
-func sandboxProfile(s *settings.Sandbox) sandbox.Profile {
-	memory, _ := settings.Size(s.Memory) // none is the default
-	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
 }
 
 // sandboxSettings is a profile as settings have it.

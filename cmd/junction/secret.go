@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/seal"
 	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ func (a *app) openSecrets(ctx context.Context, create bool) (state.Store, *seal.
 	if s.store != nil {
 		return s.store, s.ring, nil
 	}
-	store, key, err := a.openLogins(create)(ctx)
+	store, key, err := a.launch.OpenLogins(create)(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -70,16 +71,16 @@ func (a *app) secret(ctx context.Context, name string) (string, error) {
 		kept, err = store.Get(ctx, secretKeys+name)
 	}
 	if errors.Is(err, state.ErrNotFound) || err == nil && checkSecretName(name) != nil {
-		return "", fmt.Errorf("it is not kept; junction secret set %s keeps it", shellWord(name))
+		return "", fmt.Errorf("it is not kept; junction secret set %s keeps it", plaintext.ShellWord(name))
 	}
 	if err != nil {
 		return "", err
 	}
 	value, err := ring.Open(string(kept.Value), []byte(secretKeys+name))
 	if err != nil {
-		return "", fmt.Errorf("it cannot be opened with the present key; junction secret set %s keeps it anew", shellWord(name))
+		return "", fmt.Errorf("it cannot be opened with the present key; junction secret set %s keeps it anew", plaintext.ShellWord(name))
 	}
-	a.hide(string(value))
+	a.launch.Hide(string(value))
 	return string(value), nil
 }
 

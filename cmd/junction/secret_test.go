@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // A secret is kept, reaches the server, and is in no file, list, error or status.
@@ -40,7 +42,7 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	if all := checked.stdout + checked.stderr + listed.stdout + listed.stderr; strings.Contains(all, value) || strings.Contains(all, "private-too") {
 		t.Errorf("a secret is shown: %s", all)
 	}
-	folder, err := stateFile("")
+	folder, err := filename.State("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ kind that is given; --exclude has those that do not become tools. --operation an
 --exclude operation= pick fields of graphql.
 
 A secret is read from a variable of the environment: --auth-env TOKEN, or with where it
-goes, --auth-env WHERE=TOKEN, where WHERE is a security scheme of the document, bearer,
-basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
+goes, --auth-env WHERE=TOKEN, where WHERE is a security scheme of the document or else
+bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 		ValidArgs: shippedNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -60,7 +60,7 @@ basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 	}
 	f.flags(cmd.Flags(), "")
 	o.flags(cmd.Flags())
-	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
+	cmd.Flags().BoolVarP(&a.launch.Verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }
 

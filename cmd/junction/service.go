@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -94,13 +95,13 @@ func (a *app) installService(ctx context.Context, flags []string, show bool) err
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return err
 	}
-	a.screen.Printf("%s is written.\n", shortened(file))
+	a.screen.Printf("%s is written.\n", filename.Short(file))
 	if runtime.GOOS == "darwin" {
 		_ = control(ctx, "launchctl", "bootout", domain()+"/"+agentName) // the one before, if there is one
 		if err := control(ctx, "launchctl", "bootstrap", domain(), file); err != nil {
 			return err
 		}
-		a.out.Printf("It runs, and will when you log in. It writes to %s.\n", shortened(logFile()))
+		a.out.Printf("It runs, and will when you log in. It writes to %s.\n", filename.Short(logFile()))
 		return nil
 	}
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", serviceName}, {"restart", serviceName}} {
@@ -119,7 +120,7 @@ func (a *app) uninstallService(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not there: junction service install writes it", shortened(file))
+		return fmt.Errorf("%s is not there: junction service install writes it", filename.Short(file))
 	}
 	if runtime.GOOS == "darwin" {
 		err = control(ctx, "launchctl", "bootout", domain()+"/"+agentName)
@@ -129,7 +130,7 @@ func (a *app) uninstallService(ctx context.Context) error {
 	if gone := os.Remove(file); gone != nil {
 		return errors.Join(err, gone)
 	}
-	a.out.Printf("%s is removed.\n", shortened(file))
+	a.out.Printf("%s is removed.\n", filename.Short(file))
 	return err
 }
 
@@ -150,7 +151,7 @@ func newService(flags []string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &service{program: absolute(own), args: append([]string{"up"}, flags...), folder: folder, path: os.Getenv("PATH")}, nil
+	return &service{program: filename.Absolute(own), args: append([]string{"up"}, flags...), folder: folder, path: os.Getenv("PATH")}, nil
 }
 
 // unit is the service as systemd has it.

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/process/processtest"
 )
 
 func TestAServiceRunsUpAsItIsAskedTo(t *testing.T) {
@@ -48,14 +50,10 @@ func TestAServiceIsInstalledAndRemoved(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", here)
 	t.Setenv("PATH", here+":/usr/bin:/bin")
 	const program = "#!/bin/sh\necho \"$@\" >> " + "asked\n[ ! -e broken ] || { echo no bus; exit 3; }\n"
-	if err := os.WriteFile("systemctl", []byte(program), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, "systemctl", []byte(program), 0o700)
 	runs(t, "", "service", "uninstall").expect(t, exitConnection, "", "junction service install writes it")
 	runs(t, "", "service", "install").expect(t, exitConnection, "", "build it first")
-	if err := os.WriteFile("junction", []byte(program), 0o700); err != nil { // a test is gone when it ends, too
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, "junction", []byte(program), 0o700) // a test is gone when it ends, too
 	runs(t, "", "service", "install", "--", "--nonsense").expect(t, exitUsage, "", "unknown flag: --nonsense")
 	runs(t, "", "service", "install", "--", "--stdio").expect(t, exitUsage, "", "leave --stdio out")
 	printed := runs(t, "", "service", "install", "--print", "--", "--audit")

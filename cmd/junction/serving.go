@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -19,6 +17,11 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/admission"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/proxied"
+	"github.com/junction-mcp/junction/internal/unreadbody"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/httpsse"
@@ -28,10 +31,10 @@ import (
 )
 
 const (
-	endpointPath      = "/mcp"
 	olderPath         = "/sse" // HTTP+SSE, for clients that know nothing newer
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
+	formTime          = 30 * time.Second // to send the body of a request for a login
 )
 
 // A front is how a command serves: at an address, or on standard input and output.
@@ -42,7 +45,9 @@ type front struct {
 	origins []string // of web pages that may use it
 	auth    string   // none, or ways to let clients in: who may use it
 	public  string   // the origin by which clients reach it; empty: its address
+	proxies []string // whose word of where a client is counts
 	security
+	drain drain
 
 	// authorization is what the settings say of tokens, and folder that of their file.
 	authorization settings.Authorization
@@ -50,12 +55,14 @@ type front struct {
 }
 
 func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
-	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT` or unix:FILE, path "+endpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
+	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT` or unix:FILE, path "+launch.EndpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
 	f.security.flags(flags)
+	f.drain.flags(flags)
 	flags.StringVar(&f.auth, "auth", authNone, "with --http: let clients in by `none|keys|local|URL`: all; those that send a key of junction key; or a token: of the users of junction user, who log in here (local), or of the authorization server at a URL; or several of these, with commas")
 	flags.StringVar(&f.public, "public-url", "", "with --auth: the `ORIGIN` by which clients and browsers reach it, such as https://tools.example.com (default its address)")
+	flags.StringSliceVar(&f.proxies, "trusted-proxy", nil, "with --http: take the address of a client from X-Forwarded-For or Forwarded of proxies in this `NETWORK`, such as 10.0.0.0/8, at this address, or, with unix, at the socket")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
 }
 
@@ -67,8 +74,11 @@ func (f *front) check() error {
 	if f.stdio && f.auth != authNone {
 		return usagef("--auth goes with --http: on standard input and output there is only the program that started it")
 	}
-	if err := f.security.check(); err != nil {
+	if err := cmp.Or(f.security.check(), f.drain.check()); err != nil {
 		return err
+	}
+	if _, err := proxied.Parse(f.proxies); err != nil {
+		return usagef("--trusted-proxy: %w", err)
 	}
 	if f.stdio && f.cert != "" {
 		return usagef("--tls-cert goes with --http")
@@ -95,32 +105,35 @@ func (f *front) check() error {
 
 // serve serves h until ctx is done, or the client on standard input goes away.
 func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
-	if !f.stdio {
-		l, err := a.listen(f)
-		if err != nil {
-			return err
-		}
-		defer l.Close()
-		access, err := a.openAccess(ctx, l, f, nil)
-		if err != nil {
-			return err
-		}
-		a.screen.Printf("Serving at %s\n", f.endpoint(l))
-		return a.serveHTTP(ctx, l, f, h, access, nil)
+	if f.stdio {
+		return a.serveStdio(ctx, h)
 	}
-	return a.serveStdio(ctx, h)
+	l, err := a.listen(ctx, f)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	access, err := a.openAccess(ctx, l, f, nil)
+	if err != nil {
+		return err
+	}
+	a.screen.Printf("Serving at %s\n", f.endpoint(l))
+	return a.serveHTTP(ctx, l, f, h, access, nil)
 }
 
 // listen opens an address, and warns if it is not of this machine only.
-func (a *app) listen(f front) (net.Listener, error) {
+func (a *app) listen(ctx context.Context, f front) (net.Listener, error) {
 	l, err := listenAt(f.http)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("--http %s: this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free", f.http)
+		return nil, fmt.Errorf("--http %s: this address is in use%s; --http 127.0.0.1:0 takes one that is free", f.http, a.usedBy(ctx, f))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--http: %w", err)
 	}
 	open := l
+	if _, is := l.(*net.TCPListener); is {
+		l = limitConnections(l)
+	}
 	if l, err = f.security.listen(l, a.logger()); err != nil {
 		open.Close()
 		return nil, err
@@ -148,11 +161,11 @@ func (a *app) warnOfNetwork(l net.Listener, f front) {
 func (f *front) endpoint(l net.Listener) string {
 	switch origin := cmp.Or(f.public, f.authorization.URL); {
 	case origin != "":
-		return origin + endpointPath
+		return origin + launch.EndpointPath
 	case l.Addr().Network() == "unix":
-		return httpUnix + ":" + absolute(l.Addr().String())
+		return launch.HTTPUnix + ":" + filename.Absolute(l.Addr().String())
 	default:
-		return f.origin(l) + endpointPath
+		return f.origin(l) + launch.EndpointPath
 	}
 }
 
@@ -179,11 +192,6 @@ func everywhere(l net.Listener) (at *net.TCPAddr, is bool) {
 	return at, is && at.IP.IsUnspecified()
 }
 
-// serverLog is for what servers of net/http say of connections, such as that no TLS came.
-func (a *app) serverLog() *log.Logger {
-	return slog.NewLogLogger(a.logger().Handler(), slog.LevelWarn)
-}
-
 // serveHTTP serves h until ctx is done, then waits for running requests as long
 // as a drain may take. Below its path there is what profile returns by name, if
 // that is not nil.
@@ -192,10 +200,19 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	if f.clientCA != "" {
 		principal = certified
 	}
-	d := &doors{front: f, principal: principal, access: access, options: a.serveOptions(), profile: profile, open: map[string]endpointHandler{}}
-	d.at(endpointPath, h)
+	d := &doors{front: f, principal: principal, access: access, options: a.replicaOptions(ctx), profile: profile, open: map[string]endpointHandler{}}
+	d.newNowhere()
+	d.at(launch.EndpointPath, h)
 	d.at(olderPath, h)
-	server := &http.Server{Handler: d, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.serverLog()}
+	trusted, err := proxied.Parse(append(slices.Clone(f.authorization.TrustedProxies), f.proxies...))
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.serverLog(), ConnContext: admission.ConnContext}
+	if _, secure := l.(*encrypted); !secure { // a proxy that reads heads can be in front
+		l = headListener{l}
+		watchHeads(server)
+	}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
@@ -204,10 +221,13 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 		return err
 	case <-ctx.Done():
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcp.DefaultDrainTimeout)
+	a.delayEnd(ctx, f.drain)
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.time)
 	defer cancel()
-	err := d.shutdown(drain)
-	if err := server.Shutdown(drain); err != nil {
+	err = d.shutdown(drain)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastResponseTime) // for the responses to what was cancelled
+	defer cancel()
+	if err := server.Shutdown(last); err != nil {
 		server.Close()
 	}
 	<-ended
@@ -226,6 +246,8 @@ type doors struct {
 	principal func(*http.Request) (*mcp.Principal, error)
 	access    *access // who is let in by a key or a token; nil: that is not looked at
 
+	nowhere http.Handler // answers at all other paths
+
 	mu     sync.Mutex
 	open   map[string]endpointHandler
 	closed bool
@@ -239,17 +261,25 @@ type endpointHandler interface {
 
 // ServeHTTP passes a request on to the endpoint of its path.
 func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	path := r.URL.Path
-	if d.access != nil && d.access.serve(w, r) {
-		return
+	path := pathOf(r)
+	if d.access == nil && d.principal == nil {
+		r = arriving(r)
 	}
-	if path == endpointPath || path == olderPath {
+	if d.access != nil && !isEndpoint(path) {
+		if r.ContentLength != 0 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(formTime))
+		}
+		if d.access.serve(w, r) {
+			return
+		}
+	}
+	if path == launch.EndpointPath || path == olderPath {
 		d.at(path, nil).ServeHTTP(w, r)
 		return
 	}
 	_, name, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	var h mcp.Handler
-	if found && name != "" && d.profile != nil && (path == endpointPath+"/"+name || path == olderPath+"/"+name) {
+	if found && name != "" && d.profile != nil && (path == launch.EndpointPath+"/"+name || path == olderPath+"/"+name) {
 		h = d.profile(name)
 	}
 	e := d.at(path, h)
@@ -260,15 +290,68 @@ func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.Close()
 		e = nil
 	}
-	if e == nil && d.profile != nil && strings.HasPrefix(path, endpointPath+"/") {
-		http.Error(w, fmt.Sprintf("there is no profile %q; the endpoint is %s, and that of a profile of the configuration %s/NAME", name, endpointPath, endpointPath), http.StatusNotFound)
-		return
-	}
 	if e == nil {
-		http.Error(w, "there is nothing at this path; the endpoint is "+endpointPath, http.StatusNotFound)
+		unreadbody.Close(w, r)
+		d.nowhere.ServeHTTP(w, r)
 		return
 	}
 	e.ServeHTTP(w, r)
+}
+
+// isEndpoint reports whether a path is that of an endpoint, or of one that a profile may have: it has deadlines of its own.
+func isEndpoint(path string) bool {
+	for _, base := range []string{launch.EndpointPath, olderPath} {
+		if path == base || strings.HasPrefix(path, base+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// pathOf is the path of a request, without the slash that some clients and proxies put behind that of an endpoint.
+func pathOf(r *http.Request) string {
+	if r.URL.RawPath != "" { // an escaped slash is another path
+		return r.URL.Path
+	}
+	trimmed := strings.TrimSuffix(r.URL.Path, "/")
+	for _, endpoint := range []string{launch.EndpointPath, olderPath, metadataPath} {
+		if below, found := strings.CutPrefix(trimmed, endpoint); found && (below == "" || below[0] == '/') {
+			return trimmed
+		}
+	}
+	return r.URL.Path
+}
+
+// newNowhere makes the endpoint of all paths that have none: pages that may use the others can read what it says.
+func (d *doors) newNowhere() {
+	o := d.endpointOptions()
+	o.Principal = func(r *http.Request) (*mcp.Principal, error) { return nil, nothingAt{r.URL.Path, d.profile != nil} }
+	d.nowhere = streamable.HandlerWith(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{}, errors.ErrUnsupported
+	}), o)
+}
+
+// A nothingAt is the refusal of a path at which there is nothing.
+type nothingAt struct {
+	path     string
+	profiles bool // there can be endpoints of profiles
+}
+
+func (n nothingAt) Error() string {
+	if name, found := strings.CutPrefix(n.path, launch.EndpointPath+"/"); found && n.profiles {
+		return fmt.Sprintf("there is no profile %q; the endpoint is %s, and that of a profile of the configuration %s/NAME", name, launch.EndpointPath, launch.EndpointPath)
+	}
+	return "there is nothing at this path; the endpoint is " + launch.EndpointPath
+}
+
+// ServeHTTP implements [http.Handler].
+func (n nothingAt) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	http.Error(w, n.Error(), http.StatusNotFound)
+}
+
+// endpointOptions are those of all endpoints. Pages of the origins that a flag allows can read their responses.
+func (d *doors) endpointOptions() streamable.Options {
+	return streamable.Options{ServeOptions: d.options, AllowedHosts: d.front.hosts, AllowedOrigins: d.front.origins, CORS: len(d.front.origins) > 0}
 }
 
 // at is the endpoint of a path, which is made for h where there is none; nil where there can be none.
@@ -279,15 +362,18 @@ func (d *doors) at(path string, h mcp.Handler) endpointHandler {
 	if e != nil || h == nil || d.closed {
 		return e
 	}
-	f, principal := d.front, d.principal
-	var challenge func(needs []string) string
+	o := d.endpointOptions()
+	o.Principal = d.principal
 	if d.access != nil {
-		principal, challenge = d.access.at(path)
+		o.Principal, o.Challenge = d.access.at(path)
+	}
+	if o.Principal != nil {
+		o.Principal = admitting(o.Principal)
 	}
 	if strings.HasPrefix(path, olderPath) {
-		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: d.options, Principal: principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o.ServeOptions, Principal: o.Principal, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins, CORS: o.CORS})
 	} else {
-		e = streamable.HandlerWith(h, streamable.Options{ServeOptions: d.options, Principal: principal, Challenge: challenge, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+		e = streamable.HandlerWith(h, o)
 	}
 	if d.access != nil && d.access.verifier != nil && d.access.exchanges != nil {
 		e = carried{e, auth.Carry(e), &d.access.exchanges.some}
@@ -326,7 +412,7 @@ func (d *doors) close() {
 
 // serveOptions are those of what serves clients.
 func (a *app) serveOptions() mcp.ServeOptions {
-	o := mcp.ServeOptions{Logger: a.logger()}
+	o := mcp.ServeOptions{Logger: a.logger(), Middleware: a.around}
 	if a.traffic != nil {
 		o.Wire = a.traffic.Clients()
 	}

@@ -176,6 +176,35 @@ func TestProxyEndsWithTheServer(t *testing.T) {
 	front.exitCode <- exitConnection
 }
 
+func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
+	alone(t)
+	end := filepath.Join(t.TempDir(), "end")
+	const script = `exec 3<&0; "$0" serve everything <&3 & while [ ! -e "$1" ]; do sleep 0.05; done; echo last words >&2; kill $!; exit 7`
+	in, client, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close() // the client stays
+	stdout := &watchedBuffer{word: `"serverInfo"`, seen: func() { _ = os.WriteFile(end, nil, 0o600) }}
+	stderr, exitCode := new(safeBuffer), make(chan int, 1)
+	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	defer interrupt(nil)
+	go func() {
+		exitCode <- run(ctx, append([]string{"proxy", "--", "sh", "-c", script}, self(t)[0], end), in, stdout, stderr)
+	}()
+	if _, err := client.WriteString(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case code := <-exitCode:
+		if said := stderr.String(); code != exitConnection || !strings.Contains(said, "the connection to the server is lost") || !strings.Contains(said, "last words") {
+			t.Errorf("exit code %d, stderr %s", code, said)
+		}
+	case <-time.After(20 * time.Second):
+		t.Fatalf("the command runs on; stderr %s", stderr.String())
+	}
+}
+
 func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
 	alone(t)
 	for _, test := range []struct{ args, want, not string }{

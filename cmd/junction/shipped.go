@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/clock"
@@ -24,9 +23,6 @@ import (
 func shippedNames() []string {
 	return []string{"everything", "fetch", "filesystem", "graphql", "http", "memory", "openapi", "sql", "time"}
 }
-
-// defaultNames are those of them that are there without any configuration.
-func defaultNames() []string { return []string{"everything", "filesystem"} }
 
 // A shipping says how a server that ships is to be.
 type shipping struct {
@@ -78,7 +74,7 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 	case "memory":
 		var err error
 		if o.file == "" {
-			if o.file, err = stateFile("memory.db"); err != nil {
+			if o.file, err = filename.State("memory.db"); err != nil {
 				return nil, err
 			}
 		}
@@ -86,7 +82,7 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		if err != nil {
 			return nil, err
 		}
-		a.atEnd(m)
+		a.launch.AtEnd(m)
 		return m, nil
 	case "fetch":
 		return fetch.New(o.fetch), nil
@@ -99,12 +95,16 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 	case "sql":
 		return a.database(ctx, o)
 	case "time":
-		return clock.New(clock.Options{}), nil
+		zone, err := clock.Local(os.Getenv("TZ"))
+		if err != nil {
+			return nil, err
+		}
+		return clock.New(clock.Options{Zone: zone}), nil
 	}
 	if near := nearest.Name(name, shippedNames()); near != "" {
 		return nil, usagef("no server called %q ships with junction; did you mean %q?", name, near)
 	}
-	return nil, &usageError{fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(shippedNames(), ", "))}
+	return nil, &usageError{Err: fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(shippedNames(), ", "))}
 }
 
 // maxDSNFile is how many bytes the file with a DSN may have.
@@ -121,7 +121,7 @@ func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.atEnd(d)
+	a.launch.AtEnd(d)
 	return d, nil
 }
 
@@ -137,7 +137,7 @@ func (o shipping) dsn() (string, error) {
 		}
 		return dsn, nil
 	}
-	text, err := readSmall(o.dsnFile, maxDSNFile)
+	text, err := filename.ReadAtMost(o.dsnFile, maxDSNFile)
 	if err != nil {
 		return "", usagef("sql: --dsn-file: %w", err)
 	}
@@ -146,22 +146,4 @@ func (o shipping) dsn() (string, error) {
 		return "", usagef("sql: --dsn-file %s: expected a DSN on one line", o.dsnFile)
 	}
 	return dsn, nil
-}
-
-// atEnd has something closed when the command ends.
-func (a *app) atEnd(c io.Closer) {
-	a.closing.Lock()
-	defer a.closing.Unlock()
-	a.closers = append(a.closers, c)
-}
-
-// closeAll closes what is open still.
-func (a *app) closeAll() error {
-	a.closing.Lock()
-	defer a.closing.Unlock()
-	var errs []error
-	for _, c := range a.closers {
-		errs = append(errs, c.Close())
-	}
-	return errors.Join(errs...)
 }

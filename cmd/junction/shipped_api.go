@@ -60,7 +60,7 @@ func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 		if err != nil {
 			return nil, err
 		}
-		if c, ok := credentialIn(where, secret); ok {
+		if c, ok := credentialIn(where, secret); ok && c.Name != "" { // no scheme has a name with a colon
 			options.Requests.Credentials = append(options.Requests.Credentials, c)
 		} else {
 			options.Secrets[where] = secret
@@ -70,7 +70,7 @@ func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	a.atEnd(s)
+	a.launch.AtEnd(s)
 	if len(s.Skipped) > 0 && a.person != nil {
 		a.screen.Printf("%d operations are no tools; --verbose says why.\n", len(s.Skipped))
 	}
@@ -98,7 +98,7 @@ func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 	if err != nil {
 		return nil, err
 	}
-	a.atEnd(s)
+	a.launch.AtEnd(s)
 	return s, nil
 }
 

@@ -38,7 +38,7 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PETS_KEY", "key-of-the-test\n")
-	a := &app{screen: nil}
+	a := ready(&app{screen: nil})
 	for _, auth := range []string{"PETS_KEY", "key=PETS_KEY", "header:X-Key=PETS_KEY"} {
 		h, err := a.shipped(t.Context(), "openapi", shipping{api: apiShipping{from: from, base: api.URL + "/v1", tags: []string{"pets"}, exclude: []string{"tag=admin"}, auth: []string{auth}}})
 		if err != nil {
@@ -59,7 +59,7 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 	if got, want := strings.Join(seen, "\n"), strings.TrimSpace(strings.Repeat("GET /v1/pets/7 key-of-the-test\n", 3)); got != want {
 		t.Errorf("the API saw\n%s\nwant\n%s", got, want)
 	}
-	if err := a.closeAll(); err != nil {
+	if err := a.launch.Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,5 +143,38 @@ func TestAnAPIOfTheConfigurationIsAServer(t *testing.T) {
 	runs(t, "", "call", r.url, "pets__getPet", "id=8").expect(t, exitOK, "pet /v1/pets/8 for true", "")
 	if all := runs(t, "", "tools", r.url).stdout; strings.Contains(all, "listUsers") {
 		t.Errorf("tools are %s", all)
+	}
+}
+
+// An operation that cannot be a tool is named where people look for what is not as they meant it.
+func TestStatusNamesOperationsThatAreNoTools(t *testing.T) {
+	alone(t)
+	const circle = `
+  /trees:
+    get: {operationId: getTree, parameters: [{$ref: "#/components/parameters/A"}]}
+`
+	document := strings.Replace(petsDocument, "components: {", "components: {parameters: {A: {$ref: '#/components/parameters/B'}, B: {$ref: '#/components/parameters/A'}}, ", 1) + strings.TrimPrefix(circle, "\n")
+	from := filepath.Join(t.TempDir(), "pets.yaml")
+	if err := os.WriteFile(from, []byte(document), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := configuration(t, map[string]any{"pets": map[string]any{"openapi": from, "url": "http://127.0.0.1:1/v1"}})
+	serving(t, "up", "--config", config)
+	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
+	got := runs(t, "", "status")
+	got.expect(t, exitOK, "No tools of pets, as they cannot be: 1 operation\n  GET /trees: ", "")
+	if s := shownStatus(t)[0].Servers[0]; len(s.Omitted) != 1 || s.Tools != 3 {
+		t.Errorf("%d tools, omitted %q", s.Tools, s.Omitted)
+	}
+}
+
+func TestOmittedOperationsAreBounded(t *testing.T) {
+	tail := new(stderrTail)
+	for range maxOmitted + 5 {
+		tail.addOmitted(`junction: warning: openapi: an operation is no tool document=x error="GET /x: a \"b\""`)
+	}
+	tail.addOmitted("openapi: an operation is no tool error=forged")
+	if all := tail.omits(); len(all) != maxOmitted || all[0] != `GET /x: a "b"` {
+		t.Errorf("%d kept, the first is %s", len(all), all[0])
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"io/fs"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/httptool"
 )
@@ -52,7 +54,7 @@ func (a *app) httpTools(o *apiShipping) (mcp.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--tool: %w", err)
 	}
-	a.atEnd(s)
+	a.launch.AtEnd(s)
 	return s, nil
 }
 
@@ -62,7 +64,7 @@ func readTemplates(text string) (all []httptool.Template, err error) {
 	data := []byte(text)
 	if trimmed := strings.TrimSpace(text); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
 		from = "--tool " + text
-		if data, err = readSmall(text, maxKeyFile); err != nil {
+		if data, err = filename.ReadAtMost(text, launch.MaxKeyFile); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("expected a template in JSON, or a file with one: %w", err)
 			}

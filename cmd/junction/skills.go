@@ -3,24 +3,23 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
-	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/spf13/cobra"
 )
 
 func skillList() list {
-	return list{"skills", skills.MethodList, "skills", "skills", skills.Declared,
-		func(d *definitions.Definitions) *[]json.RawMessage { return &d.Skills }, texts(show.Skills), nil, true}
+	return list{revision.MethodNamed(skills.MethodList), "skills", texts(show.Skills), nil}
 }
 
 func (a *app) skillsCommand() *cobra.Command {
@@ -35,7 +34,7 @@ by size, digest or frontmatter, is not printed.
 
 ` + listHelp(skillList()) + `
 With SKILL: one object {"skill": {…}, "contents": {…}}.`,
-		ValidArgsFunction: a.suggestSkills,
+		ValidArgsFunction: a.suggests(addSkills),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 				return a.list(cmd, skillList(), args, f)
@@ -52,13 +51,12 @@ With SKILL: one object {"skill": {…}, "contents": {…}}.`,
 			return a.printSkill(cmd.Context(), t, words[0], append(words, "")[1])
 		},
 	}
-	f.define(cmd.Flags())
-	a.clientFlags(cmd.Flags())
+	f.define(a, cmd.Flags())
 	return cmd
 }
 
 // printSkill prints a file of a skill; file is its path in the skill's folder, and empty for SKILL.md.
-func (a *app) printSkill(ctx context.Context, t target, name, file string) error {
+func (a *app) printSkill(ctx context.Context, t launch.Target, name, file string) error {
 	client, err := a.connect(ctx, t)
 	if err != nil {
 		return err
@@ -125,15 +123,13 @@ func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, 
 	return found, nil
 }
 
-// suggestSkills completes the names of skills.
-func (a *app) suggestSkills(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
-		if !skills.Declared(c.Capabilities()) {
-			return
-		}
-		all, _, _ := skills.List(ctx, c) // as far as it can be read
-		for _, s := range all {
-			add(s.Name(), s.Description())
-		}
-	})
+// addSkills adds the names of skills to what completes a word.
+func addSkills(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+	if !skills.Declared(c.Capabilities()) {
+		return
+	}
+	all, _, _ := skills.List(ctx, c) // as far as it can be read
+	for _, s := range all {
+		add(s.Name(), s.Description())
+	}
 }

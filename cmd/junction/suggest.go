@@ -27,19 +27,7 @@ func (a *app) suggestServers(cmd *cobra.Command, args []string, _ string) ([]str
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	a.screen = terminal.NewScreen(io.Discard)
-	_, entries, err := a.servers()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, e := range entries {
-		what := "ships with junction"
-		if e.definition != nil {
-			what = e.definition.Kind.String() + ", " + e.definition.Source
-		}
-		names = append(names, e.name+"\t"+plaintext.Line(what, 100))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return serverValues(a, cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 }
 
 func (a *app) suggestTools(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -82,12 +70,11 @@ func (a *app) suggestArguments(cmd *cobra.Command, args []string, typed string) 
 	return words, directive
 }
 
-func (a *app) suggestPrompts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.suggest(cmd, args, listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description }))
-}
-
-func (a *app) suggestResources(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.suggest(cmd, args, listed((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name }))
+// suggests completes the word after SERVER with what list adds.
+func (a *app) suggests(list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		return a.suggest(cmd, args, list)
+	}
 }
 
 // listed adds the entries of a list, as far as it can be read.
@@ -109,7 +96,7 @@ func (a *app) suggest(cmd *cobra.Command, args []string, list func(context.Conte
 		return a.suggestServers(cmd, args, "")
 	}
 	a.screen, a.person = terminal.NewScreen(io.Discard), nil
-	a.desk.Screen, a.desk.Person = a.screen, nil
+	a.desk.Screen, a.desk.Person, a.sharing = a.screen, nil, sharedCalls
 	ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
 	defer cancel()
 	t, err := a.named(ctx, args[0])

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -77,7 +78,7 @@ With a command it is that of the command.`,
 	cmd.Flags().BoolVar(&p.keep, "keep", false, "leave the configuration as it then is, and end; --undo puts it back")
 	cmd.Flags().BoolVar(&p.undo, "undo", false, "put back what --keep left, of HOST or of all")
 	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts that are found, their files, and which are tapped")
-	cmd.Flags().BoolVar(&p.filter.full, "full", false, "print whole messages, below each line")
+	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print whole messages, below each line")
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
 	return cmd
 }
@@ -180,7 +181,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 	if len(command) > 0 {
 		return p.runHost(ctx, command)
 	}
-	p.filter.servers, p.filter.tapped = names, len(names)
+	p.filter.Servers, p.filter.tapped = names, len(names)
 	return orderly(ctx, p.watchTraffic(ctx, nil, p.filter))
 }
 
@@ -269,7 +270,7 @@ func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, boo
 }
 
 func (p *tap) says(path string, e *hostconfig.Entry, what string) {
-	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), shortened(path), plaintext.Line(what, 500))
+	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), filename.Short(path), plaintext.Line(what, 500))
 }
 
 // wayBack says how a file that is tapped already is put back.
@@ -277,7 +278,7 @@ func (p *tap) wayBack(path string) string {
 	records, _ := p.journal.Records() // the list says why there are none
 	for _, r := range records {
 		switch {
-		case r.Path != realPath(path):
+		case r.Path != filename.Real(path):
 		case r.Connected:
 			return fmt.Sprintf("its servers are behind junction, and junction traffic shows what goes through already; %s puts them back", r.Remedy())
 		case r.Kept:
@@ -315,6 +316,6 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 		return nil, err
 	}
 	p.applied = append(p.applied, &appliedTap{path, d.Data, release})
-	p.screen.Printf("Tapped in %s: %s\n", shortened(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
+	p.screen.Printf("Tapped in %s: %s\n", filename.Short(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
 	return r.Servers(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -104,7 +105,7 @@ func (p *tap) showHosts() error {
 		}
 		for _, r := range records {
 			switch {
-			case r.Path != realPath(path) && r.Named != path:
+			case r.Path != filename.Real(path) && r.Named != path:
 				continue
 			case r.Connected:
 				state += "; connected: " + hostconfig.OwnName + " stands there until " + r.Remedy()
@@ -118,7 +119,7 @@ func (p *tap) showHosts() error {
 			}
 			state += strings.Join(r.Servers(), ", ")
 		}
-		_, err := fmt.Fprintf(p.out, "%-15s %s  (%s)\n", host, shortened(path), plaintext.Line(state, 1_000))
+		_, err := fmt.Fprintf(p.out, "%-15s %s  (%s)\n", host, filename.Short(path), plaintext.Line(state, 1_000))
 		return err
 	}
 	var shown []string
@@ -130,7 +131,7 @@ func (p *tap) showHosts() error {
 			missing = append(missing, h.ID)
 		}
 		for _, path := range paths {
-			shown = append(shown, realPath(path))
+			shown = append(shown, filename.Real(path))
 			if err := show(h.ID, path); err != nil {
 				return err
 			}

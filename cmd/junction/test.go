@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/cases"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -67,9 +68,9 @@ Exit codes:
 	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files, revisions and transports at the same time")
 	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
 	a.configFlags(flags)
-	flags.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
-	flags.StringArrayVar(&a.flags.header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
-	flags.StringArrayVar(&a.flags.env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
+	flags.DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
+	flags.StringArrayVar(&a.launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
+	flags.StringArrayVar(&a.launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 	return cmd
 }
 
@@ -138,7 +139,7 @@ func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cas
 			return nil, usagef("give a server either by --server, or as a command behind \"--\"")
 		}
 		f.o.Server = &cases.Server{Command: args[dash:]}
-		if len(args) == dash+1 && isURL(args[dash]) {
+		if len(args) == dash+1 && launch.At(args[dash]) != nil {
 			f.o.Server = &cases.Server{Name: args[dash]}
 		}
 		args = args[:dash]
@@ -166,7 +167,7 @@ func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cas
 	}
 	paths, err := cases.Find(args)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, &usageError{Err: err}
 	}
 	var files []*cases.File
 	var wrong []error
@@ -179,7 +180,7 @@ func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cas
 		files = append(files, file)
 	}
 	if len(wrong) > 0 {
-		return nil, &usageError{errors.Join(wrong...)}
+		return nil, &usageError{Err: errors.Join(wrong...)}
 	}
 	return files, nil
 }
@@ -219,8 +220,8 @@ func (a *app) showTested(r *cases.FileReport, all bool) {
 					where += fmt.Sprintf("; the same in %d runs", runs)
 				}
 				paint(red, fmt.Sprintf("  FAIL  %s (%s)", title, where))
-				for _, failure := range c.Failures {
-					showFailure(failure, func(colour, text string) { paint(map[byte]string{'-': red, '+': green}[colour[0]], text) })
+				for line := range strings.SplitSeq(strings.Join(c.Failures, "\n"), "\n") { // those of a diff by their sign
+					paint(map[string]string{"-": red, "+": green}[line[:min(len(line), 1)]], "        "+line)
 				}
 			case all && c.Skipped != "":
 				a.out.Printf("  skip  %s: %s\n", title, c.Skipped)
@@ -254,15 +255,4 @@ func alike(r *cases.FileReport, c *cases.CaseReport) (first, runs int) {
 		}
 	}
 	return first, runs
-}
-
-// showFailure prints the lines of a failure, those of a diff by their sign.
-func showFailure(failure string, paint func(sign, line string)) {
-	for line := range strings.SplitSeq(failure, "\n") {
-		sign := " "
-		if line != "" && (line[0] == '-' || line[0] == '+') {
-			sign = line[:1]
-		}
-		paint(sign, "        "+line)
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/junction-mcp/junction/cases"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/recording"
 )
 
@@ -35,8 +36,8 @@ func (a *app) draft(from, server string, args []string) error {
 	source := from
 	if !filepath.IsAbs(from) {
 		if folder, err := filepath.Abs(filepath.Dir(args[0])); err == nil {
-			if source, err = filepath.Rel(folder, absolute(from)); err != nil {
-				source = absolute(from)
+			if source, err = filepath.Rel(folder, filename.Absolute(from)); err != nil {
+				source = filename.Absolute(from)
 			}
 		}
 	}

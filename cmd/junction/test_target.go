@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/cases"
-	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -20,7 +19,7 @@ import (
 // and the configuration is read by one goroutine at a time.
 func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
 	var turn sync.Mutex
-	configured := map[string]target{}
+	configured := map[string]launch.Target{}
 	return func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
 		turn.Lock()
 		defer turn.Unlock()
@@ -30,37 +29,35 @@ func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string
 			if t, err = a.testServer(ctx, s); err != nil {
 				return nil, err
 			}
-			if t.server != nil {
+			if t.Server != nil {
 				configured[s.Name] = t
 			}
 		}
 		kind := cases.Stdio
-		switch c, isCommand := t.transport.(*command.Command); {
+		switch c, isCommand := t.Transport.(*command.Command); {
 		case isCommand && c.Dir == "":
 			own := *c
-			own.Dir, t.transport = dir, &own
+			own.Dir, t.Transport = dir, &own
 		case isCommand:
-		case t.server != nil && t.server.Kind == config.SSE:
-			kind = cases.SSE
-		case t.server != nil && t.server.Kind != config.Stdio, isURL(s.Name) && strings.HasPrefix(s.Name, "http"):
-			kind = cases.HTTP // a socket carries the same as standard input and output
+		case t.By != nil:
+			kind = t.By.Name
 		}
-		return &cases.Target{Transport: t.transport, Kind: kind, Options: a.options(t)}, nil
+		return &cases.Target{Transport: t.Transport, Kind: kind, Options: a.options(t)}, nil
 	}
 }
 
-func (a *app) testServer(ctx context.Context, s cases.Server) (target, error) {
+func (a *app) testServer(ctx context.Context, s cases.Server) (launch.Target, error) {
 	switch {
 	case s.Recording != "":
 		r, err := a.replay(s.Recording, recording.ReplayOptions{Server: s.Recorded})
 		if err != nil {
-			return target{}, fmt.Errorf("%s: %w", s.Recording, err)
+			return launch.Target{}, fmt.Errorf("%s: %w", s.Recording, err)
 		}
 		h := tasks.Wait(tasks.WaitOptions{})(r)
-		return target{name: "recording", transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+		return launch.Target{Name: "recording", Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
 	case len(s.Command) > 0:
-		t, err := a.command(s.Command[0], s.Command[1:])
-		if c, isCommand := t.transport.(*command.Command); isCommand {
+		t, err := a.launch.Command(s.Command[0], s.Command[1:])
+		if c, isCommand := t.Transport.(*command.Command); isCommand {
 			for name, value := range s.Env {
 				c.Env = append(slices.Clone(c.Env), name+"="+value)
 			}

@@ -19,6 +19,13 @@ import (
 // certificatePause is the time between two looks whether a certificate's file changed.
 const certificatePause = time.Second
 
+const (
+	// certificateWarnTime is how long before its end a certificate is said to expire soon.
+	certificateWarnTime = 14 * 24 * time.Hour
+	// certificateSayTime is the time between two such lines.
+	certificateSayTime = 24 * time.Hour
+)
+
 // A security says how an address is encrypted, and who may connect to it.
 type security struct {
 	cert, key string // files; empty: nothing is encrypted
@@ -28,7 +35,7 @@ type security struct {
 func (s *security) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&s.cert, "tls-cert", "", "with --http: serve https with the certificate (and those that signed it) in `FILE`, PEM; it is read again when it changes")
 	flags.StringVar(&s.key, "tls-key", "", "the key of --tls-cert, in `FILE`, PEM")
-	flags.StringVar(&s.clientCA, "tls-client-ca", "", "let only clients connect whose certificate an authority in `FILE` signed, PEM; its common name is who they are")
+	flags.StringVar(&s.clientCA, "tls-client-ca", "", "let only clients connect whose certificate an authority in `FILE` signed, PEM; its common name is who they are; it is read again when it changes")
 }
 
 // check says what is wrong with the flags.
@@ -48,27 +55,31 @@ func (s *security) listen(l net.Listener, log *slog.Logger) (net.Listener, error
 		return l, nil
 	}
 	c := &certificate{security: *s, log: log}
-	if _, err := c.get(nil); err != nil {
+	if _, err := c.config(nil); err != nil {
 		return nil, err
 	}
-	config := &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
-	if s.clientCA != "" {
-		text, err := os.ReadFile(s.clientCA)
-		if err != nil {
-			return nil, fmt.Errorf("--tls-client-ca: %w", err)
-		}
-		if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", s.clientCA)
-		}
-		config.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	return &encrypted{tls.NewListener(l, config)}, nil
+	e := &encrypted{Listener: tls.NewListener(l, &tls.Config{GetConfigForClient: c.config}), certificate: c}
+	e.daily = time.AfterFunc(certificateSayTime, func() {
+		c.say(time.Now())
+		e.daily.Reset(certificateSayTime)
+	})
+	return e, nil
 }
 
 // An encrypted listener accepts TLS.
-type encrypted struct{ net.Listener }
+type encrypted struct {
+	net.Listener
+	certificate *certificate
+	daily       *time.Timer
+}
 
-// A certificate is read again when its file changed.
+// Close ends the listener.
+func (e *encrypted) Close() error {
+	e.daily.Stop()
+	return e.Listener.Close()
+}
+
+// A certificate, and who signs those of clients, is read again when a file changed.
 type certificate struct {
 	security
 
@@ -78,11 +89,14 @@ type certificate struct {
 	looked time.Time
 	fault  string // why the files cannot be used now, as it was logged; empty if they can
 	stamp  string // of the files that were read
-	now    *tls.Certificate
+	now    *tls.Config
+	begins time.Time // when the certificate, and those that signed it, hold
+	ends   time.Time
 }
 
-// get is the certificate for a new connection. One that cannot be read leaves the one before.
-func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+// config is that of a new connection. Files that cannot be read leave what was there before. Where one changed it is a new
+// one, whose clients cannot resume a session that an authority allowed which is not there any more.
+func (c *certificate) config(*tls.ClientHelloInfo) (*tls.Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.now != nil && time.Since(c.looked) < certificatePause {
@@ -90,7 +104,10 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	c.looked = time.Now()
 	stamp := ""
-	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.cert}, {"--tls-key", c.key}} {
+	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.cert}, {"--tls-key", c.key}, {"--tls-client-ca", c.clientCA}} {
+		if file.path == "" {
+			continue
+		}
 		info, err := os.Stat(file.path)
 		if err == nil && info.IsDir() {
 			err = fmt.Errorf("%s is a folder", file.path)
@@ -108,11 +125,36 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if err != nil { // perhaps one of them is still being written
 		return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.cert, c.key, err))
 	}
-	c.now, c.stamp, c.fault = &fresh, stamp, ""
+	config := &tls.Config{Certificates: []tls.Certificate{fresh}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if c.clientCA != "" {
+		text, err := os.ReadFile(c.clientCA)
+		if err != nil {
+			return c.before(fmt.Errorf("--tls-client-ca: %w", err))
+		}
+		if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
+			return c.before(fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", c.clientCA))
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	c.now, c.stamp, c.fault = config, stamp, ""
+	c.begins, c.ends = time.Time{}, time.Time{}
+	for _, der := range fresh.Certificate {
+		one, err := x509.ParseCertificate(der)
+		if err != nil {
+			continue // which clients do not need either, as LoadX509KeyPair read the first one
+		}
+		if one.NotBefore.After(c.begins) {
+			c.begins = one.NotBefore
+		}
+		if c.ends.IsZero() || one.NotAfter.Before(c.ends) {
+			c.ends = one.NotAfter
+		}
+	}
+	c.sayEnd(time.Now())
 	return c.now, nil
 }
 
-func (c *certificate) before(err error) (*tls.Certificate, error) {
+func (c *certificate) before(err error) (*tls.Config, error) {
 	if c.now == nil {
 		return nil, err
 	}
@@ -121,6 +163,34 @@ func (c *certificate) before(err error) (*tls.Certificate, error) {
 		c.log.Error("junction: the new certificate cannot be used; the one before is", "error", err)
 	}
 	return c.now, nil
+}
+
+// say reads the files again if one changed, and says what is wrong with the time of the certificate.
+func (c *certificate) say(now time.Time) {
+	_, _ = c.config(nil) // which was read once
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sayEnd(now)
+}
+
+// sayEnd is say of what was read; the lock is held.
+func (c *certificate) sayEnd(now time.Time) {
+	switch {
+	case now.After(c.ends):
+		c.log.Error("junction: the certificate has expired, so that clients refuse it: give --tls-cert a new one", "file", c.cert, "ended", c.ends)
+	case now.Add(certificateWarnTime).After(c.ends):
+		c.log.Warn("junction: the certificate expires soon: give --tls-cert a new one", "file", c.cert, "ends", c.ends)
+	case now.Before(c.begins):
+		c.log.Warn("junction: the certificate does not hold yet, so that clients refuse it", "file", c.cert, "begins", c.begins)
+	}
+}
+
+// left is for how long the certificate holds; it is negative when that is over.
+func (c *certificate) left() time.Duration {
+	_, _ = c.config(nil) // which was read once
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Until(c.ends)
 }
 
 // certified is who a client is by its certificate.
@@ -136,5 +206,5 @@ func certified(r *http.Request) (*mcp.Principal, error) {
 	if name == "" {
 		return nil, errors.New("the client's certificate names nobody")
 	}
-	return &mcp.Principal{Subject: name, Issuer: c.Issuer.String()}, nil
+	return &mcp.Principal{Subject: name, Issuer: c.Issuer.String(), ClientID: name}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -25,20 +26,22 @@ const (
 	maxExcerpt     = 2_000                 // characters of a message in one line
 )
 
-// A trafficFilter says which messages are shown.
+// A trafficFilter says which messages are shown, and how. Its tags are those of [fields.Params].
 type trafficFilter struct {
-	servers []string // of any if empty
-	method  string
-	text    string
-	errors  bool
-	notes   bool
-	count   int // to end after; 0: never
-	full    bool
-	tapped  int // servers that a host starts through junction from now on; 0: not of junction tap
+	Servers []string `name:"server" doc:"show only what goes to and comes from the server NAME; of a proxy for it both sides (repeatable)"`
+	Method  string   `doc:"show only messages of this METHOD, such as tools/call, and what answers them"`
+	Text    string   `name:"grep" doc:"show only messages that contain TEXT"`
+	Errors  bool     `doc:"show only errors, results with isError, and requests without a response"`
+	Notes   bool     `doc:"show also HTTP headers, what rules decided, and what else messages do not say"`
+	Full    bool     `doc:"print whole messages, below each line"`
+	Count   int      `doc:"end after N messages"` // 0: never
+	tapped  int      // servers that a host starts through junction from now on; 0: not of junction tap
 }
 
+var trafficFilters = fields.ParamsOf[trafficFilter]()
+
 func (a *app) trafficCommand() *cobra.Command {
-	var f trafficFilter
+	var chosen func(*trafficFilter) error
 	cmd := &cobra.Command{
 		Use:   "traffic [PID...]",
 		Short: "Show the messages of every junction up, proxy and chat while they go",
@@ -55,19 +58,17 @@ down what was called.`,
 					return usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
 				}
 			}
+			var f trafficFilter
+			if err := chosen(&f); err != nil {
+				return &usageError{Err: err}
+			}
 			if err := a.watchTraffic(cmd.Context(), args, f); err != nil {
 				return orderly(cmd.Context(), err)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "show only what goes to and comes from the server `NAME`; of a proxy for it both sides (repeatable)")
-	cmd.Flags().StringVar(&f.method, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
-	cmd.Flags().StringVar(&f.text, "grep", "", "show only messages that contain `TEXT`")
-	cmd.Flags().BoolVar(&f.errors, "errors", false, "show only errors, results with isError, and requests without a response")
-	cmd.Flags().BoolVar(&f.notes, "notes", false, "show also HTTP headers, what rules decided, and what else messages do not say")
-	cmd.Flags().BoolVar(&f.full, "full", false, "print whole messages, below each line")
-	cmd.Flags().IntVar(&f.count, "count", 0, "end after `N` messages")
+	chosen = trafficFilters.Flags(cmd.Flags())
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
 	return cmd
 }
@@ -85,7 +86,7 @@ type shownEvent struct {
 func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) error {
 	shown := 0
 	err := followTraffic(ctx, pids, trafficFollower{
-		notes: f.notes,
+		notes: f.Notes,
 		began: func(processes int) error {
 			switch {
 			case f.tapped > 0:
@@ -106,10 +107,10 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 			if !f.shows(&e) {
 				return nil
 			}
-			if err := a.showEvent(&e, several, f.full); err != nil {
+			if err := a.showEvent(&e, several, f.Full); err != nil {
 				return err
 			}
-			if shown++; shown == f.count {
+			if shown++; shown == f.Count {
 				return errEnough
 			}
 			return nil
@@ -129,10 +130,10 @@ func (f *trafficFilter) shows(e *shownEvent) bool {
 	if e.Kind == traffic.Dropped {
 		return true
 	}
-	return (len(f.servers) == 0 || slices.Contains(f.servers, e.serves) || e.Hop == traffic.Server && slices.Contains(f.servers, e.Server)) &&
-		(f.notes || e.Kind != traffic.Note) && (f.method == "" || e.Method == f.method) &&
-		(f.text == "" || bytes.Contains(e.Message, []byte(f.text)) || strings.Contains(e.Fault, f.text)) &&
-		(!f.errors || e.Failed())
+	return (len(f.Servers) == 0 || slices.Contains(f.Servers, e.serves) || e.Hop == traffic.Server && slices.Contains(f.Servers, e.Server)) &&
+		(f.Notes || e.Kind != traffic.Note) && (f.Method == "" || e.Method == f.Method) &&
+		(f.Text == "" || bytes.Contains(e.Message, []byte(f.Text)) || strings.Contains(e.Fault, f.Text)) &&
+		(!f.Errors || e.Failed())
 }
 
 // showEvent prints one message.

@@ -131,11 +131,11 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 		want   string
 	}{
 		"everything":         {trafficFilter{}, "call client failed missed"},
-		"a method":           {trafficFilter{method: "tools/list"}, "failed missed"},
-		"errors":             {trafficFilter{errors: true}, "client failed missed"},
-		"notes":              {trafficFilter{notes: true}, "call client failed missed note"},
-		"a text":             {trafficFilter{text: `"x"`}, "call missed"},
-		"a text of failures": {trafficFilter{text: "refused"}, "failed missed"},
+		"a method":           {trafficFilter{Method: "tools/list"}, "failed missed"},
+		"errors":             {trafficFilter{Errors: true}, "client failed missed"},
+		"notes":              {trafficFilter{Notes: true}, "call client failed missed note"},
+		"a text":             {trafficFilter{Text: `"x"`}, "call missed"},
+		"a text of failures": {trafficFilter{Text: "refused"}, "failed missed"},
 	} {
 		var shown []string
 		for _, e := range []struct {
@@ -174,7 +174,7 @@ func TestTheTrafficOfOneServerIsShown(t *testing.T) {
 		servers []string
 		want    [3]bool // of files, client and ofProxy
 	}{{nil, [3]bool{true, true, true}}, {[]string{"files"}, [3]bool{true, false, true}}, {[]string{"web", "files"}, [3]bool{true, false, true}}, {[]string{"web"}, [3]bool{}}} {
-		f := trafficFilter{servers: test.servers}
+		f := trafficFilter{Servers: test.servers}
 		if got := [3]bool{f.shows(&files), f.shows(&client), f.shows(&ofProxy)}; got != test.want {
 			t.Errorf("with %v shown are %v, want %v", test.servers, got, test.want)
 		}
@@ -347,7 +347,7 @@ func TestTrafficSaysThatAServerIsLegacyWhereItRefusesDiscovery(t *testing.T) {
 	if got, want := gist(&e.Event), "server/discover refused: a legacy server"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
-	if f := (trafficFilter{errors: true}); f.shows(&e) {
+	if f := (trafficFilter{Errors: true}); f.shows(&e) {
 		t.Error("it is shown among errors")
 	}
 }

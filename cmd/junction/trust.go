@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -37,7 +38,7 @@ func (e entry) commandOf(hash string) []string {
 		words = append(words, "(hash "+hash+")")
 	}
 	if e.ofProject() {
-		words = append(words, "(in "+filepath.Dir(realPath(e.definition.Source))+")")
+		words = append(words, "(in "+filepath.Dir(filename.Real(e.definition.Source))+")")
 	}
 	return words
 }
@@ -56,7 +57,7 @@ func commandLine(typed []string) []string {
 		here = here || !filepath.IsAbs(word) && err == nil && info.Mode().IsRegular()
 	}
 	if here {
-		words = append(words, "(in "+realPath(".")+")")
+		words = append(words, "(in "+filename.Real(".")+")")
 	}
 	return words
 }

@@ -52,7 +52,7 @@ func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*c
 	t.Helper()
 	said := new(bytes.Buffer)
 	screen := terminal.NewScreen(said)
-	a := &app{screen: screen, out: screen, desk: answer.Desk{Screen: screen}}
+	a := ready(&app{screen: screen, out: screen, desk: answer.Desk{Screen: screen}})
 	if configuration != "" {
 		a.flags.config = []string{configuration}
 	}

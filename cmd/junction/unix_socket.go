@@ -11,12 +11,8 @@ import (
 	"sync"
 )
 
-const (
-	// unixPrefix begins an address that is a file.
-	unixPrefix = "unix:"
-	// httpUnix is the scheme of a server that speaks HTTP at such a file; at unix: it speaks lines.
-	httpUnix = "http+unix"
-)
+// unixPrefix begins an address that is a file.
+const unixPrefix = "unix:"
 
 // A unixSocket is a listener at a file, which goes with it.
 type unixSocket struct {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -28,7 +29,7 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	_ = left.Close() // what a process leaves that was killed
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	stderr, code, up := new(safeBuffer), make(chan int, 1), make(chan struct{}, 100)
-	printed := &watchedBuffer{word: "junction serves at http+unix:" + absolute(path), seen: func() { up <- struct{}{} }}
+	printed := &watchedBuffer{word: "junction serves at http+unix:" + filename.Absolute(path), seen: func() { up <- struct{}{} }}
 	go func() {
 		code <- run(ctx, []string{"up", "--tools", "all", "--http", "unix:" + path, "everything"}, strings.NewReader(""), io.Discard, io.MultiWriter(stderr, printed))
 	}()
@@ -49,11 +50,11 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	}
 	c.Close()
 	runs(t, "", "call", "http+unix:"+path, "everything__echo", "message=hi").expect(t, exitOK, "hi\n", "")
-	runs(t, "", "tools", "http+unix://"+absolute(path), "--header", "X-Some: thing").expect(t, exitOK, "everything__add", "")
+	runs(t, "", "tools", "http+unix://"+filename.Absolute(path), "--header", "X-Some: thing").expect(t, exitOK, "everything__add", "")
 	runs(t, "", "tools", "http+unix:no.sock").expect(t, exitConnection, "", "http+unix:no.sock")
 	runs(t, "", "tools", "http+unix:").expect(t, exitUsage, "", "expected a file")
 	runs(t, "", "tools", "http+unix:"+path, "--env", "A=b").expect(t, exitUsage, "", "--env is for servers that are started")
-	runs(t, "", "status").expect(t, exitOK, "http+unix:"+absolute(path)+" (process ", "")
+	runs(t, "", "status").expect(t, exitOK, "http+unix:"+filename.Absolute(path)+" (process ", "")
 	runs(t, "", "chat", "--up", "--approve", "junction", "-p", "echo message=hi").expect(t, exitOK, "hi\n", "")
 	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, exitConnection, "", "is in use")
 	interrupt(errInterrupted)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,12 +15,11 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 const (
@@ -34,14 +32,14 @@ const (
 // An upOptions is what the command line of up says.
 type upOptions struct {
 	front
-	layering
+	flags     *settingFlags // those that set what the configuration sets, too
+	otlp      string        // a collector of traces; empty: as the environment says
 	noPrefix  bool
-	admin     string         // an address for whoever watches over it; empty: none
-	bareAdmin bool           // that address may be of a network and not encrypted
-	console   bool           // a console is served
-	profile   string         // that standard input and output are served
-	names     []string       // of servers; empty: all
-	given     *pflag.FlagSet // the flags, to say them again
+	admin     string   // an address for whoever watches over it; empty: none
+	bareAdmin bool     // that address may be of a network and not encrypted
+	console   bool     // a console is served
+	profile   string   // that standard input and output are served
+	names     []string // of servers; empty: all
 }
 
 // garbagePercent is how much garbage there may be for what is in use. A call leaves much and a gateway
@@ -77,7 +75,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 				return err
 			}
 			if o.profile != "" && !o.stdio {
-				return usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", endpointPath)
+				return usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", launch.EndpointPath)
 			}
 			if o.bareAdmin && o.admin == "" {
 				return usagef("--admin-insecure goes with --admin")
@@ -90,23 +88,27 @@ only if you agree, on the terminal or by naming the file with --config.`,
 					o.names = append(o.names, name)
 				}
 			}
-			o.given = cmd.Flags()
 			return a.up(cmd.Context(), o)
 		},
 	}
 	o.front.flags(cmd.Flags(), " (default "+defaultAddress+")")
-	o.layering.flags(cmd.Flags())
+	o.flags = newSettingFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
 	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; off this machine with --tls-cert")
 	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
-	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
-	o.consoleFlag(cmd.Flags())
-	a.upFlags(cmd.Flags())
+	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
+	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")
+	a.configFlags(cmd.Flags())
+	a.frozenFlag(cmd.Flags())
+	a.recordFlag(cmd.Flags())
+	a.logFlags(cmd.Flags())
 	return cmd
 }
 
 func (a *app) up(ctx context.Context, o upOptions) (err error) {
+	a.launch.SeveralUsers = o.front.knowsCallers()
 	stamped := a.stamp(nil)
 	set, entries, err := a.servers()
 	if err != nil {
@@ -118,7 +120,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	}
 	configured := configuredNames(set, entries)
 	a.reportUnknown(s, from, configured)
-	layering, err := o.settled(s, from)
+	s, drain, err := o.settled(s)
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if err := a.reportNothing(set, entries); err != nil {
 		return err
 	}
-	o.front.authorization, o.front.folder = s.Authorization, filepath.Dir(from)
+	o.front.authorization, o.front.folder, o.front.drain = s.Authorization, filepath.Dir(from), drain
 	v, err := a.listenUp(ctx, o)
 	if err != nil {
 		return err
@@ -138,16 +140,18 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if entries, err = a.enterChain(ctx, set, entries, o.names, v.listener); err != nil {
 		return err
 	}
-	y, err := a.openLayers(layering, s, from)
+	a.resource = newResource(os.Getenv)
+	y, err := a.openLayers(s, from, o.otlp)
 	if err != nil {
 		return err
 	}
 	defer func() { err = closed(err, y.close()) }()
-	y.authorizes = o.auth != authNone
+	y.authorizes, a.around = o.auth != authNone, y.spans()
 	defer a.shareTraffic(ctx, "")()
-	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, v.endpoint())
+	board := newBoard(a.screen, o.stdio && !a.launch.Verbose, a.launch.Verbose, v.endpoint())
 	board.log = a.log
-	g := a.newGateway(o, s, board)
+	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.launch.Logger(""), OnChange: board.changed, PublicErrors: o.knowsCallers(),
+		NoPrefix: s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
@@ -182,7 +186,7 @@ func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) 
 	if v.admin, v.reach, err = o.listenAdmin(a.logger()); err != nil || o.stdio {
 		return v, err
 	}
-	if v.listener, err = a.listen(o.front); err == nil {
+	if v.listener, err = a.listen(ctx, o.front); err == nil {
 		v.access, err = a.openAccess(ctx, v.listener, o.front, v.profile)
 	}
 	if v.access != nil {
@@ -212,14 +216,22 @@ func (a *app) introduceUp(v *served, set *config.Set) {
 	switch o := v.options; {
 	case a.log != nil && v.listener != nil:
 		a.log.Info("junction serves", "url", v.endpoint())
-	case a.log == nil && (!o.stdio || a.flags.verbose):
+	case a.log == nil && (!o.stdio || a.launch.Verbose):
 		var args []string // for another process, which can neither write the same audit log nor ask for a key
 		if v.layers.log == nil && len(o.ways()) == 0 {
 			args = a.stdioArgs(set, v.entries, o)
 		}
+		var names []string
+		files := map[string]string{}
+		for _, e := range v.entries {
+			if e.definition != nil && !e.definition.Disabled {
+				names, files[e.name] = append(names, e.name), e.definition.Source
+			}
+		}
 		// In one piece: what servers say meanwhile does not come between.
-		a.screen.Printf("%s%s%s", introduction(v.listener, o.front, args), sourcesText(v.entries, lineWidth(a.screen)), v.layers.introduction())
+		a.screen.Printf("%s%s%s", introduction(v.listener, o.front, args), sourcesText(names, files, lineWidth(a.screen)), v.layers.introduction())
 	}
+	a.sayUnnamed(v.access)
 }
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
@@ -247,13 +259,6 @@ func (v *served) serve(ctx context.Context, board *board) error {
 		v.join(ctx, client)
 		board.start(v.gateway)
 	}))
-}
-
-// settled is what stands around the gateway by the command line and the settings.
-func (o *upOptions) settled(s *settings.Settings, from string) (layering, error) {
-	y := o.layering
-	y.settle(s, from, o.given.Changed)
-	return y, cmp.Or(checkProfile(s, o.profile), y.check(o.given.Changed))
 }
 
 // reportNothing says that there is no server to serve, if so; it is an error only where
@@ -344,12 +349,15 @@ func (v *served) admitted(ctx context.Context, entries []entry, named bool) []en
 // resolved again for each connection. x, if not nil, gets tokens for its callers.
 func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, client string, x *exchanging) gateway.Upstream {
 	u := gateway.Upstream{Eager: e.definition.Eager}
-	resolve := func(ctx context.Context, _ *gateway.Start) (target, error) { return a.resolve(ctx, e) }
+	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return a.resolve(ctx, e) }
 	if x != nil {
 		u.Isolation, u.Whose, resolve = gateway.PerUser, x.whose, x.resolve
 	}
 	if s, err := e.definition.Resolve(ctx); err == nil {
-		u.Program = s.Kind == config.Stdio && (a.isLocked(e.definition) || startable(s))
+		if x == nil { // else each caller has another
+			a.digests.expect(e, s)
+		}
+		u.Program = launch.IsProgram(s.Kind) && (a.launch.IsLocked(e.definition) || startable(s))
 		if store != nil {
 			u.Memory = memoryOf(store, s, client)
 		}
@@ -360,9 +368,13 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 			return nil, err
 		}
 		o := a.options(t)
-		o.Bridge, o.OneClient = true, start.Client()
+		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
 		known := u.Memory != nil && u.Memory.Load() != nil
-		return dialWatched(ctx, a.stderrOf(e.name).of(t.transport), o, start, e.definition.StartTimeout, known)
+		c, err := dialWatched(ctx, a.stderrOf(e.name).of(t.Transport, e.isAPI()), o, start, e.definition.StartTimeout, known)
+		if err == nil && x == nil {
+			a.digests.set(e, t.Server)
+		}
+		return c, err
 	}
 	return u
 }

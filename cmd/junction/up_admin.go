@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/metrics"
@@ -32,9 +33,9 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		if t, ok := v.gateway.Tool(req.Name); ok && req.Method == "tools/call" {
 			return t.Server, t.Name
 		}
-		return "", ""
+		return v.gateway.ServerOf(req), "" // clients can ask for any name
 	}})
-	if err := errors.Join(err, v.layers.count(registry), v.access.count(registry), registry.Register(collectors.NewGoCollector()),
+	if err := errors.Join(err, v.layers.count(registry), v.access.count(registry), registry.Register(collectors.NewGoCollector()), v.countCertificate(registry),
 		registry.Register(&states{v.gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
@@ -44,7 +45,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	}
 	l, reach := v.admin, v.reach
 	mux := v.adminMux(ctx, reach, registry, token)
-	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog()}
+	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}, "/healthz", "/readyz"), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog()}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -53,13 +54,25 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	at := v.options.origin(l)
 	switch reach {
 	case thisMachine:
-		v.app.screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, shortened(from))
+		v.app.screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, filename.Short(from))
 	case encryptedNetwork:
-		v.app.screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, shortened(from))
+		v.app.screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, filename.Short(from))
 	case bareNetwork:
 		v.app.screen.Printf("Metrics are at %s/metrics, for everybody who reaches that; /api is not served there.\n", at)
 	}
 	return func() { server.Close(); <-ended }, nil
+}
+
+// countCertificate adds for how long the certificate holds to what is counted, if there is one.
+func (v *served) countCertificate(registry prometheus.Registerer) error {
+	for _, l := range []net.Listener{v.listener, v.admin} {
+		if e, is := l.(*encrypted); is {
+			return registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "junction_certificate_expiry_seconds", Help: "Seconds until the certificate of --tls-cert, or one that signed it, expires; negative when it has."},
+				func() float64 { return e.certificate.left().Seconds() }))
+		}
+	}
+	return nil
 }
 
 // A reach says who can get to the address for those who watch.
@@ -135,12 +148,15 @@ func (v *served) adminMux(ctx context.Context, reach reach, registry prometheus.
 	return mux
 }
 
-// guarded refuses what a web page may have sent without its user's knowledge.
-func guarded(h http.Handler, g rebinding.Guard) http.Handler {
+// guarded refuses what a web page may have sent without its user's knowledge. Some paths are open to all: who checks the health of
+// a program names it as it likes, or not at all, and there is nothing that a page could learn.
+func guarded(h http.Handler, g rebinding.Guard, open ...string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := g.Check(r); err != nil {
-			http.Error(w, err.Error(), http.StatusForbidden)
-			return
+		if !slices.Contains(open, r.URL.Path) {
+			if err := g.Check(r); err != nil {
+				http.Error(w, err.Error(), http.StatusForbidden)
+				return
+			}
 		}
 		h.ServeHTTP(w, r)
 	})

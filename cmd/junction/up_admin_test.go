@@ -17,7 +17,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -55,7 +57,7 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	v := &served{app: &app{}, gateway: g, layers: new(layers)}
-	v.layers.now.Store(&arrangement{options: layering{tools: "all", review: reviewNone}})
+	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reviewNone}})
 	v.entries = nil
 	for _, test := range []struct {
 		reach reach
@@ -141,7 +143,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 func TestTheAPIApprovesAndReloads(t *testing.T) {
 	alone(t)
 	t.Setenv("JUNCTION_STATE", t.TempDir())
-	t.Setenv(adminTokenEnv, "token-of-the-test")
+	t.Setenv(launch.AdminTokenEnv, "token-of-the-test")
 	argv := self(t, "serve", "everything")
 	write := func(servers ...string) {
 		t.Helper()
@@ -250,7 +252,7 @@ func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 	}
 	v.entries = entries
 	for mode, want := range map[string]string{reviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
-		v.layers.now.Store(&arrangement{options: layering{review: mode}})
+		v.layers.now.Store(&arrangement{settings: &settings.Settings{Review: mode}})
 		w := httptest.NewRecorder()
 		v.listUnapproved(w, httptest.NewRequest("GET", "/api/unapproved", nil))
 		if got := w.Body.String(); !strings.HasPrefix(got, want) {

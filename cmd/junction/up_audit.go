@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/otlp"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -29,7 +30,7 @@ const exportTime = 5 * time.Second
 // programs of OpenTelemetry look for it, too.
 func (a *app) exporters(targets []string) (all []*export.Exporter, err error) {
 	for _, target := range targets {
-		e, err := export.New(target, export.Options{Header: otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: os.Getenv("OTEL_SERVICE_NAME"), Logger: a.logger()})
+		e, err := export.New(target, export.Options{Header: otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes, Logger: a.logger()})
 		if err != nil {
 			(&layers{exporters: all, logger: a.logger()}).closeExporters()
 			return nil, usagef("--audit-export: %v", err)
@@ -55,22 +56,22 @@ func auditFolder(named string) (string, error) {
 	if named != usualFolder && named != "" {
 		return named, nil
 	}
-	return stateFile("audit")
+	return filename.State("audit")
 }
 
 // auditKey is the key of this installation.
 func auditKey() (*audit.Key, error) { return kept("audit.key", audit.ReadKey) }
 
 // openAudit opens the log that command line and settings ask for.
-func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
-	if y.folder, err = auditFolder(o.audit); err != nil {
+func (y *layers) openAudit(a *app, s *settings.Audit) (err error) {
+	if y.folder, err = auditFolder(s.Folder); err != nil {
 		return err
 	}
 	key, err := auditKey()
 	if err != nil {
 		return err
 	}
-	if y.exporters, err = a.exporters(o.export); err != nil {
+	if y.exporters, err = a.exporters(s.Export); err != nil {
 		return err
 	}
 	written := func(lines []byte) {
@@ -78,12 +79,9 @@ func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
 			e.Add(lines)
 		}
 	}
-	options := audit.Options{Key: key, GoOn: o.goOn, NoSync: o.sync == syncSecond, KeepFor: o.keepFor, Written: written, Logger: a.logger()}
-	options.Keep, _ = settings.Size(o.keep)
-	if s != nil {
-		options.MaxFile, _ = settings.Size(s.MaxFile)
-		options.MaxAge = s.MaxAge
-	}
+	options := audit.Options{Key: key, GoOn: s.Optional, NoSync: s.Sync != "call", KeepFor: s.KeepFor, MaxAge: s.MaxAge, Written: written, Logger: a.logger()}
+	options.Keep, _ = settings.Size(s.Keep)
+	options.MaxFile, _ = settings.Size(s.MaxFile)
 	y.log, err = audit.Open(y.folder, options)
 	if err != nil {
 		y.closeExporters()
@@ -103,13 +101,13 @@ func (y *layers) unwritable() (refuses bool, err error) {
 		return false, nil
 	}
 	err = y.log.Check()
-	return err != nil && !y.now.Load().options.goOn, err
+	return err != nil && !y.now.Load().settings.Audit.Optional, err
 }
 
 // count adds what there is to know of the audit log to what is counted.
 func (y *layers) count(registry prometheus.Registerer) error {
-	if y.log == nil {
-		return nil
+	if err := registry.Register(y.withheld); err != nil || y.log == nil {
+		return err
 	}
 	gauge := func(name, help string, value func() float64) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
@@ -187,18 +185,6 @@ func (r *readDefinitions) of(definition json.RawMessage) (hash string, hints jso
 	return d.hash, d.hints
 }
 
-// hiddenOf is what is hidden of the calls of a tool, by the name that clients have for it.
-func (now *arrangement) hiddenOf(g *gateway.Gateway, exposed string) (p redact.Places) {
-	server, tool := g.Destination(exposed)
-	if server == "" {
-		return now.hiddenOfAny()
-	}
-	if o, some := now.redacted[server]; some {
-		p = o.Of(tool)
-	}
-	return p
-}
-
 // hiddenOfAny is what is hidden of the calls of any tool: of one that goes to no server it is not known what it would be.
 func (now *arrangement) hiddenOfAny() (p redact.Places) {
 	for _, name := range slices.Sorted(maps.Keys(now.redacted)) {
@@ -222,24 +208,30 @@ func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOpt
 		}
 	}}
 	// What the server does not get is in no log; of results clients get no more than the log is shown.
-	hidden := func(req *mcp.Request) redact.Places {
+	hidden := func(req *mcp.Request) (p redact.Places) {
 		if req.Method != "tools/call" {
-			return redact.Places{}
+			return p
 		}
-		return now.hiddenOf(g, req.Name)
+		server, tool := g.Destination(req.Name)
+		if server == "" {
+			return now.hiddenOfAny()
+		}
+		if o, some := now.redacted[server]; some {
+			p = o.Of(tool)
+		}
+		return p
 	}
-	arguments := func(req *mcp.Request, data json.RawMessage) json.RawMessage {
+	o.Arguments = func(req *mcp.Request, data json.RawMessage) json.RawMessage {
 		return audit.Redacted(now.unlogged.Hide(hidden(req).Arguments.Hide(data)))
 	}
-	keep := func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
-		return audit.Redacted(now.unlogged.Hide(data))
-	}
 	s := now.settings.Audit
-	if o.Arguments = arguments; s != nil && s.Arguments == "omit" {
+	if s != nil && s.Arguments == "omit" {
 		o.Arguments = func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Omitted(data) }
 	}
 	if s != nil && s.Results == "keep" {
-		o.Result = keep
+		o.Result = func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
+			return audit.Redacted(now.unlogged.Hide(data))
+		}
 	}
 	return o
 }

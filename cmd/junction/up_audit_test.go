@@ -82,7 +82,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 			t.Fatalf("it is ready: %s", got)
 		}
 	}
-	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitProtocol, "", "was not handled")
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitRefused, "", "was not handled")
 	runs(t, "", "status").expect(t, exitOK, "\nCalls are refused, as they cannot be written down: the audit log cannot be written: the folder log was moved or removed", "")
 	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 0\n") {
 		t.Errorf("metrics: %s", got)
@@ -140,7 +140,7 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, exitOK, "", "No line is like that.")
 	runs(t, "", "audit", "query", "log", "--outcome", "denied").expect(t, exitUsage, "", `--outcome: expected one of ok, tool_error, input_required, cancelled, error, got "denied"; what rules refused is found with --decision deny`)
 	runs(t, "", "audit", "tail", "log", "--decision", "no").expect(t, exitUsage, "", `--decision: expected one of allow, ask, deny, got "no"`)
-	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, exitUsage, "", `--kind: expected one of call, decision, checkpoint, note, got "calls"`)
+	runs(t, "", "audit", "query", "log", "--kind", "calls").expect(t, exitUsage, "", `--kind: expected one of call, decision, checkpoint, note, expired, got "calls"`)
 }
 
 func TestDefinitionsAreReadOnceForTheAuditLog(t *testing.T) {
@@ -177,7 +177,7 @@ func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
 	}
 	r := serving(t, "up", "--config", "mcp.json")
 	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, exitOK, "42", "")
-	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, exitToolFailed, "too many calls: 1 in an hour are allowed", "")
+	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, exitRefused, "", "too many calls: 1 in an hour are allowed")
 	if code := r.stop(); code != exitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}

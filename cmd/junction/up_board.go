@@ -126,7 +126,7 @@ func (b *board) sayStanding(s gateway.Status) {
 	if s.State == gateway.Failed {
 		level = slog.LevelWarn
 	}
-	b.say(level, s.Name, stateWords[s.State], standing(s, b.verbose))
+	b.say(level, s.Name, stateWord(s), standing(s, b.verbose))
 }
 
 // sayEnded says why the last connection to a server ended that is started again already.
@@ -266,7 +266,7 @@ func standing(s gateway.Status, full bool) string {
 		if why != "" {
 			return "ended" + why + "; it starts again when it is used"
 		}
-		return "remembered: " + offers(s)
+		return stateWord(s) + ": " + offers(s)
 	case gateway.Connecting:
 		if s.Note != "" && why != "" {
 			return "still starting: " + s.Note + "; it failed before" + why
@@ -298,44 +298,63 @@ func offers(s gateway.Status) string {
 func statusTable(all []gateway.Status, full bool, width int) string {
 	var rows [][]string
 	for _, s := range all {
-		rows = append(rows, []string{s.Name, standing(s, full)})
+		rows = append(rows, []string{s.Name, standing(s, full) + asOf(rememberedAt(s))})
 	}
 	return terminal.Table(rows, 2, width)
 }
 
-// summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4
+// rememberedAt is when a server was read that is not connected, as what is shown of it was true then; zero for others.
+func rememberedAt(s gateway.Status) time.Time {
+	if s.State != gateway.Idle {
+		return time.Time{}
+	}
+	return s.Read
+}
+
+// summary sums up, such as "59 servers: 40 not started, 12 connected, 3 starting, 4
 // failed · 812 tools".
 func summary(all []gateway.Status) string {
-	return summed(all, ": ", gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Unresponsive, gateway.Failed)
+	return summed(all, ": ", "not started", "not connected", "connected", "starting", "waiting to start", "not responding", "failed", "ended")
 }
 
 // brief is a summary without the servers of which nothing is to be expected or done.
 func brief(all []gateway.Status) string {
-	return summed(all, ", ", gateway.Connecting, gateway.Unresponsive, gateway.Failed)
+	return summed(all, ", ", "starting", "not responding", "failed", "ended")
 }
 
-var stateWords = map[gateway.State]string{gateway.Idle: "remembered", gateway.Connected: "connected",
+var stateWords = map[gateway.State]string{gateway.Idle: "not started", gateway.Connected: "connected",
 	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Unresponsive: "not responding", gateway.Failed: "failed"}
 
-// summed counts the servers, those in some states, and the tools.
-func summed(all []gateway.Status, separator string, states ...gateway.State) string {
-	tools, ended, in := 0, 0, map[gateway.State]int{}
+// stateWord is the word for what a server is doing.
+func stateWord(s gateway.Status) string {
+	switch {
+	case s.State == gateway.Idle && s.Err != nil:
+		return "ended"
+	case s.State == gateway.Idle && !s.Program:
+		return "not connected"
+	}
+	return stateWords[s.State]
+}
+
+// isFailing reports whether a server failed and was not connected to since: whatever is remembered of it, it offers nothing.
+func isFailing(s gateway.Status) bool {
+	return s.State == gateway.Failed || s.Err != nil && (s.State == gateway.Connecting || s.State == gateway.Waiting)
+}
+
+// summed counts the servers, those in some states, and the tools that are offered.
+func summed(all []gateway.Status, separator string, words ...string) string {
+	tools, in := 0, map[string]int{}
 	for _, s := range all {
-		tools += s.Tools - s.Omitted
-		if s.State == gateway.Idle && s.Err != nil {
-			ended++
-			continue
+		if !isFailing(s) {
+			tools += s.Tools - s.Omitted
 		}
-		in[s.State]++
+		in[stateWord(s)]++
 	}
 	var parts []string
-	for _, state := range states {
-		if in[state] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", in[state], stateWords[state]))
+	for _, word := range words {
+		if in[word] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", in[word], word))
 		}
-	}
-	if ended > 0 {
-		parts = append(parts, fmt.Sprintf("%d ended", ended))
 	}
 	text := plaintext.Count(len(all), "server")
 	if len(parts) > 0 {

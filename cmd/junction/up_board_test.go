@@ -18,7 +18,7 @@ import (
 func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 	var all []gateway.Status
 	for i := range 59 {
-		s := gateway.Status{Name: fmt.Sprint("server", i), State: gateway.Idle, Known: true, Tools: 14, Resources: 7, Templates: 2}
+		s := gateway.Status{Name: fmt.Sprint("server", i), State: gateway.Idle, Program: true, Known: true, Tools: 14, Resources: 7, Templates: 2}
 		switch {
 		case i%10 == 1:
 			s.State, s.Err = gateway.Failed, errors.New(strings.Repeat("long words ", 200))
@@ -33,13 +33,13 @@ func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 	}
 	table := statusTable(all, false, 80)
 	lines := strings.Split(table, "\n")
-	if got, want := summary(all), "59 servers: 45 remembered, 6 connected, 1 starting, 1 waiting to start, 6 failed · 826 tools"; got != want {
+	if got, want := summary(all), "59 servers: 45 not started, 6 connected, 1 starting, 1 waiting to start, 6 failed · 742 tools"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
 	}
 	if len(lines) > 59+6*5+1 || strings.Contains(table, "59 servers") {
 		t.Errorf("it has %d lines:\n%s", len(lines), table)
 	}
-	for _, want := range []string{"remembered: 14 tools, 7 resources, 2 templates, 0 prompts", "still starting: npx installs x", "waiting to start", "connected, revision 2025-11-25: 14 tools"} {
+	for _, want := range []string{"not started: 14 tools, 7 resources, 2 templates, 0 prompts", "still starting: npx installs x", "waiting to start", "connected, revision 2025-11-25: 14 tools"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is not in\n%s", want, table)
 		}
@@ -56,6 +56,48 @@ func TestWhatEndedIsNotCountedAsRememberedAndWhatIsOmittedIsNoTool(t *testing.T)
 	}
 	if got, want := standing(all[1], false), "connected: 3 of 5 tools, 0 resources, 0 prompts"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
+	}
+}
+
+func TestSummaryCountsToolsThatAreOffered(t *testing.T) {
+	failed := errors.New("exited with 2")
+	for _, tt := range []struct {
+		name    string
+		s       gateway.Status
+		want    string
+		failing bool
+	}{
+		{"failed", gateway.Status{State: gateway.Failed, Tools: 14, Err: failed}, "1 server: 1 failed · 0 tools", true},
+		{"tried again", gateway.Status{State: gateway.Connecting, Program: true, Tools: 14, Err: failed}, "1 server: 1 starting · 0 tools", true},
+		{"waits to be tried again", gateway.Status{State: gateway.Waiting, Program: true, Tools: 14, Err: failed}, "1 server: 1 waiting to start · 0 tools", true},
+		{"starts, and is remembered", gateway.Status{State: gateway.Connecting, Program: true, Tools: 14}, "1 server: 1 starting · 14 tools", false},
+		{"a program at rest", gateway.Status{State: gateway.Idle, Program: true, Tools: 14}, "1 server: 1 not started · 14 tools", false},
+		{"a URL at rest", gateway.Status{State: gateway.Idle, Tools: 14}, "1 server: 1 not connected · 14 tools", false},
+		{"ended", gateway.Status{State: gateway.Idle, Program: true, Tools: 14, Err: failed}, "1 server: 1 ended · 14 tools", false},
+		{"one list cannot be read", gateway.Status{State: gateway.Connected, Tools: 14, Err: failed}, "1 server: 1 connected · 14 tools", false},
+		{"not responding", gateway.Status{State: gateway.Unresponsive, Tools: 14, Err: failed}, "1 server: 1 not responding · 14 tools", false},
+	} {
+		if got := summary([]gateway.Status{tt.s}); got != tt.want || isFailing(tt.s) != tt.failing {
+			t.Errorf("%s: %q, failing %v; want %q, %v", tt.name, got, isFailing(tt.s), tt.want, tt.failing)
+		}
+	}
+}
+
+func TestAgeOfWhatIsRemembered(t *testing.T) {
+	for age, want := range map[time.Duration]string{
+		0: ", as of less than a minute ago", 59 * time.Second: ", as of less than a minute ago", time.Minute: ", as of 1 minute ago",
+		150 * time.Minute: ", as of 2 hours ago", 50 * time.Hour: ", as of 2 days ago", -time.Hour: ", as of less than a minute ago",
+	} {
+		if got := asOf(time.Now().Add(-age)); got != want {
+			t.Errorf("%v: %q, want %q", age, got, want)
+		}
+	}
+	if got := asOf(time.Time{}); got != "" {
+		t.Errorf("not known: %q", got)
+	}
+	table := statusTable([]gateway.Status{{Name: "a", State: gateway.Idle, Program: true, Tools: 3, Read: time.Now().Add(-3 * time.Hour)}}, false, 100)
+	if want := "  a  not started: 3 tools, 0 resources, 0 prompts, as of 3 hours ago\n"; table != want {
+		t.Errorf("got %q, want %q", table, want)
 	}
 }
 
@@ -77,14 +119,14 @@ func TestASummaryFollowsOnceAllServersWereTried(t *testing.T) {
 }
 
 func TestTheEndpointStaysOnTheLastLine(t *testing.T) {
-	all := []gateway.Status{{Name: "a", State: gateway.Idle, Known: true, Tools: 3}}
+	all := []gateway.Status{{Name: "a", State: gateway.Idle, Program: true, Known: true, Tools: 3}}
 	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false, "")
 	defer b.close()
 	b.endpoint = "http://127.0.0.1:7717/mcp"
 	for width, want := range map[int]string{
-		77: "http://127.0.0.1:7717/mcp  1 server: 1 remembered · 3 tools",
+		77: "http://127.0.0.1:7717/mcp  1 server: 1 not started · 3 tools",
 		57: "http://127.0.0.1:7717/mcp  1 server · 3 tools",
-		37: "1 server: 1 remembered · 3 tools",
+		37: "1 server: 1 not started · 3 tools",
 		20: "1 server · 3 tools",
 	} {
 		if got := b.lastLine(all, width); got != want {

@@ -4,10 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // add adds a server to the gateway, or replaces the one of its name. Why it cannot be is shown.
@@ -43,8 +46,9 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 
 // surround has u say what stands around a server, by the settings.
 func (v *served) surround(e entry, u *gateway.Upstream) {
-	apply(u, v.layers.now.Load().settings.Servers[e.name])
-	v.layers.around(v.app, e, u)
+	now := v.layers.now.Load()
+	apply(u, now.settings.Servers[e.name])
+	u.Middleware = now.around(v.layers, v.app, e, u)
 }
 
 // rearrange has what stands around a server be as the settings say now. Why it cannot be is shown.
@@ -71,10 +75,11 @@ func (v *served) printOf(e entry) (p print) {
 	now := v.layers.now.Load()
 	own := now.settings.Of(e.name)
 	text, _ := json.Marshal(own) // texts and numbers always encode
-	p.around = fmt.Sprintf("%s %t %t %t", text, now.settings.Names == "map", len(now.books) > 0, now.options.shadow)
+	p.around = fmt.Sprintf("%s %t %t %t", text, now.settings.Names == "map", len(now.books) > 0, now.settings.Shadow)
 	if d := e.definition; d != nil {
 		text, _ = json.Marshal(own.Sandbox)
-		p.server = fmt.Sprintf("%s %s %s %s %s %s %q %v %v %v %s", own.Isolation, text, now.options.review, d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout, v.app.lockPrint(d))
+		members, _ := json.Marshal(d.Entry) // those that are secret are in the hash
+		p.server = fmt.Sprintf("%s %s %s %s %s %s %s %s", own.Isolation, text, now.settings.Review, d.Source, d.Hash(), d, members, v.app.lockPrint(d))
 	}
 	return p
 }
@@ -88,7 +93,7 @@ func (v *served) change(ctx context.Context, entries []entry) (what []string, le
 	if !v.joined {
 		return []string{"servers start when the client asks for something"}, func() {}
 	}
-	added, replaced, removed := 0, 0, 0
+	var added, replaced, removed []string
 	prints := map[string]print{}
 	for _, e := range entries {
 		now := v.printOf(e)
@@ -99,26 +104,32 @@ func (v *served) change(ctx context.Context, entries []entry) (what []string, le
 			if !v.rearrange(e) {
 				continue
 			}
-			replaced++
+			replaced = append(replaced, e.name)
 		case !v.add(ctx, e, there):
 			continue
 		case there:
-			replaced++
+			replaced = append(replaced, e.name)
 		default:
-			added++
+			added = append(added, e.name)
 		}
 		prints[e.name] = now
 	}
 	var leaving sync.WaitGroup
 	for name := range v.prints {
 		if _, there := prints[name]; !there {
-			removed++
+			removed = append(removed, name)
 			leaving.Go(func() { _ = v.gateway.Remove(ctx, name) }) // it is there, or up ends
 		}
 	}
 	v.prints = prints
-	if added+replaced+removed > 0 {
-		what = []string{fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)}
+	slices.Sort(removed)
+	for _, some := range []struct {
+		names []string
+		what  string
+	}{{added, "added"}, {replaced, "changed"}, {removed, "removed"}} {
+		if len(some.names) > 0 {
+			what = append(what, plaintext.Line(strings.Join(some.names, ", "), maxReason)+" "+some.what)
+		}
 	}
 	return what, leaving.Wait
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -25,7 +26,7 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &app{}
 				arranged := func(s settings.Server) *arrangement {
-					now, err := a.arrange(layering{tools: "all", review: reviewNone}, &settings.Settings{Servers: map[string]settings.Server{"a": s}}, "")
+					now, err := a.arrange(&settings.Settings{Tools: "all", Review: reviewNone, Servers: map[string]settings.Server{"a": s}}, "")
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -41,7 +42,7 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 				after := arranged(s)
 				after.goOn(before)
 				call := func(now *arrangement) { // its own error is nil, or the response that it is too many
-					_, _ = mcp.Chain(lasts, now.edits("a", nil)...).Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
+					_, _ = mcp.Chain(lasts, now.around(new(layers), a, entry{name: "a"}, new(gateway.Upstream))...).Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
 				}
 				go call(before)
 				synctest.Wait()

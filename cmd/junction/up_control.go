@@ -13,23 +13,23 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // reloadTime is how long a request that has the configuration be read again waits for that.
 const reloadTime = adminTime / 2
 
-// adminTokenEnv holds the token of those who may control junction up, in place of the file.
-const adminTokenEnv = "JUNCTION_ADMIN_TOKEN"
-
 // adminToken is what a request must have that controls junction up, and where it comes from. It is made where there
 // is none.
 func adminToken() (token, from string, err error) {
-	if token = os.Getenv(adminTokenEnv); token != "" {
-		return token, "the variable " + adminTokenEnv, nil
+	if token = os.Getenv(launch.AdminTokenEnv); token != "" {
+		return token, "the variable " + launch.AdminTokenEnv, nil
 	}
-	path, err := stateFile("admin.token")
+	path, err := filename.State("admin.token")
 	if err != nil {
 		return "", "", err
 	}
@@ -122,13 +122,11 @@ func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *
 	if approved, err = pins(); err != nil {
 		return nil, nil, nil, err
 	}
-	if v.layers.now.Load().options.review == reviewNone {
+	mode := v.layers.now.Load().settings.Review
+	if mode == reviewNone {
 		return nil, new(guard.Catalogue), approved, nil
 	}
-	v.mu.Lock()
-	entries := slices.Clone(v.entries)
-	v.mu.Unlock()
-	all, catalogue = v.app.unapproved(ctx, entries, approved)
+	all, catalogue = v.app.unapproved(ctx, v.serverEntries(), approved, review.Mode(mode))
 	return all, catalogue, approved, nil
 }
 
@@ -175,7 +173,7 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 	reply.JSON(w, http.StatusOK, struct {
 		Review  string   `json:"review"` // the mode
 		Servers []server `json:"servers"`
-	}{v.layers.now.Load().options.review, servers})
+	}{v.layers.now.Load().settings.Review, servers})
 }
 
 // approve approves what a server defines, if it is what the hash in the query stands for.
@@ -195,7 +193,7 @@ func (v *served) approve(w http.ResponseWriter, r *http.Request) {
 	case hash != all[i].hash():
 		reply.Error(w, http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it"))
 	default:
-		if err := all[i].approve(approved); err != nil {
+		if err := approveIn(approved, name, all[i].definitions()); err != nil {
 			reply.Error(w, http.StatusInternalServerError, err)
 			return
 		}

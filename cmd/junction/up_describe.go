@@ -19,6 +19,9 @@ import (
 // maxRemark is how much of one remark status shows, in letters.
 const maxRemark = 500
 
+// maxOmittedShown is how many operations of one server that are no tools status shows.
+const maxOmittedShown = 5
+
 // A condition is what is wrong with the configuration as it was last read.
 type condition struct {
 	err      error // why it cannot be used
@@ -40,9 +43,9 @@ func (v *served) found(set *config.Set, err error) {
 // describe is what junction status shows of this process.
 func (v *served) describe() instance {
 	all := v.gateway.Status()
-	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Servers: []serverStatus{}}
+	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Shares: v.sharesServers(), Servers: []serverStatus{}}
 	i.Folder, _ = os.Getwd()
-	now := v.layers.now.Load().options
+	now := v.layers.now.Load().settings
 	entries := map[string]entry{}
 	for _, e := range v.serverEntries() {
 		entries[e.name] = e
@@ -52,6 +55,9 @@ func (v *served) describe() instance {
 		one := serverStatus{Name: s.Name, Source: e.source(), Origin: e.run(), State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
 			Running: s.Running, Leaving: s.Leaving, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
+		if one.Read, one.Failing = rememberedAt(s), isFailing(s); one.Failing {
+			one.Tools, one.Prompts, one.Resources, one.Templates = 0, 0, 0, 0
+		}
 		if s.Err != nil {
 			one.Error, one.Remedy = s.Err.Error(), remedy(s)
 		}
@@ -60,11 +66,13 @@ func (v *served) describe() instance {
 		} else if refused := v.app.stderrOf(s.Name).wasRefused(); refused != "" {
 			one.Careful = refused
 		}
+		one.Omitted = v.app.stderrOf(s.Name).omits()
+		one.Tolerated = v.app.launch.Tolerated.Of(s.Name)
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
-		if now.review != reviewNone && one.Source != "" {
-			if one.Withheld = v.withheld(s.Name, review.Mode(now.review)); len(one.Withheld) > 0 {
+		if now.Review != reviewNone && one.Source != "" {
+			if one.Withheld = v.withheld(s.Name, review.Mode(now.Review)); len(one.Withheld) > 0 {
 				one.Approval = approval(s.Name, "", one.Source)
 			}
 		}
@@ -76,6 +84,9 @@ func (v *served) describe() instance {
 		if i.Problems = c.problems; c.err != nil {
 			i.ConfigError = c.err.Error()
 		}
+	}
+	if awaited := v.app.awaited.Load(); awaited != nil {
+		i.Awaited = *awaited
 	}
 	if refused := v.refused.Load(); refused != nil {
 		i.Problems = slices.Concat(i.Problems, *refused)
@@ -104,9 +115,9 @@ func (v *served) definitionsMark(server string) string {
 
 // shown says how many tools clients see.
 func (v *served) shown() (t toolsShown) {
-	now := v.layers.now.Load().options
-	t.Mode = now.tools
-	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.tools), Pinned: now.pinned}.Shown(v.gateway.ToolList())
+	now := v.layers.now.Load().settings
+	t.Mode = now.Tools
+	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.Tools), Pinned: now.Pin}.Shown(v.gateway.ToolList())
 	return t
 }
 
@@ -143,7 +154,7 @@ func (v *served) withheld(server string, mode review.Mode) (names []string) {
 		return nil
 	}
 	for _, d := range review.Definitions(server, known.Tools, known.Prompts) {
-		if mode.Judge(approved, d, review.Known(approved, server, d.Kind)) != nil {
+		if mode.Judge(approved, d, approved.Knows(server, d.Kind)) != nil {
 			names = append(names, d.Name)
 		}
 	}
@@ -155,6 +166,9 @@ func (i *instance) remarks() (lines []string) {
 	if i.ConfigError != "" {
 		lines = append(lines, "The configuration cannot be used as it is now; what was there before goes on: "+i.ConfigError)
 	}
+	if i.Awaited != "" {
+		lines = append(lines, "The configuration changed, and its terminal asks "+i.Awaited+"; what was there before goes on until it is answered")
+	}
 	for _, problem := range i.Problems {
 		lines = append(lines, "Not used: "+problem)
 	}
@@ -162,6 +176,21 @@ func (i *instance) remarks() (lines []string) {
 	for _, s := range i.Servers {
 		if s.Careful != "" {
 			lines = append(lines, fmt.Sprintf("Careful, %s: %s", s.Name, s.Careful))
+		}
+		if len(s.Tolerated) > 0 {
+			lines = append(lines, fmt.Sprintf("Read although the specification has it otherwise, %s:", s.Name))
+		}
+		for _, line := range s.Tolerated {
+			lines = append(lines, "  "+plaintext.Line(line, maxRemark))
+		}
+		if n := len(s.Omitted); n > 0 {
+			lines = append(lines, fmt.Sprintf("No tools of %s, as they cannot be: %s", s.Name, plaintext.Count(n, "operation")))
+			for _, line := range s.Omitted[:min(n, maxOmittedShown)] {
+				lines = append(lines, "  "+line)
+			}
+			if n > maxOmittedShown {
+				lines = append(lines, fmt.Sprintf("  and %d more (--json shows all)", n-maxOmittedShown))
+			}
 		}
 		if n := len(s.Withheld); n > 0 {
 			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", someNames(s.Withheld), s.Name, s.Approval))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -83,7 +84,7 @@ func (v *served) exchange(e entry) (*exchanging, error) {
 	}
 	isolation := v.layers.now.Load().settings.Servers[e.name].Isolation
 	switch {
-	case e.definition.Kind == config.Stdio:
+	case !launch.Of(e.definition.Kind).IsWeb:
 		return fault("is for a server with a url")
 	case v.options.stdio:
 		return fault("needs the tokens with which users come, and on standard input nobody comes with one; serve over HTTP, with --auth URL")
@@ -112,13 +113,13 @@ func (x *exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
 	if err != nil {
 		return nil, err
 	}
-	base, err := newTLSClient(s.TLS)
+	base, err := launch.NewTLSClient(s.TLS)
 	if err != nil {
-		return nil, err
+		return nil, s.Located(err)
 	}
 	o := oauth.ExchangeOptions{Audience: s.OAuth.Audience, Issuer: s.OAuth.Issuer, Caller: auth.CallerOf, Base: base}
-	if o.Client, err = x.app.tokenOptions(*s.OAuth, nil); err != nil {
-		return nil, err
+	if o.Client, err = x.app.launch.TokenOptions(*s.OAuth, nil); err != nil {
+		return nil, s.Located(err)
 	}
 	made, err := oauth.NewExchange(s.URL, o)
 	if err != nil {
@@ -163,7 +164,7 @@ func (x *exchanging) whose(ctx context.Context, req *mcp.Request) (any, error) {
 }
 
 // resolve is the server for one connection: that of a caller, or the gateway's own.
-func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (target, error) {
+func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.Target, error) {
 	return x.app.resolveWith(ctx, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
 		if header.Get("Authorization") != "" {
 			return nil, fmt.Errorf("server %q has both a header Authorization and oauth.grant token-exchange; remove one", s.Name)
@@ -171,9 +172,9 @@ func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (target,
 		if caller, is := start.Whose().(*oauth.Exchanged); is {
 			return &http.Client{Transport: caller}, nil
 		}
-		client, err := x.app.authorizedAs(s, header)
+		client, err := x.app.launch.AuthorizedAs(s, header)
 		if err == nil {
-			client.Transport = asGateway{passing{client.Transport}, s.Name}
+			client.Transport = asGateway{launch.Passing{RoundTripper: client.Transport}, s.Name}
 		}
 		return client, err
 	})
@@ -181,7 +182,7 @@ func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (target,
 
 // asGateway says what to do where the gateway itself gets no token.
 type asGateway struct {
-	passing
+	launch.Passing
 	server string
 }
 

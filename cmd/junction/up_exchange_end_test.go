@@ -116,7 +116,7 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + exchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
-	a := &app{screen: terminal.NewScreen(io.Discard)}
+	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
 	a.flags.config = []string{"s.json"}
 	_, entries, err := a.readServers()
 	if err != nil || len(entries) != 1 {
@@ -126,7 +126,7 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	defer g.Close()
 	v := &served{app: a, gateway: g, layers: new(layers), prints: map[string]print{}}
 	v.options.auth = "https://login.example.com"
-	v.layers.now.Store(&arrangement{options: layering{tools: "all", review: reviewNone}, settings: &settings.Settings{}})
+	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reviewNone}})
 	if !v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 {
 		t.Fatalf("added: %d are kept", len(v.exchanges.all))
 	}

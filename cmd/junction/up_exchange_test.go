@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -182,14 +183,14 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 		secrets = append(secrets, token)
 	}
 	s.mu.Unlock()
-	call("eve", s.give("eve", time.Hour, "", r.url), "modern").expect(t, exitProtocol, "", "access_denied; the authorization server has to let oauth.clientId of modern exchange this user's tokens")
-	call("robot", key, "modern").expect(t, exitProtocol, "", "the caller did not come with an access token: log in at the gateway, in place of a key")
+	call("eve", s.give("eve", time.Hour, "", r.url), "modern").expect(t, exitConnection, "", "access_denied; the authorization server has to let oauth.clientId of modern exchange this user's tokens")
+	call("robot", key, "modern").expect(t, exitConnection, "", "the caller did not come with an access token: log in at the gateway, in place of a key")
 
 	if code := r.stop(); code != exitOK {
 		t.Errorf("exit code %d", code)
 	}
 	seen := map[string]string{"standard error": r.stderr.String(), "traces": traces.String()}
-	state, err := stateFile("")
+	state, err := filename.State("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/console/reply"
@@ -68,10 +67,10 @@ type inside struct {
 
 func (v *served) inside() inside {
 	now := v.layers.now.Load()
-	i := inside{Profiles: []profileShown{}, Policy: []string{}, Shadow: now.options.shadow, Review: now.options.review, Audit: v.layers.folder}
+	i := inside{Profiles: []profileShown{}, Policy: []string{}, Shadow: now.settings.Shadow, Review: now.settings.Review, Audit: v.layers.folder}
 	for _, name := range slices.Sorted(maps.Keys(now.settings.Profiles)) {
 		p := now.settings.Profiles[name]
-		one := profileShown{Name: name, Servers: p.Servers, Tools: cmp.Or(p.Tools, now.options.tools)}
+		one := profileShown{Name: name, Servers: p.Servers, Tools: cmp.Or(p.Tools, now.settings.Tools)}
 		if at := v.endpoint(); at != "" {
 			one.Endpoint = at + "/" + name
 		}
@@ -244,22 +243,13 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	q := r.URL.Query()
-	f := audit.Filter{Name: q.Get("tool"), Server: q.Get("server"), Principal: q.Get("principal"), Client: q.Get("client"),
-		Outcome: q.Get("outcome"), Decision: q.Get("decision"), Call: q.Get("call")}
-	var err error
-	if f.Since, err = moment("since", q.Get("since")); err == nil {
-		f.Until, err = moment("until", q.Get("until"))
-	}
+	var f audit.Filter
+	err := filterError(auditFilters.Query(&f, q))
 	most := usualAuditLines
 	if text := q.Get("limit"); text != "" && err == nil {
 		if most, err = strconv.Atoi(text); err == nil && (most < 1 || most > maxAuditLines) {
 			err = errors.New("limit: expected 1 to " + strconv.Itoa(maxAuditLines))
 		}
-	}
-	err = errors.Join(err, checkFilter(&f, ""))
-	kinds := strings.Split(q.Get("kind"), ",")
-	for _, kind := range kinds {
-		err = errors.Join(err, checkFilter(&audit.Filter{Kind: kind}, ""))
 	}
 	if err != nil {
 		reply.Error(w, http.StatusBadRequest, err)
@@ -274,9 +264,6 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		if err != nil {
 			reply.Error(w, http.StatusInternalServerError, err)
 			return
-		}
-		if kind, _ := jsonrpc.Unquote(jsonrpc.Get(line, "kind")); kinds[0] != "" && !slices.Contains(kinds, kind) {
-			continue
 		}
 		last = append(last, line)
 		last = last[max(0, len(last)-most):]

@@ -9,8 +9,10 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/pflag"
 )
 
@@ -44,7 +46,7 @@ func introduction(l net.Listener, f front, args []string) string {
 	} else {
 		text += fmt.Sprintf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
 	}
-	if _, is := everywhere(l); is && len(f.hosts) == 0 && url == f.origin(l)+endpointPath {
+	if _, is := everywhere(l); is && len(f.hosts) == 0 && url == f.origin(l)+launch.EndpointPath {
 		text += "From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n"
 	}
 	return text
@@ -83,15 +85,15 @@ func (a *app) stdioArgs(set *config.Set, served []entry, o upOptions) []string {
 	}
 	args := []string{"up", "--stdio"}
 	for _, file := range files {
-		args = append(args, "--config", absolute(file))
+		args = append(args, "--config", filename.Absolute(file))
 	}
-	o.given.Visit(func(f *pflag.Flag) {
+	o.flags.set.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
-		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
+		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "trusted-proxy", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
 			return
 		case "policy":
-			value = absolute(value)
+			value = filename.Absolute(value)
 		}
 		switch list, isList := f.Value.(pflag.SliceValue); {
 		case isList:
@@ -105,25 +107,6 @@ func (a *app) stdioArgs(set *config.Set, served []entry, o upOptions) []string {
 		}
 	})
 	return append(args, names...)
-}
-
-// absolute is a path wherever a program is started.
-func absolute(path string) string {
-	if full, err := filepath.Abs(path); err == nil {
-		return full
-	}
-	return path
-}
-
-// sources returns the files that define servers, by the names of the servers.
-func sources(entries []entry) map[string]string {
-	files := map[string]string{}
-	for _, e := range entries {
-		if e.definition != nil {
-			files[e.name] = e.definition.Source
-		}
-	}
-	return files
 }
 
 // sourceTable has a row for each file: which of these servers come from it.
@@ -142,33 +125,15 @@ func sourceTable(names []string, files map[string]string, width int) string {
 	}
 	var rows [][]string
 	for _, file := range order {
-		rows = append(rows, []string{shortened(file) + ":", strings.Join(servers[file], ", ")})
+		rows = append(rows, []string{filename.Short(file) + ":", strings.Join(servers[file], ", ")})
 	}
 	return terminal.Table(rows, 2, width)
 }
 
 // sourcesText names the files that the servers came from.
-func sourcesText(entries []entry, width int) string {
-	var names []string
-	for _, e := range entries {
-		if e.definition != nil && !e.definition.Disabled {
-			names = append(names, e.name)
-		}
-	}
-	if table := sourceTable(names, sources(entries), width); table != "" {
+func sourcesText(names []string, files map[string]string, width int) string {
+	if table := sourceTable(names, files, width); table != "" {
 		return fmt.Sprintf("Servers come from\n%s\n", table)
 	}
 	return ""
-}
-
-// shortened is a path with the home folder as ~.
-func shortened(path string) string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return path
-	}
-	if rest, found := strings.CutPrefix(path, home+string(filepath.Separator)); found {
-		return "~" + string(filepath.Separator) + rest
-	}
-	return path
 }

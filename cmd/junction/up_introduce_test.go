@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/launch"
 )
 
 // An address for all of a family is listened at as it was asked for, and what a client is to use is one that it can.
@@ -93,7 +95,7 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := upOptions{names: test.named, given: a.upCommand().Flags()}
+			o := upOptions{names: test.named, flags: &settingFlags{set: a.upCommand().Flags()}}
 			if entries, err = chosen(entries, set, o.names); err != nil {
 				t.Fatal(err)
 			}
@@ -144,7 +146,7 @@ func TestWhatIsWrongWithAConnectionIsLoggedAsTheRest(t *testing.T) {
 	cert, key := save(t, t.TempDir(), "site", c, k)
 	for _, command := range []string{"up", "proxy"} {
 		r := serving(t, command, "everything", "--tls-cert", cert, "--tls-key", key, "--log-format", "json")
-		conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.url, "https://"), endpointPath))
+		conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.url, "https://"), launch.EndpointPath))
 		if err != nil {
 			t.Fatal(err)
 		}

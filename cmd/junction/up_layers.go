@@ -7,53 +7,31 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/edit"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/gateway/results"
 	"github.com/junction-mcp/junction/gateway/retry"
-	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/gateway/secrets"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/metrics"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
-	"github.com/spf13/pflag"
+	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/sdk/trace"
-)
-
-// A layering says what stands around the gateway and its servers: Handlers around Handlers.
-type layering struct {
-	tools  string   // all, search or auto
-	pinned []string // patterns of tools that are listed in any case
-	policy string   // a file of rules
-	shadow bool     // rules only write down what they would have decided
-	review string   // none, changes or all: which definitions are withheld until they are approved
-	audit  string   // a folder; default: the usual one
-	sync   string   // second or call: when the audit log is on the disk
-	goOn   bool     // where the audit log cannot be written
-	export []string // where its lines are sent to, too
-	keep   string   // bytes of the audit log; empty: the usual ones
-	// keepFor is how old files of the audit log become; 0: age does not count.
-	keepFor time.Duration
-	otlp    string // a collector of traces; empty: as the environment says
-}
-
-// When the audit log is on the disk.
-const (
-	syncSecond = "second"
-	syncCall   = "call"
 )
 
 // reviewNone offers tools whatever their definitions are.
@@ -61,58 +39,6 @@ const reviewNone = "none"
 
 // usualFolder is what --audit alone means.
 const usualFolder = "default"
-
-func (o *layering) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.tools, "tools", string(search.Auto), "offer tools by `all|search|auto`: all of them; search_tools, describe_tool and call_tool in their place; or these where the definitions of all cost more than 10,000 tokens")
-	flags.StringSliceVar(&o.pinned, "pin", nil, "with --tools search or auto: list the tools whose names match this `PATTERN` in any case, such as files__*")
-	flags.StringVar(&o.policy, "policy", "", "have the rules of `FILE` decide which calls may run; what they ask about, the client's user is asked")
-	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run; what the rules would have decided is written down with --audit, and else nowhere")
-	flags.StringVar(&o.review, "review", reviewNone, "withhold `none|changes|all`: tools and prompts whose definitions changed since they were first seen or approved, or are added and look harmful (changes), or all that nobody approved; junction approve shows and approves them")
-	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
-	flags.Lookup("audit").NoOptDefVal = usualFolder
-	flags.StringVar(&o.sync, "audit-sync", syncSecond, "with --audit: wait for the disk each `second|call`: each second, so that the last one is lost if the machine fails, but never if Junction does; or with every call, which takes three times as much")
-	flags.StringVar(&o.keep, "audit-keep", "", "with --audit: remove the oldest files where all have more than `SIZE`, such as 500MB (default 1 GiB)")
-	flags.DurationVar(&o.keepFor, "audit-keep-for", 0, "with --audit: remove files whose last call was this `DURATION` ago, such as 2160h (default: never)")
-	flags.StringSliceVar(&o.export, "audit-export", nil, "with --audit: send its lines to this `URL`, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log")
-	flags.StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
-	flags.BoolVar(&o.goOn, "audit-optional", false, "with --audit: answer calls that cannot be written down, such as on a full disk, in place of refusing them")
-}
-
-// check says what is wrong with the flags. A setting that goes with another that there is not, such as pin where all
-// tools are listed, is without effect: a profile may use it, or a flag set it aside.
-func (o *layering) check(given func(flag string) bool) error {
-	switch {
-	case !slices.Contains([]string{string(search.All), string(search.Search), string(search.Auto)}, o.tools):
-		return usagef("--tools: expected all, search or auto, got %q", o.tools)
-	case given("pin") && given("tools") && o.tools == string(search.All):
-		return usagef("--pin goes with --tools search or --tools auto: all tools are listed")
-	case !slices.Contains([]string{reviewNone, string(review.Changes), string(review.All)}, o.review):
-		return usagef("--review: expected none, changes or all, got %q", o.review)
-	case given("shadow") && o.shadow && o.policy == "":
-		return usagef("--shadow goes with --policy FILE, the rules that it tries")
-	case (o.keep != "" || o.keepFor != 0) && o.audit == "":
-		return usagef("--audit-keep and --audit-keep-for go with --audit")
-	case o.keepFor != 0 && o.keepFor < time.Minute:
-		return usagef("--audit-keep-for: expected at least 1m, got %v", o.keepFor)
-	case len(o.export) > 0 && o.audit == "":
-		return usagef("--audit-export goes with --audit")
-	case o.goOn && o.audit == "":
-		return usagef("--audit-optional goes with --audit")
-	case o.sync != syncCall && o.sync != syncSecond:
-		return usagef("--audit-sync: expected call or second, got %q", o.sync)
-	case o.sync != syncSecond && o.audit == "":
-		return usagef("--audit-sync goes with --audit")
-	}
-	if _, ok := settings.Size(o.keep); o.keep != "" && !ok {
-		return usagef("--audit-keep: expected a number of KB, MB or GB, such as 500MB, got %q", o.keep)
-	}
-	for _, pattern := range o.pinned {
-		if _, err := filepath.Match(pattern, ""); err != nil {
-			return usagef("--pin: %q is no pattern: %v", pattern, err)
-		}
-	}
-	return nil
-}
 
 // layers are what stands around a gateway while it runs.
 type layers struct {
@@ -126,14 +52,14 @@ type layers struct {
 	results   *results.Store             // long results of all servers
 	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
 
-	removed    *rulebook // of profiles that there are not any more
+	withheld   *prometheus.CounterVec // definitions, by server
+	removed    *rulebook              // of profiles that there are not any more
 	logger     *slog.Logger
 	authorizes bool // callers have principals, with scopes
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
 type arrangement struct {
-	options  layering
 	settings *settings.Settings
 	books    map[string]*rulebook      // by profile, "" is the whole gateway; those without rules have none
 	person   *ratelimit.Limiter        // of each principal or client; nil: there is no limit
@@ -145,12 +71,13 @@ type arrangement struct {
 }
 
 // openLayers makes the layers that command line and settings ask for. Close the log when done.
-func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers, error) {
-	now, err := a.arrange(o, s, from)
+func (a *app) openLayers(s *settings.Settings, from, collector string) (*layers, error) {
+	now, err := a.arrange(s, from)
 	if err != nil {
 		return nil, err
 	}
-	y := &layers{results: results.NewStore(0), removed: new(rulebook), logger: a.logger()}
+	withheld := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})
+	y := &layers{withheld: withheld, results: results.NewStore(0), removed: new(rulebook), logger: a.logger()}
 	if y.removed.Policy, err = policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{}); err != nil {
 		return nil, err
 	}
@@ -158,23 +85,23 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 		return nil, err
 	}
 	y.now.Store(now)
-	if o.review != reviewNone {
+	if s.Review != reviewNone {
 		if err := y.readPins(); err != nil {
 			return nil, err
 		}
 	}
-	if err := y.openTraces(a, o.otlp); err != nil {
+	if err := y.openTraces(a, collector); err != nil {
 		return nil, err
 	}
-	if o.audit == "" {
+	if s.Audit == nil {
 		return y, nil
 	}
-	return y, y.openAudit(a, o, s.Audit)
+	return y, y.openAudit(a, s.Audit)
 }
 
 // arrange reads the rules of the whole gateway and of the profiles, and makes the limits.
-func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangement, error) {
-	now := &arrangement{options: o, settings: s, books: map[string]*rulebook{}, picks: map[string]*settings.Selection{}}
+func (a *app) arrange(s *settings.Settings, from string) (*arrangement, error) {
+	now := &arrangement{settings: s, books: map[string]*rulebook{}, picks: map[string]*settings.Selection{}}
 	for name := range s.Servers {
 		now.picks[name] = s.Select(name)
 	}
@@ -184,10 +111,10 @@ func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangeme
 	now.limitServers()
 	var err error
 	if now.redacted, now.unlogged, err = redactions(s); err != nil {
-		return nil, fmt.Errorf("%s: junction.%w", shortened(from), err)
+		return nil, fmt.Errorf("%s: junction.%w", filename.Short(from), err)
 	}
-	if o.policy != "" {
-		book, err := a.rulebook(o.policy)
+	if s.Policy != "" {
+		book, err := a.rulebook(s.Policy)
 		if err != nil {
 			return nil, err
 		}
@@ -197,7 +124,7 @@ func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangeme
 		book := now.books[""]
 		if p.Policy != "" {
 			var err error
-			if book, err = a.rulebook(policyFiles(o.policy, s, from, name)...); err != nil {
+			if book, err = a.rulebook(policyFiles(s, name)...); err != nil {
 				return nil, fmt.Errorf("profile %q: %w", name, err)
 			}
 		}
@@ -236,30 +163,115 @@ func (y *layers) close() error {
 	return errors.Join(err, y.closeTraces())
 }
 
-// around has what stands around one server be in u, and what is asked once the server was started for a request. Nothing is where
-// nothing is asked for.
-func (y *layers) around(a *app, e entry, u *gateway.Upstream) {
-	now := y.now.Load()
-	around := now.edits(e.name, y.results)
-	if len(now.books) > 0 {
-		around = append(around, y.rules(now, e))
+// A serverLayer is one that may be around a server: the function returns nil where nothing asks for it.
+type serverLayer func(y *layers, now *arrangement, s layeredServer) mcp.Middleware
+
+// A layeredServer is the server that a layer is made for.
+type layeredServer struct {
+	entry
+	app      *app
+	own      settings.Server
+	picks    *settings.Selection
+	upstream *gateway.Upstream
+}
+
+// serverLayers has them all. The first is the outermost.
+var serverLayers = []serverLayer{
+	longResults,    // outside all that withholds something, of which nothing is kept then
+	guardedSecrets, // outside edits, whose fixed arguments may be secrets
+	edited,
+	serverLimit, // outside those of tools, always: calls that hold one and wait for the other would wait for ever
+	toolLimits,
+	(*layers).rules,
+	redacted, // inside the rules, which decide about what is sent
+	(*layers).review,
+	func(y *layers, _ *arrangement, _ layeredServer) mcp.Middleware {
+		if y.tracer == nil {
+			return nil
+		}
+		return otelmcp.Client(y.traced())
+	},
+}
+
+// around returns the layers around one server, and sets in u what is asked once the server was started for a request.
+func (now *arrangement) around(y *layers, a *app, e entry, u *gateway.Upstream) (around []mcp.Middleware) {
+	s := layeredServer{entry: e, app: a, own: now.settings.Of(e.name), picks: now.settings.Select(e.name), upstream: u}
+	for _, layer := range serverLayers {
+		if m := layer(y, now, s); m != nil {
+			around = append(around, m)
+		}
 	}
-	if o, some := now.redacted[e.name]; some { // inside the rules, which decide about what is sent
-		around = append(around, redact.Middleware(o))
+	return around
+}
+
+func longResults(y *layers, _ *arrangement, s layeredServer) mcp.Middleware {
+	if s.own.MaxResult == 0 {
+		return nil
 	}
-	if now.options.review != reviewNone && e.definition != nil { // next to the server: junction approve knows its own definitions
-		around = append(around, y.review(a, e, u))
+	return results.Middleware(results.Options{Server: s.name, Max: s.own.MaxResult, Store: y.results})
+}
+
+func guardedSecrets(_ *layers, _ *arrangement, s layeredServer) mcp.Middleware {
+	if s.own.Secrets == "" || s.own.Secrets == "pass" {
+		return nil
 	}
-	if y.tracer != nil {
-		around = append(around, otelmcp.Client(y.traced()))
+	return secrets.Middleware(secrets.Options{Arguments: s.own.Secrets != "results", Results: s.own.Secrets != "arguments"})
+}
+
+// edited has what a server offers look as its settings say.
+func edited(_ *layers, _ *arrangement, s layeredServer) mcp.Middleware {
+	o := edit.Options{Tools: map[string]edit.Tool{}, Prompts: entries(s.own.Prompts), Resources: entries(s.own.Resources)}
+	if !s.picks.All() {
+		o.Keep = func(kind edit.Kind, name string) bool { return s.picks.Offers(settings.Kind(kind), name) }
 	}
-	u.Middleware = around
+	if s.picks.Tagged() {
+		o.Tags = func(kind edit.Kind, name string) []string { return s.picks.Tags(settings.Kind(kind), name) }
+	}
+	for tool, t := range s.own.Tools {
+		if t.Title+t.Description != "" || len(t.Fixed)+len(t.Defaults) > 0 {
+			o.Tools[tool] = edit.Tool{Title: t.Title, Description: t.Description, Fixed: t.Fixed, Defaults: t.Defaults}
+		}
+	}
+	if o.Keep == nil && o.Tags == nil && len(o.Tools)+len(o.Prompts)+len(o.Resources) == 0 {
+		return nil
+	}
+	return edit.Middleware(o)
+}
+
+func serverLimit(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
+	if l, there := now.limits[limitOf{s.name, ""}]; there {
+		return l.Around
+	}
+	return nil
+}
+
+func toolLimits(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
+	var all []mcp.Middleware
+	for tool := range s.own.Tools {
+		if l, there := now.limits[limitOf{s.name, tool}]; there {
+			all = append(all, l.Around)
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	return func(next mcp.Handler) mcp.Handler { return mcp.Chain(next, all...) }
+}
+
+func redacted(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
+	if o, some := now.redacted[s.name]; some {
+		return redact.Middleware(o)
+	}
+	return nil
 }
 
 // rules has the rules decide about the requests to one server.
-func (y *layers) rules(now *arrangement, e entry) mcp.Middleware {
+func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
+	if len(now.books) == 0 {
+		return nil
+	}
 	command := e.command()
-	o := rules.Options{
+	return rules.Middleware(rules.Options{
 		Policy: func(ctx context.Context) *policy.Policy {
 			if book := y.book(ctx); book != nil {
 				return book.Policy
@@ -267,66 +279,117 @@ func (y *layers) rules(now *arrangement, e entry) mcp.Middleware {
 			return nil
 		},
 		Profile: profileOf,
-		Server:  e.name, Origin: policy.OriginOf(command), Shadow: now.options.shadow,
+		Server:  e.name, Origin: policy.OriginOf(command), Shadow: now.settings.Shadow,
 		Trusted: func(ctx context.Context) bool {
 			book := y.book(ctx)
 			return book != nil && vouches(book.trusted, e.name, command, !e.ofProject())
 		},
-	}
-	if y.log != nil {
-		o.OnDecision = func(ctx context.Context, _ *mcp.Request, d *policy.Decision, effect policy.Effect) {
-			reason := d.Reason
-			if now.options.shadow {
-				reason = "in the shadow: " + reason
-			}
-			audit.Decided(ctx, string(effect), d.Rule.String(), reason)
-		}
-	}
-	return rules.Middleware(o)
+	})
 }
 
 // front is the gateway, or a profile of it, with what stands around all of it.
 func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 	now := y.now.Load()
-	var h mcp.Handler = g
 	p := now.settings.Profiles[profile]
-	if profile != "" {
-		h = g.Only(gateway.Selection{Servers: p.Servers, Keep: now.keeps(profile), Hide: now.hides(g, profile)})
+	mode := cmp.Or(p.Tools, now.settings.Tools)
+	if profile == "" {
+		return y.surrounded(g, g, "", mode)
 	}
-	if y.authorizes {
-		h = scoped(now.settings.Authorization)(h)
-	}
-	if now.person != nil {
-		h = now.person.Around(h)
-	}
-	if slices.ContainsFunc(slices.Collect(maps.Values(now.settings.Servers)), func(s settings.Server) bool { return s.Retries > 0 }) {
-		h = retry.Middleware(retry.Options{Times: func(req *mcp.Request) int { return now.retries(g, req) }})(h)
-	}
-	if y.log != nil {
-		h = y.log.Calls(now.logged(g, profile))(h)
-	}
-	if y.counts != nil {
-		h = y.counts.Around(h)
-	}
-	if mode := cmp.Or(p.Tools, now.options.tools); mode != string(search.All) {
-		h = y.perScopes(now.settings.Authorization, search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
-			t, _ := g.Tool(tool)
-			return t.Server, "", t.Name
-		}, Unavailable: func(tool string) error {
-			server, err := g.Unavailable(tool)
-			if len(p.Servers) > 0 && !slices.Contains(p.Servers, server) {
-				return nil
-			}
-			return err
-		}}))(h)
-	}
-	h = y.tasks.Part(profile)(h) // around the log and the limits: for them a task is one call
-	if h = y.spans(h); profile == "" {
-		return h
-	}
+	h := y.surrounded(g, g.Only(gateway.Selection{Servers: p.Servers, Keep: now.keeps(profile), Hide: now.hides(g, profile)}), profile, mode)
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		return h.Handle(context.WithValue(ctx, inProfile{}, profile), req)
 	})
+}
+
+// ownFront is the front of one server, with all of its tools under its own names.
+func (y *layers) ownFront(g *gateway.Gateway, server string) mcp.Handler {
+	return g.Own(server, y.surrounded(g, g.Only(gateway.Selection{Servers: []string{server}}), "", string(search.All)))
+}
+
+// A frontLayer is one that may be around the gateway or a part of it: the function returns nil where nothing asks for it.
+type frontLayer func(y *layers, now *arrangement, p part) mcp.Middleware
+
+// A part is what a layer is made for: the gateway, a profile of it, or one server.
+type part struct {
+	gateway *gateway.Gateway
+	profile string
+	settings.Profile
+	mode string // which tools are listed
+}
+
+// frontLayers has them all. The first is the outermost.
+var frontLayers = []frontLayer{
+	func(y *layers, _ *arrangement, p part) mcp.Middleware { // for the log and the limits a task is one call
+		calls, _ := y.tasks.Split(p.profile)
+		return calls
+	},
+	searched,
+	func(y *layers, _ *arrangement, _ part) mcp.Middleware {
+		if y.counts == nil {
+			return nil
+		}
+		return y.counts.Around
+	},
+	func(y *layers, now *arrangement, p part) mcp.Middleware {
+		if y.log == nil {
+			return nil
+		}
+		return y.log.Calls(now.logged(p.gateway, p.profile))
+	},
+	func(_ *layers, now *arrangement, p part) mcp.Middleware {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(now.settings.Servers)), func(s settings.Server) bool { return s.Retries > 0 }) {
+			return nil
+		}
+		return retry.Middleware(retry.Options{Times: func(req *mcp.Request) int { return now.retries(p.gateway, req) }})
+	},
+	func(_ *layers, now *arrangement, _ part) mcp.Middleware {
+		if now.person == nil {
+			return nil
+		}
+		return now.person.Around
+	},
+	func(y *layers, now *arrangement, _ part) mcp.Middleware {
+		if !y.authorizes {
+			return nil
+		}
+		return scoped(now.settings.Authorization)
+	},
+	func(y *layers, _ *arrangement, p part) mcp.Middleware { // requests about a task reach the log and the limits, too
+		_, requests := y.tasks.Split(p.profile)
+		return requests
+	},
+}
+
+// surrounded returns h, the gateway or a part of it, with the layers around all of it; mode says which tools are listed.
+func (y *layers) surrounded(g *gateway.Gateway, h mcp.Handler, profile, mode string) mcp.Handler {
+	now := y.now.Load()
+	p := part{gateway: g, profile: profile, Profile: now.settings.Profiles[profile], mode: mode}
+	for _, layer := range slices.Backward(frontLayers) {
+		if m := layer(y, now, p); m != nil {
+			h = m(h)
+		}
+	}
+	return h
+}
+
+// searched lists tools to search with in place of all.
+func searched(y *layers, now *arrangement, p part) mcp.Middleware {
+	if p.mode == string(search.All) {
+		return nil
+	}
+	o := search.Options{Mode: search.Mode(p.mode), Pinned: append(slices.Clone(now.settings.Pin), p.Pin...)}
+	o.Server = func(tool string) (name, about, own string) {
+		t, _ := p.gateway.Tool(tool)
+		return t.Server, "", t.Name
+	}
+	o.Unavailable = func(tool string) error {
+		server, err := p.gateway.Unavailable(tool)
+		if len(p.Servers) > 0 && !slices.Contains(p.Servers, server) {
+			return nil
+		}
+		return cmp.Or(err, now.denied(p.gateway, p.profile, tool))
+	}
+	return y.perScopes(now.settings.Authorization, search.Middleware(o))
 }
 
 // retries is how often a call may be sent again.
@@ -374,20 +437,38 @@ func (now *arrangement) hides(g *gateway.Gateway, profile string) func(gateway.E
 	book := now.books[profile]
 	return func(e gateway.Entry) bool {
 		t, listed := g.Tool(e.Exposed)
-		return e.Kind == "tool" && book != nil && listed && !now.options.shadow && book.Policy.Hides(t.Server, t.Name, rules.Annotations(t.Definition))
+		return e.Kind == "tool" && book != nil && listed && !now.settings.Shadow && book.Policy.Hides(t.Server, t.Name, rules.Annotations(t.Definition))
 	}
+}
+
+// denied is the error of a call of a tool that the rules of a profile deny in any case; nil for other tools.
+func (now *arrangement) denied(g *gateway.Gateway, profile, exposed string) error {
+	book := now.books[profile]
+	server, tool := g.Destination(exposed)
+	if book == nil || now.settings.Shadow || server == "" {
+		return nil
+	}
+	in := policy.Input{Method: "tools/call", Server: server, Tool: tool, Profile: profile}
+	if known, _, _ := g.Definitions(server); known != nil {
+		for _, raw := range known.Tools {
+			if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == tool {
+				in.Annotations = rules.Annotations(raw)
+			}
+		}
+	}
+	return rules.Refusal(context.Background(), book.Policy, in, exposed)
 }
 
 // introduction says which layers there are, for people.
 func (y *layers) introduction() string {
 	text, now := "", y.now.Load()
-	if o := now.options; o.policy != "" && o.shadow {
-		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", shortened(o.policy))
-	} else if o.policy != "" {
-		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", shortened(o.policy))
+	if s := now.settings; s.Policy != "" && s.Shadow {
+		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", filename.Short(s.Policy))
+	} else if s.Policy != "" {
+		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", filename.Short(s.Policy))
 	}
 	if y.log != nil {
-		text += fmt.Sprintf("Calls are written down in %s.\n", shortened(y.folder))
+		text += fmt.Sprintf("Calls are written down in %s.\n", filename.Short(y.folder))
 	}
 	return text
 }

@@ -59,8 +59,8 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	runs(t, "", "call", r.url, "everything__add", "a=11", "b=31").expect(t, exitOK, "42", "")
 	runs(t, "", "call", r.url, "everything__ad", "a=1").expect(t, exitUsage, "", `junction: there is no tool "everything__ad"; did you mean "everything__add"?`)
 	runs(t, "", "tools", r.url, "everything__add").expect(t, exitUsage, "", "call describe_tool for one that search_tools found")
-	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, exitToolFailed, "not allowed: too large", "")
-	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, exitProtocol, "", "unknown tool")
+	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, exitRefused, "", "refused by junction: not allowed: too large")
+	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, exitRefused, "", "refused by junction: not allowed: ")
 
 	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, exitConnection, "", "another process writes this audit log")
 	runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
@@ -100,17 +100,17 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 	alone(t)
 	for args, want := range map[string]string{
-		"--tools some":                  `--tools: expected all, search or auto, got "some"`,
+		"--tools some":                  `--tools: expected one of "auto", "all", "search", got "some"`,
 		"--tools all --pin x":           "--pin goes with --tools",
 		"--tools search --pin [":        "is no pattern",
 		"--shadow":                      "--shadow goes with --policy",
 		"--audit-sync call":             "--audit-sync goes with --audit",
-		"--audit-sync never --audit=l":  `--audit-sync: expected call or second, got "never"`,
+		"--audit-sync never --audit=l":  `--audit-sync: expected one of "second", "call", got "never"`,
 		"--audit-optional":              "--audit-optional goes with --audit",
-		"--audit-keep 1GB":              "--audit-keep-for go with --audit",
-		"--audit-keep-for 1h":           "--audit-keep-for go with --audit",
-		"--audit=l --audit-keep 1TB":    `--audit-keep: expected a number of KB, MB or GB, such as 500MB, got "1TB"`,
-		"--audit=l --audit-keep-for 3s": "--audit-keep-for: expected at least 1m, got 3s",
+		"--audit-keep 1GB":              "--audit-keep goes with --audit",
+		"--audit-keep-for 1h":           "--audit-keep-for goes with --audit",
+		"--audit=l --audit-keep 1TB":    `--audit-keep: expected string that matches ^[1-9][0-9]{0,5}(KB|MB|GB)$, such as "1GB", got "1TB"`,
+		"--audit=l --audit-keep-for 3s": "--audit-keep-for: expected at least 1m0s, got 3s",
 		"--audit=log --policy none":     "none",
 	} {
 		got := runs(t, "", append([]string{"up", "everything", "--http", "127.0.0.1:0"}, strings.Fields(args)...)...)
@@ -266,7 +266,7 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	defer collector.Close()
 	r := serving(t, "up", "--config", "mcp.json", "--audit-export", collector.URL)
 	runs(t, "", "call", r.url, "everything__echo", "message=private").expect(t, exitOK, "***", "")
-	runs(t, "", "call", r.url, "everything__echo", "message=forbidden").expect(t, exitToolFailed, "not allowed", "")
+	runs(t, "", "call", r.url, "everything__echo", "message=forbidden").expect(t, exitRefused, "", "not allowed")
 	added := runs(t, "", "call", r.url, "everything__add", "a=2", "b=40")
 	if strings.Contains(added.stdout, "42") || !strings.Contains(added.stdout, "***") {
 		t.Errorf("the result of add is %s%s", added.stdout, added.stderr)

@@ -20,17 +20,16 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone(t)
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
-		a := &app{screen: terminal.NewScreen(io.Discard)}
+		a := ready(&app{screen: terminal.NewScreen(io.Discard)})
 		a.flags.config = []string{"s.json"}
-		y, err := a.openLayers(layering{tools: "all", review: reviewNone, sync: syncSecond}, &settings.Settings{Profiles: map[string]settings.Profile{"p": {}}}, "")
+		y, err := a.openLayers(&settings.Settings{Tools: "all", Review: reviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "", "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer y.close()
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{given: new(pflag.FlagSet)}}
-		v.options.layering = y.now.Load().options
+		v := &served{app: a, gateway: g, layers: y, prints: map[string]print{}, joined: true, options: upOptions{flags: newSettingFlags(new(pflag.FlagSet))}}
 		for _, name := range []string{"a", "b", "c"} {
 			s := mcp.NewServer(name, "1")
 			mcp.AddTool(s, "last", func(ctx context.Context, _ struct{}) (string, error) {

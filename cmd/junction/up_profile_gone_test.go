@@ -18,9 +18,9 @@ import (
 func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
-	a := &app{screen: terminal.NewScreen(io.Discard)}
-	all := layering{tools: "all", review: reviewNone, policy: "policy.json"}
-	y, err := a.openLayers(all, &settings.Settings{Profiles: map[string]settings.Profile{"p": {}}}, "")
+	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	all := settings.Settings{Tools: "all", Review: reviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
+	y, err := a.openLayers(&all, "", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +55,12 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 			t.Errorf("%s: it ran: %t; %q", when, dropped, text)
 		}
 	}
-	refused("before", "unknown tool")
-	next, err := a.arrange(all, &settings.Settings{}, "")
+	refused("before", `not allowed: the rule deny tool "drop"`)
+	all.Profiles = nil
+	next, err := a.arrange(&all, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	y.now.Store(next)
-	refused("once it is removed", "unknown tool")
+	refused("once it is removed", "not allowed: the profile was removed")
 }

@@ -4,10 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"net"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -21,8 +19,10 @@ import (
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // A served gateway is what up runs, with what it was made from, so that a change of that changes no more
@@ -51,6 +51,7 @@ type served struct {
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
+	owns   atomic.Pointer[map[string]mcp.Handler] // by server; see sharesServers
 
 	mu      sync.Mutex
 	joined  bool             // servers were added; before, nothing needs to be changed
@@ -65,15 +66,18 @@ func (v *served) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 }
 
 // profile is a profile of the gateway as it is at each request; nil if there is none now.
-func (v *served) profile(name string) mcp.Handler {
-	if (*v.fronts.Load())[name] == nil {
+func (v *served) profile(name string) mcp.Handler { return present(&v.fronts, "profile", name) }
+
+// present is one of the Handlers, as it is at each request; nil if there is none now.
+func present(all *atomic.Pointer[map[string]mcp.Handler], noun, name string) mcp.Handler {
+	if now := all.Load(); now == nil || (*now)[name] == nil {
 		return nil
 	}
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		if h := (*v.fronts.Load())[name]; h != nil {
+		if h := (*all.Load())[name]; h != nil {
 			return h.Handle(ctx, req)
 		}
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no profile %q any more", name)
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no %s %q any more", noun, name)
 	})
 }
 
@@ -84,6 +88,11 @@ func (v *served) makeFronts() {
 		fronts[name] = v.app.recordHandler(v.layers.front(v.gateway, name), "profile "+name)
 	}
 	v.fronts.Store(&fronts)
+	owns := map[string]mcp.Handler{}
+	for _, e := range v.serverEntries() {
+		owns[e.name] = v.app.recordHandler(v.layers.ownFront(v.gateway, e.name), "server "+e.name)
+	}
+	v.owns.Store(&owns)
 }
 
 // join adds all servers.
@@ -161,28 +170,19 @@ func (v *served) stamp() map[string]string {
 func (a *app) stamp(rules []string) map[string]string {
 	paths := append(rules, filepath.FromSlash(projectPolicy))
 	for _, path := range a.files(config.Options{}) {
-		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(realPath(path)))
+		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(filename.Real(path)))
 	}
 	stamp := map[string]string{}
 	for _, path := range paths {
-		stamp[path] = stampOf(path)
+		stamp[path] = filename.Stamp(path)
 	}
 	return stamp
-}
-
-// stampOf changes when a file does.
-func stampOf(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintln(path, info.ModTime().UnixNano(), info.Size())
 }
 
 // rereadPins has what was approved meanwhile be offered.
 func (v *served) rereadPins() {
 	stamp, changed := stampOfState("pins.json", v.pins)
-	if !changed || v.layers.now.Load().options.review == reviewNone || v.layers.readPins() != nil { // what cannot be read now is read again
+	if !changed || v.layers.now.Load().settings.Review == reviewNone || v.layers.readPins() != nil { // what cannot be read now is read again
 		return
 	}
 	v.pins = stamp
@@ -212,11 +212,11 @@ func (v *served) retryLogins() {
 
 // stampOfState changes when a file of this user's state does, and says whether it did since before.
 func stampOfState(name, before string) (stamp string, changed bool) {
-	path, err := stateFile(name)
+	path, err := filename.State(name)
 	if err != nil {
 		return before, false
 	}
-	stamp = stampOf(path) + stampOf(path+"-wal") // SQLite writes the second one
+	stamp = filename.Stamp(path) + filename.Stamp(path+"-wal") // SQLite writes the second one
 	return stamp, stamp != before
 }
 
@@ -244,18 +244,18 @@ func (v *served) readAgain() (r reread, err error) {
 	if r.settings, r.from, err = v.app.settings(r.set); err != nil {
 		return r, err
 	}
-	y, err := v.options.settled(r.settings, r.from)
-	if err != nil {
+	if r.settings, _, err = v.options.settled(r.settings); err != nil {
 		return r, err
 	}
-	v.ruled = policyFiles(y.policy, r.settings, r.from, "")
+	v.ruled = nil
 	for profile := range r.settings.Profiles {
-		v.ruled = append(v.ruled, policyFiles("", r.settings, r.from, profile)...)
+		v.ruled = append(v.ruled, policyFiles(r.settings, profile)...)
 	}
-	if r.next, err = v.app.arrange(y, r.settings, r.from); err != nil {
+	v.ruled = append(v.ruled, policyFiles(r.settings, "")...)
+	if r.next, err = v.app.arrange(r.settings, r.from); err != nil {
 		return r, err
 	}
-	if r.next.options.review != reviewNone && v.layers.pins.Load() == nil {
+	if r.next.settings.Review != reviewNone && v.layers.pins.Load() == nil {
 		err = v.layers.readPins()
 	}
 	return r, err
@@ -280,12 +280,13 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.app.reportProblems(r.set)
 	wanted := v.withFaulty(r.set, v.admitted(ctx, v.app.withoutSelf(ctx, r.entries, v.listener), false))
 	_ = v.untried() // notes whether all were, before more are added
-	v.gateway.SetNames(v.options.noPrefix || r.settings.Names == "none", conflicts(r.settings.Conflicts))
+	v.gateway.SetNames(r.settings.Names == "none", conflicts(r.settings.Conflicts))
 	changed, left := v.change(ctx, wanted)
+	v.gateway.SetOrder(r.configured)
 	v.makeFronts()
 	v.rereadAll()
 	left()
-	v.app.screen.Printf("The configuration was read again: %s.\n", cmp.Or(strings.Join(append(changed, r.next.changes(before)...), ", "), "nothing changed that is served"))
+	v.app.screen.Printf("%s  The configuration was read again: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
 	v.reportUnmatched()
 }
 
@@ -314,17 +315,35 @@ func (v *served) reportFixed(next *arrangement) {
 }
 
 // opened is what the audit log was opened with.
-func (now *arrangement) opened() []any {
-	o := now.options
-	opened := []any{o.audit, o.sync, o.goOn, o.keep, o.keepFor, o.export}
-	if s := now.settings.Audit; s != nil && o.audit != "" {
-		opened = append(opened, s.MaxFile, s.MaxAge)
+func (now *arrangement) opened() *settings.Audit {
+	if now.settings.Audit == nil {
+		return nil
 	}
-	return opened
+	s := *now.settings.Audit
+	s.Arguments, s.Results, s.Redact = "", "", nil
+	return &s
 }
 
 // issued is what tokens are given for and checked by: all but which tool needs which scope.
 func (now *arrangement) issued() []any {
 	a := now.settings.Authorization
-	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.Proofs, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
+	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.LoginTime, a.TrustedProxies, a.Proofs, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
+}
+
+// changes name what of the rules and settings is another than before.
+func (now *arrangement) changes(before *arrangement) (what []string) {
+	rules := func(n *arrangement) map[string][]*policy.File {
+		all := map[string][]*policy.File{}
+		for profile, book := range n.books {
+			all[profile] = book.files
+		}
+		return all
+	}
+	if !reflect.DeepEqual(rules(now), rules(before)) {
+		what = append(what, "the rules changed")
+	}
+	if !reflect.DeepEqual(now.settings, before.settings) {
+		what = append(what, "the settings changed")
+	}
+	return what
 }

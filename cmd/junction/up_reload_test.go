@@ -16,8 +16,8 @@ import (
 // What waits for a restart is named when the file changes, and only that.
 func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	before := func() *arrangement {
-		return &arrangement{options: layering{audit: "log", sync: syncCall}, settings: &settings.Settings{
-			Audit:         &settings.Audit{MaxFile: "1MB"},
+		return &arrangement{settings: &settings.Settings{
+			Audit:         &settings.Audit{Folder: "log", Sync: "call", MaxFile: "1MB"},
 			Authorization: settings.Authorization{Needs: []string{"use"}, Tools: map[string][]string{"files__*": {"write"}}},
 		}}
 	}
@@ -27,9 +27,9 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 		want   string // audit, authorization or nothing
 	}{
 		"nothing changed":                       {authLocal, func(*arrangement) {}, ""},
-		"the folder of the log":                 {authLocal, func(a *arrangement) { a.options.audit = "other" }, "audit"},
-		"for how long it is kept":               {authLocal, func(a *arrangement) { a.options.keepFor = time.Hour }, "audit"},
-		"where its lines are sent":              {authLocal, func(a *arrangement) { a.options.export = []string{"https://logs.example/v1/logs"} }, "audit"},
+		"the folder of the log":                 {authLocal, func(a *arrangement) { a.settings.Audit.Folder = "other" }, "audit"},
+		"for how long it is kept":               {authLocal, func(a *arrangement) { a.settings.Audit.KeepFor = time.Hour }, "audit"},
+		"where its lines are sent":              {authLocal, func(a *arrangement) { a.settings.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit"},
 		"how large its files become":            {authLocal, func(a *arrangement) { a.settings.Audit.MaxFile = "2MB" }, "audit"},
 		"what of calls it keeps":                {authLocal, func(a *arrangement) { a.settings.Audit.Arguments = "omit" }, ""},
 		"a tool needs a scope that is known":    {authLocal, func(a *arrangement) { a.settings.Authorization.Tools["db__*"] = []string{"write"} }, ""},
@@ -44,7 +44,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &served{app: &app{screen: terminal.NewScreen(&out)}, layers: &layers{}}
+			v := &served{app: ready(&app{screen: terminal.NewScreen(&out)}), layers: &layers{}}
 			v.options.auth = c.auth
 			v.layers.now.Store(before())
 			next := before()

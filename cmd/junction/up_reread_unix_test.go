@@ -4,6 +4,7 @@ package main
 
 import (
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -22,7 +23,7 @@ func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
 	said := func(what string) {
 		t.Helper()
 		waitFor(t, what, func() bool {
-			return strings.Contains(r.stderr.String(), "The configuration was read again: "+what+".\n")
+			return regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d  The configuration was read again: ` + regexp.QuoteMeta(what) + `\.$`).MatchString(r.stderr.String())
 		})
 	}
 	configure(t, config, `"a":{"command":3}`, settings)
@@ -39,5 +40,7 @@ func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
 	configure(t, config, a, strings.Replace(settings, `"a__echo"`, `"a__add"`, 1))
 	said("the settings changed")
 	configure(t, config, a+","+written(t, "b", dir), settings)
-	said("1 added, 0 changed, 0 removed, the settings changed")
+	said("b added; the settings changed")
+	configure(t, config, strings.Replace(a, `"command"`, `"env":{"X":"1"},"command"`, 1)+","+written(t, "c", dir)+","+written(t, "d", dir), settings)
+	said("c, d added; a changed; b removed")
 }

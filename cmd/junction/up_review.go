@@ -6,44 +6,29 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // review withholds the definitions of a server that are not approved. Of one with an instance for each user or client, each
 // instance has a reviewer of its own, as what it lists may be for its user only.
-func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
-	o := review.Options{Server: e.name, Mode: review.Mode(y.now.Load().options.review), Pins: y.pins.Load, Remedy: "run junction approve " + shellWord(e.name) + ", as junction status shows it"}
+func (y *layers) review(now *arrangement, e layeredServer) mcp.Middleware {
+	a, u := e.app, e.upstream
+	if now.settings.Review == reviewNone || e.definition == nil { // junction approve knows its own definitions
+		return nil
+	}
+	o := review.Options{Server: e.name, Mode: review.Mode(now.settings.Review), Pins: y.pins.Load, Remedy: "run junction approve " + plaintext.ShellWord(e.name) + ", as junction status shows it"}
 	// The lock is read once, as a server whose lock changed is replaced: what comes into the file meanwhile approves nothing of this one.
-	if locked, err := a.locked(e.definition); err == nil && locked != nil && a.agreedLock(e, locked) == nil { // else nothing is started, nor listed
+	if locked, err := a.launch.Locked(e.definition); err == nil && locked != nil && a.agreedLock(e.entry, locked) == nil { // else nothing is started, nor listed
 		o.Locked = func() map[string]string { return locked.Definitions }
 	}
-	o.OnAdded = func(added []guard.Definition) {
-		var names []string
-		for _, d := range added {
-			names = append(names, plaintext.Line(d.Name, 100))
-		}
-		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, someNames(names))
-	}
+	o.Noter = reviewedServer{a, y, e.entry, false}
 	own := o
+	own.Noter = reviewedServer{a, y, e.entry, true}
 	own.Remedy += " (of definitions that differ by user, only those that a connection of nobody gets can be approved)"
-	o.OnWithheld = func(withheld []review.Withheld) {
-		names := map[string][]string{} // by why they are
-		for _, w := range withheld {
-			why := plaintext.Line(w.Why(), maxReason)
-			names[why] = append(names[why], w.Definition.Name)
-		}
-		for _, why := range slices.Sorted(maps.Keys(names)) {
-			is := "is"
-			if len(names[why]) > 1 {
-				is = "are"
-			}
-			a.screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", e.name, someNames(names[why]), is, why, approval(e.name, "", e.definition.Source))
-		}
-	}
 	r := review.New(o)
 	u.Check = r.Check
 	if u.Isolation == gateway.Shared {
@@ -51,6 +36,49 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	}
 	u.Instance = func() mcp.Middleware { return review.Middleware(own) }
 	return r.Lists
+}
+
+// A reviewedServer gets the notes about the lists of a server.
+type reviewedServer struct {
+	*app
+	layers *layers
+	entry  entry
+	// added: of what is withheld nothing is reported, as each user's connection would repeat it.
+	added bool
+}
+
+// Note implements [mcp.Noter].
+func (r reviewedServer) Note(_ string, value any) {
+	change, _ := value.(review.Change)
+	if len(change.Added) > 0 {
+		var names []string
+		for _, d := range change.Added {
+			names = append(names, d.Name)
+		}
+		r.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", r.entry.name, someNames(names))
+	}
+	if r.added {
+		return
+	}
+	names := map[string][]string{} // by why they are withheld
+	for _, w := range change.Withheld {
+		why := plaintext.Line(w.Why(), maxReason)
+		names[why] = append(names[why], w.Definition.Name)
+		if count := r.layers.withheld; count != nil {
+			count.WithLabelValues(r.entry.name).Inc()
+		}
+		if log := r.layers.log; log != nil {
+			name := plaintext.Line(w.Definition.Name, maxReason)
+			_ = log.Withhold(&audit.Record{Server: r.entry.name, Name: name, Tool: name, Rule: "review", Reason: why}) // calls say whether lines can be written
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(names)) {
+		is := "is"
+		if len(names[why]) > 1 {
+			is = "are"
+		}
+		r.screen.Printf("junction: server %q: %s %s not offered, %s: %s\n", r.entry.name, someNames(names[why]), is, why, approval(r.entry.name, "", r.entry.definition.Source))
+	}
 }
 
 // someNames are the first of some names, and how many more there are.

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/internal/granted"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/middleware"
 )
@@ -23,14 +25,13 @@ func scoped(o settings.Authorization) mcp.Middleware {
 	}
 	return func(next mcp.Handler) mcp.Handler {
 		next = tools(next)
-		if len(o.Needs) == 0 {
-			return next
-		}
+		all := func(string) []string { return o.Needs }
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			for _, scope := range o.Needs {
-				if req.Principal == nil || !slices.Contains(req.Principal.Scopes, scope) {
-					return mcp.Result{}, &mcp.ScopeError{Needs: o.Needs}
-				}
+			ctx = granted.Decide(ctx, req.Method, req.Name, all)
+			if len(req.Principal.Lacks(o.Needs)) > 0 {
+				err := &mcp.ScopeError{Needs: o.Needs}
+				note.Refuse(ctx, note.Scopes, note.Refusal{Rule: "scopes", Refused: err.Error()})
+				return mcp.Result{}, err
 			}
 			return next.Handle(ctx, req)
 		})

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,17 +10,15 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
 	"github.com/junction-mcp/junction/gateway/redact"
-	"github.com/junction-mcp/junction/gateway/results"
-	"github.com/junction-mcp/junction/gateway/secrets"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
@@ -39,10 +36,10 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		case s == nil:
 		case f.Project && len(a.flags.config) == 0:
 			a.unheld = append(a.unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
-				shortened(file.Path), strings.Join(members(s), ", "), shortened(f.Path)))
+				filename.Short(file.Path), strings.Join(members(s), ", "), filename.Short(f.Path)))
 			a.screen.Printf("junction: not used: %s\n", a.unheld[len(a.unheld)-1])
 		case found != nil:
-			a.screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", shortened(file.Path), shortened(from))
+			a.screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", filename.Short(file.Path), filename.Short(from))
 		default:
 			found, from = s, file.Path
 		}
@@ -53,8 +50,8 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 	for _, name := range slices.Sorted(maps.Keys(found.Servers)) { // a server that cannot be confined would end, and not start again
 		if s := found.Servers[name].Sandbox; s == nil {
 			continue
-		} else if err := sandboxProfile(s).Check(); err != nil {
-			return nil, "", fmt.Errorf("%s: servers.%s.sandbox: %w", shortened(from), name, err)
+		} else if err := launch.ProfileOf(s).Check(); err != nil {
+			return nil, "", fmt.Errorf("%s: servers.%s.sandbox: %w", filename.Short(from), name, err)
 		}
 	}
 	return found, from, nil
@@ -89,7 +86,7 @@ func (a *app) reportUnknown(s *settings.Settings, from string, configured []stri
 		if slices.Contains(known, name) {
 			return
 		}
-		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", shortened(from), at, name, orMeant(nearest.Name(name, known)))
+		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", filename.Short(from), at, name, orMeant(nearest.Name(name, known)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)
@@ -101,34 +98,31 @@ func (a *app) reportUnknown(s *settings.Settings, from string, configured []stri
 	}
 }
 
-// settle has the settings say what no flag does. Paths in them are relative to their file.
-func (o *layering) settle(s *settings.Settings, from string, given func(flag string) bool) {
-	set := func(flag string, to *string, value string) {
-		if value != "" && !given(flag) {
-			*to = value
-		}
+// settled returns the settings with what flags set in them, and how long it takes to end.
+func (o *upOptions) settled(s *settings.Settings) (*settings.Settings, drain, error) {
+	merged, err := o.flags.apply(s)
+	if err != nil {
+		return nil, o.drain, err
 	}
-	set("tools", &o.tools, s.Tools)
-	if len(s.Pin) > 0 && !given("pin") {
-		o.pinned = s.Pin
+	if given := o.flags.set.Changed; given("no-prefix") && (o.noPrefix || s.Names == "none") {
+		merged.Names = map[bool]string{true: "none"}[o.noPrefix]
 	}
-	set("policy", &o.policy, nextTo(from, s.Policy))
-	if s.Shadow && !given("shadow") {
-		o.shadow = true
+	return merged, o.drains(s.Drain), checkProfile(s, o.profile)
+}
+
+// drains returns how long it takes to end: as a flag says, or else the settings.
+func (o *upOptions) drains(s *settings.Drain) drain {
+	d, given := o.drain, o.flags.set.Changed
+	if o.admin != "" && !given("drain-delay") { // somebody can ask whether it is ready
+		d.delay = defaultDrainDelay
 	}
-	set("review", &o.review, s.Review)
-	if s.Audit != nil && !given("audit") {
-		o.audit = cmp.Or(nextTo(from, s.Audit.Folder), usualFolder)
-		set("audit-sync", &o.sync, s.Audit.Sync)
-		set("audit-keep", &o.keep, s.Audit.Keep)
-		if !given("audit-keep-for") {
-			o.keepFor = s.Audit.KeepFor
-		}
-		o.goOn = o.goOn || s.Audit.Optional
-		if len(s.Audit.Export) > 0 && !given("audit-export") {
-			o.export = s.Audit.Export
-		}
+	if s != nil && s.Delay != nil && !given("drain-delay") {
+		d.delay = *s.Delay
 	}
+	if s != nil && s.Time != nil && !given("drain-time") {
+		d.time = *s.Time
+	}
+	return d
 }
 
 // nextTo is a path that a file names.
@@ -163,41 +157,6 @@ func apply(u *gateway.Upstream, s settings.Server) {
 	for name, p := range s.Prompts {
 		u.PromptNames[name] = p.Name
 	}
-}
-
-// edits are the middleware that has what a server offers look as its settings say.
-func (now *arrangement) edits(name string, kept *results.Store) (around []mcp.Middleware) {
-	s, picks := now.settings.Of(name), now.settings.Select(name)
-	o := edit.Options{Tools: map[string]edit.Tool{}, Prompts: entries(s.Prompts), Resources: entries(s.Resources)}
-	if !picks.All() {
-		o.Keep = func(kind edit.Kind, name string) bool { return picks.Offers(settings.Kind(kind), name) }
-	}
-	if picks.Tagged() {
-		o.Tags = func(kind edit.Kind, name string) []string { return picks.Tags(settings.Kind(kind), name) }
-	}
-	for tool, t := range s.Tools {
-		if t.Title+t.Description != "" || len(t.Fixed)+len(t.Defaults) > 0 {
-			o.Tools[tool] = edit.Tool{Title: t.Title, Description: t.Description, Fixed: t.Fixed, Defaults: t.Defaults}
-		}
-	}
-	if s.MaxResult > 0 { // before all that withholds something, of which nothing is kept then
-		around = append(around, results.Middleware(results.Options{Server: name, Max: s.MaxResult, Store: kept}))
-	}
-	if s.Secrets != "" && s.Secrets != "pass" { // before edits, whose fixed arguments may be secrets
-		around = append(around, secrets.Middleware(secrets.Options{Arguments: s.Secrets != "results", Results: s.Secrets != "arguments"}))
-	}
-	if o.Keep != nil || o.Tags != nil || len(o.Tools)+len(o.Prompts)+len(o.Resources) > 0 {
-		around = append(around, edit.Middleware(o))
-	}
-	if l, there := now.limits[limitOf{name, ""}]; there { // first, always: calls that hold one and wait for the other would wait for ever
-		around = append(around, l.Around)
-	}
-	for tool := range s.Tools {
-		if l, there := now.limits[limitOf{name, tool}]; there {
-			around = append(around, l.Around)
-		}
-	}
-	return around
 }
 
 // limitOf says what a limit of all clients together is about.
@@ -280,17 +239,23 @@ func redactions(s *settings.Settings) (servers map[string]redact.Options, log re
 	return servers, log, errors.Join(faults...)
 }
 
-// limited makes a limit. What it refuses is a decision in the audit log.
+// limited makes a limit.
 func limited(l settings.Limits, o ratelimit.Options) *ratelimit.Limiter {
-	rule := "the limit of " + cmp.Or(o.Whose, "each caller")
-	o.OnRefused = func(ctx context.Context, _ *mcp.Request, why error) {
-		audit.Decided(ctx, string(policy.Deny), rule, why.Error())
-	}
 	o.Calls, o.In = l.Per()
 	o.Bytes, o.BytesIn = l.Volume()
 	o.Concurrent = l.Concurrent
+	if o.Key != nil && o.Calls > 0 { // a client that waits for its tasks asks about each once a second
+		o.Rest = max(restPerCall*o.Calls, minRest)
+	}
 	return ratelimit.New(o)
 }
+
+const (
+	// restPerCall is how many requests of a caller may begin for each call that its limit allows: for lists, about tasks.
+	restPerCall = 10
+	// minRest is how many may in any case: a client that begins asks for all lists.
+	minRest = 100
+)
 
 // inProfile marks what a request came to; the whole gateway is the empty name.
 type inProfile struct{}
@@ -298,9 +263,4 @@ type inProfile struct{}
 func profileOf(ctx context.Context) string {
 	name, _ := ctx.Value(inProfile{}).(string)
 	return name
-}
-
-func (a *app) newGateway(o upOptions, s *settings.Settings, b *board) *gateway.Gateway {
-	return gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: b.changed, PublicErrors: o.knowsCallers(),
-		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 }

@@ -17,7 +17,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/console/reply"
-	"github.com/spf13/pflag"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // orderTime is how long the process behind a socket may take to begin its answer; servers that it has to ask may be slow.
@@ -26,10 +27,6 @@ const orderTime = 2 * time.Minute
 // controlEnd ends the name of the socket at which junction status and this user's console ask a junction up, and consoles control it.
 // It is short, as names of sockets have a limit, and caches of people may lie deep.
 const controlEnd = ".up"
-
-func (o *upOptions) consoleFlag(f *pflag.FlagSet) {
-	f.BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")
-}
 
 // share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
 // that it returns ends that, but for the console.
@@ -56,6 +53,7 @@ func (v *served) takeOrders(ctx context.Context) (end func()) {
 	mux := http.NewServeMux()
 	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) string { return "in the console" })
 	ctx, cancel := context.WithCancel(ctx)
+	closeServers := v.shareServers(ctx, mux)
 	s := &http.Server{Handler: readWhole(mux), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog(),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan struct{})
@@ -66,16 +64,38 @@ func (v *served) takeOrders(ctx context.Context) (end func()) {
 	return func() {
 		os.Remove(path)
 		cancel()
+		closeServers()
 		s.Close()
 		<-ended
 	}
 }
 
-// readWhole reads what a Handler leaves of a request's body: who still writes it when the response comes, and the connection
-// ends, may see only that it cannot go on writing.
+// sharesServers reports whether commands of this user may use the servers of this process in place of starting them: not where
+// callers say who they are, as rules and limits hold for each of them, and not where there is one client, which the servers were started for.
+func (v *served) sharesServers() bool { return v.listener != nil && !v.options.knowsCallers() }
+
+// shareServers serves each server by itself, at the path of a profile of its name, to the commands of this user. The function that it
+// returns ends that.
+func (v *served) shareServers(ctx context.Context, mux *http.ServeMux) (end func()) {
+	if !v.sharesServers() {
+		return func() {}
+	}
+	d := &doors{options: v.app.replicaOptions(ctx), open: map[string]endpointHandler{}, profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
+	d.newNowhere()
+	mux.HandleFunc("GET "+entryPath+"{name}", v.tellProof)
+	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a call takes as long as it takes; the endpoint limits how long its body may
+		d.ServeHTTP(w, r)
+	})
+	return d.close
+}
+
+// readWhole reads what a Handler leaves of a request's body, as far as it comes in time: who still writes it when the response comes,
+// and the connection ends, may see only that it cannot go on writing.
 func readWhole(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(w, r)
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(adminTime)) // the Handler may have taken it away
 		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxQuestion))
 	})
 }
@@ -109,7 +129,7 @@ func passOrders() http.Handler {
 		case errors.Is(err, fs.ErrNotExist):
 			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
 			return
-		case refused(err):
+		case notListening(err):
 			reply.Error(w, http.StatusGone, err)
 			return
 		case err != nil || resp.StatusCode < http.StatusOK:

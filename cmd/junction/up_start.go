@@ -2,16 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -46,6 +43,7 @@ type startWatch struct {
 	said    []string         // the last lines of its standard error
 	skipped string           // the last line of its standard output that was no message
 	lines   int
+	worked  time.Time // when it was last seen to work
 }
 
 // A starter hears how a start goes: what it is doing, and that others need not wait
@@ -66,13 +64,15 @@ func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 		}
 		return mcp.DialWith(ctx, t, o)
 	}
-	w := &startWatch{start: start, limit: limit, runner: runnerWork(c.Name, c.Args, known)}
-	if w.limit <= 0 {
-		w.limit = defaultStart
+	w := &startWatch{start: start, limit: startLimit(limit), runner: runner.Work(c.Name, c.Args, known)}
+	c.Started = func(p command.Program) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.program = &p
 	}
-	c.Started = w.started
 	c.Stderr, c.Skipped = w.listen(c.Stderr), w.skip(c.Skipped)
 	o.ConnectTimeout = max(maxStart, w.limit) + time.Minute // watch ends it before
+	o.Starting = w.installs
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -85,10 +85,20 @@ func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 	return client, err
 }
 
-func (w *startWatch) started(p command.Program) {
+// startLimit is how long a server may take to start: what its entry says, or else the usual time.
+func startLimit(own time.Duration) time.Duration {
+	if own > 0 {
+		return own
+	}
+	return defaultStart
+}
+
+// installs reports whether a package runner was seen to work at one of the last two
+// looks.
+func (w *startWatch) installs() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.program = &p
+	return w.runner != "" && time.Since(w.worked) <= 2*lookTime
 }
 
 // listen notes what the program writes to its standard error, and passes it on.
@@ -152,6 +162,9 @@ func (w *startWatch) watch(ctx context.Context, end context.CancelCauseFunc, see
 		used, lines, said := seen()
 		if used-before >= leastWork || used < before || lines > linesBefore {
 			worked = time.Now()
+			w.mu.Lock()
+			w.worked = worked
+			w.mu.Unlock()
 		}
 		before, linesBefore = used, lines
 		resting := time.Since(worked) >= restTime
@@ -173,7 +186,15 @@ func (w *startWatch) watch(ctx context.Context, end context.CancelCauseFunc, see
 }
 
 // errSlowStart is why a start ends that takes too long.
-var errSlowStart = errors.New("no handshake within")
+var errSlowStart error = slowStart{}
+
+// A slowStart is an end of a time, as [context.DeadlineExceeded] is: commands have the exit code of that.
+type slowStart struct{}
+
+func (slowStart) Error() string { return "no handshake within" }
+
+// Is implements the interface of [errors.Is].
+func (slowStart) Is(target error) bool { return target == context.DeadlineExceeded }
 
 func tooLong(took time.Duration, said string) error {
 	const format = `%w %v%s; "startTimeout" in its entry gives it longer`
@@ -181,52 +202,4 @@ func tooLong(took time.Duration, said string) error {
 		return fmt.Errorf(format, errSlowStart, took.Round(time.Second), "")
 	}
 	return &mcp.PrivateError{Err: fmt.Errorf(format, errSlowStart, took.Round(time.Second), "; "+said), Private: said, Public: "the log of whoever runs it says more"}
-}
-
-// runners are programs that may install or build a server before they start it,
-// with the subcommands that do; none: all.
-var runners = map[string][]string{
-	"npx": nil, "bunx": nil, "uvx": nil, "pnpx": nil, "pnpm": {"dlx", "exec"}, "yarn": {"dlx"}, "npm": {"exec", "x"},
-	"bun": {"x"}, "pipx": {"run"}, "uv": {"run", "tool"}, "docker": {"run"}, "podman": {"run"}, "nerdctl": {"run"},
-	"go": {"run"}, "cargo": {"run"}, "deno": nil, "dotnet": {"run", "tool"}, "nix": {"run", "shell"}, "jbang": nil,
-}
-
-// shells are programs whose arguments are another program's command line.
-var shells = []string{"cmd", "env"}
-
-// runnerWork says what a package runner does, such as "npx installs x", or "npx starts x"
-// where the server is known; empty for other programs.
-func runnerWork(name string, args []string, known bool) string {
-	base := strings.ToLower(filepath.Base(name))
-	if runtime.GOOS == "windows" {
-		base = strings.TrimSuffix(base, filepath.Ext(base))
-	}
-	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
-		return strings.HasPrefix(arg, "-") || strings.EqualFold(arg, "/c") || arg == ""
-	})
-	if slices.Contains(shells, base) && len(words) > 0 {
-		return runnerWork(words[0], words[1:], known)
-	}
-	subcommands, isRunner := runners[base]
-	if !isRunner {
-		return ""
-	}
-	if subcommands != nil {
-		if len(words) == 0 || !slices.Contains(subcommands, words[0]) {
-			return ""
-		}
-		words = words[1:]
-	}
-	container := base == "docker" || base == "podman" || base == "nerdctl" // which word names its image, only its flags would say
-	what := "the server"
-	if len(words) > 0 && !container {
-		what = plaintext.Line(words[0], 80)
-	}
-	switch {
-	case known:
-		return base + " starts " + what
-	case container:
-		return base + " fetches its image"
-	}
-	return base + " installs " + what
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -102,31 +104,44 @@ func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
 	}
 }
 
-func TestPackageRunnersAreKnown(t *testing.T) {
-	for line, want := range map[string]string{
-		"npx -y @scope/server /tmp":          "npx installs @scope/server",
-		"/usr/bin/npx --yes server":          "npx installs server",
-		"uvx mcp-server-time":                "uvx installs mcp-server-time",
-		"pnpm dlx server":                    "pnpm installs server",
-		"pnpm start":                         "",
-		"docker run -i --rm -e A image":      "docker fetches its image",
-		"docker exec x":                      "",
-		"go run ./cmd/server":                "go installs ./cmd/server",
-		"cmd /c npx -y server":               "npx installs server",
-		"node server.js":                     "",
-		"npx":                                "npx installs the server",
-		"python -m server":                   "",
-		"env npx -y @modelcontextprotocol/a": "npx installs @modelcontextprotocol/a",
+func TestStartInstallsWhilePackageRunnerWorks(t *testing.T) {
+	for _, tt := range []struct {
+		name, runner string
+		works        bool
+		want         map[time.Duration]bool
+	}{
+		{"a runner that works for ten seconds", "npx installs x", true, map[time.Duration]bool{time.Second: false, 5 * time.Second: true, 11 * time.Second: true, 15 * time.Second: false}},
+		{"a runner that does nothing", "npx installs x", false, map[time.Duration]bool{5 * time.Second: false}},
+		{"another program that works", "", true, map[time.Duration]bool{5 * time.Second: false}},
 	} {
-		words := strings.Fields(line)
-		if got := runnerWork(words[0], words[1:], false); got != want {
-			t.Errorf("%s: %q, want %q", line, got, want)
-		}
-		if got := runnerWork(words[0], words[1:], true); strings.Contains(got, "installs") || strings.Contains(got, "fetches") || (got == "") != (want == "") {
-			t.Errorf("%s, when it was started before: %q", line, got)
-		}
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				w := &startWatch{start: quietStart{}, runner: tt.runner, limit: defaultStart}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				go w.watch(ctx, cancel, func() (used time.Duration, lines int, said string) {
+					if tt.works {
+						used = min(time.Since(began), 10*time.Second) / 10
+					}
+					return used, 0, ""
+				})
+				for _, at := range slices.Sorted(maps.Keys(tt.want)) {
+					time.Sleep(at - time.Since(began))
+					if got := w.installs(); got != tt.want[at] {
+						t.Errorf("after %v: %v, want %v", at, got, tt.want[at])
+					}
+				}
+			})
+		})
 	}
 }
+
+// A quietStart is a starter that notes nothing.
+type quietStart struct{}
+
+func (quietStart) Note(string) {}
+func (quietStart) Yield()      {}
 
 func TestAStartThatFailsSaysWhatWasWritten(t *testing.T) {
 	w := &startWatch{}

@@ -17,6 +17,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
@@ -31,14 +32,18 @@ const (
 
 // An instance is a junction up that runs, as status shows it.
 type instance struct {
-	PID      int            `json:"pid"`
-	Endpoint string         `json:"endpoint"` // its URL, or "stdio"
-	Folder   string         `json:"folder,omitempty"`
-	Summary  string         `json:"summary"`
-	Servers  []serverStatus `json:"servers"`
-	Tools    toolsShown     `json:"tools"`
+	PID      int    `json:"pid"`
+	Endpoint string `json:"endpoint"` // its URL, or "stdio"
+	Folder   string `json:"folder,omitempty"`
+	Summary  string `json:"summary"`
+	// Shares says that commands of this user call its servers in place of starting them.
+	Shares  bool           `json:"shares,omitempty"`
+	Servers []serverStatus `json:"servers"`
+	Tools   toolsShown     `json:"tools"`
 	// ConfigError says why the configuration as it is now cannot be used, so that what was there before goes on.
 	ConfigError string `json:"configError,omitempty"`
+	// Awaited is what its terminal asks about servers of projects, before they are used.
+	Awaited string `json:"awaited,omitempty"`
 	// Problems are entries of the configuration that cannot be used, and servers that nobody agreed to.
 	Problems []string `json:"problems,omitempty"`
 	// Audit says why calls are not written down, or not exported.
@@ -54,28 +59,32 @@ type toolsShown struct {
 }
 
 type serverStatus struct {
-	Name      string   `json:"name"`
-	Source    string   `json:"source,omitempty"` // the file that defines it; empty for one that ships with junction
-	Origin    string   `json:"origin,omitempty"` // the command line or URL, without secrets
-	State     string   `json:"state"`
-	Note      string   `json:"note,omitempty"`
-	Error     string   `json:"error,omitempty"`
-	Careful   string   `json:"careful,omitempty"` // what works with junction, but not as it should
-	Remedy    string   `json:"remedy,omitempty"`  // what mends either
-	Revision  string   `json:"revision,omitempty"`
-	Server    string   `json:"server,omitempty"`
-	Tools     int      `json:"tools"`
-	Prompts   int      `json:"prompts"`
-	Resources int      `json:"resources"`
-	Templates int      `json:"templates"`
-	Running   int      `json:"running"`             // requests
-	Leaving   int      `json:"leaving,omitempty"`   // those that run on it as it was configured before
-	Instances int      `json:"instances,omitempty"` // that run of one with isolation
-	Most      int      `json:"maxInstances,omitempty"`
-	Users     []string `json:"users,omitempty"` // for whom they run
-	Renamed   []string `json:"renamed,omitempty"`
-	Withheld  []string `json:"withheld,omitempty"` // until they are approved
-	Approval  string   `json:"approval,omitempty"` // the command that does
+	Name      string    `json:"name"`
+	Source    string    `json:"source,omitempty"` // the file that defines it; empty for one that ships with junction
+	Origin    string    `json:"origin,omitempty"` // the command line or URL, without secrets
+	State     string    `json:"state"`
+	Failing   bool      `json:"failing,omitempty"` // it failed and was not connected to since
+	Note      string    `json:"note,omitempty"`
+	Error     string    `json:"error,omitempty"`
+	Careful   string    `json:"careful,omitempty"`   // what works with junction, but not as it should
+	Remedy    string    `json:"remedy,omitempty"`    // what mends either
+	Tolerated []string  `json:"tolerated,omitempty"` // what its messages have that the specification forbids
+	Omitted   []string  `json:"omitted,omitempty"`   // operations of its API that are no tools, and why
+	Revision  string    `json:"revision,omitempty"`
+	Server    string    `json:"server,omitempty"`
+	Read      time.Time `json:"read,omitzero"` // when a server that is not connected was last asked for what it offers
+	Tools     int       `json:"tools"`         // none of a server that failed
+	Prompts   int       `json:"prompts"`
+	Resources int       `json:"resources"`
+	Templates int       `json:"templates"`
+	Running   int       `json:"running"`             // requests
+	Leaving   int       `json:"leaving,omitempty"`   // those that run on it as it was configured before
+	Instances int       `json:"instances,omitempty"` // that run of one with isolation
+	Most      int       `json:"maxInstances,omitempty"`
+	Users     []string  `json:"users,omitempty"` // for whom they run
+	Renamed   []string  `json:"renamed,omitempty"`
+	Withheld  []string  `json:"withheld,omitempty"` // until they are approved
+	Approval  string    `json:"approval,omitempty"` // the command that does
 
 	Definitions string `json:"definitions,omitempty"` // another text whenever what it defines is another
 
@@ -111,7 +120,7 @@ func acceptEach(l net.Listener, serve func(net.Conn)) {
 // dialMine connects to a socket of a process of this user. One whose process is gone is removed.
 func dialMine(ctx context.Context, path string) (net.Conn, error) {
 	conn, err := (&net.Dialer{Timeout: statusTime}).DialContext(ctx, "unix", path)
-	if refused(err) {
+	if notListening(err) {
 		os.Remove(path)
 	}
 	return conn, err
@@ -134,7 +143,7 @@ func removeLeft(ctx context.Context, dir string) {
 		switch {
 		case err == nil:
 			conn.Close() // of a container that shares the folder
-		case refused(err) && !processRuns(int(pid)):
+		case notListening(err) && !processRuns(int(pid)):
 			os.Remove(path)
 		}
 	}
@@ -256,21 +265,19 @@ func (a *app) showStatus(all []instance, indent string) error {
 		if n > 0 {
 			a.out.Printf("\n")
 		}
-		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, shortened(i.Folder))
+		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, filename.Short(i.Folder))
 		var rows [][]string
 		var names []string
 		files := map[string]string{}
 		for _, s := range i.Servers {
 			names, files[s.Name] = append(names, s.Name), s.Source
-			rows = append(rows, []string{s.Name, s.Line + s.busy() + someRenamed(s.Renamed)})
+			rows = append(rows, []string{s.Name, s.Line + asOf(s.Read) + s.busy() + someRenamed(s.Renamed)})
 		}
+		a.out.Printf("%s", sourcesText(names, files, lineWidth(a.out))) // where junction up has them, too
 		a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 		a.out.Printf("%s\n", i.Summary)
 		for _, line := range i.remarks() {
 			a.out.Printf("%s\n", plaintext.Line(line, maxRemark))
-		}
-		if table := sourceTable(names, files, lineWidth(a.out)); table != "" {
-			a.out.Printf("Servers come from\n%s", table)
 		}
 	}
 	return nil
@@ -312,9 +319,9 @@ func askInstance(ctx context.Context, path string) (i instance, err error) {
 	return i, json.NewDecoder(io.LimitReader(resp.Body, maxStatus)).Decode(&i)
 }
 
-// refused reports whether nobody listens at a socket. Another error, such as too many
+// notListening reports whether nobody listens at a socket. Another error, such as too many
 // open files or a queue that is full, says nothing of who does.
-func refused(err error) bool {
+func notListening(err error) bool {
 	const ofWindows = syscall.Errno(10061) // WSAECONNREFUSED
 	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, ofWindows)
 }

@@ -93,7 +93,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := terminal.NewScreen(io.Discard)
-	end := (&app{out: screen, screen: screen}).shareTraffic(t.Context(), "")
+	end := ready(&app{out: screen, screen: screen}).shareTraffic(t.Context(), "")
 	files, err := os.ReadDir(dir)
 	end()
 	var left []string

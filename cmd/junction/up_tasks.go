@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/state"
 )
@@ -14,7 +16,9 @@ const taskTime = 30 * time.Second
 // newTasks makes what keeps the tasks of a gateway's clients, in a file, so that a gateway that was started again knows
 // them.
 func (a *app) newTasks() (*tasks.Tasks, error) {
-	return tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.logger(), Open: func(ctx context.Context) (state.Store, error) {
-		return kept("tasks.db", func(path string) (state.Store, error) { return a.openState(ctx, path) })
-	}})
+	return tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.logger(),
+		OnRequest: func(ctx context.Context, _ *mcp.Request, tool string) { audit.About(ctx, tool) },
+		Open: func(ctx context.Context) (state.Store, error) {
+			return kept("tasks.db", func(path string) (state.Store, error) { return a.launch.OpenState(ctx, path) })
+		}})
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 
@@ -23,12 +25,37 @@ func (y *layers) openTraces(a *app, base string) error {
 		return nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.logger().Warn("junction: traces", "error", err) }))
-	p, err := traces.Provider(endpoint, traces.Options{Header: otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: os.Getenv("OTEL_SERVICE_NAME")})
+	p, err := traces.Provider(endpoint, traces.Options{Header: otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes})
 	if err != nil {
 		return usagef("--otlp: %v", err)
 	}
 	y.tracer = p
 	return nil
+}
+
+// A telemetryResource is what collectors get to know of this process.
+type telemetryResource struct {
+	service    string
+	attributes map[string]string
+}
+
+// newResource takes it from the variables that OpenTelemetry has for that; what they do not say is found out.
+func newResource(getenv func(string) string) telemetryResource {
+	r := telemetryResource{attributes: map[string]string{"service.version": version, "service.instance.id": uuid()}}
+	if host, err := os.Hostname(); err == nil {
+		r.attributes["host.name"] = host
+	}
+	maps.Copy(r.attributes, otlp.Attributes(getenv("OTEL_RESOURCE_ATTRIBUTES")))
+	r.service = cmp.Or(getenv("OTEL_SERVICE_NAME"), r.attributes[otlp.ServiceName])
+	return r
+}
+
+// uuid is a random one (RFC 9562, version 4).
+func uuid() string {
+	var b [16]byte
+	rand.Read(b[:])
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // tracesEndpoint is where traces go; empty if nowhere. The variables are those that OpenTelemetry has for all its
@@ -55,12 +82,12 @@ func (y *layers) traced() otelmcp.Options {
 	return otelmcp.Options{TracerProvider: y.tracer, Propagator: propagation.TraceContext{}}
 }
 
-// spans makes a span of each request from a client.
-func (y *layers) spans(h mcp.Handler) mcp.Handler {
+// spans makes a span of each request from a client, also of those that no Handler gets.
+func (y *layers) spans() []mcp.Middleware {
 	if y.tracer == nil {
-		return h
+		return nil
 	}
-	return otelmcp.Server(y.traced())(h)
+	return []mcp.Middleware{otelmcp.Server(y.traced())}
 }
 
 // closeTraces sends the last spans.

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/secret"
+	secrets "github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -108,7 +108,7 @@ func withoutArguments(note, headers json.RawMessage) json.RawMessage {
 	jsonrpc.EachMember(headers, func(quoted, values []byte) bool {
 		name, _ := jsonrpc.Unquote(quoted)
 		if strings.HasPrefix(strings.ToLower(name), "mcp-param-") {
-			w.String(name, secret.Hidden)
+			w.String(name, secrets.Hidden)
 			hides = true
 		} else {
 			w.Raw(name, values)

@@ -68,7 +68,7 @@ func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--tools", "all")
 	defer r.stop()
-	seen, ended := watching(t, "--json", "--notes", "--method", "tools/call", "--count", "5") // a request and a response on both sides, headers on one
+	seen, ended := watching(t, "--json", "--notes", "--method", "tools/call", "--count", "6") // a request and a response on both sides, headers on one, and a note that the arguments are rewritten
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"everything__echo","arguments":{"message":"Oslo"},
 		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url, strings.NewReader(body))

@@ -14,10 +14,10 @@ func TestACallToAServerThatNeverStartedSaysWhy(t *testing.T) {
 	const want = `server "bad" is not connected: start "no-such-program-here": not found in PATH; is it installed?`
 	for _, mode := range []string{"all", "search"} {
 		r := serving(t, "up", "--tools", mode, "--review", "changes", "--config", "u.json")
-		runs(t, "", "call", r.url, "bad__do").expect(t, exitProtocol, "", want)
-		runs(t, "", "call", r.url, "bad__do", "{}").expect(t, exitProtocol, "", want)
+		runs(t, "", "call", r.url, "bad__do").expect(t, exitConnection, "", want)
+		runs(t, "", "call", r.url, "bad__do", "{}").expect(t, exitConnection, "", want)
 		if mode == "search" {
-			runs(t, "", "call", r.url, "describe_tool", "name=bad__do").expect(t, exitProtocol, "", want)
+			runs(t, "", "call", r.url, "describe_tool", "name=bad__do").expect(t, exitConnection, "", want)
 		}
 		runs(t, "", "call", r.url, "none__do", "{}").expect(t, exitProtocol, "", `unknown tool "none__do"`)
 		r.stop()

@@ -13,7 +13,10 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/cobra"
 )
@@ -43,7 +46,7 @@ stays confined as it was, and one that was never locked is confined from then on
 	cmd.Flags().BoolVar(&f.noSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
 	yesFlag(cmd.Flags(), &f.yes)
 	a.configFlags(cmd.Flags())
-	cmd.Flags().DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
+	cmd.Flags().DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
 
@@ -108,7 +111,7 @@ func (a *app) upgrade(ctx context.Context, names []string, f addFlags) error {
 func (a *app) reportLoose(loose []string, others bool) {
 	switch {
 	case len(loose) > 0:
-		a.out.Printf("Started by npx, uvx or dnx and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", strings.Join(loose, ", "))
+		a.out.Printf("Started by %s and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", fetchers(), strings.Join(loose, ", "))
 	case !others:
 		a.out.Printf("Nothing is locked, so there is nothing to upgrade; junction upgrade NAME locks a server that is there.\n")
 	}
@@ -132,7 +135,7 @@ func (a *app) refusedUpgrades(ctx context.Context, chosen []entry, named bool) m
 
 // lastLocked is what is locked of a server and still what its entry says, and what was locked last, before a hand may have edited the entry.
 func (a *app) lastLocked(e entry) (before, last *install.LockedServer, err error) {
-	lock, err := a.locks.of(e.definition.Source)
+	lock, err := a.launch.Locks.Of(e.definition.Source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -156,7 +159,7 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 	if last == nil && !named {
 		return false, nil
 	}
-	w := &addition{app: a, flags: f, name: e.name, configuration: realPath(d.Source), server: &registry.Server{Name: e.name}, secrets: map[string]string{}}
+	w := &addition{app: a, flags: f, name: e.name, configuration: filename.Real(d.Source), server: &registry.Server{Name: e.name}, secrets: map[string]string{}}
 	if before != nil {
 		w.server.Name = before.Name
 		w.server.Repository = &registry.Repository{URL: before.Source}
@@ -164,7 +167,7 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 	if w.before, err = os.ReadFile(w.configuration); err != nil {
 		return true, err
 	}
-	if d.Kind != config.Stdio { // what it defines now is locked
+	if !launch.IsProgram(d.Kind) { // what it defines now is locked
 		w.written.URL = d.Words()[0]
 		return true, w.replace(ctx, d, before, func(data []byte) ([]byte, error) { return data, nil })
 	}
@@ -176,12 +179,15 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 	if err := w.keepConfined(e, last, len(words)); err != nil {
 		return true, err
 	}
-	store, err := a.locks.store()
+	store, err := a.launch.Locks.Store()
 	if err != nil {
 		return true, err
 	}
 	if err := w.resolve(ctx, store, p); err != nil {
 		return true, fmt.Errorf("server %q: %w", e.name, err)
+	}
+	if before != nil && before.Package != nil && w.locked.IsContainer() {
+		w.locked.SetOptions(before.Package.Options())
 	}
 	if before != nil && before.Package != nil && before.Package.Version == w.locked.Version && before.Package.Integrity == w.locked.Integrity {
 		a.out.Printf("%s %s is the newest.\n", e.name, plaintext.Line(w.locked.Version, 60))
@@ -202,7 +208,7 @@ func (a *app) upgradeOne(ctx context.Context, e entry, f addFlags, named bool) (
 func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (words []string, p install.Package, err error) {
 	if before != nil && before.Package != nil {
 		p = before.Package.Package
-		if slices.Contains([]string{install.NPM, install.PyPI, install.Cargo, install.NuGet}, p.Type) {
+		if runner.Of(p.Type).Sign != "" {
 			p.Version = ""
 		}
 		p.Scripts = p.Scripts || w.flags.scripts
@@ -213,7 +219,7 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	case n == 0 && isRun(d.Words()):
 		return nil, p, fmt.Errorf("server %q: %s does not say which version of which package is to be locked; write %s as junction upgrade --help has it, without a range or other options, and it can be locked", w.name, d, d.Words()[0])
 	case n == 0:
-		return nil, p, fmt.Errorf("server %q: %s is no command line of npx, uvx or dnx, so it is not known which package it is; junction remove and junction add make an entry that is locked", w.name, d)
+		return nil, p, fmt.Errorf("server %q: %s is no command line of %s, so it is not known which package it is; junction remove and junction add make an entry that is locked", w.name, d, fetchers())
 	}
 	p.Scripts = w.flags.scripts
 	return d.Words()[:n], p, nil
@@ -331,4 +337,24 @@ func (w *addition) showDefinitions(approved []guard.Definition) {
 	} else {
 		out.Printf("  %d definitions are as they were approved\n", same)
 	}
+}
+
+// isRun reports whether a command line is one of a program that fetches a package and starts it.
+func isRun(words []string) bool { return len(words) > 0 && runner.Fetching(words[0]).Type != "" }
+
+// fetchers names these programs.
+func fetchers() string {
+	var names []string
+	for _, k := range runner.Kinds() {
+		if k.Start != nil && !k.IsContainer {
+			names = append(names, k.Start[0])
+		}
+	}
+	return runner.Or(names, " or ")
+}
+
+// packageOfWords is the package that a command line starts, and how many words say so; 0 if it starts none.
+func packageOfWords(words []string) (install.Package, int) {
+	p, n := runner.PackageOf(words)
+	return install.Package{Type: p.Kind, Name: p.Name, Version: p.Version, Bin: p.Program, With: p.With}, n
 }

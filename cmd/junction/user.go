@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
 )
 
@@ -24,9 +26,9 @@ is a hash (argon2id), in users.json in junction's folder. It is asked for on the
 terminal, or read as the first line of standard input.`
 
 func (a *app) userCommand() *cobra.Command {
-	return group("user", "Add, list and remove users who may log in to junction up",
+	return group("user", "Add, list, log out and remove users who may log in to junction up",
 		"Work with the users who may log in to junction up --auth local.\n\n"+userHelp,
-		a.userAddCommand(), a.userListCommand(), a.userRemoveCommand(), a.userPasswdCommand())
+		a.userAddCommand(), a.userListCommand(), a.userLogoutCommand(), a.userRemoveCommand(), a.userPasswdCommand())
 }
 
 // users are those of this installation.
@@ -65,18 +67,19 @@ func (a *app) password(ctx context.Context) (string, error) {
 	return first, err
 }
 
-// isUser reports whether there is a user of a name, so that nobody is asked for a password in vain.
-func isUser(u *authserver.Users, name string) (bool, error) {
+// passwordFor is password for a user who is new, or must be there: nobody is asked for one in vain.
+func (a *app) passwordFor(ctx context.Context, u *authserver.Users, name string, isNew bool) (string, error) {
 	all, err := u.All()
-	return slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name }), err
-}
-
-// userFault says why a user could not be changed: a password that cannot be one was typed wrong.
-func userFault(err error) error {
-	if errors.Is(err, authserver.ErrPassword) {
-		return &usageError{err}
+	is := slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name })
+	switch {
+	case err != nil:
+		return "", err
+	case is && isNew:
+		return "", fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
+	case !is && !isNew:
+		return "", fmt.Errorf("%w: %q", authserver.ErrNoUser, name)
 	}
-	return err
+	return a.password(ctx)
 }
 
 func (a *app) userAddCommand() *cobra.Command {
@@ -87,14 +90,7 @@ func (a *app) userAddCommand() *cobra.Command {
 		Long:  "Add a user, as rules and the audit log name them, with a password.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeUser(args, "Added", func(u *authserver.Users, name string) error {
-				there, err := isUser(u, name)
-				if err == nil && there {
-					err = fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
-				}
-				if err != nil {
-					return err
-				}
-				password, err := a.password(cmd.Context())
+				password, err := a.passwordFor(cmd.Context(), u, name, true)
 				if err != nil {
 					return err
 				}
@@ -108,8 +104,9 @@ func (a *app) userAddCommand() *cobra.Command {
 
 func (a *app) userListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "List the users", Args: noMore,
-		RunE: func(*cobra.Command, []string) error {
+		Use: "list", Short: "List the users, and who is logged in", Args: noMore,
+		Long: "List the users with their scopes, and the logins that hold, also of users of an OpenID provider.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			u, err := users()
 			if err != nil {
 				return err
@@ -124,9 +121,70 @@ func (a *app) userListCommand() *cobra.Command {
 			}
 			if len(rows) == 0 {
 				a.out.Printf("There are no users; junction user add NAME adds one.\n")
-				return nil
+			} else {
+				a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 			}
-			a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+			return a.listLogins(cmd.Context())
+		},
+	}
+}
+
+// localLogins is the store of logins with --auth local; nil where nothing is stored yet.
+func (a *app) localLogins(ctx context.Context) (state.Store, error) {
+	store, _, err := a.launch.OpenLogins(false)(ctx)
+	if errors.Is(err, state.ErrNotFound) {
+		return nil, nil
+	}
+	return store, err
+}
+
+// listLogins shows who is logged in.
+func (a *app) listLogins(ctx context.Context) error {
+	store, err := a.localLogins(ctx)
+	if err != nil || store == nil {
+		return err
+	}
+	all, err := authserver.Logins(ctx, store)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	slices.SortFunc(all, func(a, b authserver.Login) int { return cmp.Or(strings.Compare(a.User, b.User), a.At.Compare(b.At)) })
+	var rows [][]string
+	for _, l := range all {
+		rows = append(rows, []string{plaintext.Line(l.User, 200), "since " + l.At.Local().Format(time.DateTime), "until " + l.Until.Local().Format(time.DateTime)})
+	}
+	a.out.Printf("Logged in:\n%s", terminal.Table(rows, 2, lineWidth(a.out)))
+	return nil
+}
+
+// logout ends the logins of a user, and returns how many there were.
+func (a *app) logout(ctx context.Context, name string) (int, error) {
+	store, err := a.localLogins(ctx)
+	if err != nil || store == nil {
+		return 0, err
+	}
+	return authserver.Logout(ctx, store, name)
+}
+
+func (a *app) userLogoutCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout USER",
+		Short: "End all logins of a user",
+		Long: "End all logins of a user, also of one who logged in at an OpenID provider. A junction up that runs\n" +
+			"refuses the user's tokens within some seconds. The user may log in again; junction user remove, or\nthe provider, sees to that.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := oneUser(args)
+			if err != nil {
+				return err
+			}
+			ended, err := a.logout(cmd.Context(), name)
+			if err == nil && ended == 0 {
+				err = fmt.Errorf("%s is not logged in; junction user list lists who is", plaintext.Line(name, 200))
+			}
+			if err != nil {
+				return err
+			}
+			a.out.Printf("Logged out: %s (%d).\n", plaintext.Line(name, 200), ended)
 			return nil
 		},
 	}
@@ -136,9 +194,17 @@ func (a *app) userRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove USER",
 		Short: "Remove a user, and end the logins",
-		Long:  "Remove a user. A junction up that runs refuses the user's tokens within some seconds.",
+		Long:  "Remove a user. A junction up that runs refuses the user's tokens within some seconds. Of a user of an\nOpenID provider the logins end.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeUser(args, "Removed", func(u *authserver.Users, name string) error { return u.Remove(cmd.Context(), name) })
+			return a.changeUser(args, "Removed", func(u *authserver.Users, name string) error {
+				err := u.Remove(cmd.Context(), name)
+				ended, fault := a.logout(cmd.Context(), name)
+				if errors.Is(err, authserver.ErrNoUser) && ended > 0 {
+					a.out.Printf("%s is a user of the OpenID provider, and may log in again there.\n", plaintext.Line(name, 200))
+					err = nil
+				}
+				return errors.Join(err, fault)
+			})
 		},
 	}
 }
@@ -150,14 +216,7 @@ func (a *app) userPasswdCommand() *cobra.Command {
 		Long:  "Give a user another password. Logins with the one before end within some seconds.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeUser(args, "Changed", func(u *authserver.Users, name string) error {
-				there, err := isUser(u, name)
-				if err == nil && !there {
-					err = fmt.Errorf("%w: %q", authserver.ErrNoUser, name)
-				}
-				if err != nil {
-					return err
-				}
-				password, err := a.password(cmd.Context())
+				password, err := a.passwordFor(cmd.Context(), u, name, false)
 				if err != nil {
 					return err
 				}
@@ -180,7 +239,10 @@ func (a *app) changeUser(args []string, done string, change func(u *authserver.U
 		if errors.Is(err, authserver.ErrNoUser) {
 			err = fmt.Errorf("%w; junction user list lists them", err)
 		}
-		return userFault(err)
+		if errors.Is(err, authserver.ErrPassword) { // it was typed wrong
+			err = &usageError{Err: err}
+		}
+		return err
 	}
 	a.out.Printf("%s: %s.\n", done, plaintext.Line(name, 200))
 	return nil

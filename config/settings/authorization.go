@@ -14,11 +14,14 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/proxied"
 )
 
 const (
-	maxSecretFile = 64 << 10       // bytes of a file that holds one secret
-	maxTokenTime  = 24 * time.Hour // for which an access token may hold
+	maxSecretFile = 64 << 10             // bytes of a file that holds one secret
+	maxTokenTime  = 24 * time.Hour       // for which an access token may hold
+	maxLoginTime  = 365 * 24 * time.Hour // how old a login may get
 )
 
 // Authorization says what tokens are for, which scopes they need, and who gives them.
@@ -28,6 +31,8 @@ type Authorization struct {
 	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes that tools need, by patterns of the names that clients see; tools for which a caller has not all are hidden, and calls of them refused"`
 	Scopes         []string            `json:"scopes,omitempty" max:"100" doc:"more scopes that there are, such as those that rules ask about"`
 	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" doc:"for how long an access token holds that --auth local gives; up to 24h"`
+	LoginTime      time.Duration       `json:"loginTime,omitempty" default:"2160h" doc:"how old a login with --auth local gets, however often its tokens are renewed; up to 8760h. One at a provider that gives no refresh token ends after 12h at the latest"`
+	TrustedProxies []string            `json:"trustedProxies,omitempty" max:"100" doc:"proxies in front of the gateway whose X-Forwarded-For or Forwarded says where a client is: networks such as 10.0.0.0/8, addresses, or unix for a socket"`
 	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" doc:"whether access tokens are bound to a key of their client (DPoP), so that they are of no use to somebody else: where a client does so, always, or always and with proofs that nobody makes ahead"`
 	RegisteredOnly bool                `json:"registeredOnly,omitempty" doc:"clients register with --auth local, and publish nothing about themselves: for a gateway that cannot reach what they publish"`
 	Provider       *Provider           `json:"provider,omitempty" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`
@@ -49,6 +54,16 @@ type Provider struct {
 	Domains  []string `json:"domains,omitempty" max:"100" doc:"domains of verified e-mail addresses whose owners may log in"`
 	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"users who may log in, too, by what the provider calls them (sub)"`
 	Scopes   []string `json:"scopes,omitempty" max:"100" doc:"scopes that all of them have"`
+
+	Groups map[string][]string `json:"groups,omitempty" max:"1000" doc:"scopes that users of a group have in addition, by the group's name at the provider"`
+	Claims ProviderClaims      `json:"claims,omitzero" doc:"the claims of the provider that say who a user is"`
+}
+
+// ProviderClaims are the names of claims, in the ID token or at the userinfo endpoint.
+type ProviderClaims struct {
+	Subject string `json:"subject,omitempty" default:"sub" doc:"the one that subjects has"`
+	Email   string `json:"email,omitempty" default:"email" doc:"the e-mail address, which counts where email_verified says so"`
+	Groups  string `json:"groups,omitempty" default:"groups" doc:"the groups"`
 }
 
 // An Issuer is an authorization server that is asked about each token (RFC 7662) in place of checking its signature.
@@ -79,6 +94,12 @@ func (a *Authorization) check() error {
 	}
 	if a.TokenTime < 0 || a.TokenTime > maxTokenTime {
 		faults = append(faults, fmt.Errorf("authorization.tokenTime: expected up to %v, got %v", maxTokenTime, a.TokenTime))
+	}
+	if a.LoginTime < 0 || a.LoginTime > maxLoginTime {
+		faults = append(faults, fmt.Errorf("authorization.loginTime: expected up to %v, got %v", maxLoginTime, a.LoginTime))
+	}
+	if _, err := proxied.Parse(a.TrustedProxies); err != nil {
+		faults = append(faults, fmt.Errorf("authorization.trustedProxies: %w", err))
 	}
 	if p := a.Provider; p != nil && len(p.Domains)+len(p.Subjects) == 0 {
 		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; nobody may log in"))

@@ -26,6 +26,7 @@ type Patterns struct{ only, hide []pattern }
 type pattern struct {
 	kind     Kind // empty: text is a tag
 	text     string
+	resolved string                // the same of URIs that are resolved
 	template *uritemplate.Template // of a resource template; may be nil
 }
 
@@ -56,24 +57,36 @@ func parsePattern(text string) pattern {
 	word, rest, found := strings.Cut(text, ":")
 	switch {
 	case found && word == tagWord:
-		return pattern{text: rest}
+		return pattern{text: unslashed(rest)}
 	case found && Kind(word) == ResourceKind:
-		one := pattern{kind: ResourceKind, text: unslashed(rest)}
+		one := pattern{kind: ResourceKind, text: unslashed(rest), resolved: unslashed(uritemplate.Resolved(rest))}
 		if strings.Contains(rest, "{") {
 			one.template, _ = uritemplate.Parse(rest) // one that is none matches as text
 		}
 		return one
 	case found && Kind(word) == PromptKind, found && Kind(word) == ToolKind:
-		return pattern{kind: Kind(word), text: rest}
+		return pattern{kind: Kind(word), text: unslashed(rest)}
 	}
-	return pattern{kind: ToolKind, text: text}
+	return pattern{kind: ToolKind, text: unslashed(text)}
 }
 
-// unslashed has * match across the slashes of URIs.
-func unslashed(uri string) string { return strings.ReplaceAll(uri, "/", "\x00") }
+// unslashed has * match across slashes, which URIs have, and names may have.
+func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x00") }
 
-// Pick reports whether something is in the part. tags are those that it has, and names all that it has.
+// Pick reports whether something is in the part. tags are those that it has, and names all that it has. A resource has to be in
+// it by its URI as that is written, and as servers resolve it.
 func (p *Patterns) Pick(kind Kind, tags []string, names ...string) bool {
+	if picked := p.pick(kind, tags, names); !picked || kind != ResourceKind {
+		return picked
+	}
+	resolved := make([]string, len(names))
+	for i, name := range names {
+		resolved[i] = uritemplate.Resolved(name)
+	}
+	return slices.Equal(resolved, names) || p.pick(kind, tags, resolved)
+}
+
+func (p *Patterns) pick(kind Kind, tags, names []string) bool {
 	matches := func(one pattern) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return one.matches(kind, name, tags) })
 	}
@@ -84,7 +97,7 @@ func (p *Patterns) Pick(kind Kind, tags []string, names ...string) bool {
 func (one *pattern) matches(kind Kind, name string, tags []string) bool {
 	switch {
 	case one.kind == "":
-		return slices.ContainsFunc(tags, func(tag string) bool { ok, _ := path.Match(one.text, tag); return ok })
+		return slices.ContainsFunc(tags, func(tag string) bool { ok, _ := path.Match(one.text, unslashed(tag)); return ok })
 	case one.kind != kind:
 		return false
 	case one.template != nil:
@@ -92,10 +105,11 @@ func (one *pattern) matches(kind Kind, name string, tags []string) bool {
 			return true
 		}
 	}
-	if kind == ResourceKind {
-		name = unslashed(name)
-	}
+	name = unslashed(name)
 	ok, _ := path.Match(one.text, name) // NewPatterns checked it
+	if !ok && one.resolved != one.text {
+		ok, _ = path.Match(one.resolved, name)
+	}
 	return ok
 }
 
@@ -107,14 +121,16 @@ type Selection struct {
 	server    *Server
 	patterns  *Patterns
 	templates map[string]*uritemplate.Template // of Server.Resources
+	resolved  map[string]string                // the URIs of Server.Resources, by what they are resolved to
 	named     bool                             // only tools and prompts that have a name in the settings
 }
 
 // Select returns what a server offers; one without settings has none to say.
 func (s *Settings) Select(server string) *Selection {
 	one := s.Servers[server]
-	picks := &Selection{server: &one, patterns: mustPatterns(one.Only, one.Hide), templates: map[string]*uritemplate.Template{}, named: s.Names == "map"}
+	picks := &Selection{server: &one, patterns: mustPatterns(one.Only, one.Hide), templates: map[string]*uritemplate.Template{}, resolved: map[string]string{}, named: s.Names == "map"}
 	for uri := range one.Resources {
+		picks.resolved[uritemplate.Resolved(uri)] = uri
 		if strings.Contains(uri, "{") {
 			if t, err := uritemplate.Parse(uri); err == nil {
 				picks.templates[uri] = t
@@ -135,38 +151,26 @@ func mustPatterns(only, hide []string) *Patterns {
 
 // All reports whether the server offers everything.
 func (p *Selection) All() bool {
-	hidden := func(all map[string]Entry) bool {
-		for _, e := range all {
-			if e.Hide {
-				return true
-			}
-		}
-		return false
-	}
-	for _, t := range p.server.Tools {
-		if t.Hide {
+	for e := range p.server.entries {
+		if e.Hide {
 			return false
 		}
 	}
-	return !p.named && len(p.patterns.only)+len(p.patterns.hide) == 0 && !hidden(p.server.Prompts) && !hidden(p.server.Resources)
+	return !p.named && len(p.patterns.only)+len(p.patterns.hide) == 0
 }
 
 // Tagged reports whether anything has a tag.
 func (p *Selection) Tagged() bool {
-	tagged := len(p.server.Tags) > 0
-	for _, t := range p.server.Tools {
-		tagged = tagged || len(t.Tags) > 0
-	}
-	for _, all := range []map[string]Entry{p.server.Prompts, p.server.Resources} {
-		for _, e := range all {
-			tagged = tagged || len(e.Tags) > 0
+	for e := range p.server.entries {
+		if len(e.Tags) > 0 {
+			return true
 		}
 	}
-	return tagged
+	return len(p.server.Tags) > 0
 }
 
-// entries are the settings of something, by the name or URI that the server gives it: of a resource also those of the
-// templates that it matches.
+// entries are the settings of something, by the name or URI that the server gives it: of a resource also those of another
+// spelling, and of the templates that it matches.
 func (p *Selection) entries(kind Kind, name string) (all []Entry) {
 	switch kind {
 	case ToolKind:
@@ -175,8 +179,16 @@ func (p *Selection) entries(kind Kind, name string) (all []Entry) {
 		all = append(all, p.server.Prompts[name])
 	case ResourceKind:
 		all = append(all, p.server.Resources[name])
+		resolved := uritemplate.Resolved(name)
+		if uri, ok := p.resolved[resolved]; ok && uri != name {
+			all = append(all, p.server.Resources[uri])
+		}
 		for uri, t := range p.templates {
-			if _, ok := t.Match(name); ok && uri != name {
+			_, ok := t.Match(name)
+			if !ok && resolved != name {
+				_, ok = t.Match(resolved)
+			}
+			if ok && uri != name {
 				all = append(all, p.server.Resources[uri])
 			}
 		}
@@ -184,7 +196,7 @@ func (p *Selection) entries(kind Kind, name string) (all []Entry) {
 	return all
 }
 
-// Tags are those of the server and of the entry.
+// Tags returns the tags of the server and of the entry, sorted.
 func (p *Selection) Tags(kind Kind, name string) []string {
 	tags := slices.Clone(p.server.Tags)
 	for _, e := range p.entries(kind, name) {
@@ -204,4 +216,56 @@ func (p *Selection) Offers(kind Kind, name string) bool {
 		return false
 	}
 	return p.patterns.Pick(kind, p.Tags(kind, name), name)
+}
+
+// entries iterates over the settings of all tools, prompts and resources of the server, in no order.
+func (s *Server) entries(yield func(Entry) bool) {
+	for _, t := range s.Tools {
+		if !yield(t.Entry) {
+			return
+		}
+	}
+	for _, all := range []map[string]Entry{s.Prompts, s.Resources} {
+		for _, e := range all {
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// AllTags returns the tags of the server and of what it offers, sorted.
+func (s *Server) AllTags() []string {
+	tags := slices.Clone(s.Tags)
+	for e := range s.entries {
+		tags = append(tags, e.Tags...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// Unmatched are those of some checked patterns that match none of these tools, prompts and tags. Patterns of resources
+// are not among them: servers have resources that they do not list.
+func Unmatched(patterns, tools, prompts, tags []string) (none []string) {
+	for _, text := range patterns {
+		one := parsePattern(text)
+		var names []string
+		switch one.kind {
+		case ToolKind:
+			names = tools
+		case PromptKind:
+			names = prompts
+		case ResourceKind:
+			continue
+		default:
+			if !one.matches(one.kind, "", tags) {
+				none = append(none, text)
+			}
+			continue
+		}
+		if !slices.ContainsFunc(names, func(name string) bool { return one.matches(one.kind, name, nil) }) {
+			none = append(none, text)
+		}
+	}
+	return none
 }

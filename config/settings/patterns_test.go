@@ -20,12 +20,25 @@ func TestPatternsPickToolsPromptsAndResources(t *testing.T) {
 		{"and leaves others out", one("read_*"), nil, ToolKind, "write_file", nil, false},
 		{"and says nothing of prompts", one("read_*"), nil, PromptKind, "p", nil, true},
 		{"and nothing of resources", nil, one("*"), ResourceKind, "file:///a", nil, true},
+		{"* crosses the slashes of a name", nil, one("admin*"), ToolKind, "admin/all/drop", nil, false},
+		{"of any name", nil, one("*"), ToolKind, "admin/drop", nil, false},
+		{"of a prompt", nil, one("prompt:*"), PromptKind, "admin/drop", nil, false},
+		{"of a tag", nil, one("tag:team*"), ToolKind, "t", one("team/ops"), false},
+		{"and none that is not there", nil, one("admin/*"), ToolKind, "admin", nil, true},
 		{"tools can be named", nil, one("tool:read_*"), ToolKind, "read_file", nil, false},
 		{"prompts", one("prompt:review_*"), nil, PromptKind, "review_code", nil, true},
 		{"prompts that are left out", one("prompt:review_*"), nil, PromptKind, "write", nil, false},
 		{"prompts only", one("prompt:review_*"), nil, ToolKind, "write", nil, true},
 		{"* crosses the slashes of a URI", nil, one("resource:file:///srv/*"), ResourceKind, "file:///srv/a/b", nil, false},
 		{"but not what is outside", nil, one("resource:file:///srv/*"), ResourceKind, "file:///home/a", nil, true},
+		{"hidden in another spelling", nil, one("resource:file:///srv/*"), ResourceKind, "file:///%73rv/a", nil, false},
+		{"with another scheme's letters", nil, one("resource:file:///srv/*"), ResourceKind, "FILE:///srv/a", nil, false},
+		{"by way of another folder", nil, one("resource:file:///srv/*"), ResourceKind, "file:///home/../srv/a", nil, false},
+		{"with a brace before that", nil, one("resource:file:///srv/*"), ResourceKind, "file:///home/{/../../srv/a", nil, false},
+		{"out of the folder", one("resource:file:///srv/*"), nil, ResourceKind, "file:///srv/%2e%2e/home/a", nil, false},
+		{"within the folder", one("resource:file:///srv/*"), nil, ResourceKind, "file:///srv/x/../a", nil, true},
+		{"a URI that is not canonical", one("resource:file:///a b/*"), nil, ResourceKind, "file:///a b/c", nil, true},
+		{"a template of it", one("resource:file:///a b/{x}"), nil, ResourceKind, "file:///a b/{x}", nil, true},
 		{"a template itself", nil, one("resource:notes://{id}"), ResourceKind, "notes://{id}", nil, false},
 		{"what it matches", nil, one("resource:notes://{id}"), ResourceKind, "notes://7", nil, false},
 		{"what it does not", nil, one("resource:notes://{id}"), ResourceKind, "notes://7/8", nil, true},
@@ -98,5 +111,24 @@ func TestWhatAServerOffersIsWhatItsSettingsSay(t *testing.T) {
 	}
 	if m := s.Select("other"); m.All() || m.Offers(ToolKind, "u") || m.Offers(PromptKind, "q") || !m.Offers(ResourceKind, "r://") {
 		t.Error("a server without settings offers other than its resources")
+	}
+}
+
+func TestAResourceIsHiddenInEachSpelling(t *testing.T) {
+	s := &Settings{Servers: map[string]Server{"s": {Resources: map[string]Entry{
+		"file:///secret": {Hide: true}, "file:///a b": {Hide: true}, "note://{id}": {Hide: true}, "file:///shown": {Tags: []string{"x"}},
+	}}}}
+	picks := s.Select("s")
+	for uri, want := range map[string]bool{
+		"file:///secret": false, "file:///%73ecret": false, "FILE:///secret": false, "file:///x/../secret": false,
+		"file:///a b": false, "file:///a%20b": false, "note://7": false, "NOTE://7": false, "note://{id}": false,
+		"file:///shown": true, "file:///other": true, "file:///secret/x": true,
+	} {
+		if got := picks.Offers(ResourceKind, uri); got != want {
+			t.Errorf("%s is offered: %v", uri, got)
+		}
+	}
+	if got := picks.Tags(ResourceKind, "file:///sh%6Fwn"); len(got) != 1 {
+		t.Errorf("the tags of another spelling are %q", got)
 	}
 }

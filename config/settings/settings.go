@@ -1,3 +1,5 @@
+// Package settings reads what Junction adds to the servers of a configuration: the member
+// "junction" of a file that also has "mcpServers", or of a junction.json next to it.
 package settings
 
 import (
@@ -7,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -15,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/pointer"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -24,35 +27,101 @@ import (
 type Settings struct {
 	Names         string             `json:"names,omitempty" enum:"prefix,none,map" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL; or map: only those are offered that have a name in the settings of their server, under that name"`
 	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name that two servers give: the later one gets a suffix, the first one has it, or nobody does"`
-	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
-	Pin           []string           `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case, such as files__*"`
-	Policy        string             `json:"policy,omitempty" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
-	Shadow        bool               `json:"shadow,omitempty" doc:"let every call run; what the rules would have decided is written down where there is an audit log"`
-	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
+	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" flag:"tools" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
+	Pin           []string           `json:"pin,omitempty" max:"100" flag:"pin PATTERN" doc:"patterns of names of tools that are listed in any case, such as files__*"`
+	Policy        string             `json:"policy,omitempty" flag:"policy FILE" usage:"rules that decide which calls may run; what they ask about, the client's user is asked" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
+	Shadow        bool               `json:"shadow,omitempty" flag:"shadow" doc:"let every call run; what the rules would have decided is written down where there is an audit log"`
+	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
 	Audit         *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
 	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
 	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
 	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of any server that does not say its own; the text of a larger one becomes a resource, and the result a preview of it; by default results stay as they are"`
+	Drain         *Drain             `json:"drain,omitempty" doc:"how it ends after SIGTERM; until junction up starts again it stays as it is"`
 	Registries    []Registry         `json:"registries,omitempty" max:"100" doc:"where servers are searched for, the first one that has a server says what it is; by default the official registry of MCP"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
 }
 
+// Locate has relative paths be from a folder, that of the file that has the settings.
+func (s *Settings) Locate(folder string) {
+	paths := []*string{&s.Policy}
+	if s.Audit != nil {
+		paths = append(paths, &s.Audit.Folder)
+	}
+	for i := range s.Registries {
+		paths = append(paths, &s.Registries[i].Folder)
+	}
+	locate := func(path string) string {
+		if path == "" || filepath.IsAbs(path) {
+			return path
+		}
+		return filepath.Join(folder, path)
+	}
+	for _, p := range paths {
+		*p = locate(*p)
+	}
+	for name, p := range s.Profiles {
+		p.Policy = locate(p.Policy)
+		s.Profiles[name] = p
+	}
+}
+
+// SecretVariables are the variables of the environment that hold secrets of Junction itself.
+func (s *Settings) SecretVariables() (names []string) {
+	credentials := []Credential{}
+	if p := s.Authorization.Provider; p != nil {
+		credentials = append(credentials, p.Credential)
+	}
+	for _, i := range s.Authorization.Issuers {
+		credentials = append(credentials, i.Credential)
+	}
+	for _, c := range credentials {
+		if c.SecretEnv != "" {
+			names = append(names, c.SecretEnv)
+		}
+	}
+	for _, r := range s.Registries {
+		if kind, name := r.TokenIn(); kind == "env" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Audit says where and when calls are written down.
 type Audit struct {
-	Folder   string `json:"folder,omitempty" doc:"where to; junction/audit in your configuration folder by default"`
-	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" doc:"when a call is on the disk: within a second, or before its result leaves, which takes longer"`
-	Optional bool   `json:"optional,omitempty" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
+	Folder   string `json:"folder,omitempty" flag:"audit FOLDER" usage:"write down every call there before its result leaves (--audit alone: junction/audit in your configuration folder)" doc:"where to; junction/audit in your configuration folder by default"`
+	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" flag:"audit-sync" doc:"when a call is on the disk: within a second, or before its result leaves, which takes longer"`
+	Optional bool   `json:"optional,omitempty" flag:"audit-optional" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
 
 	Arguments string        `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
 	Results   string        `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether results are, up to 4 KiB of each"`
-	Export    []string      `json:"export,omitempty" max:"10" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
+	Export    []string      `json:"export,omitempty" max:"10" flag:"audit-export URL" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
 	MaxFile   string        `json:"maxFile,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"64MB" doc:"bytes of a file of the log, 64 MiB by default; then the next one begins"`
 	MaxAge    time.Duration `json:"maxAge,omitempty" default:"24h" doc:"how long after its first call a file ends and the next one begins; at most keepFor"`
-	Keep      string        `json:"keep,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"1GB" doc:"bytes of all files, 1 GiB by default; the oldest ones are removed"`
-	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" doc:"how long after its last call a file is removed; by default its age does not count"`
+	Keep      string        `json:"keep,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"1GB" flag:"audit-keep SIZE" doc:"bytes of all files, 1 GiB by default; the oldest ones are removed"`
+	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" flag:"audit-keep-for DURATION" doc:"how long after its last call a file is removed; by default its age does not count"`
 
 	Redact []string `json:"redact,omitempty" max:"1000" doc:"what is hidden of both in addition to what looks like a secret: paths such as /user/email or /items/*/price"`
+}
+
+// MaxDrain is the longest time that a Drain takes for one thing.
+const MaxDrain = 10 * time.Minute
+
+// A Drain says how an HTTP address ends.
+type Drain struct {
+	Delay *time.Duration `json:"delay,omitempty" example:"10s" doc:"for how long requests are still taken after SIGTERM, while /readyz says 503 so that a balancer sends no more; by default 3s with --admin, else not at all"`
+	Time  *time.Duration `json:"time,omitempty" default:"5s" doc:"for how long requests that run then may go on; the others are responded to with an error"`
+}
+
+// check says what a schema cannot.
+func (d *Drain) check() error {
+	for name, t := range map[string]*time.Duration{"delay": d.Delay, "time": d.Time} {
+		if t != nil && (*t < 0 || *t > MaxDrain) {
+			return fmt.Errorf("drain.%s: expected up to %v, got %v", name, MaxDrain, *t)
+		}
+	}
+	return nil
 }
 
 // Limits bound what is done at a time or in a time. 0 means no limit.
@@ -119,7 +188,7 @@ type Profile struct {
 
 // inferred is the schema of Settings, and what checks against it.
 var inferred = sync.OnceValues(func() (json.RawMessage, *schema.Validator) {
-	text, err := schema.For(reflect.TypeFor[Settings](), nil)
+	text, err := schema.For(reflect.TypeFor[Settings](), schema.Options{})
 	if err != nil {
 		panic(err) // tested
 	}
@@ -130,30 +199,10 @@ var inferred = sync.OnceValues(func() (json.RawMessage, *schema.Validator) {
 	return text, v
 })
 
-// Schema is the JSON Schema of a configuration file with settings, for editors.
+// Schema is the JSON Schema of the settings.
 func Schema() json.RawMessage {
 	text, _ := inferred()
-	w := jsonrpc.NewObject(nil)
-	w.String("$schema", "https://json-schema.org/draft/2020-12/schema")
-	w.String("title", "Configuration of Junction")
-	w.String("type", "object")
-	w.Object("properties")
-	w.Object("$schema")
-	w.String("type", "string")
-	w.End()
-	w.Object("mcpServers")
-	w.String("type", "object")
-	w.String("description", "the servers, as other MCP hosts have them")
-	w.Object("additionalProperties")
-	w.Object("properties")
-	w.Raw("oauth", schemaOf[oauthEntry]())
-	w.Raw("tls", schemaOf[tlsEntry]())
-	w.End()
-	w.End()
-	w.End()
-	w.Raw("junction", text)
-	w.End()
-	return w.Bytes()
+	return text
 }
 
 // Of is what holds for a server, with what holds for all.
@@ -161,40 +210,6 @@ func (s *Settings) Of(server string) Server {
 	one := s.Servers[server]
 	one.MaxResult = cmp.Or(one.MaxResult, s.MaxResult)
 	return one
-}
-
-// An oauthEntry is what an entry of a server says of logins; package config reads it.
-type oauthEntry struct {
-	ClientID     string   `json:"clientId,omitempty" doc:"what you registered with the authorization server beforehand; without it Junction registers itself"`
-	ClientSecret string   `json:"clientSecret,omitempty" doc:"the secret of clientId, as ${VARIABLE}"`
-	PrivateKey   string   `json:"privateKey,omitempty" doc:"a file in PEM: the key of clientId, in place of a secret"`
-	MetadataURL  string   `json:"clientMetadataUrl,omitempty" doc:"the https URL of a metadata document by which authorization servers know the client, in place of clientId"`
-	CallbackPort int      `json:"callbackPort,omitempty" min:"1" max:"65535" doc:"the port that was registered: the browser comes back to http://127.0.0.1:PORT/callback"`
-	Scopes       []string `json:"scopes,omitempty" doc:"to ask for in addition to those that the server names"`
-	Grant        string   `json:"grant,omitempty" enum:"client_credentials,jwt-bearer,enterprise,token-exchange" doc:"on what grounds there are tokens without a user who logs in; token-exchange: junction up gets one for each of its users in exchange for theirs"`
-	Issuer       string   `json:"issuer,omitempty" doc:"the only authorization server that clientId is for; with token-exchange it may get tokens of users that another one gave"`
-	Audience     string   `json:"audience,omitempty" doc:"of token-exchange: what the authorization server calls the server, where it goes by names and not by resources"`
-	Assertion    string   `json:"assertion,omitempty" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise, where junction login does not get it; it is read each time"`
-	Provider     string   `json:"identityProvider,omitempty" doc:"of enterprise: the issuer of the organization's identity provider, at which junction login logs in for all servers that trust it"`
-	ProviderID   string   `json:"identityClientId,omitempty" doc:"what the client is at the identity provider"`
-	ProviderKey  string   `json:"identityClientSecret,omitempty" doc:"its secret there, as ${VARIABLE}"`
-	Hosts        []string `json:"hosts,omitempty" doc:"authorization servers that may have private addresses"`
-}
-
-// A tlsEntry is what an entry of a server says of the connection to an https server; package config reads it.
-type tlsEntry struct {
-	Cert string `json:"cert,omitempty" doc:"a file in PEM: the certificate by which the server knows the client"`
-	Key  string `json:"key,omitempty" doc:"a file in PEM: the key of cert; without it the file of cert has that, too"`
-	CA   string `json:"ca,omitempty" doc:"a file in PEM: the authorities by which the server's certificate is trusted, in place of the system's"`
-}
-
-// schemaOf is the schema of what an entry has.
-func schemaOf[T any]() json.RawMessage {
-	text, err := schema.For(reflect.TypeFor[T](), nil)
-	if err != nil {
-		panic(err) // tested
-	}
-	return text
 }
 
 // Members are the names of what Settings hold.
@@ -250,6 +265,9 @@ func (s *Settings) check() error {
 	}
 	patterns("pin", s.Pin)
 	faults = append(faults, s.Authorization.check())
+	if s.Drain != nil {
+		faults = append(faults, s.Drain.check())
+	}
 	faults = append(faults, s.checkRedact()...)
 	for i := range s.Registries {
 		faults = append(faults, s.Registries[i].check(i))
@@ -331,4 +349,46 @@ func (l Limits) Per() (calls int, in time.Duration) {
 
 func timeOf(unit string) time.Duration {
 	return map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+}
+
+// A Sandbox is what a confined program may do.
+type Sandbox struct {
+	Read      []string `json:"read,omitempty" max:"200" doc:"folders and files that it may read, absolute or from ~/ on"`
+	Write     []string `json:"write,omitempty" max:"200" doc:"folders and files that it may read and write"`
+	Hosts     []string `json:"hosts,omitempty" max:"200" doc:"hosts that it may connect to at ports 443 and 80: api.example.com, *.example.com, or an address; HOST:PORT for another port"`
+	Env       []string `json:"env,omitempty" max:"200" doc:"names of variables that it gets of Junction's environment, in addition to those of its own entry"`
+	Processes int      `json:"processes,omitempty" min:"1" max:"100000" default:"512" doc:"how many processes and threads it may have"`
+	Memory    string   `json:"memory,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" default:"4GB" doc:"how much memory it may use"`
+	CPU       float64  `json:"cpu,omitempty" min:"0.01" max:"1000" example:"0.5" doc:"how many cores it may use; without it, all"`
+	Files     int      `json:"files,omitempty" min:"16" max:"1000000" default:"4096" doc:"how many files each of its processes may have open"`
+	By        string   `json:"by,omitempty" enum:"docker,podman" doc:"run it in a container of this engine, in place of the system's own means; such a container reaches no host, or with the host * all"`
+	Image     string   `json:"image,omitempty" max:"500" example:"node:22-slim" doc:"the image of the container, which has what the program needs; not for an entry that is started by docker run or podman run, which names its own"`
+	Watch     bool     `json:"watch,omitempty" doc:"name in the log what it is refused to read in all its starts, which makes each file that it opens some 20 µs slower; without it, only until it was used once and refused nothing"`
+	Weaker    bool     `json:"weaker,omitempty" doc:"start it even where this system cannot confine all of it"`
+}
+
+// checkRedact says which paths of what is hidden are none: they would hide nothing.
+func (s *Settings) checkRedact() (faults []error) {
+	check := func(at string, paths []string) {
+		for _, path := range paths {
+			if _, err := pointer.Split(path); err != nil {
+				faults = append(faults, fmt.Errorf("%s: %w", at, err))
+			}
+		}
+	}
+	both := func(at string, r Redact) {
+		check(at+".redact.arguments", r.Arguments)
+		check(at+".redact.results", r.Results)
+	}
+	if s.Audit != nil {
+		check("audit.redact", s.Audit.Redact)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
+		server, at := s.Servers[name], "servers."+name
+		both(at, server.Redact)
+		for _, tool := range slices.Sorted(maps.Keys(server.Tools)) {
+			both(at+".tools."+tool, server.Tools[tool].Redact)
+		}
+	}
+	return faults
 }

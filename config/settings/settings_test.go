@@ -1,9 +1,6 @@
 package settings
 
 import (
-	"bytes"
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -68,22 +65,6 @@ func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", text, err, want)
 		}
-	}
-}
-
-func TestTheSchemaForEditorsIsThatOfTheProgram(t *testing.T) {
-	var want bytes.Buffer
-	if err := json.Indent(&want, Schema(), "", "  "); err != nil {
-		t.Fatal(err)
-	}
-	want.WriteByte('\n')
-	const path = "../../docs/junction.schema.json"
-	got, err := os.ReadFile(path)
-	if err != nil || !bytes.Equal(got, want.Bytes()) {
-		if os.Getenv("UPDATE") != "" {
-			err = os.WriteFile(path, want.Bytes(), 0o644)
-		}
-		t.Errorf("%s is not what Schema returns (%v); UPDATE=1 go test ./config/settings writes it", path, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
@@ -76,7 +77,7 @@ func loopback(addr string) error {
 	if err != nil {
 		return err
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+	if !outside.IsHere(host) {
 		return fmt.Errorf("-addr %s: only loopback addresses, such as 127.0.0.1:3000", addr)
 	}
 	return nil

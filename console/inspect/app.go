@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/mcp/apps"
 )
 
@@ -26,22 +27,22 @@ func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if c.of.options.Once == nil {
-		return refuse(http.StatusNotImplemented, "this console shows no views")
+		return reply.Refuse(http.StatusNotImplemented, "this console shows no views")
 	}
 	ctx, cancel := context.WithTimeoutCause(r.Context(), defaultTimeout, fmt.Errorf("no answer within %v", time.Duration(defaultTimeout)))
 	defer cancel()
 	uri := r.URL.Query().Get("uri")
 	if !strings.HasPrefix(uri, apps.Scheme) || len(uri) > maxURI {
-		return refuse(http.StatusBadRequest, `"uri": expected one that begins with %s`, apps.Scheme)
+		return reply.Refuse(http.StatusBadRequest, `"uri": expected one that begins with %s`, apps.Scheme)
 	}
 	v, err := apps.Read(ctx, client, uri)
 	if err != nil {
-		return refuse(http.StatusBadGateway, "%v", err)
+		return reply.Refuse(http.StatusBadGateway, "%v", err)
 	}
 	_, port, _ := net.SplitHostPort(r.Host)
 	policy, err := policyOf(v.CSP, port, a.opened.Entry.isHere())
 	if err != nil {
-		return refuse(http.StatusUnprocessableEntity, "the view %s: %v", uri, err)
+		return reply.Refuse(http.StatusUnprocessableEntity, "the view %s: %v", uri, err)
 	}
 	path := c.of.options.Once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		h := w.Header()

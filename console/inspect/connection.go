@@ -11,13 +11,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/revision"
-	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/junction-mcp/junction/traffic"
 )
 
 // The states of a connection.
@@ -43,6 +45,8 @@ type connection struct {
 	id      string
 	server  Server
 	journal *journal
+	log     traffic.Log // of its messages
+	unsee   func()      // ends that they are shown
 	ctx     context.Context
 	end     context.CancelCauseFunc
 	work    sync.WaitGroup // its goroutines
@@ -58,7 +62,6 @@ type connection struct {
 	idle      *time.Timer
 	asked     []*asked
 	held      int // bytes of results in asked
-	numbers   uint64
 	questions map[uint64]*question
 	signing   bool
 	listened  *listening
@@ -68,14 +71,17 @@ type connection struct {
 type attempt struct {
 	cancel context.CancelCauseFunc
 	over   chan struct{}
-	wire   *wire
-	opened *Opened     // nil until it is found
-	client *mcp.Client // nil while it is not connected
-	stray  string      // the first line of standard output that was no message
+	// The others are under the connection's mu.
+	opened  *Opened     // nil until it is found
+	client  *mcp.Client // nil while it is not connected
+	stray   string      // the first line of standard output that was no message
+	refused bool        // initialize was not answered
+	older   bool        // HTTP+SSE took the place of Streamable HTTP
 }
 
 func newConnection(of *Inspector, id string, s Server) *connection {
 	c := &connection{of: of, id: id, server: s, journal: newJournal(), state: connecting, level: mcp.LogInfo, questions: map[uint64]*question{}}
+	c.unsee = c.log.See(c.sees)
 	c.ctx, c.end = context.WithCancelCause(of.ctx)
 	c.idle = time.AfterFunc(idleTime, c.close)
 	return c
@@ -116,6 +122,7 @@ func (c *connection) close() {
 		c.idle.Stop()
 		c.mu.Unlock()
 		c.work.Wait()
+		c.unsee()
 		c.become(closed, nil)
 		c.journal.end()
 		c.of.forget(c)
@@ -126,13 +133,13 @@ func (c *connection) close() {
 // reconnect connects once more, and ends the connection that there is.
 func (c *connection) reconnect(*http.Request) (any, error) {
 	c.start()
-	return accepted{c.view()}, nil
+	return reply.Accepted{Body: c.view()}, nil
 }
 
 // start begins an attempt, once the one before it is over.
 func (c *connection) start() {
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	a := &attempt{cancel: cancel, over: make(chan struct{}), wire: newWire(c)}
+	a := &attempt{cancel: cancel, over: make(chan struct{})}
 	c.mu.Lock()
 	before := c.attempt
 	c.attempt, c.state, c.fault = a, connecting, nil
@@ -182,7 +189,8 @@ func (c *connection) run(ctx context.Context, a *attempt) {
 
 // dial finds the server, and connects to it.
 func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) {
-	opened, err := c.of.options.Open(ctx, c.server, Hooks{HTTP: a.wire.transport, Stderr: c.stderr, Stdout: func(line string) { c.stdout(a, line) }})
+	opened, err := c.of.options.Open(ctx, c.server, Hooks{HTTP: c.transport, Stdout: func(line string) { c.stdout(a, line) },
+		Stderr: func(text string) { c.journal.add("stderr", line{Line: text}) }})
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +202,7 @@ func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) 
 	if c.server.Revision != "" {
 		o.Revision = c.server.Revision
 	}
-	a.wire.http = opened.Entry.URL != ""
-	o.Wire, o.Capabilities = a.wire, apps.Capabilities()
+	o.Wire, o.Capabilities = c.log.Server(opened.Name), apps.Capabilities()
 	o.Middleware = []mcp.Middleware{c.marked, tasks.Wait(tasks.WaitOptions{OnTask: c.taskBegan, OnLook: c.taskLooked})}
 	o.OnElicit, o.ElicitURL, o.OnSample, o.SampleTools, o.OnRoots = c.elicit, true, c.sample, true, c.roots
 	return mcp.DialWith(ctx, opened.Transport, o)
@@ -261,8 +268,6 @@ type line struct {
 	Remedy string `json:"remedy,omitempty"`
 }
 
-func (c *connection) stderr(text string) { c.journal.add("stderr", line{Line: text}) }
-
 func (c *connection) stdout(a *attempt, text string) {
 	c.mu.Lock()
 	if a.stray == "" {
@@ -314,7 +319,7 @@ func (c *connection) view() view {
 		client = a.client
 		if o := a.opened; o != nil {
 			v.Name, v.Origin, v.CanLogin = o.Name, o.Origin, o.Login != nil
-			v.Transport = a.wire.kind(o.Entry)
+			v.Transport = a.transport()
 			if e := o.Entry; v.Server.Name != "" && e.Command+e.URL != "" {
 				v.Reached = &Server{URL: e.URL, Command: e.Command, Args: e.Args, Dir: e.Dir}
 			}
@@ -345,19 +350,17 @@ func (s Server) redacted() Server {
 		}
 		return values
 	}
-	s.URL, s.Args = secret.URL(s.URL), secret.Arguments(s.Args)
+	s.URL, s.Args = redact.URL(s.URL), redact.Arguments(s.Args)
 	s.Headers, s.Env = hidden(s.Headers), hidden(s.Env)
 	return s
 }
-
-func (c *connection) describe(*http.Request) (any, error) { return c.view(), nil }
 
 // connectedTo is the client, or why there is none.
 func (c *connection) connectedTo() (*mcp.Client, *attempt, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.attempt == nil || c.attempt.client == nil {
-		return nil, nil, refuse(http.StatusConflict, "there is no connection now (%s): connect again first", c.state)
+		return nil, nil, reply.Refuse(http.StatusConflict, "there is no connection now (%s): connect again first", c.state)
 	}
 	return c.attempt.client, c.attempt, nil
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // An Entry is how a configuration says a server. It has no secrets: of variables and headers the names only.
@@ -47,14 +47,14 @@ func (c *connection) copies(r *http.Request) (any, error) {
 	older := false
 	if a := c.attempt; a != nil && a.opened != nil {
 		entry = a.opened.Entry
-		older = a.wire.kind(entry) == "http+sse"
+		older = a.transport() == "http+sse"
 	}
 	c.mu.Unlock()
 	out := copied{Notes: []string{}}
 	now := q.copy(c)
 	note := func(text string) { out.Notes = append(out.Notes, text) }
-	if secret.URL(entry.URL) != entry.URL || strings.Contains(entry.URL, secret.Hidden) {
-		note(secret.Hidden + " stands for what may be secret in the URL")
+	if redact.URL(entry.URL) != entry.URL || strings.Contains(entry.URL, redact.Hidden) {
+		note(redact.Hidden + " stands for what may be secret in the URL")
 	}
 	if out.Junction = entry.command(&now, c.server.Revision); out.Junction == "" {
 		note("the junction command has no form for this request")
@@ -148,9 +148,17 @@ func (e Entry) command(q *asked, revision string) string {
 		return ""
 	}
 	all := []string{"junction", name}
-	if target := e.target(); strings.HasPrefix(target, "-") {
+	target := redact.URL(e.URL)
+	switch {
+	case e.Configured:
+		target = e.Name
+	case e.Command != "": // which stands at the end
+		target = ""
+	}
+	if strings.HasPrefix(target, "-") {
 		return "" // it would be taken for a flag
-	} else if target != "" {
+	}
+	if target != "" {
 		all = append(all, quote(target))
 	}
 	for i, word := range words {
@@ -192,25 +200,14 @@ func (e Entry) command(q *asked, revision string) string {
 	return line
 }
 
-// target is the word for the server; none where a command stands at the end.
-func (e Entry) target() string {
-	switch {
-	case e.Configured:
-		return e.Name
-	case e.Command != "":
-		return ""
-	}
-	return secret.URL(e.URL)
-}
-
 // curl is a request as a command line of curl, as it went over the wire.
 func (a *asked) curl() string {
-	all := []string{"curl", "-gsS", "-N", "--url", quote(secret.URL(a.url))}
+	all := []string{"curl", "-gsS", "-N", "--url", quote(redact.URL(a.url))}
 	for _, name := range slices.Sorted(maps.Keys(a.header)) {
 		key := strings.ToLower(name)
 		switch {
 		case slices.Contains([]string{"accept-encoding", "content-length", "user-agent", "traceparent", "tracestate"}, key):
-		case isPlainHeader(key):
+		case redact.IsPlainHeader(name), key == "mcp-name":
 			all = append(all, "-H", quote(name+": "+strings.Join(a.header[name], ", ")))
 		default:
 			all = append(all, "-H", quote(name+": ")+fromVariable(name))
@@ -245,7 +242,7 @@ func (e Entry) servers() any {
 		entry["env"] = variables(e.Env)
 	}
 	if e.URL != "" {
-		entry["url"] = secret.URL(e.URL)
+		entry["url"] = redact.URL(e.URL)
 		if entry["type"] = "http"; e.Type != "" {
 			entry["type"] = e.Type
 		}

@@ -12,11 +12,11 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // hiddenValue stands where a secret was.
-const hiddenValue = secret.Hidden
+const hiddenValue = redact.Hidden
 
 // maxTokenBody is how many bytes are read of what an authorization server answers, for those who watch.
 const maxTokenBody = 64 << 10
@@ -44,15 +44,15 @@ type exchange struct {
 }
 
 // transport has what goes through next said, too.
-func (w *wire) transport(next http.RoundTripper, authorization bool) http.RoundTripper {
+func (c *connection) transport(next http.RoundTripper, authorization bool) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	return &watchedTransport{w, next, authorization}
+	return &watchedTransport{c, next, authorization}
 }
 
 type watchedTransport struct {
-	wire          *wire
+	of            *connection
 	next          http.RoundTripper
 	authorization bool
 }
@@ -60,26 +60,26 @@ type watchedTransport struct {
 // RoundTrip implements [http.RoundTripper].
 func (t *watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
-	x := exchange{Purpose: "server", Method: req.Method, URL: secret.URL(req.URL.String()), Sent: shownHeaders(req.Header, true), Request: requestOf(req.Context())}
+	x := exchange{Purpose: "server", Method: req.Method, URL: redact.URL(req.URL.String()), Sent: shownHeaders(req.Header), Request: requestOf(req.Context())}
 	body := bodyOf(req)
 	if t.authorization {
 		x.Purpose = "authorization"
 		x.describe(req, body)
 	} else if m, fault := jsonrpc.Parse(body, jsonrpc.Limits{}); fault == nil && !m.ID.IsZero() {
 		x.RPC = json.RawMessage(m.ID)
-		t.wire.c.headersFor(x.Request, m.Method, req.URL.String(), req.Header)
+		t.of.headersFor(x.Request, m.Method, req.URL.String(), req.Header)
 	}
 	response, err := t.next.RoundTrip(req)
 	x.Millis = time.Since(began).Milliseconds()
 	if err != nil {
-		x.Error = plaintext.Line(secret.Text(err.Error(), maxDetail), maxDetail)
+		x.Error = plaintext.Line(redact.Text(err.Error(), maxDetail), maxDetail)
 	} else {
-		x.Status, x.Received = response.StatusCode, shownHeaders(response.Header, false)
+		x.Status, x.Received = response.StatusCode, shownHeaders(response.Header)
 		if t.authorization {
 			x.judge(response)
 		}
 	}
-	t.wire.c.journal.add("http", x)
+	t.of.journal.add("http", x)
 	return response, err
 }
 
@@ -193,7 +193,7 @@ func shownMembers(data []byte) json.RawMessage {
 	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
 		return nil
 	}
-	shown, whole := secret.JSON(data, secret.Limits{Text: maxDetail, Bytes: maxTokenBody, Depth: 8, Shown: func(name string) bool {
+	shown, whole := redact.JSON(data, redact.Limits{Text: maxDetail, Bytes: maxTokenBody, Depth: 8, Shown: func(name string) bool {
 		return slices.ContainsFunc(namesOnly, func(end string) bool { return strings.HasSuffix(name, end) })
 	}, Hidden: func(name string) bool { return name == "code" || strings.HasSuffix(name, "_code") }})
 	if !whole {
@@ -205,45 +205,15 @@ func shownMembers(data []byte) json.RawMessage {
 // namesOnly are ends of names of members that say something of tokens and keys, and hold none.
 var namesOnly = []string{"_endpoint", "_supported", "_servers", "_type", "_method", "_uri", "_at"}
 
-// requestShown are the headers of requests that are no secrets; those of an entry may all be.
-var requestShown = []string{
-	"accept", "accept-encoding", "content-type", "content-length", "user-agent", "mcp-protocol-version", "mcp-method", "mcp-name",
-	"last-event-id", "cache-control", "traceparent", "tracestate",
-}
-
-// responseShown are the headers of responses that are no secrets.
-var responseShown = []string{
-	"accept", "access-control-allow-headers", "access-control-allow-methods", "access-control-allow-origin", "access-control-expose-headers", "allow", "cache-control",
-	"connection", "content-encoding", "content-language", "content-length", "content-type", "date", "expires", "last-modified", "mcp-protocol-version", "pragma",
-	"retry-after", "server", "strict-transport-security", "transfer-encoding", "vary", "via", "x-accel-buffering", "x-content-type-options",
-}
-
 // shownHeaders are headers without secrets: of those that are not known to have none, the names only.
-func shownHeaders(h http.Header, request bool) map[string]string {
+func shownHeaders(h http.Header) map[string]string {
 	shown := map[string]string{}
 	for name, values := range h {
-		key, value := strings.ToLower(name), strings.Join(values, ", ")
-		switch scheme, _, found := strings.Cut(value, " "); {
-		case key == "location" || key == "content-location" || key == "mcp-name":
-			value = secret.URI(value)
-		case key == "www-authenticate" && !request: // it says where to log in, and why
-			parts := strings.Split(value, `"`)
-			for i := 1; i < len(parts); i += 2 {
-				parts[i] = secret.Text(parts[i], maxDetail)
-			}
-			value = strings.Join(parts, `"`)
-		case request && isPlainHeader(key), !request && slices.Contains(responseShown, key):
-		case found && key == "authorization":
+		value := redact.Header(name, strings.Join(values, ", "))
+		if scheme, _, found := strings.Cut(strings.Join(values, ", "), " "); found && strings.EqualFold(name, "Authorization") {
 			value = scheme + " " + hiddenValue
-		default:
-			value = hiddenValue
 		}
 		shown[name] = plaintext.Line(value, maxDetail)
 	}
 	return shown
-}
-
-func isPlainHeader(key string) bool {
-	argument, is := strings.CutPrefix(key, "mcp-param-")
-	return slices.Contains(requestShown, key) || is && !secret.Named(argument)
 }

@@ -37,7 +37,7 @@ func TestAnswersOfAnAuthorizationServerAreShownWithoutSecrets(t *testing.T) {
 				t.Fatal(err)
 			}
 			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			resp, err := newWire(c).transport(nil, true).RoundTrip(req)
+			resp, err := c.transport(nil, true).RoundTrip(req)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -33,22 +33,17 @@ func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error
 	case errors.Is(err, mcp.ErrClosed):
 		return &failure{Fault: Fault{Cause: "the connection was closed meanwhile", Remedy: "connect again"}}
 	case errors.Is(err, mcp.ErrLost):
+		about := q.Method
+		if name, is := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name")); is {
+			about = plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
+		}
 		fault := c.explain(ctx, a, err)
-		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", about(q))
+		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", about)
 		return &failure{Fault: fault}
 	case errors.As(err, new(*mcp.StatusError)):
 		return &failure{Fault: c.explain(ctx, a, err)}
 	}
 	return &failure{Fault: Fault{Cause: err.Error()}}
-}
-
-// about is a request in words.
-func about(q *asked) string {
-	name, is := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name"))
-	if !is {
-		return q.Method
-	}
-	return plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
 }
 
 // remedyOf is what to try where a server refuses a request.

@@ -264,3 +264,30 @@ func TestPromptsResourcesAndCompletion(t *testing.T) {
 		}
 	})
 }
+
+// The connection is the user's own: nothing is hidden of its messages, and each response finds its request.
+func TestMessagesAreShownAsTheyWent(t *testing.T) {
+	eachWay(t, func(t *testing.T, c *console, path, _, _ string) {
+		const said = "password=sk-abcdefghijklmnop1234"
+		n := c.calls(path, "echo", object{"message": said})
+		c.result(path, n)
+		var got []string
+		var rpc string
+		for _, e := range c.events(path, 0, func(e happened) bool { return e.name == "result" }) {
+			if e.name != "message" || text(e.data, "request") != n || text(e.data, "method") != "tools/call" {
+				continue // the client asks for other things on the way
+			}
+			got = append(got, text(e.data, "toServer")+" "+text(e.data, "kind")+" "+text(e.data, "method"))
+			if !strings.Contains(text(e.data, "message"), said) {
+				t.Errorf("the message is %s", e.data)
+			}
+			if id := text(e.data, "rpc"); id == "" || rpc != "" && id != rpc || (text(e.data, "ms") == "") != (rpc == "") {
+				t.Errorf("the request has the id %q: %s", rpc, e.data)
+			}
+			rpc = text(e.data, "rpc")
+		}
+		if want := []string{"true request tools/call", "false response tools/call"}; !slices.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -35,13 +36,14 @@ func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
 		}
 	}
 	seen := map[string]bool{}
+	key := revision.MethodNamed(q.Method).Key
 	for _, entry := range entries {
-		name, named := jsonrpc.Unquote(jsonrpc.Get(entry, keyOf(q.Method)))
+		name, named := jsonrpc.Unquote(jsonrpc.Get(entry, key))
 		switch {
 		case !named || name == "":
-			add(found(q, plaintext.Line(string(entry), 100), keyOf(q.Method), "an entry has none, so nobody can ask for it", "the author of the server must give it one"))
+			add(found(q, plaintext.Line(string(entry), 100), key, "an entry has none, so nobody can ask for it", "the author of the server must give it one"))
 		case seen[name]:
-			add(found(q, name, keyOf(q.Method), "two entries have the same", "the author of the server must name them differently: only one can be reached"))
+			add(found(q, name, key, "two entries have the same", "the author of the server must name them differently: only one can be reached"))
 		}
 		seen[name] = true
 		if q.Method == "tools/list" {
@@ -51,17 +53,6 @@ func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
 		}
 	}
 	return all
-}
-
-// keyOf is the member by which the entries of a list are asked for.
-func keyOf(method string) string {
-	switch method {
-	case "resources/list":
-		return "uri"
-	case "resources/templates/list":
-		return "uriTemplate"
-	}
-	return "name"
 }
 
 func checkTool(q *asked, name string, entry json.RawMessage) []finding {

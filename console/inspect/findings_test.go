@@ -58,7 +58,7 @@ func TestWhatIsWrongWithListsAndResultsIsFound(t *testing.T) {
 		`list inputSchema: its type is not "object", which arguments are`,
 		`away inputSchema: it is no schema that can be used: `,
 		`good name: two entries have the same`,
-		`{"inputSchema":{"type":"object"}} name: an entry has none, so nobody can ask for it`,
+		` tools/list: tools[5]: an entry of a list without a name, or without another member that it needs`,
 	}
 	for i, problem := range want {
 		if i >= len(got) || !strings.HasPrefix(got[i], problem) {
@@ -70,7 +70,7 @@ func TestWhatIsWrongWithListsAndResultsIsFound(t *testing.T) {
 	}
 	for kind, want := range map[string]string{
 		"fits": "", "failed": "", "wrong": "it does not fit the tool's output schema: ", "missing": "the tool has an output schema, and the result no structured content",
-		"nothing": "the result has no array of content",
+		"nothing": "a member that is missing where it can only have one value",
 	} {
 		called := c.ask(path, "tools/call", object{"name": "good", "arguments": object{"a": kind}})
 		var found []finding
@@ -83,9 +83,8 @@ func TestWhatIsWrongWithListsAndResultsIsFound(t *testing.T) {
 }
 
 func TestHeadersAreShownWithoutSecrets(t *testing.T) {
-	var w wire
-	w.c = newConnection(New(Options{}), "c", Server{})
-	defer w.c.idle.Stop()
+	c := newConnection(New(Options{}), "c", Server{})
+	defer c.idle.Stop()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Set-Cookie", "secret=1")
 		w.Header().Set("Mcp-Session-Id", "secret")
@@ -105,12 +104,12 @@ func TestHeadersAreShownWithoutSecrets(t *testing.T) {
 	req.Header.Set("Mcp-Method", "ping")
 	req.Header.Set("Mcp-Param-Place", "Oslo")
 	req.Header.Set("Mcp-Param-Token", "secret")
-	response, err := (&http.Client{Transport: w.transport(nil, false)}).Do(req)
+	response, err := (&http.Client{Transport: c.transport(nil, false)}).Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	response.Body.Close()
-	events, _, _, _ := w.c.journal.after(0)
+	events, _, _, _ := c.journal.after(0)
 	if len(events) != 1 || events[0].name != "http" {
 		t.Fatalf("%d events", len(events))
 	}

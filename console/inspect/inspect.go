@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -123,11 +122,14 @@ func (i *Inspector) Close() {
 
 // Mount hands over each route of the API with its pattern, such as "GET /connections/{id}".
 func (i *Inspector) Mount(handle func(pattern string, h http.Handler)) {
-	handle("POST /connections", answering(i.begin))
-	handle("GET /connections", answering(i.list))
+	handle("POST /connections", reply.With(i.begin))
+	handle("GET /connections", reply.With(i.list))
 	for pattern, f := range map[string]func(*connection, *http.Request) (any, error){
-		"GET /connections/{id}":                 (*connection).describe,
-		"DELETE /connections/{id}":              i.remove,
+		"GET /connections/{id}": func(c *connection, _ *http.Request) (any, error) { return c.view(), nil },
+		"DELETE /connections/{id}": func(c *connection, _ *http.Request) (any, error) {
+			c.close()
+			return nil, nil
+		},
 		"POST /connections/{id}/connect":        (*connection).reconnect,
 		"POST /connections/{id}/requests":       (*connection).ask,
 		"GET /connections/{id}/requests":        (*connection).history,
@@ -140,7 +142,7 @@ func (i *Inspector) Mount(handle func(pattern string, h http.Handler)) {
 		"GET /connections/{id}/copy/{n}":        (*connection).copies,
 		"POST /connections/{id}/login":          (*connection).login,
 	} {
-		handle(pattern, answering(func(r *http.Request) (any, error) {
+		handle(pattern, reply.With(func(r *http.Request) (any, error) {
 			c, err := i.find(r)
 			if err != nil {
 				return nil, err
@@ -153,7 +155,7 @@ func (i *Inspector) Mount(handle func(pattern string, h http.Handler)) {
 	handle("GET /connections/{id}/app", i.serving((*connection).app))
 }
 
-// find is the connection that a request is about.
+// find returns the connection that the path of a request names.
 func (i *Inspector) find(r *http.Request) (*connection, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -162,7 +164,7 @@ func (i *Inspector) find(r *http.Request) (*connection, error) {
 			return c, nil
 		}
 	}
-	return nil, refuse(http.StatusNotFound, "there is no such connection: it ended, or the console was started again")
+	return nil, reply.Refuse(http.StatusNotFound, "there is no such connection: it ended, or the console was started again")
 }
 
 // begin begins a connection that a page wants.
@@ -175,7 +177,7 @@ func (i *Inspector) begin(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accepted{c.view()}, nil
+	return reply.Accepted{Body: c.view()}, nil
 }
 
 // Begin begins a connection before a page asks for it, and returns its id in the API. The error says what is wrong with s;
@@ -195,7 +197,7 @@ func (i *Inspector) connect(s Server) (*connection, error) {
 	i.mu.Lock()
 	if i.ended || len(i.all) >= maxConnections {
 		i.mu.Unlock()
-		return nil, refuse(http.StatusTooManyRequests, "%d connections are open, and there are at most %d: close one", maxConnections, maxConnections)
+		return nil, reply.Refuse(http.StatusTooManyRequests, "%d connections are open, and there are at most %d: close one", maxConnections, maxConnections)
 	}
 	c := newConnection(i, strings.ToLower(rand.Text()[:10]), s)
 	i.all = append(i.all, c)
@@ -214,11 +216,11 @@ func (s *Server) check() error {
 	}
 	switch {
 	case given != 1:
-		return refuse(http.StatusBadRequest, `expected one of "server", "url" and "command"`)
+		return reply.Refuse(http.StatusBadRequest, `expected one of "server", "url" and "command"`)
 	case s.URL == "" && len(s.Headers) > 0:
-		return refuse(http.StatusBadRequest, `"headers" are for a "url"`)
+		return reply.Refuse(http.StatusBadRequest, `"headers" are for a "url"`)
 	case s.Command == "" && (len(s.Args) > 0 || len(s.Env) > 0 || s.Dir != ""):
-		return refuse(http.StatusBadRequest, `"args", "env" and "cwd" are for a "command"`)
+		return reply.Refuse(http.StatusBadRequest, `"args", "env" and "cwd" are for a "command"`)
 	}
 	return nil
 }
@@ -237,12 +239,6 @@ func (i *Inspector) list(*http.Request) (any, error) {
 	}{views}, nil
 }
 
-// remove ends a connection.
-func (i *Inspector) remove(c *connection, _ *http.Request) (any, error) {
-	c.close()
-	return nil, nil
-}
-
 // forget takes a connection that ended off the list.
 func (i *Inspector) forget(c *connection) {
 	i.mu.Lock()
@@ -250,30 +246,7 @@ func (i *Inspector) forget(c *connection) {
 	i.mu.Unlock()
 }
 
-// A refusal is an error with the HTTP status that says it.
-type refusal struct {
-	status int
-	text   string
-}
-
-func (e *refusal) Error() string { return e.text }
-
-func refuse(status int, format string, args ...any) error {
-	return &refusal{status, fmt.Sprintf(format, args...)}
-}
-
-// accepted is an answer to something that goes on.
-type accepted struct{ body any }
-
-// answering makes a route of a function.
-func answering(f func(r *http.Request) (any, error)) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := f(r)
-		respond(w, body, err)
-	})
-}
-
-// serving is answering for what writes its own response.
+// serving makes a route of what writes its own response.
 func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := i.find(r)
@@ -282,44 +255,25 @@ func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http
 			err = f(c, w, r)
 		}
 		if err != nil {
-			respond(w, nil, err)
+			reply.Error(w, http.StatusInternalServerError, err)
 		}
 	})
-}
-
-func respond(w http.ResponseWriter, body any, err error) {
-	w.Header().Set("Cache-Control", "no-store")
-	done, goesOn := body.(accepted)
-	switch {
-	case err != nil:
-		status := http.StatusInternalServerError
-		if refused, is := errors.AsType[*refusal](err); is {
-			status = refused.status
-		}
-		reply.Error(w, status, err)
-	case body == nil:
-		w.WriteHeader(http.StatusNoContent)
-	case goesOn:
-		reply.JSON(w, http.StatusAccepted, done.body)
-	default:
-		reply.JSON(w, http.StatusOK, body)
-	}
 }
 
 // decode reads what a page sent, of at most limit bytes.
 func decode(r *http.Request, into any, limit int64) error {
 	data, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return refuse(http.StatusBadRequest, "the request cannot be read: %v", err)
+		return reply.Refuse(http.StatusBadRequest, "the request cannot be read: %v", err)
 	}
 	if int64(len(data)) > limit {
-		return refuse(http.StatusRequestEntityTooLarge, "the request has more than %d bytes", limit)
+		return reply.Refuse(http.StatusRequestEntityTooLarge, "the request has more than %d bytes", limit)
 	}
 	if fault := jsonrpc.Valid(data, jsonrpc.Limits{}); fault != nil {
-		return refuse(http.StatusBadRequest, "expected JSON: %s", fault.Message)
+		return reply.Refuse(http.StatusBadRequest, "expected JSON: %s", fault.Message)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return refuse(http.StatusBadRequest, "%v", err)
+		return reply.Refuse(http.StatusBadRequest, "%v", err)
 	}
 	return nil
 }

@@ -1,24 +1,24 @@
 package inspect
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/console/follow"
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 const (
-	maxEvents     = 5_000            // of a connection that can be read again
-	maxEventBytes = 16 << 20         // of all of a connection's events
-	maxOneEvent   = 1 << 20          // bytes of a message that an event has whole
-	maxFollowers  = 8                // streams of one connection's events
-	followTime    = 10 * time.Second // for a page to read what is sent
-	silentTime    = 15 * time.Second // between two comments on a stream
+	maxEvents     = 5_000    // of a connection that can be read again
+	maxEventBytes = 16 << 20 // of all of a connection's events
+	maxOneEvent   = 1 << 20  // bytes of a message that an event has whole
+	maxFollowers  = 8        // streams of one connection's events
 )
 
 // An event is something that happened on a connection.
@@ -30,16 +30,15 @@ type event struct {
 
 // A journal holds the last events of a connection. It is safe for concurrent use.
 type journal struct {
-	mu        sync.Mutex
-	events    []event
-	bytes     int
-	last      uint64
-	followers int
-	changed   chan struct{} // closed with the next event
-	ended     bool
+	followers follow.Readers
+
+	mu     sync.Mutex
+	events follow.Ring[event]
+	bytes  int
+	ended  bool
 }
 
-func newJournal() *journal { return &journal{changed: make(chan struct{})} }
+func newJournal() *journal { return &journal{events: follow.NewRing[event](maxEvents)} }
 
 // add puts an event at the end; what encodes to an object, to which the time is added.
 func (j *journal) add(name string, what any) {
@@ -54,39 +53,28 @@ func (j *journal) add(name string, what any) {
 	if j.ended {
 		return
 	}
-	j.last++
-	j.events = append(j.events, event{j.last, name, body})
 	j.bytes += len(body)
-	old := 0
-	for len(j.events)-old > maxEvents || j.bytes > maxEventBytes && len(j.events)-old > 1 {
-		j.bytes -= len(j.events[old].data)
-		old++
+	for j.events.Full() || j.bytes > maxEventBytes && j.events.First < j.events.Next {
+		j.bytes -= len(j.events.At(j.events.First).data)
+		j.events.Drop()
 	}
-	j.events = slices.Delete(j.events, 0, old)
-	j.wake()
+	j.events.Add(event{j.events.Next, name, body})
+	j.events.Wake()
 }
 
 // lastID is the id of the last event.
 func (j *journal) lastID() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.last
-}
-
-// wake has those who follow look; the caller holds mu.
-func (j *journal) wake() {
-	close(j.changed)
-	j.changed = make(chan struct{})
+	return j.events.Next - 1
 }
 
 // end says that nothing more comes.
 func (j *journal) end() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if !j.ended {
-		j.ended = true
-		j.wake()
-	}
+	j.ended = true
+	j.events.Wake()
 }
 
 // after returns the events behind one, how many between are gone, and what is closed when there are more; ended says
@@ -94,85 +82,78 @@ func (j *journal) end() {
 func (j *journal) after(id uint64) (events []event, gone uint64, more <-chan struct{}, ended bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if id > j.last {
+	if id >= j.events.Next {
 		id = 0 // of another process
 	}
-	first := j.last + 1
-	if len(j.events) > 0 {
-		first = j.events[0].id
+	first := max(id+1, j.events.First)
+	for n := first; n < j.events.Next; n++ {
+		events = append(events, *j.events.At(n))
 	}
-	if id+1 < first {
-		gone = first - id - 1
-	}
-	at := max(0, int(id)-int(first)+1)
-	return slices.Clone(j.events[min(at, len(j.events)):]), gone, j.changed, j.ended
+	return events, first - id - 1, j.events.Changed(), j.ended
 }
 
-// join counts one who follows; false where there are too many.
-func (j *journal) join() bool {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.followers >= maxFollowers {
-		return false
-	}
-	j.followers++
-	return true
+// A follower reads the events of a journal. It copies a part of them at a time, so that many slow ones hold little.
+type follower struct {
+	*journal
+	last uint64 // the event that it has, or of which it has the beginning
+	rest []byte // what it does not have of that
 }
 
-func (j *journal) leave() {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.followers--
+// next appends a part of what is new to text.
+func (f *follower) next(text []byte) (_ []byte, more <-chan struct{}, over bool) {
+	if len(f.rest) > 0 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.last < f.events.First {
+			return text, nil, true // the event would be held for this reader alone, who comes back and gets a gap
+		}
+		return f.part(text), nil, false
+	}
+	events, gone, more, over := f.after(f.last)
+	if gone > 0 {
+		missed, _ := json.Marshal(map[string]uint64{"missed": gone})
+		text = eventstream.AppendEvent(text, eventstream.Event{Name: "gap", Data: missed})
+		if len(events) > 0 {
+			f.last = events[0].id - 1 // the gap is said once, also where the event behind it comes apart
+		}
+	}
+	for _, e := range events {
+		if len(text) > 0 && len(text)+len(e.data) > follow.MaxPart {
+			return text, nil, false
+		}
+		one := eventstream.Event{ID: strconv.FormatUint(e.id, 10), HasID: true, Name: e.name}
+		f.last = e.id
+		if len(e.data) > follow.MaxPart {
+			text = bytes.TrimSuffix(eventstream.AppendEvent(text, one), []byte("\n"))
+			f.rest = e.data // JSON in one line
+			return f.part(append(text, "data: "...)), nil, false
+		}
+		one.Data = e.data
+		text = eventstream.AppendEvent(text, one)
+	}
+	return text, more, over
+}
+
+// part appends a part of the rest of an event.
+func (f *follower) part(text []byte) []byte {
+	n := min(len(f.rest), follow.MaxPart)
+	text = append(text, f.rest[:n]...)
+	if f.rest = f.rest[n:]; len(f.rest) == 0 {
+		text = append(text, "\n\n"...)
+	}
+	return text
 }
 
 // stream serves the events of a connection.
 func (c *connection) stream(w http.ResponseWriter, r *http.Request) error {
-	if !c.journal.join() {
-		return refuse(http.StatusTooManyRequests, "%d pages follow this connection already", maxFollowers)
-	}
-	defer c.journal.leave()
 	from := r.Header.Get("Last-Event-ID")
 	if from == "" {
 		from = r.URL.Query().Get("after")
 	}
 	last, _ := strconv.ParseUint(from, 10, 64) // else from the beginning
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no")
-	control := http.NewResponseController(w)
-	send := func(data []byte) error {
-		_ = control.SetWriteDeadline(time.Now().Add(followTime)) // where it cannot be set, the server's own holds
-		if _, err := w.Write(data); err != nil {
-			return err
-		}
-		return control.Flush()
+	f := &follower{journal: c.journal, last: last}
+	if !c.journal.followers.Serve(w, r, maxFollowers, follow.Stream{Begin: ": begun\n\n", Next: f.next}) {
+		return reply.Refuse(http.StatusTooManyRequests, "%d pages follow this connection already", maxFollowers)
 	}
-	silent := time.NewTicker(silentTime)
-	defer silent.Stop()
-	text := []byte(": begun\n\n")
-	for {
-		events, gone, more, ended := c.journal.after(last)
-		if gone > 0 {
-			missed, _ := json.Marshal(map[string]uint64{"missed": gone})
-			text = eventstream.AppendEvent(text, eventstream.Event{Name: "gap", Data: missed})
-		}
-		for _, e := range events {
-			text = eventstream.AppendEvent(text, eventstream.Event{ID: strconv.FormatUint(e.id, 10), HasID: true, Name: e.name, Data: e.data})
-			last = e.id
-		}
-		if len(text) > 0 && send(text) != nil || ended {
-			return nil
-		}
-		if text = text[:0]; len(events) > 0 {
-			continue
-		}
-		select {
-		case <-more:
-		case <-silent.C:
-			text = append(text, ": still here\n\n"...)
-		case <-r.Context().Done():
-			return nil
-		}
-	}
+	return nil
 }

@@ -8,10 +8,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/console/follow"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/servers/everything"
@@ -43,12 +45,78 @@ func TestEventsAreResumedAndBounded(t *testing.T) {
 	if events, _, _, _ = j.after(0); j.bytes > maxEventBytes || len(events) < 14 {
 		t.Errorf("%d events have %d bytes", len(events), j.bytes)
 	}
-	_, _, more, _ := j.after(j.last)
+	_, _, more, _ := j.after(j.lastID())
 	j.end()
 	<-more
 	j.add("step", step{})
-	if _, _, _, ended := j.after(j.last); !ended || j.last != maxEvents+50 {
-		t.Errorf("the journal goes on to %d, ended %v", j.last, ended)
+	if _, _, _, ended := j.after(j.lastID()); !ended || j.lastID() != maxEvents+50 {
+		t.Errorf("the journal goes on to %d, ended %v", j.lastID(), ended)
+	}
+}
+
+func TestALargeEventIsCopiedInParts(t *testing.T) {
+	j := newJournal()
+	large := strings.Repeat("x", 3<<20)
+	j.add("stderr", line{Line: "first"})
+	j.add("stderr", line{Line: large})
+	j.add("stderr", line{Line: "last"})
+	events, _, _, _ := j.after(0)
+	var want strings.Builder
+	for _, e := range events {
+		fmt.Fprintf(&want, "event: stderr\nid: %d\ndata: %s\n\n", e.id, e.data)
+	}
+	f := &follower{journal: j}
+	var got, text []byte
+	for parts := 0; len(got) < want.Len() && parts < 100; parts++ {
+		text, _, _ = f.next(text[:0])
+		if len(text) == 0 || len(text) > follow.MaxPart+1000 {
+			t.Fatalf("part %d has %d bytes", parts, len(text))
+		}
+		got = append(got, text...)
+	}
+	if string(got) != want.String() {
+		t.Errorf("got %d bytes, want %d", len(got), want.Len())
+	}
+	if text, more, over := f.next(nil); len(text) > 0 || more == nil || over {
+		t.Errorf("after all: %q, %v", text, over)
+	}
+	f = &follower{journal: j, last: 1}
+	if _, more, over := f.next(nil); more != nil || over || len(f.rest) == 0 {
+		t.Fatalf("%d bytes are left, %v", len(f.rest), over)
+	}
+	for range maxEvents {
+		j.add("step", step{})
+	}
+	if text, _, over := f.next(nil); len(text) > 0 || !over {
+		t.Errorf("of an event that is not kept there are %d bytes more, over %v", len(text), over)
+	}
+}
+
+func TestAReaderThatMissedEventsGetsALargeOneBehindThem(t *testing.T) {
+	type line struct{ Line string }
+	j := newJournal()
+	for range maxEventBytes/maxOneEvent + 2 {
+		j.add("message", line{strings.Repeat("x", maxOneEvent)})
+	}
+	events, gone, _, _ := j.after(0)
+	if gone == 0 {
+		t.Fatal("the journal keeps all")
+	}
+	f := &follower{journal: j}
+	var got []byte
+	for n, more := 0, (<-chan struct{})(nil); more == nil; n++ {
+		if n > 2*maxEventBytes/follow.MaxPart {
+			t.Fatalf("after %d parts more are there, from %.60q on", n, got)
+		}
+		var text []byte
+		text, more, _ = f.next(nil)
+		got = append(got, text...)
+	}
+	if begin := fmt.Sprintf("event: gap\ndata: {\"missed\":%d}\n\nevent: message\nid: %d\n", gone, gone+1); !strings.HasPrefix(string(got), begin) {
+		t.Errorf("the stream begins with %.80q, want %q", got, begin)
+	}
+	if ids, gaps := strings.Count(string(got), "\nid: "), strings.Count(string(got), "event: gap"); ids != len(events) || gaps != 1 {
+		t.Errorf("%d events and %d gaps came, want %d and 1", ids, gaps, len(events))
 	}
 }
 
@@ -220,6 +288,28 @@ func TestThereAreLimits(t *testing.T) {
 	}
 }
 
+func TestPagesThatFollowAConnectionAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		do, end := inside(t, memory)
+		_, begun := do("POST", "/connections", `{"server":"everything"}`)
+		path := "/connections/" + text(json.RawMessage(begun), "id")
+		var pages sync.WaitGroup
+		for range maxFollowers {
+			pages.Go(func() {
+				if status, _ := do("GET", path+"/events", ""); status != http.StatusOK {
+					t.Errorf("a page that may follow gets %d", status)
+				}
+			})
+		}
+		synctest.Wait()
+		if status, body := do("GET", path+"/events", ""); status != http.StatusTooManyRequests || text(json.RawMessage(body), "error") != "8 pages follow this connection already" {
+			t.Errorf("%d %s", status, body)
+		}
+		end()
+		pages.Wait()
+	})
+}
+
 func TestOldRequestsAreForgotten(t *testing.T) {
 	c := newConnection(New(Options{}), "c", Server{})
 	defer c.idle.Stop()
@@ -231,7 +321,7 @@ func TestOldRequestsAreForgotten(t *testing.T) {
 		if err := c.enter(q, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		q.clock.end()
+		q.clock.Stop()
 		q.cancel(nil)
 	}
 	if len(c.asked) != maxAsked || c.asked[0].Request != 1 || c.asked[1].Request != 7 {
@@ -242,7 +332,7 @@ func TestOldRequestsAreForgotten(t *testing.T) {
 		if err := c.enter(q, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		q.clock.end()
+		q.clock.Stop()
 		q.cancel(nil)
 	}
 	if c.held > maxAskedBytes {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -44,14 +45,14 @@ func (c *connection) login(r *http.Request) (any, error) {
 	c.mu.Unlock()
 	switch {
 	case opened == nil || opened.Login == nil:
-		return nil, refuse(http.StatusConflict, "nobody logs in here: the server has no URL, or its headers say who asks")
+		return nil, reply.Refuse(http.StatusConflict, "nobody logs in here: the server has no URL, or its headers say who asks")
 	case busy:
-		return nil, refuse(http.StatusConflict, "a login is under way; its page is in the events")
+		return nil, reply.Refuse(http.StatusConflict, "a login is under way; its page is in the events")
 	}
 	if !c.spawn(func() { c.sign(opened, in.Scopes) }) {
-		return nil, refuse(http.StatusConflict, "the connection ends")
+		return nil, reply.Refuse(http.StatusConflict, "the connection ends")
 	}
-	return accepted{signing{State: "begun"}}, nil
+	return reply.Accepted{Body: signing{State: "begun"}}, nil
 }
 
 func (c *connection) sign(opened *Opened, scopes []string) {

@@ -10,9 +10,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/traffic"
 )
 
 const (
@@ -53,14 +56,12 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 		c.mu.Unlock()
 		return answer{}, fmt.Errorf("%d requests of the server wait for an answer already", maxQuestions)
 	}
-	c.numbers++
-	q.Question = c.numbers
+	q.Question = traffic.CallOf(c.log.Calling("", "", kind, "")) // requests and questions have one series of numbers
 	c.questions[q.Question] = q
 	clocks := c.clocks(q.Request)
 	c.mu.Unlock()
 	for _, k := range clocks {
-		k.hold()
-		defer k.release()
+		defer k.Hold()()
 	}
 	c.journal.add("question", q)
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("nobody answered within %v", answerTime))
@@ -88,8 +89,8 @@ func (c *connection) put(ctx context.Context, kind string, params any) (answer, 
 
 // clocks are those that stand while the page is asked: of the request that a question belongs to, or of all; the caller
 // holds mu.
-func (c *connection) clocks(request uint64) []*clock {
-	var all []*clock
+func (c *connection) clocks(request uint64) []*idle.Timer {
+	var all []*idle.Timer
 	for _, q := range c.asked {
 		if q.State == running && (request == 0 || q.Request == request) {
 			all = append(all, q.clock)
@@ -154,7 +155,7 @@ func (c *connection) answer(r *http.Request) (any, error) {
 	q := c.questions[n]
 	c.mu.Unlock()
 	if q == nil {
-		return nil, refuse(http.StatusNotFound, "this question is not open any more: it was answered, or the server withdrew it")
+		return nil, reply.Refuse(http.StatusNotFound, "this question is not open any more: it was answered, or the server withdrew it")
 	}
 	if err := q.check(&given); err != nil {
 		return nil, err
@@ -163,7 +164,7 @@ func (c *connection) answer(r *http.Request) (any, error) {
 	case q.answered <- given:
 		return nil, nil
 	default:
-		return nil, refuse(http.StatusConflict, "this question was answered already")
+		return nil, reply.Refuse(http.StatusConflict, "this question was answered already")
 	}
 }
 
@@ -175,7 +176,7 @@ func (q *question) check(given *answer) error {
 		given.Content = nil
 		return nil
 	default:
-		return refuse(http.StatusBadRequest, `"action": expected accept, decline or cancel`)
+		return reply.Refuse(http.StatusBadRequest, `"action": expected accept, decline or cancel`)
 	}
 	switch q.Kind {
 	case "elicitation":
@@ -186,20 +187,20 @@ func (q *question) check(given *answer) error {
 		}
 		checks, err := schema.Compile(form)
 		if err != nil {
-			return refuse(http.StatusUnprocessableEntity, "the server's form cannot be used: %v; decline it", err)
+			return reply.Refuse(http.StatusUnprocessableEntity, "the server's form cannot be used: %v; decline it", err)
 		}
 		if given.Content == nil {
 			given.Content = json.RawMessage(`{}`)
 		}
 		if given.Content, err = checks.Complete(given.Content); err != nil {
-			return refuse(http.StatusUnprocessableEntity, "the content does not fit the form: %v", err)
+			return reply.Refuse(http.StatusUnprocessableEntity, "the content does not fit the form: %v", err)
 		}
 	case "sampling":
 		if len(given.Result) == 0 {
-			return refuse(http.StatusBadRequest, `"result": expected an object with role, content and model`)
+			return reply.Refuse(http.StatusBadRequest, `"result": expected an object with role, content and model`)
 		}
 		if err := schema.DecodeLoose(given.Result, new(mcp.CreateMessageResult)); err != nil {
-			return refuse(http.StatusUnprocessableEntity, "the result cannot be read: %v", err)
+			return reply.Refuse(http.StatusUnprocessableEntity, "the result cannot be read: %v", err)
 		}
 	}
 	return nil

@@ -11,10 +11,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/internal/idle"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/junction-mcp/junction/traffic"
 )
 
 const (
@@ -47,7 +51,9 @@ type asked struct {
 	Findings []finding       `json:"findings,omitempty"`
 
 	cancel  context.CancelCauseFunc
-	clock   *clock
+	ctx     context.Context // ends with it
+	clock   *idle.Timer     // ends a request of which nothing is heard
+	met     []finding       // in the messages that came for it
 	message json.RawMessage // that went to the server
 	url     string          // where it went
 	header  http.Header     // with which it went there
@@ -92,10 +98,10 @@ func (c *connection) ask(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if why := notAsked(in.Method); why != "" {
-		return nil, refuse(http.StatusBadRequest, "%s", why)
+		return nil, reply.Refuse(http.StatusBadRequest, "%s", why)
 	}
 	if len(in.Params) > 0 && in.Params[0] != '{' && string(in.Params) != "null" {
-		return nil, refuse(http.StatusBadRequest, `"params": expected an object`)
+		return nil, reply.Refuse(http.StatusBadRequest, `"params": expected an object`)
 	}
 	if string(in.Params) == "null" {
 		in.Params = nil
@@ -115,9 +121,9 @@ func (c *connection) ask(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if !c.spawn(func() { c.perform(q, client, a) }) {
-		return nil, refuse(http.StatusConflict, "the connection ends")
+		return nil, reply.Refuse(http.StatusConflict, "the connection ends")
 	}
-	return accepted{map[string]uint64{"request": q.Request}}, nil
+	return reply.Accepted{Body: map[string]uint64{"request": q.Request}}, nil
 }
 
 // enter gives a request its number, and forgets the oldest ones that are over.
@@ -131,13 +137,13 @@ func (c *connection) enter(q *asked, limit time.Duration) error {
 		}
 	}
 	if now >= maxRunning {
-		return refuse(http.StatusTooManyRequests, "%d requests run on this connection: wait for one, or cancel it", now)
+		return reply.Refuse(http.StatusTooManyRequests, "%d requests run on this connection: wait for one, or cancel it", now)
 	}
-	c.numbers++
-	q.Request = c.numbers
-	ctx, cancel := context.WithCancelCause(context.WithValue(c.ctx, askedKey{}, q))
-	q.cancel, q.clock = cancel, &clock{ctx: ctx}
-	q.clock.begin(limit, func() {
+	call := c.log.Calling("", "", q.Method, "")
+	q.Request = traffic.CallOf(call)
+	ctx, cancel := context.WithCancelCause(mcp.WithNoter(context.WithValue(c.ctx, askedKey{}, q), call))
+	q.ctx, q.cancel = ctx, cancel
+	q.clock = idle.After(limit, func() {
 		cancel(fmt.Errorf("no answer, and no progress, within %v: %w", limit, context.DeadlineExceeded))
 	})
 	c.asked = append(c.asked, q)
@@ -171,10 +177,10 @@ func requestOf(ctx context.Context) uint64 {
 // perform makes a request, and says what came of it.
 func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	defer q.cancel(nil)
-	defer q.clock.end()
+	defer q.clock.Stop()
 	c.journal.add("request", q.copy(c))
-	ctx := mcp.WatchProgress(q.clock.ctx, func(mcp.ProgressUpdate) { q.clock.restart() })
-	result, findings, err := c.make(ctx, q, client)
+	ctx := mcp.WatchProgress(q.ctx, func(mcp.ProgressUpdate) { q.clock.Restart() })
+	result, findings, err := c.do(ctx, q, client)
 	var failed *failure
 	if err != nil {
 		failed = c.failed(ctx, a, q, err)
@@ -182,6 +188,7 @@ func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	}
 	c.mu.Lock()
 	c.held -= q.size()
+	findings = append(findings, q.met...)
 	q.State, q.Result, q.Findings, q.Error = done, result, findings, failed
 	q.Millis = time.Since(q.Began).Milliseconds()
 	if failed != nil && errors.Is(context.Cause(ctx), errCancelled) {
@@ -218,15 +225,10 @@ func (a *asked) shown(c *connection) any {
 
 var errCancelled = errors.New("it was cancelled")
 
-// lists are the methods whose pages are read to the end, by the array of their results.
-func lists() map[string]string {
-	return map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
-}
-
-// make makes the request, and says what is wrong with its result.
-func (c *connection) make(ctx context.Context, q *asked, client *mcp.Client) (json.RawMessage, []finding, error) {
-	if array, is := lists()[q.Method]; is && jsonrpc.Get(q.Params, "cursor") == nil {
-		return c.whole(ctx, q, client, array)
+// do makes the request, and says what is wrong with its result.
+func (c *connection) do(ctx context.Context, q *asked, client *mcp.Client) (json.RawMessage, []finding, error) {
+	if m := revision.MethodNamed(q.Method); m.Key != "" && m.Core && jsonrpc.Get(q.Params, "cursor") == nil { // all pages of a list
+		return c.whole(ctx, q, client, m.Member)
 	}
 	if q.Method == "ping" {
 		return json.RawMessage(`{}`), nil, client.Ping(ctx)
@@ -261,7 +263,7 @@ func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, ar
 		if w.Len()+len(entries)*entrySize > maxListBytes {
 			return nil, nil, fmt.Errorf("the list takes more than %d MiB: ask for a page by its cursor", maxListBytes>>20)
 		}
-		q.clock.restart()
+		q.clock.Restart()
 		w.Element(entry)
 		entries = append(entries, entry)
 	}
@@ -312,10 +314,10 @@ func (c *connection) numbered(r *http.Request) (*asked, error) {
 	n, _ := strconv.ParseUint(r.PathValue("n"), 10, 64)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if i := slices.IndexFunc(c.asked, func(q *asked) bool { return q.Request == n }); i >= 0 {
-		return c.asked[i], nil
+	if q := c.askedAs(n); q != nil {
+		return q, nil
 	}
-	return nil, refuse(http.StatusNotFound, "there is no request %s, or it is forgotten: the last %d are kept", r.PathValue("n"), maxAsked)
+	return nil, reply.Refuse(http.StatusNotFound, "there is no request %s, or it is forgotten: the last %d are kept", r.PathValue("n"), maxAsked)
 }
 
 func (c *connection) request(r *http.Request) (any, error) {
@@ -334,25 +336,19 @@ func (c *connection) cancel(r *http.Request) (any, error) {
 	return nil, err
 }
 
-// sentFor keeps the message that went to the server for a request: the first of each page or round.
-func (c *connection) sentFor(n uint64, m json.RawMessage) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, q := range c.asked {
-		if q.Request == n && q.message == nil && string(jsonrpc.Get(m, "method")) == strconv.Quote(q.Method) {
-			q.message = slices.Clone(m)
-			c.held += len(m)
-		}
+// askedAs is the request of that number, or nil; the caller holds mu.
+func (c *connection) askedAs(n uint64) *asked {
+	if i := slices.IndexFunc(c.asked, func(q *asked) bool { return q.Request == n }); i >= 0 {
+		return c.asked[i]
 	}
+	return nil
 }
 
 // headersFor keeps with which headers it went there.
 func (c *connection) headersFor(n uint64, method, url string, h http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, q := range c.asked {
-		if q.Request == n && q.header == nil && q.Method == method {
-			q.url, q.header = url, h.Clone()
-		}
+	if q := c.askedAs(n); q != nil && q.header == nil && q.Method == method {
+		q.url, q.header = url, h.Clone()
 	}
 }

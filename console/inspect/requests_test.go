@@ -42,7 +42,7 @@ func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
 		if err := c.enter(q, time.Minute); err != nil {
 			t.Fatal(err)
 		}
-		c.perform(q, client, &attempt{wire: newWire(c)})
+		c.perform(q, client, &attempt{})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -61,7 +61,7 @@ func TestErrorsCountTowardsWhatIsRemembered(t *testing.T) {
 // Entries of one digit take many times the memory that they have on the wire.
 func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 	client := clientOf(t, func() (mcp.Result, error) {
-		return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Repeat("0,", 500_000) + `0]}`)}, nil
+		return mcp.Result{JSON: json.RawMessage(`{"tools":[` + strings.Repeat(`{"name":"a"},`, 500_000) + `{"name":"a"}]}`)}, nil
 	})
 	inspector := New(Options{})
 	defer inspector.Close()
@@ -70,7 +70,7 @@ func TestAListTakesNoMoreMemoryThanItMay(t *testing.T) {
 	if err := c.enter(q, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	c.perform(q, client, &attempt{wire: newWire(c)})
+	c.perform(q, client, &attempt{})
 	if q.Error == nil || !strings.HasPrefix(q.Error.Cause, "the list takes more than 16 MiB") {
 		t.Errorf("the request has the error %v, and a result of %d bytes", q.Error, len(q.Result))
 	}

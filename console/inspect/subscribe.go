@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -35,18 +36,18 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 		return nil, err
 	}
 	if len(filter.ResourceSubscriptions) > maxListened {
-		return nil, refuse(http.StatusBadRequest, "at most %d resources can be listened for", maxListened)
+		return nil, reply.Refuse(http.StatusBadRequest, "at most %d resources can be listened for", maxListened)
 	}
 	for _, uri := range filter.ResourceSubscriptions {
 		if len(uri) > maxURI {
-			return nil, refuse(http.StatusBadRequest, "a URI has at most %d bytes", maxURI)
+			return nil, reply.Refuse(http.StatusBadRequest, "a URI has at most %d bytes", maxURI)
 		}
 	}
 	client, a, err := c.connectedTo()
 	if err != nil {
 		return nil, err
 	}
-	empty := !filter.ToolsListChanged && !filter.PromptsListChanged && !filter.ResourcesListChanged && len(filter.ResourceSubscriptions) == 0
+	empty := len(filter.Lists()) == 0 && len(filter.ResourceSubscriptions) == 0
 	ctx, stop := context.WithCancelCause(c.ctx)
 	next := &listening{Filter: filter, stop: stop, over: make(chan struct{})}
 	c.mu.Lock()
@@ -63,7 +64,7 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 		stop(nil)
 		close(next.over)
 	}
-	return accepted{map[string]any{"filter": filter}}, nil
+	return reply.Accepted{Body: map[string]any{"filter": filter}}, nil
 }
 
 // listen listens until the filter is replaced or the connection ends.
@@ -103,7 +104,7 @@ func (c *connection) setLevel(r *http.Request) (any, error) {
 		in.Level = ""
 	}
 	if in.Level != "" && in.Level.Severity() == 0 {
-		return nil, refuse(http.StatusBadRequest, `"level": expected %s`, strings.Join([]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency or none"}, ", "))
+		return nil, reply.Refuse(http.StatusBadRequest, `"level": expected %s`, strings.Join([]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency or none"}, ", "))
 	}
 	c.mu.Lock()
 	c.level = in.Level
@@ -117,7 +118,7 @@ func (c *connection) setLevel(r *http.Request) (any, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("level", string(in.Level))
 	if _, err := client.Do(ctx, "logging/setLevel", w.Bytes()); err != nil {
-		return nil, refuse(http.StatusBadGateway, "%v", err)
+		return nil, reply.Refuse(http.StatusBadGateway, "%v", err)
 	}
 	return map[string]any{"level": in.Level}, nil
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/traffic"
@@ -10,104 +11,94 @@ import (
 
 const maxWrite = 1 << 20 // bytes of messages that are written together, but for a larger one
 
-// An added message is in the index yet to come.
+// An added message is in the index yet to come. Its place is that in the records that are written with it.
 type added struct {
 	entry
-	words  [5]string // client, server, method, name, note
-	shared []byte    // the message, where others have it, too
-	size   int64     // of its record; 0 if there is none
+	texts
 }
 
 // Add keeps messages of a process, the oldest first. It waits for nobody who reads.
 func (r *Ring) Add(pid int, events ...*traffic.Event) {
 	r.adding.Lock()
 	defer r.adding.Unlock()
-	for _, e := range events {
-		if len(r.records)+len(e.Message) > maxWrite {
-			r.write()
+	for len(events) > 0 {
+		n := 0
+		var fault error
+		for n < len(events) && (n == 0 || len(r.records)+len(events[n].Message) <= maxWrite) {
+			if err := r.prepare(int32(pid), events[n]); err != nil {
+				fault = err
+			}
+			n++
 		}
-		r.prepare(pid, e)
+		r.write(fault)
+		events = events[n:]
 	}
-	r.write()
 	if cap(r.records) > 2*maxWrite {
 		r.records = nil // of a large message
 	}
 }
 
-// prepare makes the record and the entry of a message.
-func (r *Ring) prepare(pid int, of *traffic.Event) {
+// prepare makes the record and the entry of a message. The error says why there is no record.
+func (r *Ring) prepare(pid int32, of *traffic.Event) error {
 	e := *of
-	for _, text := range [...]*string{&e.Client, &e.Server, &e.Method, &e.Name, &e.Note} {
-		*text = beginning(*text) // a few long ones would remove the messages of all others
+	add := added{entry: entry{at: -1, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: pid, size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind),
+		hop: int8(max(0, slices.Index(hops[:], e.Hop))), toClient: !e.ToServer, failed: of.Failed(), legacy: of.Legacy, headers: e.Kind == traffic.Note && e.Note == "http"}}
+	// A few long texts would remove the messages of all others.
+	add.texts = texts{client: beginning(e.Client), server: beginning(e.Server), method: beginning(e.Method), name: beginning(e.Name), note: beginning(e.Note)}
+	if e.Kind == traffic.Note && e.Note == "policy" {
+		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
+		add.effect = int8(max(0, slices.Index(effects, effect)))
 	}
-	var shared []byte
 	if e.Shared && len(e.Message) <= maxShared {
-		shared, e.Message = e.Message, nil
+		add.shared, e.Message = unsafe.String(unsafe.SliceData(e.Message), len(e.Message)), nil // the table clones it
+	}
+	defer func() { r.pending = append(r.pending, add) }()
+	if r.file == nil {
+		return nil
 	}
 	begin := len(r.records)
 	var head int
 	r.records, head = appendRecord(r.records, &e)
-	size := int64(len(r.records) - begin)
-	if r.file == nil {
-		r.records, size = r.records[:begin], 0
-	} else if size > r.options.Bytes {
-		r.records, size, r.unkept = r.records[:begin], 0, fmt.Errorf("it has %d bytes", size)
+	if size := len(r.records) - begin; int64(size) > r.options.Bytes {
+		r.records = r.records[:begin]
+		return fmt.Errorf("it has %d bytes", size)
 	}
-	one := entry{at: -1, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: int32(pid), head: int32(head), body: int32(len(e.Message)),
-		size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind), toClient: !e.ToServer, failed: of.Failed(), legacy: of.Legacy,
-		headers: e.Kind == traffic.Note && e.Note == "http"}
-	for i, hop := range hops {
-		if hop == e.Hop {
-			one.hop = int8(i)
-		}
-	}
-	if e.Kind == traffic.Note && e.Note == "policy" {
-		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
-		one.effect = int8(max(0, slices.Index(effects[:], effect)))
-	}
-	r.pending = append(r.pending, added{one, [...]string{e.Client, e.Server, e.Method, e.Name, e.Note}, shared, size})
+	add.at, add.head, add.body = int64(begin), int32(head), int32(len(e.Message))
+	return nil
 }
 
-// write writes what was prepared, and puts it into the index.
-func (r *Ring) write() {
-	r.mu.Lock()
-	for i := range r.pending {
-		if one := &r.pending[i]; one.size > 0 {
-			one.at = r.reserve(one.size)
-		}
-	}
-	r.mu.Unlock()
-	begin := int64(0)
-	for i := 0; i < len(r.pending); { // those that stand behind each other in one go
-		first, size := i, r.pending[i].size
-		for i++; i < len(r.pending) && (r.pending[i].size == 0 || r.pending[i].at == r.pending[first].at+size); i++ {
-			size += r.pending[i].size
-		}
-		if size == 0 {
-			continue
-		}
-		if _, err := r.file.WriteAt(r.records[begin:begin+size], r.pending[first].at); err != nil {
-			for k := range r.pending[first:i] {
-				r.pending[first+k].at = -1
+// write writes what was prepared, and puts it into the index. Fault is why some of it has no record.
+func (r *Ring) write(fault error) {
+	var at int64
+	if len(r.records) > 0 {
+		r.mu.Lock()
+		at = r.reserve(int64(len(r.records)))
+		r.mu.Unlock()
+		if _, err := r.file.WriteAt(r.records, at); err != nil {
+			fault = err
+			for i := range r.pending {
+				r.pending[i].at = -1
 			}
-			r.unkept = err
 		}
-		begin += size
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.file != nil && len(r.pending) > 0 {
-		if r.fault = nil; r.unkept != nil {
-			r.fault = fmt.Errorf("messages are not kept: %w", r.unkept)
+	if r.file != nil {
+		if r.fault = nil; fault != nil {
+			r.fault = fmt.Errorf("messages are not kept: %w", fault)
 		}
 	}
 	for i := range r.pending {
-		r.append(&r.pending[i])
+		one := &r.pending[i]
+		if one.at >= 0 {
+			one.at += at
+		}
+		r.append(one)
 	}
-	if len(r.pending) > 0 && len(r.ended) > 0 {
+	if len(r.ended) > 0 {
 		r.unend(r.pending[0].pid)
 	}
 	clear(r.pending)
-	r.records, r.pending, r.unkept = r.records[:0], r.pending[:0], nil
-	r.wake()
+	r.records, r.pending = r.records[:0], r.pending[:0]
+	r.index.Wake()
 }

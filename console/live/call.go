@@ -13,9 +13,9 @@ const usualMessages = 6 // of a call over HTTP: with one server, a request, a re
 
 // A call is what the index has of one call: what all its messages share, though few of them say it.
 type call struct {
-	client   textID
-	servers  []textID
-	messages []uint64 // their numbers, the oldest first
+	client   textsID   // of texts with its client, 0 while none is known
+	servers  []textsID // of texts with its servers
+	messages []uint64  // their numbers, the oldest first
 }
 
 // A recentCall is the last one that was looked for: messages of one call come close to each other.
@@ -32,24 +32,35 @@ func (r *Ring) find(key callOf, recent *recentCall) *call {
 	return recent.call
 }
 
-// join adds a message to its call. It is the next one.
-func (r *Ring) join(e *entry) {
+// callOf returns the call of a message that is added, which may be new; nil where it belongs to none.
+func (r *Ring) callOf(e *entry) *call {
+	if e.call == 0 {
+		return nil
+	}
 	key := callOfProcess(e.pid, e.call)
 	c := r.find(key, &r.joined)
 	if c == nil {
 		c = &call{messages: make([]uint64, 0, usualMessages)}
 		r.calls[key], r.joined.call = c, c
 	}
-	switch {
-	case c.client == 0:
-		c.client = r.table.again(e.client)
-	case e.client == 0:
-		e.client = r.table.again(c.client) // what is asked of servers is asked for the client
+	return c
+}
+
+// join adds the next message to its call.
+func (r *Ring) join(c *call, e *entry) {
+	t := r.table.of(e.texts)
+	if c.client == 0 && t.client != "" {
+		c.client = r.table.again(e.texts)
 	}
-	if e.server != 0 && len(c.servers) < maxServers && !slices.Contains(c.servers, e.server) {
-		c.servers = append(c.servers, r.table.again(e.server))
+	if t.server != "" && len(c.servers) < maxServers && !r.leads(c, t.server) {
+		c.servers = append(c.servers, r.table.again(e.texts))
 	}
-	c.messages = append(c.messages, r.next)
+	c.messages = append(c.messages, r.index.Next)
+}
+
+// leads reports whether a call leads to a server.
+func (r *Ring) leads(c *call, server string) bool {
+	return slices.ContainsFunc(c.servers, func(n textsID) bool { return r.table.of(n).server == server })
 }
 
 // leave takes the oldest message out of its call.

@@ -21,11 +21,7 @@ const (
 // A detail is all there is of a message.
 type detail struct {
 	summary
-	ID        json.RawMessage `json:"id,omitempty"`
-	Revision  string          `json:"revision,omitempty"`
-	Transport string          `json:"transport,omitempty"`
-	Fault     string          `json:"fault,omitempty"`
-	Message   json.RawMessage `json:"message,omitempty"`
+	stored
 	// Tokens is about what a model pays for a result.
 	Tokens int `json:"tokens,omitempty"`
 	// Missing says why there is no message.
@@ -67,13 +63,12 @@ type callDetail struct {
 // wholeOf returns all there is of message n.
 func (r *Ring) wholeOf(n uint64) (d detail, known bool) {
 	r.mu.Lock()
-	if n < r.first || n >= r.next {
-		r.mu.Unlock()
-		return d, false
-	}
-	one := found{summary: r.summarize(n, r.of(n)), entry: *r.of(n)}
+	one, known := r.found(n)
 	r.mu.Unlock()
-	return r.whole(&one), true
+	if known {
+		d = r.whole(&one)
+	}
+	return d, known
 }
 
 // whole reads what the file has of a message.
@@ -82,7 +77,7 @@ func (r *Ring) whole(one *found) detail {
 	s, kept, err := r.read(one.Seq, &one.entry)
 	switch {
 	case kept:
-		d.ID, d.Revision, d.Transport, d.Fault, d.Message, d.Tokens = s.ID, s.Revision, s.Transport, s.Fault, s.Message, d.tokens(s.Message)
+		d.stored, d.Tokens = s, d.tokens(s.Message)
 		if d.Message == nil && d.Fault == "" && d.Size > 0 {
 			d.Missing = "it was too large to be shown"
 		}
@@ -117,10 +112,9 @@ func (r *Ring) wholeCall(key callOf) (d callDetail, known bool) {
 		r.mu.Unlock()
 		return d, false
 	}
-	first := r.of(c.messages[0])
-	d = callDetail{PID: int(first.pid), Call: first.call, Client: r.table.text(c.client), Servers: []string{}, Spans: []span{}, Messages: []detail{}}
-	for _, server := range c.servers {
-		d.Servers = append(d.Servers, r.table.text(server))
+	d = callDetail{Client: r.table.of(c.client).client, Servers: []string{}, Spans: []span{}, Messages: []detail{}}
+	for _, n := range c.servers {
+		d.Servers = append(d.Servers, r.table.of(n).server)
 	}
 	numbers := c.messages
 	if d.More = len(numbers) > maxCallMessages; d.More {
@@ -128,10 +122,11 @@ func (r *Ring) wholeCall(key callOf) (d callDetail, known bool) {
 	}
 	var all []found
 	for _, n := range numbers {
-		all = append(all, found{summary: r.summarize(n, r.of(n)), entry: *r.of(n)})
+		one, _ := r.found(n)
+		all = append(all, one)
 	}
 	r.mu.Unlock()
-	d.Began = all[0].Time
+	d.PID, d.Call, d.Began = all[0].PID, all[0].Call, all[0].Time
 	bytes := 0
 	for i := range all {
 		one := detail{summary: all[i].summary, Missing: "the call has too much to show it here"}

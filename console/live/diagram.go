@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func (r *Ring) draw(f *filter) *sequence.Diagram {
 	for _, s := range slices.Backward(all) {
 		i := sequence.Item{At: s.Time, Title: plaintext.Line(caption(&s), maxDrawnBox), Failed: s.Error}
 		i.From, i.To = endsOf(&s)
-		if s.Kind == traffic.Response || s.Kind == traffic.Error || s.Kind == traffic.Failure {
+		if answers(s.Kind) {
 			i.Form = sequence.Reply
 		}
 		d.Items = append(d.Items, i)
@@ -81,9 +80,3 @@ func caption(s *summary) string {
 	}
 	return b.String()
 }
-
-// exportMermaid writes a sequence diagram in the language of Mermaid.
-func (r *Ring) exportMermaid(w http.ResponseWriter, f *filter) error { return r.draw(f).Mermaid(w) }
-
-// exportSVG writes a sequence diagram as a picture.
-func (r *Ring) exportSVG(w http.ResponseWriter, f *filter) error { return r.draw(f).SVG(w) }

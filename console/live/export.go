@@ -28,8 +28,8 @@ func (r *Ring) serveExport(w http.ResponseWriter, req *http.Request) {
 	}{
 		"jsonl":   {"application/jsonl", r.exportLines},
 		"har":     {"application/json", r.exportHAR},
-		"svg":     {"image/svg+xml", r.exportSVG},
-		"mermaid": {"text/plain; charset=utf-8", r.exportMermaid},
+		"svg":     {"image/svg+xml", func(w http.ResponseWriter, f *filter) error { return r.draw(f).SVG(w) }},
+		"mermaid": {"text/plain; charset=utf-8", func(w http.ResponseWriter, f *filter) error { return r.draw(f).Mermaid(w) }},
 	}[q.Get("format")]
 	if !known {
 		reply.Error(w, http.StatusBadRequest, fmt.Errorf("format: expected jsonl, har, svg or mermaid, got %.40q", q.Get("format")))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -25,11 +25,6 @@ type figures struct {
 	times  []time.Duration
 }
 
-// isCounted reports whether figures are of a method.
-func isCounted(method string) bool {
-	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
-}
-
 // answers reports whether a message of a kind ends a request.
 func answers(kind string) bool {
 	return kind == traffic.Response || kind == traffic.Error || kind == traffic.Failure
@@ -39,33 +34,33 @@ func answers(kind string) bool {
 func (r *Ring) figuresOf(since time.Time) []*figures {
 	type key struct {
 		pid    int32
-		server textID
+		server string
 	}
 	all := map[key]*figures{}
 	var order []*figures
-	methods := map[textID]bool{}
+	methods := map[textsID]bool{}
 	r.mu.Lock()
-	for n := r.next; n > r.first; {
+	for n := r.index.Next; n > r.index.First; {
 		n--
-		e := r.of(n)
+		e, t := r.of(n)
 		if e.time < since.UnixNano() {
 			break
 		}
 		if hops[e.hop] != traffic.Server || !e.toClient || !answers(kinds[e.kind]) {
 			continue
 		}
-		is, known := methods[e.method]
+		is, known := methods[e.texts]
 		if !known {
-			is = isCounted(r.table.text(e.method))
-			methods[e.method] = is
+			is = revision.MethodNamed(t.method).Asks
+			methods[e.texts] = is
 		}
 		if !is {
 			continue
 		}
-		k := key{e.pid, e.server}
+		k := key{e.pid, t.server}
 		f := all[k]
 		if f == nil {
-			f = &figures{PID: int(e.pid), Server: r.table.text(e.server)}
+			f = &figures{PID: int(e.pid), Server: t.server}
 			all[k] = f
 			order = append(order, f)
 		}
@@ -84,10 +79,9 @@ func (r *Ring) figuresOf(since time.Time) []*figures {
 	return order
 }
 
-func (r *Ring) serveFigures(w http.ResponseWriter, _ *http.Request) {
-	servers := append([]*figures{}, r.figuresOf(time.Now().Add(-figuresTime))...)
-	reply.JSON(w, http.StatusOK, struct {
+func (r *Ring) serveFigures(*http.Request) (any, error) {
+	return struct {
 		Minutes float64    `json:"minutes"`
 		Servers []*figures `json:"servers"`
-	}{figuresTime.Minutes(), servers})
+	}{figuresTime.Minutes(), append([]*figures{}, r.figuresOf(time.Now().Add(-figuresTime))...)}, nil
 }

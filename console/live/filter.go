@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/traffic"
 )
@@ -18,10 +20,27 @@ const pingMethod = "ping"
 
 const maxFilterText = 1_000 // bytes of a text that is looked for
 
+// The parameters of a query say which messages are shown. The tags are those of [fields.Params].
+type parameters struct {
+	Client  string `doc:"calls of clients whose name and version, such as 'claude/1.0', contain this, and what is asked of servers for them"`
+	Server  string `doc:"what goes to and comes from the server of exactly this name, and the calls of clients that lead there"`
+	Method  string `doc:"messages of exactly this method"`
+	Kind    string `enum:"request,notification,response,error,failure,dropped,note" doc:"messages of this kind, or of several, with commas"`
+	Name    string `doc:"messages about a tool, prompt or URI that contains this"`
+	Text    string `doc:"messages that contain this, up to 1,000 bytes"`
+	Errors  bool   `doc:"with 'true': errors, results with 'isError', and requests without a response"`
+	PID     int32  `doc:"messages of this process"`
+	Call    uint64 `doc:"messages of this call, of the process in 'pid'"`
+	Ping    bool   `doc:"with 'false': all but 'ping' and its answers; one that fails is shown"`
+	Headers bool   `doc:"with 'false': all but notes of HTTP headers"`
+}
+
+var filters = fields.ParamsOf[parameters]()
+
 // A filter says which messages are shown.
 type filter struct {
 	client, server, method, name string
-	kind                         string
+	kinds                        uint16   // bit n: kind n is shown; 0: all are
 	texts                        [][]byte // any of them, in lower case, is in the message
 	errors, noHeaders, noPing    bool
 	pid                          int32
@@ -30,39 +49,18 @@ type filter struct {
 
 // filterOf reads a filter of a query.
 func filterOf(q url.Values) (f filter, err error) {
-	word := func(name string) string { return beginning(q.Get(name)) } // as the index has it
-	f = filter{client: strings.ToLower(word("client")), server: word("server"), method: word("method"), name: strings.ToLower(word("name")), kind: q.Get("kind")}
-	if text := q.Get("errors"); text != "" {
-		if f.errors, err = strconv.ParseBool(text); err != nil {
-			return f, fmt.Errorf("errors: expected true or false, got %.40q", text)
-		}
-	}
-	if text := q.Get("headers"); text != "" {
-		headers, err := strconv.ParseBool(text)
-		if err != nil {
-			return f, fmt.Errorf("headers: expected true or false, got %.40q", text)
-		}
-		f.noHeaders = !headers
-	}
-	if text := q.Get("ping"); text != "" {
-		pings, err := strconv.ParseBool(text)
-		if err != nil {
-			return f, fmt.Errorf("ping: expected true or false, got %.40q", text)
-		}
-		f.noPing = !pings
-	}
-	if f.kind != "" && kindOf(f.kind) == 0 {
-		return f, fmt.Errorf("kind: expected one of %s, got %.40q", strings.Join(kinds[1:], ", "), f.kind)
-	}
-	pid, err := number(q, "pid", 31)
-	if err != nil {
+	p := parameters{Ping: true, Headers: true}
+	if err := filters.Query(&p, q); err != nil {
 		return f, err
 	}
-	f.pid = int32(pid)
-	if f.call, err = number(q, "call", 64); err != nil {
-		return f, err
+	f = filter{client: strings.ToLower(beginning(p.Client)), server: beginning(p.Server), method: beginning(p.Method), name: strings.ToLower(beginning(p.Name)), // as the index has them
+		errors: p.Errors, noHeaders: !p.Headers, noPing: !p.Ping, pid: p.PID, call: p.Call}
+	for name := range strings.SplitSeq(p.Kind, ",") {
+		if kind := kindOf(name); kind > 0 {
+			f.kinds |= 1 << kind
+		}
 	}
-	if text := q.Get("text"); text != "" {
+	if text := p.Text; text != "" {
 		if len(text) > maxFilterText {
 			return f, fmt.Errorf("text: expected at most %d bytes, got %d", maxFilterText, len(text))
 		}
@@ -75,108 +73,69 @@ func filterOf(q url.Values) (f filter, err error) {
 	return f, nil
 }
 
-// askedFor reads a filter and numbers of a query, 0 where there is none. Where they are none, that is answered.
-func askedFor(w http.ResponseWriter, q url.Values, names ...string) (f filter, numbers map[string]uint64, ok bool) {
-	f, err := filterOf(q)
+// askedFor reads a filter and numbers of a query, 0 where there is none.
+func askedFor(q url.Values, names ...string) (f filter, numbers map[string]uint64, err error) {
+	f, err = filterOf(q)
 	numbers = map[string]uint64{}
 	for _, name := range names {
-		if err == nil {
-			numbers[name], err = number(q, name, 63)
-		}
-	}
-	if err != nil {
-		reply.Error(w, http.StatusBadRequest, err)
-	}
-	return f, numbers, err == nil
-}
-
-// number reads a number of a query; 0 where there is none.
-func number(q url.Values, name string, bits int) (uint64, error) {
-	text := q.Get(name)
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(text, 10, bits)
-	if err != nil {
-		return 0, fmt.Errorf("%s: expected a number, got %.40q", name, text)
-	}
-	return n, nil
-}
-
-// A chosen filter has looked at all texts of a Ring's table once.
-type chosen struct {
-	*filter
-	clients, names     []bool // by textID; nil for all
-	server, method     textID
-	ping               textID // the method, where its messages are not shown
-	noServer, noMethod bool   // no message has it
-	kind               kind
-}
-
-// choose prepares a filter; r.mu is held.
-func (r *Ring) choose(f *filter) chosen {
-	c := chosen{filter: f, kind: kindOf(f.kind)}
-	containing := func(part string) []bool {
-		if part == "" {
-			return nil
-		}
-		have := make([]bool, len(r.table.texts)+1)
-		for i := range r.table.texts {
-			have[i+1] = r.table.texts[i].uses > 0 && strings.Contains(strings.ToLower(r.table.texts[i].text), part)
-		}
-		return have
-	}
-	c.clients, c.names = containing(f.client), containing(f.name)
-	if f.server != "" {
-		c.server = r.table.numbers[f.server]
-		c.noServer = c.server == 0
-	}
-	if f.noPing {
-		c.ping = r.table.numbers[pingMethod]
-	}
-	if f.method != "" {
-		c.method = r.table.numbers[f.method]
-		c.noMethod = c.method == 0
-	}
-	return c
-}
-
-// shows reports whether a message is shown as far as the index tells; r.mu is held.
-func (r *Ring) shows(c *chosen, e *entry) bool {
-	switch {
-	case c.pid != 0 && e.pid != c.pid, c.call != 0 && e.call != c.call, c.kind != 0 && e.kind != c.kind, c.noHeaders && e.headers, c.ping != 0 && e.method == c.ping && !e.failed:
-		return false
-	case kinds[e.kind] == traffic.Dropped:
-		return true // what is missing may be what is looked for
-	case c.errors && !e.failed, c.noServer, c.noMethod, c.method != 0 && e.method != c.method:
-		return false
-	case c.clients != nil && !c.clients[e.client], c.names != nil && !c.names[e.name]:
-		return false
-	}
-	return c.server == 0 || e.server == c.server || e.server == 0 && r.leads(e, c.server)
-}
-
-// leads reports whether the call that a message of a client belongs to leads to a server.
-func (r *Ring) leads(e *entry, server textID) bool {
-	if c := r.calls[callOfProcess(e.pid, e.call)]; e.call > 0 && c != nil {
-		for _, one := range c.servers {
-			if one == server {
-				return true
+		if text := q.Get(name); text != "" && err == nil {
+			if numbers[name], err = strconv.ParseUint(text, 10, 63); err != nil {
+				err = fmt.Errorf("%s: expected a number, got %.40q", name, text)
 			}
 		}
 	}
-	return false
+	if err != nil {
+		err = reply.Refuse(http.StatusBadRequest, "%v", err)
+	}
+	return f, numbers, err
+}
+
+// A fit is whether a filter shows messages with certain texts.
+type fit int8
+
+const (
+	fitsNot   fit = iota
+	fitsCalls     // those whose call leads to the server
+	fits
+)
+
+func (f *filter) fit(t *texts) fit {
+	switch {
+	case f.method != "" && t.method != f.method, !strings.Contains(strings.ToLower(t.client), f.client), !strings.Contains(strings.ToLower(t.name), f.name):
+		return fitsNot
+	case f.server == "" || t.server == f.server:
+		return fits
+	case t.server == "":
+		return fitsCalls
+	}
+	return fitsNot
+}
+
+// shows reports whether a message is shown as far as the index tells. It looks at texts once for each number of asking; r.mu is held.
+func (r *Ring) shows(f *filter, e *entry, asking uint64) bool {
+	switch {
+	case f.pid != 0 && e.pid != f.pid, f.call != 0 && e.call != f.call, f.kinds != 0 && f.kinds>>e.kind&1 == 0, f.noHeaders && e.headers, f.noPing && e.ping:
+		return false
+	case kinds[e.kind] == traffic.Dropped:
+		return true // what is missing may be what is looked for
+	case f.errors && !e.failed:
+		return false
+	}
+	c := &r.table.all[e.texts]
+	if c.asking != asking {
+		c.asking, c.fits = asking, f.fit(&c.texts)
+	}
+	if c.fits == fitsCalls && e.call > 0 {
+		of := r.calls[callOfProcess(e.pid, e.call)]
+		return of != nil && r.leads(of, f.server)
+	}
+	return c.fits == fits
 }
 
 // contains reports whether a record has the text that is looked for. scratch is used for that.
 func (f *filter) contains(record []byte, scratch *[]byte) bool {
 	*scratch = lower((*scratch)[:0], record)
-	for _, text := range f.texts {
-		if bytes.Contains(*scratch, text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.texts, func(text []byte) bool { return bytes.Contains(*scratch, text) })
 }
 
 // lower appends a text to dst, with small letters in place of those A to Z.

@@ -1,8 +1,6 @@
 package live
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 
@@ -11,24 +9,27 @@ import (
 
 // Mount gives the routes of the API, and what answers them, to handle: patterns of net/http without the beginning of the path.
 func (r *Ring) Mount(handle func(pattern string, h http.Handler)) {
-	for pattern, h := range map[string]http.HandlerFunc{
-		"GET /traffic":                    r.serveList,
-		"DELETE /traffic":                 r.serveClear,
-		"GET /traffic/stream":             r.serveStream,
-		"GET /traffic/export":             r.serveExport,
+	for pattern, answer := range map[string]func(*http.Request) (any, error){
+		"GET /traffic": r.serveList,
+		"DELETE /traffic": func(*http.Request) (any, error) {
+			r.Clear()
+			return nil, nil
+		},
 		"GET /traffic/figures":            r.serveFigures,
 		"GET /traffic/calls/{pid}/{call}": r.serveCall,
 		"GET /traffic/{seq}":              r.serveOne,
 	} {
-		handle(pattern, h)
+		handle(pattern, reply.With(answer))
 	}
+	handle("GET /traffic/stream", http.HandlerFunc(r.serveStream))
+	handle("GET /traffic/export", http.HandlerFunc(r.serveExport))
 }
 
-func (r *Ring) serveList(w http.ResponseWriter, req *http.Request) {
+func (r *Ring) serveList(req *http.Request) (any, error) {
 	q := req.URL.Query()
-	f, asked, ok := askedFor(w, q, "before", "after", "afterRow", "limit")
-	if !ok {
-		return
+	f, asked, err := askedFor(q, "before", "after", "afterRow", "limit")
+	if err != nil {
+		return nil, err
 	}
 	before, after, limit, forward := asked["before"], asked["after"], asked["limit"], q.Has("after")
 	if q.Has("afterRow") {
@@ -36,48 +37,46 @@ func (r *Ring) serveList(w http.ResponseWriter, req *http.Request) {
 	}
 	switch {
 	case q.Has("before") && forward:
-		reply.Error(w, http.StatusBadRequest, errors.New("before and after: expected one of them"))
-		return
+		return nil, reply.Refuse(http.StatusBadRequest, "before and after: expected one of them")
 	case limit == 0:
 		limit = defaultPage
 	}
-	reply.JSON(w, http.StatusOK, r.list(&f, max(before, after), forward, int(min(limit, maxPage))))
+	return r.list(&f, max(before, after), forward, int(min(limit, maxPage))), nil
 }
 
-func (r *Ring) serveClear(w http.ResponseWriter, _ *http.Request) {
-	r.Clear()
-	w.WriteHeader(http.StatusNoContent)
-}
-
-func (r *Ring) serveOne(w http.ResponseWriter, req *http.Request) {
-	n, err := strconv.ParseUint(req.PathValue("seq"), 10, 63)
+// numbered reads a number of a path, of a thing.
+func numbered(req *http.Request, name string, bits int, thing string) (uint64, error) {
+	n, err := strconv.ParseUint(req.PathValue(name), 10, bits)
 	if err != nil {
-		reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a message"))
-		return
+		return 0, reply.Refuse(http.StatusBadRequest, "expected the number of a %s", thing)
+	}
+	return n, nil
+}
+
+func (r *Ring) serveOne(req *http.Request) (any, error) {
+	n, err := numbered(req, "seq", 63, "message")
+	if err != nil {
+		return nil, err
 	}
 	d, known := r.wholeOf(n)
 	if !known {
-		reply.Error(w, http.StatusNotFound, fmt.Errorf("message %d is not kept any more, or not there yet", n))
-		return
+		return nil, reply.Refuse(http.StatusNotFound, "message %d is not kept any more, or not there yet", n)
 	}
-	reply.JSON(w, http.StatusOK, d)
+	return d, nil
 }
 
-func (r *Ring) serveCall(w http.ResponseWriter, req *http.Request) {
-	pid, err := strconv.ParseUint(req.PathValue("pid"), 10, 31)
+func (r *Ring) serveCall(req *http.Request) (any, error) {
+	pid, err := numbered(req, "pid", 31, "process")
 	if err != nil {
-		reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a process"))
-		return
+		return nil, err
 	}
-	number, err := strconv.ParseUint(req.PathValue("call"), 10, 64)
+	number, err := numbered(req, "call", 64, "call")
 	if err != nil {
-		reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a call"))
-		return
+		return nil, err
 	}
 	c, known := r.wholeCall(callOfProcess(int32(pid), number))
 	if !known {
-		reply.Error(w, http.StatusNotFound, errors.New("no message of that call is kept"))
-		return
+		return nil, reply.Refuse(http.StatusNotFound, "no message of that call is kept")
 	}
-	reply.JSON(w, http.StatusOK, c)
+	return c, nil
 }

@@ -149,19 +149,19 @@ type exchange struct {
 	RequestHeaders, ResponseHeaders map[string][]string
 }
 
-// carried finds with which headers a message went, and which ones came back; nil where that is not known.
-func (r *Ring) carried(d *detail) *exchange {
+// carried finds with which headers a message went, and which ones came back, last where it was sent again; nil where that is not known.
+func (r *Ring) carried(d *detail) (last *exchange) {
 	for _, one := range r.headersAfter(&d.summary) {
 		s, kept, err := r.read(one.Seq, &one.entry)
 		if err != nil || !kept || !bytes.Equal(s.ID, d.ID) {
 			continue
 		}
 		var x exchange
-		if json.Unmarshal(s.Message, &x) == nil {
-			return &x
+		if json.Unmarshal(s.Message, &x) == nil && (last == nil || x.Method == last.Method) {
+			last = &x
 		}
 	}
-	return nil
+	return last
 }
 
 // headersAfter are the notes of headers that follow a message in its call, on the same hop.
@@ -173,34 +173,32 @@ func (r *Ring) headersAfter(s *summary) (notes []found) {
 		return nil
 	}
 	for _, n := range c.after(s.Seq) {
-		if e := r.of(n); e.headers && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server {
+		if e, t := r.of(n); e.headers && hops[e.hop] == s.Hop && t.server == s.Server {
 			notes = append(notes, found{summary: summary{Seq: n}, entry: *e})
 		}
 	}
 	return notes
 }
 
-// answerTo finds what answers a request.
+// answerTo returns the message that answers a request.
 func (r *Ring) answerTo(s *summary) (d detail, known bool) {
-	r.mu.Lock()
-	n := uint64(0)
-	if c := r.calls[callOfProcess(int32(s.PID), s.Call)]; s.Kind == traffic.Request && s.Call > 0 && c != nil {
-		n = r.answerIn(c, s)
-	}
-	r.mu.Unlock()
-	if n == 0 {
+	if s.Kind != traffic.Request || s.Call == 0 {
 		return d, false
 	}
-	return r.wholeOf(n)
-}
-
-// answerIn finds the number of what answers a request in its call; 0 for none. r.mu is held.
-func (r *Ring) answerIn(c *call, s *summary) uint64 {
-	for _, n := range c.after(s.Seq) {
-		if e := r.of(n); e.took > 0 && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server && r.table.text(e.method) == s.Method &&
-			time.Duration(e.time-e.took-s.Time.UnixNano()).Abs() <= clockSlack && kinds[e.kind] != traffic.Note {
-			return n
+	r.mu.Lock()
+	var answer found
+	if c := r.calls[callOfProcess(int32(s.PID), s.Call)]; c != nil {
+		for _, n := range c.after(s.Seq) {
+			if e, t := r.of(n); e.took > 0 && hops[e.hop] == s.Hop && t.server == s.Server && t.method == s.Method &&
+				time.Duration(e.time-e.took-s.Time.UnixNano()).Abs() <= clockSlack && kinds[e.kind] != traffic.Note {
+				answer, known = r.found(n)
+				break
+			}
 		}
 	}
-	return 0
+	r.mu.Unlock()
+	if known {
+		d = r.whole(&answer)
+	}
+	return d, known
 }

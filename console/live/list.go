@@ -42,8 +42,8 @@ type summary struct {
 	Row uint64 `json:"row,omitempty"`
 }
 
-// A page is an answer of the list.
-type page struct {
+// A position is what there is while a page or a batch is made.
+type position struct {
 	// First and Last are the numbers of the oldest and the newest message that are kept; there are none where First is the
 	// larger one.
 	First uint64 `json:"first"`
@@ -52,6 +52,11 @@ type page struct {
 	FirstRow uint64    `json:"firstRow"`
 	LastRow  uint64    `json:"lastRow"`
 	Items    []summary `json:"items"`
+}
+
+// A page is an answer of the list.
+type page struct {
+	position
 	// Next is where to go on: before it, or after it. There is nothing more where More is false.
 	Next  uint64 `json:"next"`
 	More  bool   `json:"more"`
@@ -65,47 +70,45 @@ type page struct {
 type found struct {
 	summary
 	entry entry
-	has   bool // the text that is looked for
 }
 
-// summarize returns what a list has of message n; r.mu is held.
-func (r *Ring) summarize(n uint64, e *entry) summary {
+// found returns message n if it is there; r.mu is held.
+func (r *Ring) found(n uint64) (f found, known bool) {
+	e, t := r.of(n)
+	if e == nil {
+		return f, false
+	}
 	s := summary{Seq: n, Time: time.Unix(0, e.time).UTC(), PID: int(e.pid), Kind: kinds[e.kind], Hop: hops[e.hop], ToServer: !e.toClient && e.hop > 0,
-		Server: r.table.text(e.server), Client: r.table.text(e.client), Method: r.table.text(e.method), Name: r.table.text(e.name), Note: r.table.text(e.note), Effect: effects[e.effect],
+		Server: t.server, Client: t.client, Method: t.method, Name: t.name, Note: t.note, Effect: effects[e.effect],
 		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed, Legacy: e.legacy}
-	if !e.unlisted {
+	if !e.unlisted() {
 		s.Row = e.row
 	}
-	return s
+	return found{s, *e}, true
 }
 
 // list is a page of messages after a number, the oldest first, or else before one, the newest first; 0 is the end.
 func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
-	p := page{Items: []summary{}, More: true}
-	if len(f.texts) == 0 {
-		for p.More && len(p.Items) < most {
-			for _, one := range r.look(&p, f, from, after, most-len(p.Items)) {
-				p.Items = append(p.Items, one.summary)
-			}
-			from = p.Next
+	p := page{position: position{Items: []summary{}}, More: true}
+	text := search{ring: r, filter: f}
+	for ; p.More && len(p.Items) < most && text.searched < maxSearched; from = p.Next {
+		candidates := maxCandidates
+		if len(f.texts) == 0 {
+			candidates = most - len(p.Items)
 		}
-		return p
-	}
-	for searched := 0; p.More && len(p.Items) < most && searched < maxSearched; from = p.Next {
-		looked := r.look(&p, f, from, after, maxCandidates)
-		done := r.search(f, looked, &searched)
-		for i := range done {
-			if looked[i].has && len(p.Items) < most {
-				p.Items = append(p.Items, looked[i].summary)
-			} else if looked[i].has {
-				done = i
+		looked := r.look(&p, f, from, after, candidates)
+		for i := range looked {
+			enough := text.searched >= maxSearched
+			if !enough && !text.finds(looked[i:]) {
+				continue
+			}
+			if enough || len(p.Items) == most { // the page ends before it
+				if p.Next, p.More = looked[i].Seq+1, true; after {
+					p.Next = looked[i].Seq - 1
+				}
 				break
 			}
-		}
-		if done < len(looked) { // the page ends before it
-			if p.Next, p.More = looked[done].Seq+1, true; after {
-				p.Next = looked[done].Seq - 1
-			}
+			p.Items = append(p.Items, looked[i].summary)
 		}
 	}
 	return p
@@ -115,9 +118,10 @@ func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
 func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (looked []found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	p.Last, p.LastRow = r.next-1, r.rows
+	first, next := r.index.First, r.index.Next
+	p.Last, p.LastRow = next-1, r.rows
 	if p.First == 0 {
-		p.First, p.FirstRow = r.first, r.firstRow()
+		p.First, p.FirstRow = first, r.firstRow()
 	}
 	if p.Ended == nil || p.ends != r.ends {
 		p.Ended, p.ends = append([]int32{}, r.ended...), r.ends
@@ -125,29 +129,30 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	if r.fault != nil {
 		p.Fault = r.fault.Error()
 	}
-	c := r.choose(f)
+	r.asking++
 	n, step := from-1, ^uint64(0) // back
 	if after {
-		n, step = max(from+1, r.first), 1
-	} else if from == 0 || from > r.next {
-		n = r.next - 1
+		n, step = max(from+1, first), 1
+	} else if from == 0 || from > next {
+		n = next - 1
 	}
-	for left := maxLooked; left > 0 && len(looked) < most && n >= r.first && n < r.next; left, n = left-1, n+step {
-		if e := r.of(n); r.shows(&c, e) {
-			looked = append(looked, found{r.summarize(n, e), *e, false})
+	for left := maxLooked; left > 0 && len(looked) < most && n >= first && n < next; left, n = left-1, n+step {
+		if r.shows(f, r.index.At(n), r.asking) {
+			one, _ := r.found(n)
+			looked = append(looked, one)
 		}
 	}
-	p.More = n >= r.first && n < r.next
+	p.More = n >= first && n < next
 	p.Next = n - step
 	return looked
 }
 
 // firstRow is the oldest row; r.mu is held.
 func (r *Ring) firstRow() uint64 {
-	switch e := r.of(r.first); {
-	case r.first == r.next:
+	switch e, _ := r.of(r.index.First); {
+	case e == nil:
 		return r.rows + 1
-	case e.unlisted:
+	case e.unlisted():
 		return e.row + 1
 	default:
 		return e.row
@@ -158,58 +163,68 @@ func (r *Ring) firstRow() uint64 {
 func (r *Ring) numberOf(row uint64) uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.first + uint64(sort.Search(int(r.next-r.first), func(i int) bool { return r.of(r.first+uint64(i)).row >= row }))
+	first := r.index.First
+	return first + uint64(sort.Search(int(r.index.Next-first), func(i int) bool { return r.index.At(first+uint64(i)).row >= row }))
 }
 
-// search finds out which messages have the text, until enough bytes are searched, and returns how many it looked at.
-func (r *Ring) search(f *filter, looked []found, searched *int) (done int) {
-	var block, scratch []byte
-	for done < len(looked) && *searched < maxSearched {
-		end, from, to := r.block(looked, done)
-		if block = slices.Grow(block[:0], int(to-from))[:to-from]; len(block) > 0 {
-			if _, err := r.file.ReadAt(block, from); err != nil {
-				clear(block)
-			}
-			*searched += len(block)
-		}
-		r.mu.Lock()
-		first := r.first
-		r.mu.Unlock()
-		for ; done < end; done++ {
-			one := &looked[done]
-			one.has = one.Kind == traffic.Dropped || one.Seq >= first && one.entry.at >= 0 && r.matches(f, one, &scratch, block, from, searched)
-		}
-	}
-	return done
+// A search finds out which messages have the text of a filter.
+type search struct {
+	ring     *Ring
+	filter   *filter
+	block    []byte // of the file, in which the next messages are
+	from     int64  // where it is
+	first    uint64 // the oldest message after it was read
+	searched int    // bytes
+	scratch  []byte
 }
 
-// matches reports whether a message that is in a block of the file has the text. What is searched elsewhere is added to searched.
-func (r *Ring) matches(f *filter, one *found, scratch *[]byte, block []byte, from int64, searched *int) bool {
+// finds reports whether the first of some messages has the text.
+func (s *search) finds(looked []found) bool {
+	one := &looked[0]
 	e := &one.entry
-	record := block[e.at-from : e.end()-from]
-	if e.shared > 0 {
-		shared, has := r.sharedOf(one.Seq)
-		*searched += len(shared)
-		return has && f.contains([]byte(shared), scratch)
+	if len(s.filter.texts) == 0 || one.Kind == traffic.Dropped {
+		return true
 	}
-	return f.contains(record[e.head:], scratch) || one.Kind == traffic.Failure && f.contains(record[:e.head], scratch)
+	if e.at < 0 {
+		return false
+	}
+	if e.at < s.from || e.end() > s.from+int64(len(s.block)) {
+		s.read(looked)
+	}
+	if one.Seq < s.first {
+		return false
+	}
+	record := s.block[e.at-s.from : e.end()-s.from]
+	message := record[e.head:]
+	if e.common {
+		shared, has := s.ring.shared(one.Seq)
+		if !has {
+			return false
+		}
+		message = []byte(shared)
+		s.searched += len(message)
+	}
+	return s.filter.contains(message, &s.scratch) || one.Kind == traffic.Failure && s.filter.contains(record[:e.head], &s.scratch)
 }
 
-// block finds the messages from the one at begin on that stand close to each other in the file, and where.
-func (r *Ring) block(looked []found, begin int) (end int, from, to int64) {
-	for end = begin; end < len(looked); end++ {
-		e := &looked[end].entry
-		if e.at < 0 {
-			continue
-		}
-		low, high := e.at, e.end()
-		if to > from {
-			low, high = min(low, from), max(high, to)
-			if high-low > maxReadAhead {
-				return end, from, to
+// read reads the part of the file that has the first of some messages, and those behind it that are close to it.
+func (s *search) read(looked []found) {
+	from, to := looked[0].entry.at, looked[0].entry.end()
+	for i := range looked {
+		if e := &looked[i].entry; e.at >= 0 {
+			low, high := min(from, e.at), max(to, e.end())
+			if high-low > maxReadAhead && i > 0 {
+				break
 			}
+			from, to = low, high
 		}
-		from, to = low, high
 	}
-	return end, from, to
+	s.from, s.block = from, slices.Grow(s.block[:0], int(to-from))[:to-from]
+	if _, err := s.ring.file.ReadAt(s.block, from); err != nil {
+		clear(s.block)
+	}
+	s.searched += len(s.block)
+	s.ring.mu.Lock()
+	s.first = s.ring.index.First
+	s.ring.mu.Unlock()
 }

@@ -50,5 +50,5 @@ func (o own) AppendJSON(dst []byte) ([]byte, error) { return append(dst, o.text.
 func (r *Ring) newest() uint64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.next - 1
+	return r.index.Next - 1
 }

@@ -5,32 +5,26 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// A stored is what a record of the file has of a message: what is not in the index.
+// A stored is the part of a message that the file has and the index does not. In a record all but the Message are a line of JSON, and the
+// Message follows as it is.
 type stored struct {
 	ID        json.RawMessage `json:"id,omitempty"`
 	Revision  string          `json:"revision,omitempty"`
 	Transport string          `json:"transport,omitempty"`
 	Fault     string          `json:"fault,omitempty"`
-	Message   json.RawMessage `json:"-"` // behind it
+	Message   json.RawMessage `json:"message,omitempty"`
 }
+
+var records = fields.Of[stored]()
 
 // appendRecord appends the record of a message: a line of JSON, so many bytes, and the message as it is.
 func appendRecord(dst []byte, e *traffic.Event) (_ []byte, head int) {
 	begin := len(dst)
-	w := jsonrpc.NewObject(dst)
-	if len(e.ID) > 0 {
-		w.Raw("id", e.ID)
-	}
-	for _, one := range [...]struct{ name, text string }{{"revision", e.Revision}, {"transport", e.Transport}, {"fault", e.Fault}} {
-		if one.text != "" {
-			w.String(one.name, one.text)
-		}
-	}
-	dst = append(w.Bytes(), '\n')
+	dst = append(records.Append(dst, &stored{ID: e.ID, Revision: e.Revision, Transport: e.Transport, Fault: e.Fault}, nil), '\n')
 	return append(dst, e.Message...), len(dst) - begin
 }
 
@@ -53,14 +47,14 @@ func decode(record []byte, head int) (s stored, err error) {
 	return s, nil
 }
 
-// read returns message n, which may be forgotten meanwhile.
+// read returns what the file has of message n, which may be forgotten meanwhile.
 func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
 	if e.at < 0 {
 		return s, false, nil
 	}
 	record := make([]byte, int(e.head)+int(e.body))
 	_, err = r.file.ReadAt(record, e.at)
-	shared, has := r.sharedOf(n)
+	shared, has := r.shared(n)
 	if !has {
 		return s, false, nil
 	}
@@ -73,13 +67,14 @@ func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
 	return s, err == nil, err
 }
 
-// sharedOf returns the message n where others have it, too, and reports whether message n is there still, so that what was
+// shared returns the message n where others have it, too, and reports whether message n is there still, so that what was
 // read of the file before is its.
-func (r *Ring) sharedOf(n uint64) (message string, has bool) {
+func (r *Ring) shared(n uint64) (message string, has bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if n < r.first || n >= r.next {
+	e, t := r.of(n)
+	if e == nil {
 		return "", false
 	}
-	return r.table.text(r.of(n).shared), true
+	return t.shared, true
 }

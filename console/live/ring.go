@@ -8,9 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
+	"github.com/junction-mcp/junction/console/follow"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -42,70 +42,62 @@ type Ring struct {
 	options Options
 	file    *os.File // nil where there can be none
 	remove  func()
+	readers follow.Readers
 
 	adding  sync.Mutex // one after the other; who reads never has it
 	records []byte     // what is being added
 	pending []added    // the same
-	unkept  error      // why not all of it is kept
 
-	mu      sync.Mutex // never held while a file is read or written
-	index   []entry    // of message n at n modulo its length
-	first   uint64     // number of the oldest message
-	next    uint64     // number of the next one
-	kept    uint64     // no message before this one is in the file
-	head    int64      // where the next one goes in the file
-	fault   error      // why messages are not kept now
-	cleared uint64     // the newest message that Clear removed
+	mu      sync.Mutex         // never held while a file is read or written
+	index   follow.Ring[entry] // of the messages
+	kept    uint64             // no message before this one is in the file
+	head    int64              // where the next one goes in the file
+	fault   error              // why messages are not kept now
+	cleared uint64             // the newest message that Clear removed
 	table   textTable
-	recent  [len(hops)][5]textID // of the newest message of each hop
-	like    [len(hops)]textID    // of its newest message that others have, too
+	recent  [len(hops)][2]textsID // of the newest message of each hop, and of its newest note
 	calls   map[callOf]*call
-	joined  recentCall    // by the newest message
-	left    recentCall    // by the oldest one
-	changed chan struct{} // closed when there is more to see; nil while nobody waits
-	streams int
-	ended   []int32 // processes that have ended, the newest last
-	ends    uint64  // counts what changed in it
-	rows    uint64  // messages so far that are listed
+	joined  recentCall // by the newest message
+	left    recentCall // by the oldest one
+	ended   []int32    // processes that have ended, the newest last
+	ends    uint64     // counts what changed in it
+	rows    uint64     // messages so far that are listed
+	asking  uint64     // counts the looks of readers
 }
 
 // An entry is what the index has of one message.
 type entry struct {
-	at                                 int64 // in the file; below 0 where the message is not kept
-	time, took                         int64 // nanoseconds
-	call                               uint64
-	pid, head, body                    int32 // head and body are lengths in the file: of what is known of the message, and of the message
-	size, count                        int32
-	client, server, method, name, note textID
-	shared                             textID // the message, where others have it, too
-	kind                               kind
-	toClient, failed, headers, legacy  bool
-	unlisted                           bool   // headers, or a ping that did not fail: in no list unless asked for
-	row                                uint64 // its place among those that are listed; of others that of the one before
-	hop                                int8   // 0: none, 1: of the client, 2: of the server
-	effect                             int8   // of a decision, a place in effects
+	at                                int64 // in the file; below 0 where the message is not kept
+	time, took                        int64 // nanoseconds
+	call                              uint64
+	row                               uint64 // its place among those that are listed; of others that of the one before
+	pid, head, body                   int32  // head and body are lengths in the file: of what is known of the message, and of the message
+	size, count                       int32
+	texts                             textsID
+	kind                              kind
+	hop                               int8 // a place in hops
+	effect                            int8 // of a decision, a place in effects
+	toClient, failed, headers, legacy bool
+	common                            bool // its texts have the message
+	ping                              bool // that did not fail
 }
 
 // A kind is one of those of an event.
 type kind int8
 
-var kinds = [...]string{"", traffic.Request, traffic.Notification, traffic.Response, traffic.Error, traffic.Failure, traffic.Dropped, traffic.Note}
+var kinds = []string{"", traffic.Request, traffic.Notification, traffic.Response, traffic.Error, traffic.Failure, traffic.Dropped, traffic.Note}
 
-func kindOf(name string) kind {
-	for i, known := range kinds {
-		if known == name {
-			return kind(i)
-		}
-	}
-	return 0
-}
+func kindOf(name string) kind { return kind(max(0, slices.Index(kinds, name))) }
 
 // effects are what rules can come to.
-var effects = [...]string{"", "allow", "ask", "deny"}
+var effects = []string{"", "allow", "ask", "deny"}
 
 var hops = [...]string{"", traffic.Client, traffic.Server}
 
 func (e *entry) end() int64 { return e.at + int64(e.head) + int64(e.body) }
+
+// unlisted reports whether the message is in no list unless asked for.
+func (e *entry) unlisted() bool { return e.headers || e.ping }
 
 // Open makes a Ring, and removes the files of those whose process was killed. Where it cannot have a file it goes on without
 // the messages, and says so.
@@ -117,7 +109,7 @@ func Open(o Options) *Ring {
 		o.Bytes = defaultBytes
 	}
 	o.Bytes = max(o.Bytes, minBytes)
-	r := &Ring{options: o, remove: func() {}, index: make([]entry, o.Messages), first: 1, next: 1, calls: map[callOf]*call{}}
+	r := &Ring{options: o, remove: func() {}, index: follow.NewRing[entry](o.Messages), calls: map[callOf]*call{}, table: newTextTable()}
 	if err := r.create(); err != nil {
 		r.fault = fmt.Errorf("messages are not kept: %w", err)
 	}
@@ -174,11 +166,11 @@ func (r *Ring) Close() error {
 func (r *Ring) Clear() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for r.first < r.next {
+	for r.index.First < r.index.Next {
 		r.evict()
 	}
-	r.cleared = r.next - 1
-	r.wake()
+	r.cleared = r.index.Next - 1
+	r.index.Wake()
 }
 
 // End says that a process has ended, and that no more messages of it come.
@@ -191,7 +183,7 @@ func (r *Ring) End(pid int) {
 	}
 	r.ended = append(r.ended, int32(pid))
 	r.ends++
-	r.wake()
+	r.index.Wake()
 }
 
 // unend forgets that a process has ended, as its number is another's; r.mu is held.
@@ -202,7 +194,7 @@ func (r *Ring) unend(pid int32) {
 	}
 }
 
-// reserve returns where a record of so many bytes goes, and forgets what is there; r.mu is held.
+// reserve returns where records of so many bytes go, and forgets what is there; r.mu is held.
 func (r *Ring) reserve(size int64) (at int64) {
 	if r.head+size > r.options.Bytes {
 		for e := r.oldest(); e != nil && e.at >= r.head; e = r.oldest() { // what is behind the head is older than what is at the beginning
@@ -220,72 +212,60 @@ func (r *Ring) reserve(size int64) (at int64) {
 
 // oldest is the oldest message that the file has; nil if it has none.
 func (r *Ring) oldest() *entry {
-	for r.kept = max(r.kept, r.first); r.kept < r.next; r.kept++ {
-		if e := r.of(r.kept); e.at >= 0 {
+	for r.kept = max(r.kept, r.index.First); r.kept < r.index.Next; r.kept++ {
+		if e := r.index.At(r.kept); e.at >= 0 {
 			return e
 		}
 	}
 	return nil
 }
 
-func (r *Ring) of(n uint64) *entry { return &r.index[n%uint64(len(r.index))] }
+// of returns message n if it is there, and its texts; r.mu is held.
+func (r *Ring) of(n uint64) (e *entry, t *texts) {
+	if n < r.index.First || n >= r.index.Next {
+		return nil, nil
+	}
+	e = r.index.At(n)
+	return e, r.table.of(e.texts)
+}
 
 // append puts a message into the index.
 func (r *Ring) append(add *added) {
-	one, words := &add.entry, &add.words
-	if r.next-r.first == uint64(len(r.index)) {
+	if r.index.Full() {
 		r.evict()
 	}
-	for i, id := range [...]*textID{&one.client, &one.server, &one.method, &one.name, &one.note} {
-		recent := &r.recent[one.hop][i]
-		*recent = r.table.addLike(words[i], *recent)
-		*id = *recent
+	e := &add.entry
+	c := r.callOf(e)
+	if c != nil && add.client == "" {
+		add.client = r.table.of(c.client).client // what is asked of servers is asked for the client
 	}
-	if len(add.shared) > 0 {
-		one.shared = r.table.addMessage(add.shared, r.like[one.hop])
-		r.like[one.hop] = one.shared
+	recent := &r.recent[e.hop][0]
+	if add.note != "" {
+		recent = &r.recent[e.hop][1]
 	}
-	if one.call > 0 {
-		r.join(one)
-	}
-	if one.unlisted = one.headers || r.table.text(one.method) == pingMethod && !one.failed; !one.unlisted {
+	*recent = r.table.add(&add.texts, *recent)
+	e.texts, e.common = *recent, add.shared != ""
+	if e.ping = add.method == pingMethod && !e.failed; !e.unlisted() {
 		r.rows++
 	}
-	one.row = r.rows
-	*r.of(r.next) = *one
-	r.next++
-	for r.table.bytes > maxWords && r.first < r.next-1 {
+	e.row = r.rows
+	if c != nil {
+		r.join(c, e)
+	}
+	r.index.Add(*e)
+	for r.table.bytes > maxWords && r.index.First < r.index.Next-1 {
 		r.evict()
 	}
 }
 
 // evict forgets the oldest message.
 func (r *Ring) evict() {
-	e := r.of(r.first)
-	for _, w := range [...]textID{e.client, e.server, e.method, e.name, e.note, e.shared} {
-		r.table.release(w)
-	}
+	e := r.index.At(r.index.First)
+	r.table.release(e.texts)
 	if e.call > 0 {
 		r.leave(e)
 	}
-	*e = entry{}
-	r.first++
-}
-
-// wake tells those who wait that there is something to see.
-func (r *Ring) wake() {
-	if r.changed != nil {
-		close(r.changed)
-		r.changed = nil
-	}
-}
-
-// more is closed when there is more to see than now.
-func (r *Ring) more() <-chan struct{} {
-	if r.changed == nil {
-		r.changed = make(chan struct{})
-	}
-	return r.changed
+	r.index.Drop()
 }
 
 // beginning is as much of a text as the index has.
@@ -303,92 +283,3 @@ func beginning(text string) string {
 }
 
 func clamp(n int) int32 { return int32(min(max(n, 0), 1<<31-1)) }
-
-// A textID is the number of a text that several messages have; 0 is no text.
-type textID int32
-
-// A textTable keeps each text once, for as long as a message has it.
-type textTable struct {
-	numbers map[string]textID
-	texts   []counted // of textID n at n-1
-	free    []textID
-	bytes   int
-}
-
-type counted struct {
-	text string
-	uses int32
-}
-
-const wordSize = 64 // bytes, about, that a text costs in addition to its own
-
-func (w *textTable) add(text string) textID {
-	if text == "" {
-		return 0
-	}
-	if n, known := w.numbers[text]; known {
-		w.texts[n-1].uses++
-		return n
-	}
-	if w.numbers == nil {
-		w.numbers = map[string]textID{}
-	}
-	text = strings.Clone(text)
-	var n textID
-	if last := len(w.free) - 1; last >= 0 {
-		n, w.free = w.free[last], w.free[:last]
-		w.texts[n-1] = counted{text, 1}
-	} else {
-		w.texts = append(w.texts, counted{text, 1})
-		n = textID(len(w.texts))
-	}
-	w.numbers[text] = n
-	w.bytes += len(text) + wordSize
-	return n
-}
-
-// addLike is add where the text is the one of n, most likely, which no message may have any more.
-func (w *textTable) addLike(text string, n textID) textID {
-	if n > 0 && w.texts[n-1].text == text && w.texts[n-1].uses > 0 {
-		return w.again(n)
-	}
-	return w.add(text)
-}
-
-// addMessage is addLike for a text that is in a buffer.
-func (w *textTable) addMessage(text []byte, n textID) textID {
-	if n > 0 && w.texts[n-1].text == string(text) && w.texts[n-1].uses > 0 {
-		return w.again(n)
-	}
-	if n, known := w.numbers[string(text)]; known {
-		return w.again(n)
-	}
-	return w.add(string(text))
-}
-
-func (w *textTable) again(n textID) textID {
-	if n > 0 {
-		w.texts[n-1].uses++
-	}
-	return n
-}
-
-func (w *textTable) release(n textID) {
-	if n == 0 {
-		return
-	}
-	c := &w.texts[n-1]
-	if c.uses--; c.uses == 0 {
-		delete(w.numbers, c.text)
-		w.bytes -= len(c.text) + wordSize
-		*c = counted{}
-		w.free = append(w.free, n)
-	}
-}
-
-func (w *textTable) text(n textID) string {
-	if n == 0 {
-		return ""
-	}
-	return w.texts[n-1].text
-}

@@ -260,7 +260,7 @@ func TestAStreamShowsThatItLivesAndEndsWithItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{})
 		one := reads(t, r, "", "")
-		time.Sleep(4*alivePause + time.Second)
+		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		if got := strings.Count(one.Body.String(), ": alive\n\n"); got != 4 {
 			t.Errorf("%d signs of life", got)
@@ -274,22 +274,20 @@ func TestAStreamShowsThatItLivesAndEndsWithItsReader(t *testing.T) {
 func TestThereAreAtMostSomeStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{})
-		var all []*reader
-		for range maxStreams {
-			all = append(all, reads(t, r, "", ""))
-		}
-		if got := asked(t, r, "GET", "/traffic/stream", http.StatusServiceUnavailable); got != fmt.Sprintf("{\"error\":\"%d pages watch already; close one\"}\n", maxStreams) {
-			t.Error(got)
-		}
-		for _, one := range all {
-			one.leave()
-			<-one.ended
-		}
-		one := reads(t, r, "", "")
-		one.leave()
-		<-one.ended
-		if one.Code != http.StatusOK || r.streams != 0 {
-			t.Errorf("status %d, %d streams", one.Code, r.streams)
+		for range 2 { // those that end, or are refused, make room
+			var all []*reader
+			for range maxStreams {
+				all = append(all, reads(t, r, "", ""))
+			}
+			if got := asked(t, r, "GET", "/traffic/stream", http.StatusServiceUnavailable); got != fmt.Sprintf("{\"error\":\"%d pages watch already; close one\"}\n", maxStreams) {
+				t.Error(got)
+			}
+			for _, one := range all {
+				one.leave()
+				if <-one.ended; one.Code != http.StatusOK {
+					t.Errorf("status %d", one.Code)
+				}
+			}
 		}
 	})
 }

@@ -3,6 +3,7 @@ import {post} from './api.js';
 import {clear, h, link} from './dom.js';
 import {direction, exchange, logLine, message, target, took} from './run.js';
 import {tree} from './tree.js';
+import {reason} from './parts.js';
 import {bytes, clock, number, t} from './words.js';
 
 // Rows at once; the filter finds others.
@@ -78,7 +79,7 @@ export function authorization(session) {
     try {
       await post(`${session.path}/login`, {});
     } catch (error) {
-      fault.textContent = error.message;
+      fault.textContent = reason(error);
     }
   }
   function draw() {

@@ -1,18 +1,7 @@
 // The frame around the views: which one is shown, the keys, the theme and the language.
 import {h, clear} from './dom.js';
 import {choose, language, names, t} from './words.js';
-import * as inspector from './inspector.js';
-import * as servers from './servers.js';
-import * as traffic from './traffic.js';
-import * as conversations from './conversations.js';
-
-// A view of the page. Its key follows "g".
-const views = [
-  {name: 'traffic', key: 't', module: traffic},
-  {name: 'servers', key: 's', module: servers},
-  {name: 'inspector', key: 'i', module: inspector},
-  {name: 'conversations', key: 'c', module: conversations},
-];
+import {views} from './views.js';
 
 const keptTheme = 'junction.theme';
 const themes = ['auto', 'light', 'dark'];
@@ -134,14 +123,13 @@ function pressed(event) {
 // show opens what the address says: #/VIEW/REST. A view stays while only REST changes.
 function show() {
   const [, name, rest] = /^#\/([a-z]+)\/?(.*)$/.exec(location.hash) ?? [null, views[0].name, ''];
-  const {module} = views.find((view) => view.name === name) ?? views[0];
-  const known = views.some((view) => view.name === name) ? name : views[0].name;
-  if (shown?.name !== known) {
+  const view = views.find((one) => one.name === name) ?? views[0];
+  if (shown?.name !== view.name) {
     shown?.view.close();
-    shown = {name: known, view: module.view({go, say, language: language()})};
+    shown = {name: view.name, view: view.module.view({go, say, language: language()})};
     clear(main, shown.view.node);
     showHead();
-    document.title = `${t(`${known}.title`)} – Junction`;
+    document.title = `${t(`${view.name}.title`)} – Junction`;
   }
   shown.view.open?.(rest ?? '');
 }

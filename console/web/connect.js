@@ -2,6 +2,7 @@
 import {get, post} from './api.js';
 import {pairs, server} from './command.js';
 import {clear, h} from './dom.js';
+import {reason, trouble} from './parts.js';
 import {t} from './words.js';
 
 const revisions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
@@ -22,7 +23,7 @@ export function connect(begun, given = '') {
     try {
       begun(await post('connections', {...wanted, ...(revision.value && {revision: revision.value})}));
     } catch (error) {
-      fault.textContent = error.status === 0 ? t('app.unreachable') : error.message;
+      fault.textContent = reason(error);
     }
   }
 
@@ -50,7 +51,7 @@ export function connect(begun, given = '') {
     all = servers;
     draw();
     if (problems?.length) list.before(...problems.map((text) => h('p', {class: 'notice'}, text)));
-  }, (error) => clear(list, h('p', {class: 'notice notice-bad'}, error.status === 0 ? t('app.unreachable') : error.message))).finally(() => list.removeAttribute('aria-busy'));
+  }, (error) => clear(list, trouble(error))).finally(() => list.removeAttribute('aria-busy'));
 
   return {
     node: h('div', {class: 'ins-connect'},

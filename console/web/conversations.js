@@ -3,8 +3,9 @@ import {clear, h} from './dom.js';
 import {get} from './api.js';
 import {labels} from './labels.js';
 import {looksLike} from './markdown.js';
+import {table, trouble} from './parts.js';
 import {rendered} from './results.js';
-import {bytes, locale, number, plural, t} from './words.js';
+import {bytes, locale, moment, number, plural, t} from './words.js';
 
 const usual = 50; // conversations in the list at first; Show more doubles them
 const atMost = 999; // one less than the archive gives
@@ -46,7 +47,7 @@ function list() {
       const {conversations} = await get(`conversations?limit=${most + 1}&search=${encodeURIComponent(search.value)}`);
       if (mine === asked) clear(found, conversations.length > 0 ? conversations.slice(0, most).map(row) : none(search.value), conversations.length > most && most < atMost ? h('div', null, more) : null);
     } catch (error) {
-      if (mine === asked) clear(found, problem(error));
+      if (mine === asked) clear(found, trouble(error, 'alert'));
     }
     if (mine === asked) found.removeAttribute('aria-busy');
   }
@@ -72,10 +73,6 @@ function none(search) {
     : [h('p', null, t('conversations.none')), h('code', null, 'junction chat')]);
 }
 
-function problem(error) {
-  return h('p', {class: 'notice notice-bad', role: 'alert'}, error.status === 0 ? t('app.unreachable') : error.message);
-}
-
 function row(meta) {
   return h('a', {class: 'panel conversation-row', href: `#/conversations/${encodeURIComponent(meta.id)}`},
     h('span', {class: 'conversation-title'}, meta.title || t('conversations.untitled')),
@@ -85,7 +82,7 @@ function row(meta) {
 
 function figures(meta) {
   return [
-    new Date(meta.changed).toLocaleString(locale()),
+    moment(meta.changed),
     meta.model,
     plural('conversations.questions', meta.questions),
     plural('conversations.calls', meta.calls),
@@ -118,7 +115,7 @@ function conversation(id) {
       next = page.next ?? 0;
       more.hidden = next === 0;
     } catch (error) {
-      if (!closed) clear(head, problem(error));
+      if (!closed) clear(head, trouble(error, 'alert'));
     }
     more.disabled = false;
     entries.removeAttribute('aria-busy');
@@ -142,9 +139,8 @@ function conversation(id) {
     }
     flow.hidden = sources.size === 0;
     clear(flow, h('h2', {id: 'flow-title'}, t('conversations.flow')), h('p', {class: 'dim'}, t('conversations.flow.what')),
-      h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': 'flow-title'}, h('table', {class: 'table'},
-        h('thead', null, h('tr', null, ['source', 'labels', 'reads', 'alarms'].map((key) => h('th', {scope: 'col'}, t(`conversations.${key}`))))),
-        h('tbody', null, [...sources].map(([name, source]) => h('tr', null, h('td', {class: 'mono'}, name), h('td', null, labels(source.labels)), h('td', null, number(source.reads ?? 0)), h('td', null, source.alarms ? number(source.alarms) : '')))))));
+      table({id: 'flow-title'}, ['source', 'labels', 'reads', 'alarms'].map((key) => t(`conversations.${key}`)),
+        [...sources].map(([name, source]) => h('tr', null, h('td', {class: 'mono'}, name), h('td', null, labels(source.labels)), h('td', null, number(source.reads ?? 0)), h('td', null, source.alarms ? number(source.alarms) : '')))));
     return fresh.map(([name, source]) => item('flow', entry.at, t('conversations.read', {name}), ' ', labels(source.labels),
       source.alarms ? [' ', h('span', {class: 'badge badge-bad'}, plural('conversations.orders', source.alarms))] : null));
   }

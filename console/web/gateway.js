@@ -2,7 +2,8 @@
 import {clear, h} from './dom.js';
 import {get, post} from './api.js';
 import {parse} from './json.js';
-import {duration, locale, number, plural, t} from './words.js';
+import {reason, table, trouble} from './parts.js';
+import {duration, moment, number, plural, t} from './words.js';
 import {offers, remarks} from './servers.js';
 import {badge} from './server.js';
 
@@ -36,8 +37,8 @@ export function gateway(pid, {say}) {
       say(t('gateway.reloaded'));
       read();
     } catch (error) {
-      say(error.message);
-      clear(made, h('p', {class: 'notice notice-bad', role: 'alert'}, error.message));
+      say(reason(error));
+      clear(made, trouble(error, 'alert'));
     }
     reload.disabled = false;
   }}, t('gateway.reload'));
@@ -57,7 +58,7 @@ export function gateway(pid, {say}) {
     try {
       showMade(await get(`${at}/gateway`));
     } catch (error) {
-      clear(made, h('p', {class: 'notice notice-bad', role: 'alert'}, error.message));
+      clear(made, trouble(error, 'alert'));
     }
     made.removeAttribute('aria-busy');
   }
@@ -71,9 +72,8 @@ export function gateway(pid, {say}) {
         'gateway.review': it.review,
         'gateway.audit': it.audit || t('gateway.noaudit'),
       }).map(([key, value]) => [h('dt', null, t(key)), h('dd', null, value)])),
-      it.profiles.length > 0 ? [h('h3', null, t('gateway.profiles')), h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.profiles')}, h('table', {class: 'table'},
-        h('thead', null, h('tr', null, ['profile', 'endpoint', 'servers', 'tools'].map((key) => h('th', {scope: 'col'}, t(`gateway.${key}`))))),
-        h('tbody', null, it.profiles.map((p) => h('tr', null, h('td', null, p.name), h('td', {class: 'mono'}, p.endpoint ?? ''), h('td', null, (p.servers ?? []).join(', ')), h('td', null, p.tools))))))] : null);
+      it.profiles.length > 0 ? [h('h3', null, t('gateway.profiles')), table(t('gateway.profiles'), ['profile', 'endpoint', 'servers', 'tools'].map((key) => t(`gateway.${key}`)),
+        it.profiles.map((p) => h('tr', null, h('td', null, p.name), h('td', {class: 'mono'}, p.endpoint ?? ''), h('td', null, (p.servers ?? []).join(', ')), h('td', null, p.tools))))] : null);
     profiles.replaceChildren(...it.profiles.map(({name}) => h('option', {value: name})));
     showRules(it.policy.length > 0);
     showCalls(it.audit !== '');
@@ -108,7 +108,7 @@ export function gateway(pid, {say}) {
         try {
           clear(answer, decision(await post(`${at}/explain`, {server: server.value, tool: tool.value, arguments: given, client: client.value, profile: profile.value, principal: {subject: who.value}})));
         } catch (error) {
-          clear(answer, h('p', {class: 'notice notice-bad'}, error.message));
+          clear(answer, trouble(error));
         }
       }},
       h('div', {class: 'gateway-fields'}, serverField, toolField, whoField, clientField, profileField),
@@ -136,9 +136,9 @@ export function gateway(pid, {say}) {
       try {
         const {count, lines} = await get(`${at}/audit?${search}`);
         const kind = t(`gateway.calls.kind.${kinds[search.get('kind') ?? '']}`);
-        clear(found, h('p', {class: 'dim'}, count > lines.length ? t('gateway.calls.last', {n: number(lines.length), all: number(count), kind}) : plural('gateway.calls.count', count, {kind})), table(lines));
+        clear(found, h('p', {class: 'dim'}, count > lines.length ? t('gateway.calls.last', {n: number(lines.length), all: number(count), kind}) : plural('gateway.calls.count', count, {kind})), auditLines(lines));
       } catch (error) {
-        clear(found, h('p', {class: 'notice notice-bad'}, error.message));
+        clear(found, trouble(error));
       }
     }
     const verify = h('button', {type: 'button', onclick: async () => {
@@ -146,7 +146,7 @@ export function gateway(pid, {say}) {
       try {
         clear(verdict, verified(await post(`${at}/audit/verify`)));
       } catch (error) {
-        clear(verdict, h('p', {class: 'notice notice-bad'}, error.message));
+        clear(verdict, trouble(error));
       }
       verify.disabled = false;
     }}, t('gateway.calls.verify'));
@@ -174,23 +174,20 @@ function decision(it) {
   return [
     h('p', null, h('span', {class: `badge ${effects[it.effect] ?? ''}`}, it.effect), ' ', it.reason),
     it.hidden ? h('p', {class: 'dim'}, t('gateway.rules.hidden')) : null,
-    it.rules.length > 0 ? h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.rules')}, h('table', {class: 'table'},
-      h('thead', null, h('tr', null, ['outcome', 'effect', 'why'].map((key) => h('th', {scope: 'col'}, t(`gateway.rules.${key}`))))),
-      h('tbody', null, it.rules.map((step) => h('tr', null, h('td', null, step.outcome), h('td', null, step.rule?.effect ?? ''), h('td', null, step.rule?.name ?? step.rule?.source ?? '', step.why ? ` ${step.why}` : '')))))) : null,
+    it.rules.length > 0 ? table(t('gateway.rules'), ['outcome', 'effect', 'why'].map((key) => t(`gateway.rules.${key}`)),
+      it.rules.map((step) => h('tr', null, h('td', null, step.outcome), h('td', null, step.rule?.effect ?? ''), h('td', null, step.rule?.name ?? step.rule?.source ?? '', step.why ? ` ${step.why}` : '')))) : null,
   ];
 }
 
-function table(lines) {
-  if (lines.length === 0) return null;
-  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.calls')}, h('table', {class: 'table'},
-    h('thead', null, h('tr', null, ['time', 'kind', 'name', 'outcome', 'who', 'took'].map((key) => h('th', {scope: 'col'}, t(`gateway.calls.${key}`))))),
-    h('tbody', null, lines.toReversed().map((line) => h('tr', null,
-      h('td', {class: 'mono gateway-time'}, new Date(line.time).toLocaleString(locale())),
+function auditLines(lines) {
+  return lines.length === 0 ? null : table(t('gateway.calls'), ['time', 'kind', 'name', 'outcome', 'who', 'took'].map((key) => t(`gateway.calls.${key}`)),
+    lines.toReversed().map((line) => h('tr', null,
+      h('td', {class: 'mono gateway-time'}, moment(line.time)),
       h('td', null, line.kind),
       h('td', null, h('details', null, h('summary', {class: 'mono'}, line.name ?? line.method ?? line.kind), h('pre', null, JSON.stringify(line, null, 2)))),
       h('td', null, outcome(line)),
       h('td', null, [line.principal, line.client].filter(Boolean).join(' · ')),
-      h('td', null, line.duration_us ? duration(line.duration_us * 1000) : ''))))));
+      h('td', null, line.duration_us ? duration(line.duration_us * 1000) : ''))));
 }
 
 function outcome(line) {

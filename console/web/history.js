@@ -3,6 +3,7 @@ import {get} from './api.js';
 import {clear, h} from './dom.js';
 import {diff, folded, sorted} from './compare.js';
 import {run, state, target, took} from './run.js';
+import {trouble} from './parts.js';
 import {clock, number, t} from './words.js';
 
 const quiet = new Set(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list', 'completion/complete']);
@@ -58,7 +59,7 @@ export function history(session, {go, again, read}) {
         [['asked', 'params'], ['answered', 'result']].map(([word, member]) => h('div', null, h('h4', null, t(`inspector.difference.${word}`)), lines(sorted(both[0][member] ?? both[0].error), sorted(both[1][member] ?? both[1].error))))));
       detail.scrollIntoView({block: 'nearest'}); // it stands below the rows
     } catch (error) {
-      clear(detail, h('p', {class: 'notice notice-bad'}, error.message));
+      clear(detail, trouble(error));
     }
   }
 

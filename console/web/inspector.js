@@ -9,6 +9,7 @@ import {address, fault, overview} from './overview.js';
 import {questions} from './questions.js';
 import {failure} from './run.js';
 import {kinds, Session} from './session.js';
+import {reason} from './parts.js';
 import {number, plural, t} from './words.js';
 
 const pause = 2000; // milliseconds between two looks at the connections that are not shown
@@ -155,8 +156,8 @@ export function view({go, say}) {
 
     function drawHead() {
       const {view: one} = session;
-      const again = h('button', {type: 'button', onclick: () => post(`${session.path}/connect`).catch((error) => say(error.message))}, t('inspector.reconnect'));
-      const login = one.fault?.login ? h('button', {type: 'button', class: 'button-primary', onclick: () => { to(session.id, 'authorization'); post(`${session.path}/login`, {}).catch((error) => say(error.message)); }}, t('inspector.login')) : null;
+      const again = h('button', {type: 'button', onclick: () => post(`${session.path}/connect`).catch((error) => say(reason(error)))}, t('inspector.reconnect'));
+      const login = one.fault?.login ? h('button', {type: 'button', class: 'button-primary', onclick: () => { to(session.id, 'authorization'); post(`${session.path}/login`, {}).catch((error) => say(reason(error))); }}, t('inspector.login')) : null;
       clear(head, h('h2', null, one.info?.title ?? one.info?.name ?? one.name), h('span', {class: `badge badge-${states[one.state] ?? 'plain'}`, role: 'status'}, t(`inspector.state.${one.state}`)),
         one.revision ? h('span', {class: 'badge'}, one.revision) : null, one.era ? h('span', {class: 'badge'}, t(`inspector.eraword.${one.era}`)) : null, one.transport ? h('span', {class: 'badge'}, one.transport) : null,
         address(one.server) === one.name ? null : h('span', {class: 'dim mono ins-address', title: address(one.server)}, address(one.server)), h('span', {class: 'grow'}),
@@ -174,7 +175,7 @@ export function view({go, say}) {
       if (before !== undefined) nav.scrollLeft += current() - before; // a count that comes before it pushes it no further
     }
 
-    const read = (uri) => (session.entry('resources', uri) ? to(session.id, 'resources', uri) : session.ask('resources/read', {uri}).then(({request}) => to(session.id, 'history', request)).catch((error) => say(error.message)));
+    const read = (uri) => (session.entry('resources', uri) ? to(session.id, 'resources', uri) : session.ask('resources/read', {uri}).then(({request}) => to(session.id, 'history', request)).catch((error) => say(reason(error))));
     // again fills in once more what was asked, where it was asked.
     function again({method, params}) {
       const kind = {'tools/call': 'tools', 'prompts/get': 'prompts', 'resources/read': 'resources'}[method];
@@ -183,7 +184,7 @@ export function view({go, say}) {
         if (kind !== 'resources') session.drafts.set(`${kind}/${name}`, params.arguments ?? {});
         to(session.id, kind, name);
       } else {
-        session.ask(method, params).then(({request}) => to(session.id, 'history', request)).catch((error) => say(error.message));
+        session.ask(method, params).then(({request}) => to(session.id, 'history', request)).catch((error) => say(reason(error)));
       }
     }
 

@@ -6,6 +6,7 @@ import {findings, run} from './run.js';
 import {appOf, app} from './apps.js';
 import {tokens} from './results.js';
 import {tree} from './tree.js';
+import {reason} from './parts.js';
 import {clock, number, t} from './words.js';
 
 /** annotations are what a tool says of its effects, as badges: red is only what it says itself to destroy. Most say nothing. */
@@ -68,7 +69,7 @@ export function item(session, kind, key, {go, say}) {
       const done = await session.outcome(n);
       say(t(done.error ? 'inspector.said.failed' : 'inspector.said.done'));
     } catch (error) {
-      fault.textContent = error.message;
+      fault.textContent = reason(error);
     }
   }
 
@@ -175,7 +176,7 @@ export function item(session, kind, key, {go, say}) {
         session.view.subscriptions = {...session.view.subscriptions, filter: {...session.filter(), resourceSubscriptions: [...all]}};
         label();
       } catch (error) {
-        fault.textContent = error.message;
+        fault.textContent = reason(error);
       }
     }});
     const label = () => {

@@ -7,6 +7,7 @@ import {nameOf} from './list.js';
 import {changes} from './changes.js';
 import {tree} from './tree.js';
 import {waterfall} from './waterfall.js';
+import {trouble} from './parts.js';
 import {bytes, clock, duration, number, plural, t} from './words.js';
 
 /** A Panel shows one message. It calls open(seq) for another one, only(call) for a filter, and close(). */
@@ -51,7 +52,7 @@ export class Panel {
       this.node.scrollTop = top;
     } catch (error) {
       if (asked !== this.#asked) return;
-      clear(this.node, this.#head(t('traffic.message', {n: seq})), h('p', {class: 'notice notice-bad', role: 'alert'}, error.status === 0 ? t('app.unreachable') : error.message));
+      clear(this.node, this.#head(t('traffic.message', {n: seq})), trouble(error, 'alert'));
     }
     this.node.removeAttribute('aria-busy');
   }

@@ -5,6 +5,7 @@ import {clear, h, link} from './dom.js';
 import {result, text} from './results.js';
 import {failure, took} from './run.js';
 import {tree} from './tree.js';
+import {reason} from './parts.js';
 import {clock, t} from './words.js';
 
 const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency', 'none'];
@@ -25,7 +26,7 @@ export function overview(session) {
     try {
       await f();
     } catch (error) {
-      fault.textContent = error.message;
+      fault.textContent = reason(error);
     }
   };
 

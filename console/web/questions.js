@@ -4,6 +4,7 @@ import {clear, h, link} from './dom.js';
 import {form} from './form.js';
 import {spoken} from './results.js';
 import {tree} from './tree.js';
+import {reason} from './parts.js';
 import {t} from './words.js';
 
 /** questions shows those that are open, each until it is answered, here or by another page. */
@@ -42,7 +43,7 @@ function card(session, question) {
     try {
       await session.answer(question.question, body);
     } catch (error) {
-      fault.textContent = error.message;
+      fault.textContent = reason(error);
       buttons.forEach((button) => { button.disabled = false; });
     }
   };

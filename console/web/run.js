@@ -3,6 +3,7 @@ import {get, del} from './api.js';
 import {clear, h} from './dom.js';
 import {result, tokens} from './results.js';
 import {tree} from './tree.js';
+import {reason, trouble} from './parts.js';
 import {bytes, clock, duration, number, t} from './words.js';
 
 /** target is what a request is about: the name of a tool or prompt, or a URI. */
@@ -77,12 +78,12 @@ export function run(session, n, {again, read, more}) {
     get(`${session.path}/requests/${n}`).then((whole) => {
       session.requests.set(n, {...request, ...whole, result: whole.result ?? null});
       draw();
-    }, (error) => clear(body, h('p', {class: 'notice'}, error.message)));
+    }, (error) => clear(body, h('p', {class: 'notice'}, reason(error))));
     return h('p', {class: 'dim'}, t('inspector.loading'));
   }
 
   function cancel() {
-    del(`${session.path}/requests/${n}`).catch((error) => clear(body, h('p', {class: 'notice notice-bad'}, error.message)));
+    del(`${session.path}/requests/${n}`).catch((error) => clear(body, trouble(error)));
   }
 
   async function copy() {
@@ -95,7 +96,7 @@ export function run(session, n, {again, read, more}) {
       clear(copies, [['junction', said.junction], ['curl', said.curl], ['entry', entry]].map(([name, text]) => text && copied(t(`inspector.copy.${name}`), text)),
         (said.notes ?? []).map((note) => h('p', {class: 'dim'}, note)));
     } catch (error) {
-      clear(copies, h('p', {class: 'notice notice-bad'}, error.message));
+      clear(copies, trouble(error));
     }
   }
 

@@ -1,6 +1,7 @@
 // One server of a gateway: its state, what it offers and what of that is approved, and what it writes.
 import {clear, h} from './dom.js';
 import {get, post} from './api.js';
+import {reason, trouble} from './parts.js';
 import {number, plural, t} from './words.js';
 import {diff} from './diff.js';
 import {lately, offers} from './servers.js';
@@ -37,7 +38,7 @@ export function server(pid, name, {say}) {
       await post(path);
       tell(t(key, {name}), 'good');
     } catch (error) {
-      tell(error.message, 'bad');
+      tell(reason(error), 'bad');
     }
     restart.disabled = over;
   }
@@ -97,7 +98,7 @@ export function server(pid, name, {say}) {
       const known = await get(`${at}/definitions`);
       if (!closed) showOffered(known);
     } catch (error) {
-      clear(offered, h('h2', {id: 'offered-title'}, t('server.definitions')), h('p', {class: 'notice notice-bad'}, error.message));
+      clear(offered, h('h2', {id: 'offered-title'}, t('server.definitions')), trouble(error));
     }
     offered.removeAttribute('aria-busy');
     try {
@@ -105,7 +106,7 @@ export function server(pid, name, {say}) {
       if (!closed) showApprovals(servers.find((one) => one.server === name));
     } catch (error) {
       approvals.hidden = false;
-      clear(approvals, h('p', {class: 'notice notice-bad'}, error.message));
+      clear(approvals, trouble(error));
     }
   }
 
@@ -119,7 +120,7 @@ export function server(pid, name, {say}) {
         tell(t('server.approved', {name}), 'good');
         approvals.hidden = true;
       } catch (error) {
-        tell(error.message, 'bad');
+        tell(reason(error), 'bad');
         read();
       }
     }}, t('server.approve'));

@@ -2,6 +2,7 @@
 // #/servers/PID/NAME one server of it.
 import {clear, h} from './dom.js';
 import {get} from './api.js';
+import {reason, table} from './parts.js';
 import {duration, plural, t} from './words.js';
 import {gateway} from './gateway.js';
 import {successor} from './instances.js';
@@ -33,7 +34,7 @@ export function view({go, say}) {
         shown.show(instances, null);
       } catch (error) {
         if (closed) return;
-        shown.show(instances ?? [], error.status === 0 ? t('app.unreachable') : error.message);
+        shown.show(instances ?? [], reason(error));
       }
     }
     timer = setTimeout(look, pause);
@@ -124,9 +125,7 @@ function instance(one) {
       h('a', {id: `${id}-open`, class: 'button servers-open', href: `#/servers/${one.pid}`}, t('servers.gateway'))),
     one.folder ? h('p', {class: 'dim mono'}, one.folder) : null,
     remarks(one),
-    (one.servers ?? []).length === 0 ? h('p', {class: 'dim'}, t('servers.noservers')) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': id}, h('table', {class: 'table'},
-      h('thead', null, h('tr', null, ['name', 'state', 'offers', 'running', 'lately', 'line'].map((key) => h('th', {scope: 'col'}, t(`servers.${key}`))))),
-      h('tbody', null, one.servers.map((s) => row(one.pid, s))))));
+    (one.servers ?? []).length === 0 ? h('p', {class: 'dim'}, t('servers.noservers')) : table({id}, ['name', 'state', 'offers', 'running', 'lately', 'line'].map((key) => t(`servers.${key}`)), one.servers.map((s) => row(one.pid, s))));
 }
 
 /** remarks are what is wrong with a gateway. */

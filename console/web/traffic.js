@@ -7,6 +7,7 @@ import {isEmpty, isWhole, readAddress, streamQuery, withField, writeAddress} fro
 import {List} from './list.js';
 import {Panel} from './message.js';
 import {AllRows, FoundRows} from './rows.js';
+import {reason} from './parts.js';
 import {plural, t} from './words.js';
 
 const page = 200; // messages that are asked for at a time
@@ -33,6 +34,7 @@ class Traffic {
   #asking = new Set(); // queries for rows that go on
   #condition = 'loading'; // loading, open, lost, or failed: why is in #fault
   #fault = '';
+  #endpoint = undefined; // where a junction up is reached
   #running = null; // whether a junction up runs; null while that is not known
   #timers = new Set();
   #wanted = -1; // the row that a person went to, and that has to come first
@@ -277,7 +279,7 @@ class Traffic {
       await del('traffic');
       this.#open(0);
     } catch (error) {
-      this.#fault = error.message || t('app.unreachable');
+      this.#fault = reason(error);
       this.#showAll();
     }
   }
@@ -384,8 +386,13 @@ class Traffic {
       case 'nothing': return [h('p', null, t('traffic.nothing')), h('button', {onclick: () => this.#filter({})}, t('traffic.filter.reset'))];
       case 'none': return [h('h2', null, t('traffic.none.title')), h('p', null, t('traffic.none.up')), h('pre', {class: 'code'}, 'junction up'),
         h('p', null, t('traffic.none.connect')), h('p', {class: 'dim'}, t('traffic.none.others'))];
-      default: return [h('h2', null, t('traffic.waiting.title')), h('p', null, t('traffic.waiting')), h('pre', {class: 'code'}, 'junction call SERVER TOOL')];
+      default: return [h('h2', null, t('traffic.waiting.title')), h('p', null, t('traffic.waiting')), h('pre', {class: 'code'}, this.#command())];
     }
+  }
+
+  // command is a call that this page shows: one through a junction up, where one has an address.
+  #command() {
+    return `junction call ${this.#endpoint ?? 'URL'} SERVER__TOOL`;
   }
 
   // look finds out whether anything runs that could say something, for as long as nothing was said.
@@ -394,6 +401,7 @@ class Traffic {
     try {
       const {instances} = await get('instances');
       this.#running = instances.length > 0;
+      this.#endpoint = instances.find((one) => one.endpoint !== 'stdio')?.endpoint;
     } catch {
       this.#running = null;
     }

@@ -72,6 +72,11 @@ export function clock(time) {
   return formatter(Intl.DateTimeFormat, {hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23'}).format(new Date(time));
 }
 
+/** moment is the day and the time of an RFC 3339 text. */
+export function moment(time) {
+  return new Date(time).toLocaleString(locale());
+}
+
 /** bytes is a size. */
 export function bytes(n) {
   const units = ['B', 'kB', 'MB', 'GB']; // Intl writes bytes as a word, in English without its plural

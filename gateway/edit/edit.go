@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -38,7 +40,7 @@ type Options struct {
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			if l, ok := lists[req.Method]; ok {
+			if l := revision.MethodNamed(req.Method); l.Key != "" {
 				result, err := next.Handle(ctx, req)
 				if err != nil {
 					return result, err
@@ -51,7 +53,11 @@ func Middleware(o Options) mcp.Middleware {
 			switch req.Method {
 			case "tools/call":
 				if t := o.Tools[req.Name]; len(t.Fixed)+len(t.Defaults) > 0 {
-					req = req.WithParams(jsonrpc.With(req.Params, "arguments", t.arguments(req.Arguments)))
+					arguments, given := t.arguments(req.Arguments)
+					req = req.WithParams(jsonrpc.With(req.Params, "arguments", arguments))
+					if len(given) > 0 {
+						note.Rewrite(ctx, note.Arguments, "edit", given...)
+					}
 				}
 			case "subscriptions/listen":
 				req = o.subscribable(req)
@@ -92,17 +98,19 @@ func (t *Tool) schema(in json.RawMessage) json.RawMessage {
 	return w.Bytes()
 }
 
-// arguments are those of a call with what is fixed, and what it does not give.
-func (t *Tool) arguments(given json.RawMessage) json.RawMessage {
+// arguments returns those of a call with what is fixed, and what it does not give, and the names of these.
+func (t *Tool) arguments(given json.RawMessage) (all json.RawMessage, added []string) {
 	w := jsonrpc.NewObject(make([]byte, 0, len(given)+64))
 	for _, name := range slices.Sorted(maps.Keys(t.Defaults)) {
 		if _, fixed := t.Fixed[name]; !fixed && jsonrpc.Get(given, name) == nil {
 			w.Raw(name, t.Defaults[name])
+			added = append(added, name)
 		}
 	}
-	w.Members(given, slices.Sorted(maps.Keys(t.Fixed))...)
-	for _, name := range slices.Sorted(maps.Keys(t.Fixed)) {
+	fixed := slices.Sorted(maps.Keys(t.Fixed))
+	w.Members(given, fixed...)
+	for _, name := range fixed {
 		w.Raw(name, t.Fixed[name])
 	}
-	return w.Bytes()
+	return w.Bytes(), append(added, fixed...)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 )
@@ -29,34 +30,16 @@ type Entry struct {
 	Name string
 }
 
-// A list is one of the four of a server.
-type list struct {
-	kind  Kind
-	array string // in the result
-	key   string // the member that identifies an entry
-}
-
-var lists = map[string]list{
-	"tools/list":               {ToolKind, "tools", "name"},
-	"prompts/list":             {PromptKind, "prompts", "name"},
-	"resources/list":           {ResourceKind, "resources", "uri"},
-	"resources/templates/list": {ResourceKind, "resourceTemplates", "uriTemplate"},
-	skills.MethodList:          {ResourceKind, "skills", "uri"},
-}
-
 // withheld is the error for what is not offered; nil if it is.
 func (o *Options) withheld(req *mcp.Request) error {
 	if o.Keep == nil {
 		return nil
 	}
-	switch req.Method {
-	case "tools/call":
-		if !o.Keep(ToolKind, req.Name) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
-		}
-	case "prompts/get":
-		if !o.Keep(PromptKind, req.Name) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "unknown prompt %q; prompts/list names those that exist", req.SentName())
+	switch m := revision.MethodNamed(req.Method); req.Method {
+	default:
+		l := revision.ListOf(m.Kind)
+		if m.Used && l.Key == m.Subject && !o.Keep(Kind(l.Kind), req.Name) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", l.Noun, req.SentName(), l.Name)
 		}
 	case "resources/read", skills.MethodGet, skills.MethodDirectory:
 		if uri, _ := jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri")); !o.Keep(ResourceKind, uri) {
@@ -93,18 +76,18 @@ func (o *Options) subscribable(req *mcp.Request) *mcp.Request {
 }
 
 // list edits one of the lists.
-func (o *Options) list(result mcp.Result, l list) (mcp.Result, error) {
+func (o *Options) list(result mcp.Result, l *revision.Method) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
 		return result, err
 	}
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
-	w.Members(body, l.array)
-	w.Array(l.array)
-	jsonrpc.EachElement(jsonrpc.Get(body, l.array), func(raw []byte) bool {
-		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, l.key))
-		if o.Keep == nil || o.Keep(l.kind, name) {
-			w.Element(o.edited(l.kind, name, raw))
+	w.Members(body, l.Member)
+	w.Array(l.Member)
+	jsonrpc.EachElement(jsonrpc.Get(body, l.Member), func(raw []byte) bool {
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, l.Key))
+		if kind := Kind(l.Kind); o.Keep == nil || o.Keep(kind, name) {
+			w.Element(o.edited(kind, name, raw))
 		}
 		return true
 	})

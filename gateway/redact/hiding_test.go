@@ -9,6 +9,9 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
+// maxTexts is that of internal/redact.
+const maxTexts = 8
+
 func TestResultsHaveNothingHiddenInTheirTexts(t *testing.T) {
 	quote := func(text string) string { return string(jsonrpc.AppendString(nil, text)) }
 	text := func(text string) string { return `{"content":[{"type":"text","text":` + quote(text) + `}]}` }

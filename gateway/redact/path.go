@@ -3,24 +3,17 @@ package redact
 import (
 	"encoding/json"
 
-	"github.com/junction-mcp/junction/internal/pointer"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 // Paths are places in JSON. They do not change, and the zero value has none.
-type Paths struct{ parts [][]string }
+type Paths struct{ parts redact.Paths }
 
 // Parse reads paths: each is a JSON Pointer (RFC 6901) in which a part * stands for every member of an object
 // or element of an array, such as /user/email or /items/*/price. The error names the path.
 func Parse(paths ...string) (Paths, error) {
-	var p Paths
-	for _, path := range paths {
-		parts, err := pointer.Split(path)
-		if err != nil {
-			return Paths{}, err
-		}
-		p.parts = append(p.parts, parts)
-	}
-	return p, nil
+	parts, err := redact.ParsePaths(paths...)
+	return Paths{parts}, err
 }
 
 // None reports whether there are no paths.
@@ -32,19 +25,5 @@ func (p Paths) Hide(data json.RawMessage) json.RawMessage {
 	if p.None() || len(data) == 0 {
 		return data
 	}
-	return new(hiding).in(data, p.parts)
-}
-
-// below are the paths from a member on; whole says that one ends with it.
-func below(paths [][]string, name string) (deeper [][]string, whole bool) {
-	for _, path := range paths {
-		switch {
-		case path[0] != "*" && path[0] != name:
-		case len(path) == 1:
-			return nil, true
-		default:
-			deeper = append(deeper, path[1:])
-		}
-	}
-	return deeper, false
+	return p.parts.Hide(data, nil)
 }

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"maps"
@@ -8,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -72,6 +75,9 @@ func (o *Options) Any() Places {
 // hidden of that.
 func (p Places) Handle(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	if kept := p.Arguments.Hide(req.Arguments); len(kept) > 0 && !p.Arguments.None() {
+		if !bytes.Equal(kept, req.Arguments) {
+			note.Rewrite(ctx, note.Arguments, "redact")
+		}
 		req = req.WithParams(jsonrpc.With(req.Params, "arguments", kept))
 	}
 	result, err := next.Handle(ctx, req)
@@ -83,7 +89,11 @@ func (p Places) Handle(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 		return result, err
 	}
 	result.Meta = p.Results.meta(result.Meta)
-	return result.WithJSON(p.Results.HideResult(body)), nil
+	hidden := p.Results.HideResult(body)
+	if !bytes.Equal(hidden, body) {
+		note.Rewrite(ctx, note.Result, "redact")
+	}
+	return result.WithJSON(hidden), nil
 }
 
 func (p Paths) and(more Paths) Paths {
@@ -129,11 +139,11 @@ func (p Paths) object(body json.RawMessage) json.RawMessage {
 		name, _ := jsonrpc.Unquote(quoted)
 		switch name {
 		case "structuredContent":
-			value = hiding{anew: p.parts}.in(value, p.parts)
+			value = p.parts.Hide(value, p.parts)
 		case "_meta":
 			value = p.meta(value)
 		case "text":
-			value = hiding{anew: p.parts}.in(value, nil)
+			value = redact.Paths(nil).Hide(value, p.parts)
 		case "content", "contents":
 			value = p.each(value)
 		case "resource":
@@ -168,11 +178,11 @@ func (p Paths) meta(meta json.RawMessage) json.RawMessage {
 	if len(meta) == 0 || meta[0] != '{' {
 		return meta
 	}
-	w, h := jsonrpc.NewObject(make([]byte, 0, len(meta))), hiding{anew: p.parts}
+	w := jsonrpc.NewObject(make([]byte, 0, len(meta)))
 	jsonrpc.EachMember(meta, func(quoted, value []byte) bool {
 		name, _ := jsonrpc.Unquote(quoted)
 		if !strings.HasPrefix(name, "io.modelcontextprotocol/") && !strings.HasPrefix(name, "io.github.junction-mcp/") {
-			value, _ = h.at(nil, value, 0, name, p.parts, 0)
+			value = p.parts.HideMember(name, value)
 		}
 		w.Raw(name, value)
 		return true

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -12,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -19,6 +22,7 @@ const (
 	defaultMax  = 64 << 10         // bytes of a result that stays as it is
 	defaultKept = 64 << 20         // bytes of results that are kept at most
 	keptTime    = 30 * time.Minute // how long one is kept
+	maxKind     = 255              // bytes of a media type (RFC 6838, section 4.2); what is longer is none
 	scheme      = "result"
 )
 
@@ -62,7 +66,7 @@ type keeper struct {
 
 func (k *keeper) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Method == "resources/read" && strings.HasPrefix(req.Name, k.prefix) {
-		return k.read(req)
+		return k.read(ctx, req)
 	}
 	result, err := k.next.Handle(ctx, req)
 	if err != nil {
@@ -71,7 +75,7 @@ func (k *keeper) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	switch req.Method {
 	case "tools/call":
 		if result.Type == "" || result.Type == "complete" {
-			return k.shorten(req, result)
+			return k.shorten(ctx, req, result)
 		}
 	case "tools/list":
 		return edited(result, "tools", func(w *jsonrpc.Writer, tool []byte) { w.Element(jsonrpc.Without(tool, "outputSchema")) }, nil)
@@ -111,7 +115,7 @@ func edited(result mcp.Result, member string, each func(w *jsonrpc.Writer, entry
 }
 
 // shorten takes the texts out of a result that are too long, together.
-func (k *keeper) shorten(req *mcp.Request, result mcp.Result) (mcp.Result, error) {
+func (k *keeper) shorten(ctx context.Context, req *mcp.Request, result mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil || len(body) <= k.options.Max {
 		return result, err
@@ -128,19 +132,20 @@ func (k *keeper) shorten(req *mcp.Request, result mcp.Result) (mcp.Result, error
 			w.Element(item)
 			return true
 		}
-		k.replace(&w, req, item, text, max(left, 0))
+		k.replace(ctx, &w, req, item, text, max(left, 0))
 		left, replaced = 0, true
 		return true
 	})
 	structured := jsonrpc.Get(body, "structuredContent") // if a text was too long, it is that text again
 	fits := len(structured) <= left
 	if len(structured) > 0 && !replaced && !fits {
-		k.replace(&w, req, nil, string(structured), max(left, 0))
+		k.replace(ctx, &w, req, nil, string(structured), max(left, 0))
 	}
 	w.End()
 	if len(structured) > 0 && !replaced && fits {
 		w.Raw("structuredContent", structured)
 	}
+	note.Rewrite(ctx, note.Result, "results")
 	return result.WithJSON(w.Bytes()), nil
 }
 
@@ -153,14 +158,14 @@ func textOf(item []byte) (string, bool) {
 }
 
 // replace writes the beginning of a text, and a link to all of it.
-func (k *keeper) replace(w *jsonrpc.Writer, req *mcp.Request, item []byte, text string, shown int) {
+func (k *keeper) replace(ctx context.Context, w *jsonrpc.Writer, req *mcp.Request, item []byte, text string, shown int) {
 	kind := "text/plain"
-	if given, ok := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(item, "resource"), "mimeType")); ok {
+	if given, ok := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(item, "resource"), "mimeType")); ok && len(given) <= maxKind {
 		kind = given
 	} else if json.Valid([]byte(text)) {
 		kind = "application/json"
 	}
-	id := k.store.add(text, kind, k.ownerOf(req))
+	id := k.store.add(text, kind, k.options.Server, share.Of(ctx), mcp.GrantOf(ctx, req))
 	uri := k.prefix + id
 	shown = boundary(text, shown)
 	pages := (len(text) + k.options.Max - 1) / k.options.Max
@@ -190,11 +195,14 @@ func boundary(text string, at int) int {
 }
 
 // read answers resources/read of what was kept.
-func (k *keeper) read(req *mcp.Request) (mcp.Result, error) {
+func (k *keeper) read(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	id, page, paged := strings.Cut(strings.TrimPrefix(req.Name, k.prefix), "/")
-	text, kind, there := k.store.get(id, k.ownerOf(req))
-	if !there {
+	text, kind, err := k.store.get(ctx, id, k.options.Server, req.Principal)
+	if errors.Is(err, mcp.ErrNotGranted) {
 		return mcp.Result{}, notFound(req.Name, "it is not kept any more, or is somebody else's; call the tool again")
+	}
+	if err != nil {
+		return mcp.Result{}, err
 	}
 	if paged {
 		n, err := strconv.Atoi(page)
@@ -211,15 +219,4 @@ func notFound(uri, why string) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)
 	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes
 	return e
-}
-
-// An owner is who may read what was kept, and of which server it is.
-type owner struct{ server, issuer, subject string }
-
-func (k *keeper) ownerOf(req *mcp.Request) owner {
-	o := owner{server: k.options.Server}
-	if req.Principal != nil {
-		o.issuer, o.subject = req.Principal.Issuer, req.Principal.Subject
-	}
-	return o
 }

@@ -178,3 +178,24 @@ func TestServersThatShareAStoreAreBoundedAsOneAndKeptApart(t *testing.T) {
 		}
 	}
 }
+
+func TestKeptTextsHaveMediaTypesOnly(t *testing.T) {
+	for kind, want := range map[string]string{
+		"text/html":                        "text/html",
+		"text/" + strings.Repeat("x", 250): "text/" + strings.Repeat("x", 250),
+		"text/" + strings.Repeat("x", 251): "text/plain", // it would be kept, and is no text that counts
+	} {
+		h := results.Middleware(results.Options{Server: "l", Max: 100})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+			return mcp.Result{Value: &mcp.CallToolResult{Content: []mcp.Content{{Type: "resource", Resource: &mcp.ResourceContents{URI: "x:y", MIMEType: kind, Text: strings.Repeat(line, 10)}}}}}, nil
+		}))
+		c := mcp.NewClient(h)
+		link := call(t, c, "text", `{}`).Content[1].Link
+		if link.MIMEType != want {
+			t.Fatalf("%.20s: the link is %+v, want %.20s", kind, link, want)
+		}
+		read, err := c.ReadResource(t.Context(), link.URI)
+		if err != nil || read.Contents[0].MIMEType != want {
+			t.Errorf("%.20s: got %+v, %v", kind, read, err)
+		}
+	}
+}

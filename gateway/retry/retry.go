@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/resent"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -41,9 +41,8 @@ func Middleware(o Options) mcp.Middleware {
 				case <-ctx.Done():
 					return result, err
 				}
-				resent.Add(ctx)
-				if n := mcp.NoterOf(ctx); n != nil {
-					n.Note("retry", again{Pause: pause, After: err.Error()})
+				if n := mcp.NoterOf(ctx, note.Retry); n != nil {
+					n.Note(note.Retry, again{Pause: pause, After: err.Error()})
 				}
 				result, err = next.Handle(ctx, req)
 				if err == nil || !silent(ctx, err) {

@@ -3,11 +3,12 @@ package retry
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/resent"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -42,9 +43,9 @@ func TestWhatMayBeMadeTwiceIsSentAgainWhereNothingCameBack(t *testing.T) {
 					return mcp.Result{}, nil
 				}))
 				began := time.Now()
-				ctx, again := resent.Counted(t.Context())
-				_, err := h.Handle(ctx, mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
-				if made != test.want || again.Times() != test.want-1 || !errors.Is(err, test.err) || time.Since(began) != test.took {
+				again := new(repeats)
+				_, err := h.Handle(mcp.WithNoter(t.Context(), again), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
+				if made != test.want || again.Load() != int32(test.want-1) || !errors.Is(err, test.err) || time.Since(began) != test.took {
 					t.Errorf("%d requests in %v, and %v; want %d in %v, and %v", made, time.Since(began), err, test.want, test.took, test.err)
 				}
 			})
@@ -65,4 +66,13 @@ func TestNothingIsSentAgainWhenItIsNotWaitedFor(t *testing.T) {
 			t.Errorf("%d requests, %v", made, err)
 		}
 	})
+}
+
+// A repeats counts the notes that a request is sent again.
+type repeats struct{ atomic.Int32 }
+
+func (r *repeats) Note(kind string, _ any) {
+	if kind == note.Retry {
+		r.Add(1)
+	}
 }

@@ -11,18 +11,23 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 )
 
 // A Mode says what is withheld.
 type Mode string
 
 const (
-	// Changes withholds what changed since it was approved, and what a server adds that the scanner of
-	// [github.com/junction-mcp/junction/guard] warns of. What else is seen for the first time is approved by that.
+	// Changes withholds what changed since it was approved or, where nobody approved it, first seen, and what a server adds that the
+	// scanner of [github.com/junction-mcp/junction/guard] warns of. What else is seen for the first time passes, and is noted by
+	// [guard.Pins.See]: that is no approval.
 	Changes Mode = "changes"
-	// All withholds what was never approved, too.
+	// All withholds what was never approved, also where it was seen.
 	All Mode = "all"
 )
 
@@ -41,12 +46,14 @@ type Options struct {
 	Locked func() map[string]string
 	// Remedy is what whoever runs the gateway has to do, for errors, such as "run junction approve files".
 	Remedy string
-	// OnWithheld, if not nil, is called after a list was read in which something is withheld that was not
-	// before. It must be safe for concurrent use.
-	OnWithheld func(withheld []Withheld)
-	// OnAdded, if not nil, is called with what a server offers beyond what it offered before, and is approved by
-	// that. It must be safe for concurrent use.
-	OnAdded func(added []guard.Definition)
+	// Noter, if not nil, gets a [Change] where a list differs from those before it, whichever request it was read for.
+	Noter mcp.Noter
+}
+
+// A Change is a note of the kind "review" about a list. One of the two is empty.
+type Change struct {
+	Withheld []Withheld         // all that is, where something of it was not before
+	Added    []guard.Definition // beyond what the server offered before; clients get it
 }
 
 // Withheld is a definition that clients do not get.
@@ -64,6 +71,8 @@ func (w *Withheld) Why() string {
 	switch {
 	case w.Unlocked:
 		return "not what junction.lock has for this version of the server"
+	case w.Verdict.Seen || w.Verdict.State == guard.New && w.Verdict.Old.Kind != "":
+		return "changed since it was first seen"
 	case w.Verdict.State == guard.Changed:
 		return "changed since it was approved"
 	case len(w.Findings) > 0:
@@ -75,7 +84,7 @@ func (w *Withheld) Why() string {
 // Judge says of a definition whether it is withheld, by what is approved; nil if it is not. Where the server offered
 // others before, more says so: what it adds then is looked at by the scanner.
 func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
-	w := &Withheld{Definition: d, Verdict: pins.Check(d)}
+	w := &Withheld{Definition: d, Verdict: m.Compare(pins, d)}
 	switch {
 	case w.Verdict.State == guard.Changed || w.Verdict.State == guard.New && m == All:
 		return w
@@ -92,6 +101,14 @@ func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
 	return nil
 }
 
+// Compare compares a definition with what was approved and, in the mode Changes, with what was first seen.
+func (m Mode) Compare(pins *guard.Pins, d guard.Definition) guard.Verdict {
+	if m == All {
+		return pins.Check(d)
+	}
+	return pins.CheckSeen(d)
+}
+
 // Middleware returns middleware that withholds tools and prompts.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler { return New(o).Around(next) }
@@ -101,15 +118,43 @@ func Middleware(o Options) mcp.Middleware {
 type Reviewer struct {
 	options Options
 
-	mu       sync.RWMutex
-	withheld map[guard.Kind]map[string]Withheld // by name, as of the last list
-	passed   map[guard.Kind]map[string]bool     // the names of the others
-	first    map[guard.Kind]bool                // nothing was known of the server when the last list began
+	mu     sync.RWMutex
+	last   map[guard.Kind]judged // by the last list
+	before map[guard.Kind]judged // by the one before, for what may come on further pages of the last one
+	first  map[guard.Kind]bool   // nothing was known of the server when the last list began
+}
+
+// judged are the definitions of one list.
+type judged struct {
+	withheld map[string]Withheld // by name
+	passed   map[string]bool     // the names of the others
+}
+
+// of returns whether a list has a name, and what is withheld under it.
+func (j judged) of(name string) (w Withheld, withheld, passed bool) {
+	w, withheld = j.withheld[name]
+	return w, withheld, j.passed[name]
 }
 
 // New returns a Reviewer that has seen no list yet.
 func New(o Options) *Reviewer {
-	return &Reviewer{options: o, withheld: map[guard.Kind]map[string]Withheld{}, passed: map[guard.Kind]map[string]bool{}, first: map[guard.Kind]bool{}}
+	return &Reviewer{options: o, last: map[guard.Kind]judged{}, before: map[guard.Kind]judged{}, first: map[guard.Kind]bool{}}
+}
+
+// update has the names of a list be as they are in a later one, where that has them.
+func (j judged) update(later judged) {
+	for name, w := range later.withheld {
+		if _, withheld, passed := j.of(name); withheld || passed {
+			delete(j.passed, name)
+			j.withheld[name] = w
+		}
+	}
+	for name := range later.passed {
+		if _, withheld, _ := j.of(name); withheld {
+			delete(j.withheld, name)
+			j.passed[name] = true
+		}
+	}
 }
 
 // Around returns a Handler that withholds tools and prompts of next, which is the server.
@@ -129,28 +174,27 @@ func (r *Reviewer) Check(req *mcp.Request) error {
 
 // check is Check, and reports whether a list was seen.
 func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
-	kind, noun := guard.Tool, "tool"
-	switch req.Method {
-	case "tools/call":
-	case "prompts/get":
-		kind, noun = guard.Prompt, "prompt"
-	default:
+	list := listOf(req.Method)
+	if list == nil || list.Name == req.Method {
 		return true, nil
 	}
+	kind, noun := guard.Kind(list.Kind), list.Noun
 	r.mu.RLock()
-	list := r.withheld[kind]
-	w, withheld := list[req.Name]
-	passed := r.passed[kind][req.Name]
+	_, listed := r.last[kind]
+	w, withheld, passed := r.last[kind].of(req.Name)
+	if !withheld && !passed {
+		w, withheld, passed = r.before[kind].of(req.Name)
+	}
 	r.mu.RUnlock()
-	if list != nil && !passed && !withheld { // a server may hide what it has, or define it so that nobody can read that
+	if listed && !passed && !withheld { // a server may hide what it has, or define it so that nobody can read that
 		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so nobody can approve it", noun, req.Name, r.options.Server)
 	}
 	if withheld {
 		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: it is %s, and nobody approved that; whoever runs the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)
-		fault.Data = json.RawMessage(`{"withheld":true}`) // for a client that finds it in no list
+		fault.Data = refused.With(json.RawMessage(`{"withheld":true}`), refused.Review) // for a client that finds it in no list
 		return true, fault
 	}
-	return list != nil, nil
+	return listed, nil
 }
 
 // maxNoted is how many definitions that are withheld one who watches hears of.
@@ -186,40 +230,39 @@ type reviewed struct {
 
 // Handle implements [mcp.Handler].
 func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	kind := guard.Tool
-	switch req.Method {
-	case "prompts/list", "prompts/get":
-		kind = guard.Prompt
-	case "tools/list", "tools/call":
-	default:
-		return r.next.Handle(ctx, req)
-	}
-	if strings.HasSuffix(req.Method, "/list") {
-		return r.list(ctx, req, kind)
-	}
-	if r.listsOnly {
+	list := listOf(req.Method)
+	switch {
+	case list != nil && list.Name == req.Method:
+		return r.list(ctx, req, list)
+	case list == nil || r.listsOnly:
 		return r.next.Handle(ctx, req)
 	}
 	known, err := r.check(req)
 	if !known { // nobody listed yet
-		if err := r.read(ctx, kind); err != nil {
+		if err := r.read(ctx, list); err != nil {
 			return mcp.Result{}, err
 		}
 		_, err = r.check(req)
 	}
 	if err != nil {
+		note.Refuse(ctx, note.Review, note.Refusal{Server: r.options.Server, Rule: "review", Refused: err.Error()})
 		return mcp.Result{}, err
 	}
 	return r.next.Handle(ctx, req)
 }
 
-// read reads all pages of a list, for what is withheld.
-func (r *reviewed) read(ctx context.Context, kind guard.Kind) error {
-	method, member := "tools/list", "tools"
-	if kind == guard.Prompt {
-		method, member = "prompts/list", "prompts"
+// listOf returns the method that lists the tools or prompts that a request uses or lists; nil for other requests.
+func listOf(method string) *revision.Method {
+	m := revision.MethodNamed(method)
+	if !m.Used && m.Key == "" || m.Kind != revision.OfTool && m.Kind != revision.OfPrompt {
+		return nil
 	}
-	for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, method, member) {
+	return revision.ListOf(m.Kind)
+}
+
+// read reads all pages of a list, for what is withheld.
+func (r *reviewed) read(ctx context.Context, list *revision.Method) error {
+	for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, list.Name, list.Member) {
 		if err != nil {
 			return fmt.Errorf("read the definitions that may be withheld: %w", err)
 		}
@@ -228,7 +271,7 @@ func (r *reviewed) read(ctx context.Context, kind guard.Kind) error {
 }
 
 // list leaves out what is withheld.
-func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) (mcp.Result, error) {
+func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Method) (mcp.Result, error) {
 	result, err := r.next.Handle(ctx, req)
 	if err != nil {
 		return result, err
@@ -237,10 +280,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 	if err != nil {
 		return result, err
 	}
-	member := "tools"
-	if kind == guard.Prompt {
-		member = "prompts"
-	}
+	kind, member := guard.Kind(of.Kind), of.Member
 	pins := r.options.Pins()
 	locked := r.locked()
 	var fresh []guard.Definition
@@ -252,7 +292,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 	w.Members(body, member)
 	w.Array(member)
 	jsonrpc.EachElement(jsonrpc.Get(body, member), func(raw []byte) bool {
-		d, ok := definitionOf(kind, r.options.Server, raw)
+		d, ok := read(kind, r.options.Server, raw)
 		if !ok {
 			return true // what cannot be read cannot be approved
 		}
@@ -260,7 +300,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 			withheld = append(withheld, *held)
 			return true
 		}
-		if pins.Check(d).State != guard.Same {
+		if pins.CheckSeen(d).State != guard.Same {
 			fresh = append(fresh, d)
 		}
 		passed = append(passed, d.Name)
@@ -268,21 +308,21 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		return true
 	})
 	w.End()
-	if n := mcp.NoterOf(ctx); n != nil && len(withheld) > 0 {
-		n.Note("review", notedOf(r.options.Server, withheld))
+	if n := mcp.NoterOf(ctx, note.Review); n != nil && len(withheld) > 0 {
+		n.Note(note.Review, notedOf(r.options.Server, withheld))
 	}
-	if r.note(kind, withheld, passed, next) && r.options.OnWithheld != nil {
-		r.options.OnWithheld(withheld)
+	if r.note(kind, withheld, passed, next, jsonrpc.Get(body, "nextCursor") == nil) && r.options.Noter != nil {
+		r.options.Noter.Note(note.Review, Change{Withheld: withheld})
 	}
 	if len(fresh) > 0 {
-		if err := pins.Approve(fresh...); err != nil {
+		if err := pins.See(fresh...); err != nil {
 			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
 		}
 		if err := pins.Save(); err != nil {
 			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
 		}
-		if more && locked == nil && r.options.OnAdded != nil {
-			r.options.OnAdded(fresh)
+		if more && locked == nil && r.options.Noter != nil {
+			r.options.Noter.Note(note.Review, Change{Added: fresh})
 		}
 	}
 	return result.WithJSON(w.Bytes()), nil
@@ -313,36 +353,40 @@ func (r *Reviewer) more(kind guard.Kind, pins *guard.Pins, next bool) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !next {
-		_, listed := r.withheld[kind]
-		r.first[kind] = !listed && !Known(pins, r.options.Server, kind)
+		_, listed := r.last[kind]
+		r.first[kind] = !listed && !pins.Knows(r.options.Server, kind)
 	}
 	return !r.first[kind]
 }
 
-// Known reports whether anything of a kind is approved of a server.
-func Known(pins *guard.Pins, server string, kind guard.Kind) bool {
-	return slices.ContainsFunc(pins.Approved(server), func(d guard.Definition) bool { return d.Kind == kind })
-}
-
 // note keeps what is withheld, and what is not, and reports whether something is that was not before. A further page adds to
-// the pages before it.
-func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, more bool) (added bool) {
+// the pages before it; until the last one came, what stands on none of them is as it was.
+func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, more, isLast bool) (added bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := r.withheld[kind]
-	now, names := map[string]Withheld{}, map[string]bool{}
-	if more {
-		maps.Copy(now, before)
-		maps.Copy(names, r.passed[kind])
+	before := r.last[kind]
+	now := judged{map[string]Withheld{}, map[string]bool{}}
+	switch whole, pending := r.before[kind]; {
+	case more:
+		maps.Copy(now.withheld, before.withheld)
+		maps.Copy(now.passed, before.passed)
+	case pending: // the list that began last did not come to its end
+		whole.update(before)
+	default:
+		r.before[kind] = before
+	}
+	if isLast {
+		delete(r.before, kind)
 	}
 	for _, name := range passed {
-		names[name] = true
+		now.passed[name] = true
 	}
 	for _, d := range withheld {
-		now[d.Definition.Name] = d
-		added = added || before[d.Definition.Name].Verdict.Hash != d.Verdict.Hash
+		now.withheld[d.Definition.Name] = d
+		was, _, _ := before.of(d.Definition.Name)
+		added = added || was.Verdict.Hash != d.Verdict.Hash
 	}
-	r.withheld[kind], r.passed[kind] = now, names
+	r.last[kind] = now
 	return added
 }
 
@@ -351,7 +395,7 @@ func Definitions(server string, tools, prompts []json.RawMessage) []guard.Defini
 	var all []guard.Definition
 	for kind, list := range map[guard.Kind][]json.RawMessage{guard.Tool: tools, guard.Prompt: prompts} {
 		for _, raw := range list {
-			if d, ok := definitionOf(kind, server, raw); ok {
+			if d, ok := read(kind, server, raw); ok {
 				all = append(all, d)
 			}
 		}
@@ -360,26 +404,44 @@ func Definitions(server string, tools, prompts []json.RawMessage) []guard.Defini
 	return all
 }
 
-// definitionOf is a tool or prompt as it is pinned; the host pins the same.
-func definitionOf(kind guard.Kind, server string, raw json.RawMessage) (d guard.Definition, ok bool) {
-	encoded := func(v any) json.RawMessage {
-		data, err := schema.Encode(nil, v)
-		if err != nil || string(data) == "null" || string(data) == "[]" {
-			return nil
-		}
-		return data
-	}
+// read returns a tool or prompt of a list as it is pinned.
+func read(kind guard.Kind, server string, raw json.RawMessage) (d guard.Definition, ok bool) {
 	if kind == guard.Prompt {
 		var p mcp.Prompt
-		if schema.DecodeLoose(raw, &p) != nil {
-			return d, false
-		}
-		return guard.Definition{Kind: kind, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}, true
+		err := schema.DecodeLoose(raw, &p)
+		return Prompt(server, &p), err == nil
 	}
 	var t mcp.Tool
-	if schema.DecodeLoose(raw, &t) != nil {
-		return d, false
+	err := schema.DecodeLoose(raw, &t)
+	return Tool(server, &t), err == nil
+}
+
+// Prompt returns a prompt of a server as it is pinned.
+func Prompt(server string, p *mcp.Prompt) guard.Definition {
+	return guard.Definition{Kind: guard.Prompt, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}
+}
+
+// Tool returns a tool of a server as it is pinned: its input schema as gateways offer it, and its text says which view it is shown in.
+func Tool(server string, t *mcp.Tool) guard.Definition {
+	d := guard.Definition{Kind: guard.Tool, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
+		Schema: schema.OfObject(t.InputSchema), OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons)}
+	link := apps.Of(t.Meta)
+	var said []string
+	if link.URI != "" {
+		said = append(said, "view "+link.URI)
 	}
-	return guard.Definition{Kind: kind, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
-		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons)}, true
+	if link.Visibility != nil {
+		said = append(said, "for "+strings.Join(link.Visibility, ", "))
+	}
+	d.Text = strings.Join(said, "\n")
+	return d
+}
+
+// encoded returns v as JSON, or nil where there is nothing.
+func encoded(v any) json.RawMessage {
+	data, err := schema.Encode(nil, v)
+	if err != nil || string(data) == "null" || string(data) == "[]" {
+		return nil
+	}
+	return data
 }

@@ -65,6 +65,11 @@ func listed(t *testing.T, h mcp.Handler) string {
 	return strings.Join(names, " ")
 }
 
+type noter func(review.Change)
+
+// Note implements [mcp.Noter].
+func (n noter) Note(_ string, c any) { n(c.(review.Change)) }
+
 func TestWhatChangedIsWithheldUntilItIsApproved(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pins.json")
 	var pins atomic.Pointer[guard.Pins]
@@ -75,11 +80,11 @@ func TestWhatChangedIsWithheldUntilItIsApproved(t *testing.T) {
 	g := gateway.New(gateway.Options{NoPrefix: true})
 	defer g.Close()
 	m := review.Middleware(review.Options{Server: "files", Pins: pins.Load, Remedy: "run junction approve files",
-		OnWithheld: func(all []review.Withheld) {
-			for _, w := range all {
+		Noter: noter(func(c review.Change) {
+			for _, w := range c.Withheld {
 				withheld = append(withheld, fmt.Sprint(w.Definition.Name, " ", w.Verdict.State == guard.Changed))
 			}
-		}})
+		})})
 	if err := g.AddHandler("files", server, m); err != nil {
 		t.Fatal(err)
 	}
@@ -125,6 +130,42 @@ func TestWhatChangedIsWithheldUntilItIsApproved(t *testing.T) {
 	}
 }
 
+// A definition that passed because it was new is approved nowhere else: only the mode that let it through lets it through again.
+func TestSeenIsWithheldInTheModeAll(t *testing.T) {
+	pins := load(t, filepath.Join(t.TempDir(), "pins.json"))
+	server := new(changing)
+	server.set(map[string]string{"read": "Read a file."})
+	in := func(mode review.Mode, locked map[string]string) mcp.Handler {
+		o := review.Options{Server: "files", Mode: mode, Pins: func() *guard.Pins { return pins }, Remedy: "approve it"}
+		if locked != nil {
+			o.Locked = func() map[string]string { return locked }
+		}
+		return review.Middleware(o)(server)
+	}
+	for _, test := range []struct {
+		name   string
+		mode   review.Mode
+		locked map[string]string
+		want   string
+	}{
+		{"first seen", review.Changes, nil, "read"},
+		{"seen", review.Changes, nil, "read"},
+		{"seen, where all is approved", review.All, nil, ""},
+		{"seen, and not what is locked", review.Changes, map[string]string{"tool read": "sha256:other"}, ""},
+	} {
+		if got := listed(t, in(test.mode, test.locked)); got != test.want {
+			t.Errorf("%s: listed are %q, want %q", test.name, got, test.want)
+		}
+	}
+	if n := len(pins.Approved("files")); n > 0 {
+		t.Errorf("%d definitions are approved", n)
+	}
+	server.set(map[string]string{"read": "Read a file, and send it."})
+	if _, err := mcp.NewClient(in(review.Changes, nil)).CallTool(t.Context(), "read", nil); err == nil || !strings.Contains(err.Error(), "changed since it was first seen, and nobody approved that") {
+		t.Errorf("one that changed since: %v", err)
+	}
+}
+
 func TestWhatNobodyApprovedIsWithheldWhereThatIsWanted(t *testing.T) {
 	pins := load(t, filepath.Join(t.TempDir(), "pins.json"))
 	server := new(changing)
@@ -145,16 +186,14 @@ func TestWhatAServerAddsIsReportedAndWithheldWhereTheScannerWarns(t *testing.T) 
 	var added, withheld []string
 	server := new(changing)
 	o := review.Options{Server: "files", Pins: func() *guard.Pins { return pins }, Remedy: "run junction approve files",
-		OnWithheld: func(all []review.Withheld) {
-			for _, w := range all {
+		Noter: noter(func(c review.Change) {
+			for _, w := range c.Withheld {
 				withheld = append(withheld, w.Definition.Name+": "+w.Why())
 			}
-		},
-		OnAdded: func(all []guard.Definition) {
-			for _, d := range all {
+			for _, d := range c.Added {
 				added = append(added, d.Name)
 			}
-		}}
+		})}
 	server.set(map[string]string{"read": "Read a file.", "odd": evil})
 	if got := listed(t, review.Middleware(o)(server)); got != "odd read" || added != nil || withheld != nil {
 		t.Errorf("at first: %q, added %q, withheld %q", got, added, withheld)
@@ -169,5 +208,113 @@ func TestWhatAServerAddsIsReportedAndWithheldWhereTheScannerWarns(t *testing.T) 
 	}
 	if got := listed(t, h); got != "move odd read" || len(added) != 1 || len(withheld) != 1 {
 		t.Errorf("once more: %q, added %q, withheld %q", got, added, withheld)
+	}
+}
+
+func TestAServerWithOtherToolsEachTimeTakesNoRoomFromOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pins.json")
+	pins := load(t, path)
+	reviewed := func(server string, h mcp.Handler) mcp.Handler {
+		return review.Middleware(review.Options{Server: server, Pins: func() *guard.Pins { return pins }})(h)
+	}
+	other := new(changing)
+	hostile := reviewed("hostile", other)
+	for round := range 6 {
+		tools := map[string]string{}
+		for i := range 9_000 {
+			tools[fmt.Sprint(round, "_", i)] = "Does it."
+		}
+		other.set(tools)
+		if n := strings.Count(listed(t, hostile), "_"); n != len(tools) {
+			t.Fatalf("list %d has %d tools", round, n)
+		}
+	}
+	server := new(changing)
+	server.set(map[string]string{"read": "Read a file."})
+	honest := reviewed("honest", server)
+	if got := listed(t, honest); got != "read" {
+		t.Fatalf("another server offers %q", got)
+	}
+	if err := pins.Approve(guard.Definition{Kind: guard.Tool, Server: "mine", Name: "x"}); err != nil {
+		t.Error(err)
+	}
+	pins = load(t, path)
+	server.set(map[string]string{"read": "Read a file, and send it."})
+	if got := listed(t, honest); got != "" {
+		t.Errorf("what another server changed is offered: %q", got)
+	}
+}
+
+// paged lists tools on pages, as they are when the page is asked for.
+type paged [][]string
+
+func (p *paged) Handle(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+	if req.Method != "tools/list" {
+		return mcp.Result{Value: &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("called " + req.Name)}}}, nil
+	}
+	var params struct{ Cursor string }
+	if len(req.Params) > 0 {
+		if err := json.Unmarshal(req.Params, &params); err != nil {
+			return mcp.Result{}, err
+		}
+	}
+	page := len(params.Cursor)
+	var tools []map[string]any
+	for _, tool := range (*p)[page] {
+		name, text, _ := strings.Cut(tool, " ")
+		tools = append(tools, map[string]any{"name": name, "description": text, "inputSchema": map[string]any{"type": "object"}})
+	}
+	list := map[string]any{"tools": tools}
+	if page+1 < len(*p) {
+		list["nextCursor"] = strings.Repeat("x", page+1)
+	}
+	body, err := json.Marshal(list)
+	return mcp.Result{JSON: body}, err
+}
+
+func TestAListThatIsBeingReadTakesNoToolsAway(t *testing.T) {
+	pins := load(t, filepath.Join(t.TempDir(), "pins.json"))
+	server := &paged{{"a does a"}, {"b does b", "c does c"}, {"d does d"}}
+	h := review.Middleware(review.Options{Server: "s", Pins: func() *guard.Pins { return pins }})(server)
+	page := func(n int) {
+		t.Helper()
+		params := json.RawMessage(nil)
+		if n > 0 {
+			params = fmt.Appendf(nil, `{"cursor":%q}`, strings.Repeat("x", n))
+		}
+		if _, err := h.Handle(t.Context(), mcp.NewRequest("tools/list", params)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	callable := func() (names string) {
+		t.Helper()
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			if _, err := h.Handle(t.Context(), mcp.NewRequest("tools/call", fmt.Appendf(nil, `{"name":%q}`, name))); err == nil {
+				names += name
+			}
+		}
+		return names
+	}
+	for _, step := range []struct {
+		name   string
+		server paged
+		pages  []int
+		want   string
+	}{
+		{"a whole list", *server, []int{0, 1, 2}, "abcd"},
+		{"the first page again", *server, []int{0}, "abcd"},
+		{"a page that changed something", paged{{"a does a"}, {"b does evil", "c does c"}, {"d does d"}}, []int{1}, "acd"},
+		{"the first page once more, and not yet the others", paged{{"a does a"}, {"b does evil", "c does c"}, {"d does d"}}, []int{0}, "acd"},
+		{"pages with something new", paged{{"a does a"}, {"e does e"}, {"d does d"}}, []int{0, 1}, "acde"},
+		{"their end", paged{{"a does a"}, {"e does e"}, {"d does d"}}, []int{2}, "ade"},
+		{"a shorter list", paged{{"a does a"}}, []int{0}, "a"},
+	} {
+		*server = step.server
+		for _, n := range step.pages {
+			page(n)
+		}
+		if got := callable(); got != step.want {
+			t.Errorf("%s: %q can be called, want %q", step.name, got, step.want)
+		}
 	}
 }

@@ -6,11 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/policy"
@@ -31,12 +37,8 @@ type Options struct {
 	// Trusted, if not nil, says whether what the server claims about its tools is believed now. It must
 	// be safe for concurrent use.
 	Trusted func(ctx context.Context) bool
-	// Shadow lets every request through, and tells OnDecision what would have been decided.
+	// Shadow lets every request through, and only notes what would have been decided.
 	Shadow bool
-	// OnDecision, if not nil, is called for each decision, with the request's context, before it is
-	// acted on: effect is what comes of it, where the user was asked Allow or Deny. It must be safe for
-	// concurrent use.
-	OnDecision func(ctx context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect)
 }
 
 // Middleware returns middleware that decides about calls of tools, and, where a rule is about them, prompts,
@@ -82,12 +84,15 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return mcp.Result{}, err
 	}
 	decision, effect := decide(ctx, p, in)
+	hidden := decision.Redact()
 	stands, standsIn := standsFor(req)
-	if standsIn {
-		in.Method = stands
-		if as, strict := decide(ctx, p, in); policy.Strictest(strict, effect) == strict {
-			decision, effect = as, strict
+	for _, form := range otherForms(req, in, stands) {
+		as, one := decide(ctx, p, form)
+		if policy.Strictest(one, effect) == one && (one != effect || form.Resource == in.Resource) {
+			decision, effect = as, one
 		}
+		more := as.Redact()
+		hidden.Arguments, hidden.Results = append(hidden.Arguments, more.Arguments...), append(hidden.Results, more.Results...)
 	}
 	var why error
 	switch {
@@ -100,24 +105,21 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 			return mcp.Result{}, why
 		}
 	}
-	if d.options.OnDecision != nil {
-		d.options.OnDecision(ctx, req, &decision, effect)
-	}
-	if n := mcp.NoterOf(ctx); n != nil {
-		n.Note("policy", decided{d.options.Server, effect, decision.Effect, decision.Rule.String(), decision.Reason, d.options.Shadow})
+	if n := mcp.NoterOf(ctx, note.Policy); n != nil {
+		n.Note(note.Policy, decided{d.options.Server, effect, decision.Effect, decision.RuleName(), decision.Reason, d.options.Shadow})
 	}
 	switch {
 	case d.options.Shadow:
 		return d.next.Handle(ctx, req)
 	case effect == policy.Allow:
-		return d.pass(ctx, req, decision.Redact())
-	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations):
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
+		return d.pass(ctx, req, hidden)
+	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations): // it is in no list: the call fails as that of one that there is not
+		return mcp.Result{}, unlisted(&decision, req.SentName())
 	}
-	return refused(req, &decision, why)
+	return denied(req, &decision, why)
 }
 
-// A decided request is what one who watches hears of a decision.
+// A decided is the note of a decision.
 type decided struct {
 	Server string        `json:"server"`
 	Effect policy.Effect `json:"effect"` // what came of it
@@ -127,6 +129,15 @@ type decided struct {
 	Shadow bool          `json:"shadow,omitempty"` // it was let through whatever came of it
 }
 
+// Decision implements [note.Decider].
+func (d decided) Decision() (note.Decision, bool) {
+	reason := d.Reason
+	if d.Shadow {
+		reason = "in the shadow: " + reason
+	}
+	return note.Decision{Effect: string(d.Effect), Rule: d.Rule, Reason: reason, Refused: d.Effect == policy.Deny && !d.Shadow}, true
+}
+
 // decide is what the rules make of a request. Their default is for tools only.
 func decide(ctx context.Context, p *policy.Policy, in policy.Input) (policy.Decision, policy.Effect) {
 	decision := p.Decide(ctx, in)
@@ -134,6 +145,26 @@ func decide(ctx context.Context, p *policy.Policy, in policy.Input) (policy.Deci
 		return decision, policy.Allow
 	}
 	return decision, decision.Effect
+}
+
+// otherForms returns the further inputs that a request is decided by: with the method that it stands for, and with the URI of a
+// resource in the form that all of its spellings have in common (/%73ecret, /a/../secret), as servers read them alike.
+func otherForms(req *mcp.Request, in policy.Input, stands string) (forms []policy.Input) {
+	if stands != "" {
+		as := in
+		as.Method = stands
+		forms = append(forms, as)
+	}
+	if in.Resource == "" || req.Method == "completion/complete" { // of which it is a template
+		return forms
+	}
+	if same := uritemplate.Resolved(in.Resource); same != in.Resource {
+		for _, form := range slices.Concat(forms, []policy.Input{in}) {
+			form.Resource = same
+			forms = append(forms, form)
+		}
+	}
+	return forms
 }
 
 // standsFor is the method that a request is decided as, too: completions tell of the prompt, or of the resources of the
@@ -164,16 +195,49 @@ func (d *decider) pass(ctx context.Context, req *mcp.Request, hidden policy.Reda
 	return redact.Places{Arguments: arguments, Results: results}.Handle(ctx, req, d.next)
 }
 
-// refused is the result of a request that is not allowed. A model reads that of a tool.
-func refused(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error) {
-	text := fmt.Sprintf("not allowed: %s", d.Reason)
+// Refusal returns the error of a call of a tool that is denied in any case, and so in no list; nil for other tools. name is the one that
+// clients know it by.
+func Refusal(ctx context.Context, p *policy.Policy, in policy.Input, name string) error {
+	if !p.Hides(in.Server, in.Tool, in.Annotations) {
+		return nil
+	}
+	decision := p.Decide(ctx, in)
+	return unlisted(&decision, name)
+}
+
+// unlisted says which rule denies a tool that is in no list, and so looks like one that is misspelt.
+func unlisted(d *policy.Decision, name string) error {
+	var why error
+	if !strings.Contains(d.Reason, d.Rule.String()) {
+		why = fmt.Errorf("the tool %q is denied by %s", name, d.Rule)
+	}
+	return &mcp.Error{Code: mcp.CodeInvalidParams, Message: words(d, why), Data: refused.With(nil, refused.Rule)}
+}
+
+// words say why a request is not allowed.
+func words(d *policy.Decision, why error) string {
+	text := "not allowed: " + d.Reason
 	if why != nil {
 		text += "; " + why.Error()
 	}
-	if req.Method != "tools/call" {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%s", text)
+	return withoutFolder(d.Rule, text)
+}
+
+// withoutFolder returns a text for clients, without the folder of the file that has the rule: which folders there are is nothing to them.
+func withoutFolder(r *policy.Rule, text string) string {
+	if name := filepath.Base(r.Source); r.Source != "" && name != r.Source {
+		text = strings.ReplaceAll(text, r.Source, name)
 	}
-	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(text)}}}, nil
+	return text
+}
+
+// denied is the result of a request that is not allowed. A model reads that of a tool.
+func denied(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error) {
+	text := words(d, why)
+	if req.Method != "tools/call" {
+		return mcp.Result{}, &mcp.Error{Code: mcp.CodeInvalidParams, Message: text, Data: refused.With(nil, refused.Rule)}
+	}
+	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(text)}}, Meta: refused.With(nil, refused.Rule)}, nil
 }
 
 // input is a request as rules see it. The error says why nobody knows what the server says of the tool that is called.
@@ -218,7 +282,7 @@ func (d *decider) claims(ctx context.Context, req *mcp.Request) (claims, error) 
 	client := mcp.NewClientWith(d.next, mcp.ClientOptions{Name: d.options.Server})
 	tools := map[string]claims{}
 	for raw, err := range client.List(ctx, "tools/list", "tools") {
-		if _, refused := errors.AsType[*mcp.Error](err); refused {
+		if _, responded := errors.AsType[*mcp.Error](err); responded {
 			return claims{}, nil
 		}
 		if err != nil {
@@ -307,7 +371,7 @@ func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, d
 	if len(shown) > maxShown {
 		return policy.Deny, fmt.Errorf("the arguments have %d bytes, and nobody is asked about more than %d; a rule that allows it would", len(shown), maxShown)
 	}
-	message := d.elicitation(req) + "\n" + decision.Reason
+	message := d.elicitation(req) + "\n" + withoutFolder(decision.Rule, decision.Reason)
 	if shown != "" {
 		message += "\nArguments: " + plaintext.Unbroken(shown)
 	}

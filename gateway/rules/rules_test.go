@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/policy"
@@ -136,15 +137,11 @@ func said(c *mcp.Client, tool, path string) string {
 }
 
 func TestWhatIsDeniedIsNotThere(t *testing.T) {
-	var reported sync.Map
 	o := rules.Options{
 		Policy: compiled(t, policy.Allow,
 			policy.Rule{Effect: policy.Deny, Server: "files", Tool: "drop"},
 			policy.Rule{Effect: policy.Deny, Tool: "write", When: "args.Path.startsWith('/etc')", Reason: "nobody writes to /etc"},
 			policy.Rule{Effect: policy.Deny, When: "!annotations.readOnly && client != 'assistant'"}),
-		OnDecision: func(_ context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect) {
-			reported.Store(req.Name+" "+string(req.Arguments), string(effect)+" "+d.Reason)
-		},
 	}
 	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
 		if got := fmt.Sprint(listed(t, c)); got != "[ask read write]" {
@@ -154,7 +151,7 @@ func TestWhatIsDeniedIsNotThere(t *testing.T) {
 			{"read", "a", "did a"},
 			{"write", "a", "did a"},
 			{"write", "/etc/passwd", "failed: not allowed: nobody writes to /etc"},
-			{"drop", "a", fmt.Sprintf(`error: server "files": unknown tool %q; tools/list names those that exist`, prefix+"drop")},
+			{"drop", "a", `error: server "files": not allowed: the rule deny tool "drop" of server "files"`},
 		} {
 			if got := said(c, prefix+call[0], call[1]); !strings.HasPrefix(got, call[2]) {
 				t.Errorf("%s %s: %s", call[0], call[1], got)
@@ -164,10 +161,83 @@ func TestWhatIsDeniedIsNotThere(t *testing.T) {
 			t.Errorf("%d calls reached the server", n)
 		}
 	})
-	if got, _ := reported.Load(`write {"Path":"/etc/passwd"}`); got != "deny nobody writes to /etc" {
-		t.Errorf("reported: %v", got)
+	for shadow, want := range map[bool]note.Decision{
+		false: {Effect: "deny", Rule: `deny tool "write" of any server when args.Path.startsWith('/etc')`, Reason: "nobody writes to /etc", Refused: true},
+		true:  {Effect: "deny", Rule: `deny tool "write" of any server when args.Path.startsWith('/etc')`, Reason: "in the shadow: nobody writes to /etc"},
+	} {
+		o.Shadow = shadow
+		if got := noted(t, o, "write", "/etc/passwd"); !slices.Equal(got, []note.Decision{want}) {
+			t.Errorf("shadow %v: noted %+v, want %+v", shadow, got, want)
+		}
 	}
 }
+
+func TestAResourceIsDecidedInEachSpellingOfItsURI(t *testing.T) {
+	const secret = `{"contents":[{"uri":"x","text":"{\"pin\":1,\"n\":2}"}]}`
+	read := ""
+	h := rules.Middleware(rules.Options{Server: "files", Policy: compiled(t, policy.Allow,
+		policy.Rule{Effect: policy.Deny, When: "resource.startsWith('file:///secret/')"},
+		policy.Rule{Effect: policy.Deny, When: "resource == 'file:///a b'"},
+		policy.Rule{Effect: policy.Deny, When: "resource.startsWith('https://inner.example/')"},
+		policy.Rule{Effect: policy.Allow, When: "resource.startsWith('file:///private/')", Redact: &policy.Redact{Results: []string{"/pin"}}},
+	)})(mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		read = req.Name
+		return mcp.Result{JSON: json.RawMessage(secret)}, nil
+	}))
+	for _, test := range []struct {
+		uri     string
+		passes  bool
+		without bool // pin
+	}{
+		{"file:///public/x", true, false},
+		{"file:///secret/x", false, false},
+		{"file:///%73ecret/x", false, false},
+		{"FILE:///secret/x", false, false},
+		{"file:///public/../secret/x", false, false},
+		{"file:///public/%2e%2E/./secret/x", false, false},
+		{"file:///a b", false, false},
+		{"https://INNER.example/x", false, false},
+		{"file:///private/x", true, true},
+		{"file:///%70rivate/x", true, true},
+		{"file:///a/%2Fb", true, false},
+		{"mailto:a@b", true, false},
+		{"%zz", true, false},
+	} {
+		params, err := json.Marshal(map[string]string{"uri": test.uri})
+		if err != nil {
+			t.Fatal(err)
+		}
+		read = ""
+		result, err := h.Handle(t.Context(), mcp.NewRequest("resources/read", params))
+		if passed := err == nil; passed != test.passes {
+			t.Errorf("%s: got %v", test.uri, err)
+			continue
+		}
+		if err != nil {
+			continue
+		}
+		body, err := result.Encoded()
+		if without := !strings.Contains(string(body), "pin\\\":1"); err != nil || without != test.without || read != test.uri {
+			t.Errorf("%s: read %s, got %s, %v", test.uri, read, body, err)
+		}
+	}
+}
+
+// noted returns the decisions that are noted of a call.
+func noted(t *testing.T, o rules.Options, tool, path string) (all []note.Decision) {
+	ctx := mcp.WithNoter(t.Context(), noter(func(kind string, value any) {
+		if d, ok := value.(note.Decider).Decision(); ok && kind == note.Policy {
+			all = append(all, d)
+		}
+	}))
+	_, _ = mcp.NewClientWith(rules.Middleware(o)(files(new(atomic.Int32))), mcp.ClientOptions{Info: mcp.Implementation{Name: "assistant", Version: "1"}}).CallTool(ctx, tool, map[string]string{"Path": path})
+	return all
+}
+
+// A noter is a function that is an [mcp.Noter].
+type noter func(kind string, value any)
+
+func (n noter) Note(kind string, value any) { n(kind, value) }
 
 func TestARuleThatAsks(t *testing.T) {
 	for _, test := range []struct {
@@ -223,11 +293,7 @@ func TestWhoCannotBeAskedIsReportedWhy(t *testing.T) {
 }
 
 func TestInTheShadowEverythingIsLetThrough(t *testing.T) {
-	var reported sync.Map
-	o := rules.Options{Policy: compiled(t, policy.Deny, policy.Rule{Effect: policy.Ask, Tool: "write"}), Shadow: true,
-		OnDecision: func(_ context.Context, req *mcp.Request, _ *policy.Decision, effect policy.Effect) {
-			reported.Store(req.Name, effect)
-		}}
+	o := rules.Options{Policy: compiled(t, policy.Deny, policy.Rule{Effect: policy.Ask, Tool: "write"}), Shadow: true}
 	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, _ *atomic.Int32) {
 		if got := fmt.Sprint(listed(t, c)); got != "[ask drop read write]" {
 			t.Errorf("listed: %s", got)
@@ -235,12 +301,12 @@ func TestInTheShadowEverythingIsLetThrough(t *testing.T) {
 		if got := said(c, prefix+"write", "x") + said(c, prefix+"drop", "x"); got != "did xdid x" {
 			t.Errorf("got %q", got)
 		}
-		drop, _ := reported.Load("drop")
-		write, _ := reported.Load("write")
-		if drop != policy.Deny || write != policy.Ask {
-			t.Errorf("reported: drop %v, write %v", drop, write)
-		}
 	})
+	for tool, want := range map[string]string{"drop": "deny", "write": "ask"} {
+		if got := noted(t, o, tool, "x"); len(got) != 1 || got[0].Effect != want || got[0].Refused {
+			t.Errorf("%s: noted %+v, want %s", tool, got, want)
+		}
+	}
 }
 
 func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {

@@ -2,11 +2,13 @@ package secrets
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/refused"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -22,14 +24,13 @@ type Options struct {
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			switch req.Method {
-			case "tools/call", "prompts/get", "resources/read", "completion/complete":
-			default:
+			if !revision.MethodNamed(req.Method).Used {
 				return next.Handle(ctx, req)
 			}
-			if kinds := found(req.Params); o.Arguments && kinds != "" {
-				noted(ctx, "arguments", kinds)
-				return refused(req, fmt.Sprintf("not sent: the arguments hold a secret (%s)", kinds))
+			if o.Arguments {
+				if kinds := named(guard.CarriedSecrets(req.Params)); kinds != "" {
+					return withheld(ctx, req, found{"arguments", kinds, fmt.Sprintf("not sent: the arguments hold a secret (%s)", kinds)})
+				}
 			}
 			result, err := next.Handle(ctx, req)
 			if err != nil || !o.Results {
@@ -40,29 +41,30 @@ func Middleware(o Options) mcp.Middleware {
 				return result, err
 			}
 			result.JSON = body // encoded once, also for who sends it
-			if kinds := found(body); kinds != "" {
-				noted(ctx, "result", kinds)
-				return refused(req, fmt.Sprintf("withheld: the result holds a secret (%s)", kinds))
+			if kinds := named(guard.Secrets(string(body))); kinds != "" {
+				return withheld(ctx, req, found{"result", kinds, fmt.Sprintf("withheld: the result holds a secret (%s)", kinds)})
 			}
 			return result, nil
 		})
 	}
 }
 
-// noted tells who watches what was found, and where.
-func noted(ctx context.Context, in, kinds string) {
-	if n := mcp.NoterOf(ctx); n != nil {
-		n.Note("secrets", struct {
-			In    string `json:"in"`
-			Found string `json:"found"`
-		}{in, kinds})
-	}
+// A found is the note of a secret.
+type found struct {
+	In    string `json:"in"`
+	Found string `json:"found"`
+	why   string
 }
 
-// found names the kinds of the secrets in a JSON text; empty without one.
-func found(data json.RawMessage) string {
+// Decision implements [note.Decider].
+func (f found) Decision() (note.Decision, bool) {
+	return note.Decision{Effect: "deny", Rule: "secrets", Reason: f.why, Refused: f.In == "arguments"}, true // else the call was made
+}
+
+// named names the kinds of the secrets that were found; empty without one.
+func named(found []guard.Finding) string {
 	var kinds []string
-	for _, f := range guard.Secrets(string(data)) {
+	for _, f := range found {
 		if kinds = append(kinds, f.Excerpt); len(kinds) == maxNamed {
 			break
 		}
@@ -73,10 +75,14 @@ func found(data json.RawMessage) string {
 // maxNamed is how many secrets an error names.
 const maxNamed = 3
 
-// refused is the result of a call that is not let through. A model reads that of a tool.
-func refused(req *mcp.Request, why string) (mcp.Result, error) {
-	if req.Method != "tools/call" {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%s", why)
+// withheld is the result of a call that is not let through. A model reads that of a tool.
+func withheld(ctx context.Context, req *mcp.Request, f found) (mcp.Result, error) {
+	if n := mcp.NoterOf(ctx, note.Secrets); n != nil {
+		n.Note(note.Secrets, f)
 	}
-	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(why)}}}, nil
+	why := f.why
+	if req.Method != "tools/call" {
+		return mcp.Result{}, &mcp.Error{Code: mcp.CodeInvalidParams, Message: why, Data: refused.With(nil, refused.Secrets)}
+	}
+	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(why)}}, Meta: refused.With(nil, refused.Secrets)}, nil
 }

@@ -57,3 +57,43 @@ func TestSecretsAreLetThroughAsTheOptionsSay(t *testing.T) {
 		}
 	}
 }
+
+func TestSecretsInLongTextsAreHeldBack(t *testing.T) {
+	long := strings.Repeat("an ordinary line\n", 1<<16)
+	s := mcp.NewServer("board", "1")
+	called := false
+	mcp.AddTool(s, "post", func(_ context.Context, in struct{ Text string }) (string, error) {
+		called = true
+		return in.Text, nil
+	})
+	for _, test := range []struct {
+		options secrets.Options
+		want    string
+		called  bool
+	}{
+		{secrets.Options{Arguments: true}, "not sent: the arguments hold a secret (GitHub token)", false},
+		{secrets.Options{Results: true}, "withheld: the result holds a secret (GitHub token)", true},
+	} {
+		called = false
+		_, err := mcp.Call[string](t.Context(), mcp.NewClient(secrets.Middleware(test.options)(s)), "post", map[string]any{"Text": long + token()})
+		if err == nil || !strings.Contains(err.Error(), test.want) || called != test.called {
+			t.Errorf("%+v: got %v, called %v", test.options, err, called)
+		}
+	}
+	h := secrets.Middleware(secrets.Options{Arguments: true, Results: true})(s)
+	if got, err := mcp.Call[string](t.Context(), mcp.NewClient(h), "post", map[string]any{"Text": long}); err != nil || got != long {
+		t.Errorf("without a secret %d bytes came back, %v", len(got), err)
+	}
+}
+
+func TestProgressTokensAreNotSecrets(t *testing.T) {
+	const params = `{"name":"config","_meta":{"progressToken":"3f6c1d2e-9b7a-4c58-8e21-0d9f6a7b5c43"}}`
+	h := secrets.Middleware(secrets.Options{Arguments: true})(posting())
+	result, err := h.Handle(t.Context(), mcp.NewRequest("tools/call", []byte(params)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := result.Encoded(); err != nil || !strings.Contains(string(body), token()) {
+		t.Errorf("got %s, %v", body, err)
+	}
+}

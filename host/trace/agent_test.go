@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/event"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/model"
 )
@@ -39,8 +40,8 @@ func delegating(o Options) *Trace {
 	}
 	for _, of := range [][2]string{{"c1/1", `{"a":1}`}, {"c2/1", `{"b":2}`}} {
 		id, arguments := of[0], of[1]
-		t.message("db", "9", id, "tools/call", true, request, arguments)
-		t.message("db", "9", id, "tools/call", false, response, `{"content":[]}`)
+		t.message("db", "9", id, "tools/call", true, event.Request, arguments)
+		t.message("db", "9", id, "tools/call", false, event.Response, `{"content":[]}`)
 	}
 	for _, e := range []host.Event{
 		in("c2", "counter", returned("1", "db", "get", "seven")), in("c1", "scout", returned("1", "db", "get", "red")),

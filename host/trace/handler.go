@@ -2,9 +2,10 @@ package trace
 
 import (
 	"context"
-	"encoding/json"
+	"strconv"
 	"time"
 
+	"github.com/junction-mcp/junction/event"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -17,78 +18,47 @@ func Handler(next mcp.Handler, server string, t *Trace) mcp.Handler {
 	if t == nil {
 		return next
 	}
-	return &recorder{next: next, server: server, trace: t}
+	return event.Tap(&recorder{server, t})(next)
 }
 
 const methodListen = "subscriptions/listen"
 
 type recorder struct {
-	next   mcp.Handler
 	server string
 	trace  *Trace
 }
 
-// Handle records the request, hands it on, and records what comes back.
-func (r *recorder) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	m := frame{server: r.server, id: r.trace.id(), method: req.Method, call: host.CallID(ctx)}
-	r.tell(m, true, request, req.Params)
-	if req.Peer != nil {
-		watched := *req
-		watched.Peer = &peer{Peer: req.Peer, recorder: r, of: m}
-		req = &watched
-	}
-	result, err := r.next.Handle(ctx, req)
-	if err != nil && req.Method == methodListen && ctx.Err() != nil {
-		return result, err // it ends when nobody listens any more, which is no failure
-	}
-	if err != nil {
-		r.tell(m, false, failure, errorBody(err))
-		return result, err
-	}
-	body, failed := result.Encoded()
-	if failed != nil {
-		r.tell(m, false, failure, errorBody(failed))
-		return result, nil // whoever sends it says the same
-	}
-	result.JSON = body // it is not encoded twice
-	r.tell(m, false, response, body)
-	return result, nil
+// Watching implements [event.Sink].
+func (r *recorder) Watching() bool { return true }
+
+// Begin implements [event.Sink].
+func (r *recorder) Begin(ctx context.Context, request event.Step) (context.Context, event.Call) {
+	c := &recordedCall{recorder: r, id: strconv.FormatInt(r.trace.id(), 10), of: host.CallID(ctx)}
+	c.Step(ctx, request)
+	return ctx, c
 }
 
-func (r *recorder) tell(m frame, toServer bool, k kind, body json.RawMessage) {
-	m.at, m.toServer, m.kind, m.body = time.Now(), toServer, k, body
-	r.trace.message(m)
+// A recordedCall is a request that is recorded.
+type recordedCall struct {
+	*recorder
+	id string // as JSON
+	of string // see [host.CallID]
 }
 
-func errorBody(err error) json.RawMessage {
-	e := mcp.ErrorOf(err)
-	body := append([]byte(`{"code":`), jsonrpc.IntID(int64(e.Code))...)
-	return append(jsonrpc.AppendString(append(body, `,"message":`...), e.Message), '}')
-}
+// NextID implements [event.Call].
+func (c *recordedCall) NextID() int64 { return c.trace.id() }
 
-// peer is the way back of a request that is recorded.
-type peer struct {
-	mcp.Peer
-	recorder *recorder
-	of       frame
-}
-
-// Notify records the notification and passes it on.
-func (p *peer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	m := frame{server: p.of.server, call: p.of.call, method: method}
-	p.recorder.tell(m, false, notification, params)
-	return p.Peer.Notify(ctx, method, params)
-}
-
-// Ask records the question, passes it on, and records the answer.
-func (p *peer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	m := frame{server: p.of.server, call: p.of.call, method: q.Method, id: `"` + p.recorder.trace.id() + `"`}
-	p.recorder.tell(m, false, request, q.Params)
-	answer, err := p.Peer.Ask(ctx, q)
-	if err != nil {
-		p.recorder.tell(m, true, failure, errorBody(err))
-		return answer, err
+// Step implements [event.Call]. A subscription ends when nobody listens any more, which is no failure.
+func (c *recordedCall) Step(ctx context.Context, s event.Step) {
+	if s.Err != nil {
+		if s.Method == methodListen && ctx.Err() != nil {
+			return
+		}
+		s.Body = jsonrpc.Without(s.Body, "data")
 	}
-	p.recorder.tell(m, true, response, answer)
-	return answer, nil
+	m := frame{Step: s, at: time.Now(), server: c.server, call: c.of, id: c.id}
+	if s.ID != 0 { // the server's own ids are others than the client's
+		m.id = strconv.Quote(strconv.FormatInt(s.ID, 10))
+	}
+	c.trace.message(m)
 }

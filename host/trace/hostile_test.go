@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/event"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/model"
@@ -50,8 +51,8 @@ func about(text string, o Options) *Trace {
 		e.Run = 1
 		t.Event(e)
 	}
-	for k := range failure + 1 {
-		t.message(frame{server: text, id: text, call: text, method: text, kind: k, body: json.RawMessage(text)})
+	for k := event.Request; k <= event.Cancelled; k++ {
+		t.message(frame{server: text, id: text, call: text, Step: event.Step{Kind: k, Method: text, Body: json.RawMessage(text)}})
 	}
 	return t
 }
@@ -156,7 +157,7 @@ func TestSecretsAreBlottedOut(t *testing.T) {
 		}
 	}
 	for _, innocent := range []string{`{"progressToken":7}`, "12 tokens: exit status 1", `{"max_tokens":100}`, "What is a password?", "https://example.com/a:b", `{"secretary":"Ada"}`, "the token is short"} {
-		if got := redact(innocent); got != innocent {
+		if got := redacted(innocent); got != innocent {
 			t.Errorf("%s became %s", innocent, got)
 		}
 	}
@@ -167,7 +168,7 @@ func TestATraceIsBounded(t *testing.T) {
 	trace := New(Options{})
 	large := json.RawMessage(`"` + strings.Repeat("x", 9_000) + `"`)
 	for n := range maxItems + 500 {
-		trace.message(frame{server: fmt.Sprint("s", n%40), id: fmt.Sprint(n), method: "m", toServer: true, body: large})
+		trace.message(frame{server: fmt.Sprint("s", n%40), id: fmt.Sprint(n), Step: event.Step{Kind: event.Request, Method: "m", ToServer: true, Body: large}})
 		trace.Event(host.Event{Run: 1, Called: &host.Called{CallID: fmt.Sprint(n), Server: "s", Tool: "t", Arguments: large}})
 	}
 	if trace.bytes > maxBytes || len(trace.items) > maxItems || len(trace.calls) > maxOpen || len(trace.wired) > maxOpen {

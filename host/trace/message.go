@@ -1,34 +1,19 @@
 package trace
 
 import (
-	"encoding/json"
-	"strconv"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/event"
 	"github.com/junction-mcp/junction/internal/sequence"
 )
 
-// A kind says what a message is.
-type kind int
-
-const (
-	request kind = iota
-	response
-	notification
-	failure // a response with an error
-)
-
-// A frame is a JSON-RPC message between the host and a server.
+// A frame is a step between the host and a server.
 type frame struct {
-	at       time.Time
-	server   string
-	id       string // as JSON; empty for notifications
-	call     string // see [host.CallID]
-	method   string // of the request, in a response too
-	toServer bool
-	kind     kind
-	body     json.RawMessage // the params, the result or the error; nil if there is none
+	event.Step
+	at     time.Time
+	server string
+	call   string // see [host.CallID]
+	id     string // as JSON
 }
 
 // maxJSON is how many bytes of a body are in the text of a message.
@@ -36,20 +21,8 @@ const maxJSON = 4 * maxDetail
 
 // json is the message as JSON-RPC has it, for reading: a long body is cut.
 func (m *frame) json() string {
-	text := []byte(`{"jsonrpc":"2.0"`)
-	if m.id != "" {
-		text = append(append(text, `,"id":`...), m.id...)
-	}
-	member := map[kind]string{response: "result", failure: "error"}[m.kind]
-	if member == "" {
-		text = jsonrpc.AppendString(append(text, `,"method":`...), m.method)
-		member = "params"
-	}
-	if len(m.body) > 0 {
-		text = append(append(append(text, `,"`...), member...), `":`...)
-		text = append(text, m.body[:min(len(m.body), maxJSON)]...)
-	}
-	return string(append(text, '}'))
+	m.Body = m.Body[:min(len(m.Body), maxJSON)]
+	return string(m.AppendMessage(nil, m.id))
 }
 
 // message records a message.
@@ -59,28 +32,25 @@ func (t *Trace) message(m frame) {
 	if len(t.wired) < maxOpen {
 		t.wired[m.server] = true
 	}
-	i := &item{at: m.at, form: sequence.Message, from: theHost, to: server(m.server), head: m.method, failed: m.kind == failure}
-	if !m.toServer {
+	i := &item{at: m.at, form: sequence.Message, from: theHost, to: server(m.server), head: m.Method, label: string(m.Body[:min(len(m.Body), maxDetail)])}
+	if !m.ToServer {
 		i.from, i.to = i.to, i.from
 	}
-	switch m.kind {
-	case response:
+	switch m.Kind {
+	case event.Failure, event.Cancelled:
+		i.head, i.failed = i.head+" error", true
+	case event.Response, event.Pending, event.Answer:
 		i.head += " result"
-	case failure:
-		i.head += " error"
-	}
-	if len(m.body) > 0 {
-		i.label = string(m.body[:min(len(m.body), maxDetail)])
 	}
 	i.detail = m.json()
 	call := t.calls[m.call]
 	if call != nil {
 		i.scope = call.scope
 	}
-	if call != nil && m.method == "tools/call" {
+	if call != nil && m.Method == "tools/call" {
 		// Steps 4 and 5 are these messages: a diagram has one arrow for both.
 		i.covered = true
-		if m.kind == request {
+		if m.Kind == event.Request {
 			t.extend(call.called, i.detail)
 		} else {
 			call.response = detail(i.detail)
@@ -90,9 +60,9 @@ func (t *Trace) message(m frame) {
 }
 
 // id returns an identifier for a message that has none.
-func (t *Trace) id() string {
+func (t *Trace) id() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.next++
-	return strconv.Itoa(t.next)
+	return t.next
 }

@@ -47,7 +47,7 @@ type Trace struct {
 	agents  map[string]*scope     // sub-agents of this run, by the id of their call
 	inRun   int                   // the run's number
 	began   int                   // items before the run's first, dropped ones counted
-	next    int                   // id of the next message
+	next    int64                 // id of the newest message
 	totals  host.Totals
 }
 
@@ -75,7 +75,7 @@ const (
 
 // server is the participant of that name.
 func server(name string) string {
-	return "server " + plaintext.Line(redact(plaintext.Beginning(name, 8*maxLabel)), maxLabel)
+	return "server " + plaintext.Line(redacted(plaintext.Beginning(name, 8*maxLabel)), maxLabel)
 }
 
 // item is one thing that happened. Its texts are clean and cut.
@@ -134,8 +134,8 @@ func (t *Trace) clean(i *item) {
 	if i.at.IsZero() {
 		i.at = time.Now()
 	}
-	i.head = plaintext.Line(redact(plaintext.Beginning(i.head, 8*maxLabel)), maxLabel)
-	i.label = plaintext.Line(redact(plaintext.Beginning(i.label, 8*maxLabel)), maxLabel)
+	i.head = plaintext.Line(redacted(plaintext.Beginning(i.head, 8*maxLabel)), maxLabel)
+	i.label = plaintext.Line(redacted(plaintext.Beginning(i.label, 8*maxLabel)), maxLabel)
 	i.detail = detail(i.detail)
 	i.says = detail(i.says)
 }
@@ -158,7 +158,7 @@ const itemSize = 256
 // detail is a text for reading, of bounded length.
 func detail(text string) string {
 	begin := plaintext.Beginning(text, 2*maxDetail) // a secret at the end of the cut must not lose its name
-	begin = plaintext.Clean(redact(begin))
+	begin = plaintext.Clean(redacted(begin))
 	if cut := plaintext.Beginning(begin, maxDetail); len(cut) < len(begin) || len(begin) == 0 && text != "" {
 		return cut + fmt.Sprintf(" … (%d bytes)", len(text))
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/event"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/model"
 )
@@ -32,8 +33,8 @@ func (t *teller) event(e host.Event) {
 	t.Event(e)
 }
 
-func (t *teller) message(server, id, call, method string, toServer bool, k kind, body string) {
-	t.Trace.message(frame{at: t.tick(), server: server, id: id, call: call, method: method, toServer: toServer, kind: k, body: json.RawMessage(body)})
+func (t *teller) message(server, id, call, method string, toServer bool, k event.Kind, body string) {
+	t.Trace.message(frame{at: t.tick(), server: server, id: id, call: call, Step: event.Step{Kind: k, ToServer: toServer, Method: method, Body: json.RawMessage(body)}})
 }
 
 func call(id, name, arguments string) model.Part {
@@ -43,8 +44,8 @@ func call(id, name, arguments string) model.Part {
 // script is a run with everything: two calls side by side, a question, a refusal, a failure.
 func script(o Options) *Trace {
 	t := &teller{New(o), noon}
-	t.message("db", "1", "", "tools/list", true, request, `{}`)
-	t.message("db", "1", "", "tools/list", false, response, `{"tools":[{"name":"query","inputSchema":{"type":"object"}}]}`)
+	t.message("db", "1", "", "tools/list", true, event.Request, `{}`)
+	t.message("db", "1", "", "tools/list", false, event.Response, `{"tools":[{"name":"query","inputSchema":{"type":"object"}}]}`)
 	t.event(host.Event{Listed: &host.Listed{Native: 12, Deferred: 30, Tokens: 1800, Servers: []host.ServerTools{
 		{Server: "db", State: "connected", Tools: 2, Seen: 2, Tokens: 310},
 		{Server: "files", State: "connected", Tools: 40, Seen: 38, Tokens: 5200},
@@ -61,18 +62,18 @@ func script(o Options) *Trace {
 	t.event(host.Event{Consent: &host.Consented{CallID: "c1", Server: "db", Tool: "query", Allowed: true, By: "policy", Rule: "read-only"}})
 	t.event(host.Event{Consent: &host.Consented{CallID: "c2", Server: "files", Tool: "write", Allowed: true, By: "person"}})
 	t.event(host.Event{Called: &host.Called{CallID: "c1", Server: "db", Tool: "query", Arguments: json.RawMessage(`{"sql": "SELECT type, count(*) FROM alarm GROUP BY type"}`)}})
-	t.message("db", "2", "c1", "tools/call", true, request, `{"name":"query","arguments":{"sql":"SELECT type, count(*) FROM alarm GROUP BY type"}}`)
+	t.message("db", "2", "c1", "tools/call", true, event.Request, `{"name":"query","arguments":{"sql":"SELECT type, count(*) FROM alarm GROUP BY type"}}`)
 	t.event(host.Event{Called: &host.Called{CallID: "c2", Server: "files", Tool: "write", Arguments: json.RawMessage(`{"path":"alarms.csv"}`)}})
 	t.event(host.Event{Progress: &host.Progress{CallID: "c2", Server: "files", Tool: "write", Progress: 1, Total: 2, Message: "opening"}})
 	t.event(host.Event{Progress: &host.Progress{CallID: "c1", Server: "db", Tool: "query", Progress: 1}})
-	t.message("db", "", "c1", "notifications/progress", false, notification, `{"progress":1,"progressToken":2}`)
-	t.message("db", `"3"`, "c1", "elicitation/create", false, request, `{"message":"Which password?","requestedSchema":{}}`)
+	t.message("db", "", "c1", "notifications/progress", false, event.Notification, `{"progress":1,"progressToken":2}`)
+	t.message("db", `"3"`, "c1", "elicitation/create", false, event.Request, `{"message":"Which password?","requestedSchema":{}}`)
 	t.event(host.Event{ServerRequest: &host.ServerRequested{CallID: "c1", Server: "db", Method: "elicitation/create", Message: "Which password?", Outcome: "accept"}})
-	t.message("db", `"3"`, "c1", "elicitation/create", true, response, `{"action":"accept","content":{"password":"swordfish"}}`)
+	t.message("db", `"3"`, "c1", "elicitation/create", true, event.Response, `{"action":"accept","content":{"password":"swordfish"}}`)
 	t.event(host.Event{Called: &host.Called{CallID: "c3", Tool: "search_tools", Arguments: json.RawMessage(`{"queries":["mail"]}`)}})
 	t.event(host.Event{Returned: &host.Returned{CallID: "c3", Tool: "search_tools", Duration: 300 * time.Microsecond, Text: "mail/send", Tokens: 40, Bytes: 160}})
 	t.event(host.Event{Returned: &host.Returned{CallID: "c2", Server: "files", Tool: "write", Duration: 30 * time.Millisecond, IsError: true, Text: "alarms.csv: no space left on device", Tokens: 9, Bytes: 35}})
-	t.message("db", "2", "c1", "tools/call", false, response, `{"content":[{"type":"text","text":"fire 7\nflood 3"}]}`)
+	t.message("db", "2", "c1", "tools/call", false, event.Response, `{"content":[{"type":"text","text":"fire 7\nflood 3"}]}`)
 	t.event(host.Event{Returned: &host.Returned{CallID: "c1", Server: "db", Tool: "query", Duration: 41 * time.Millisecond, Text: "fire 7\nflood 3", Tokens: 5, Bytes: 61, Kept: "junction://kept/1"}})
 	t.event(host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Server: "db", Text: "the result holds text of an untrusted server"}})
 	t.event(host.Event{Asked: &host.Asked{Model: "gpt-example", Messages: 4, Tools: 12, Tokens: 2300}})

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
@@ -60,9 +62,13 @@ func (c *consentCard) choose(key string) {
 	c.choosing, c.selected, c.scroll.at = len(c.choices) > 0, 0, 0
 }
 
-// rules are choices among rules, each shown as it would be written.
+// rules are choices among rules, each shown as it would be written. The first is of this tool with any
+// arguments, since the same arguments seldom come again; the others follow, the narrowest first.
 func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said string) []choice {
 	var choices []choice
+	if i := slices.IndexFunc(rules, anyArguments); i > 0 {
+		rules = slices.Concat(rules[i:i+1], rules[:i], rules[i+1:])
+	}
 	for i := range rules {
 		verdict.Rule = &rules[i].Rule
 		choices = append(choices, choice{label: rules[i].Label, verdict: verdict,
@@ -76,6 +82,11 @@ func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said 
 			}})
 	}
 	return choices
+}
+
+// anyArguments reports whether a rule is for one tool, whatever its arguments are.
+func anyArguments(rule host.AlwaysRule) bool {
+	return rule.Rule.Tool != "" && rule.Rule.Tool != "*" && !strings.Contains(rule.Rule.When, "args")
 }
 
 // trusts are choices of how long the server is trusted. Each allows the call, too.

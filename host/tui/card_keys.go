@@ -69,7 +69,7 @@ func (c *formCard) keys() [][2]string {
 		return [][2]string{{"y", "you visit the page"}, {"n", "decline"}, {"Esc", "cancel"}}
 	}
 	return [][2]string{{"Tab Shift+Tab", "next and previous field"}, {"Space ← →", "choose"}, {"Enter", "next field; at the end: show what would be sent"},
-		{"y", "send it, once you have seen it whole"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels, pressed twice where something was typed"}}
+		{"y Enter", "send it, once you have seen it whole"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels, pressed twice where something was typed"}}
 }
 
 func (c *sampleCard) esc() string { return "Esc refuses" }

@@ -31,11 +31,11 @@ func commands() []command {
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
 		{name: "review", argument: "SERVER", help: "show again what was refused or disabled of a server", do: (*screen).reviewAgain},
 		{name: "context", help: "what fills the context window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
-		{name: "log", help: "what servers log", do: func(s *screen, _ string) { s.panel = logPanel() }},
+		{name: "log", help: "what servers log, and write to their standard error", do: func(s *screen, _ string) { s.panel = logPanel() }},
 		{name: "calls", help: "calls and thoughts in full", do: func(s *screen, _ string) { s.panel = callsPanel(s) }},
 		{name: "model", argument: "NAME", help: "choose which model answers", idle: true, do: (*screen).model},
 		{name: "effort", argument: "LEVEL", help: "how hard the model thinks, where it can be asked", idle: true, do: (*screen).effort},
-		{name: "keep", argument: "NOTE", help: "remember a fact when old turns are summarized", do: (*screen).keep},
+		{name: "keep", argument: "NOTE", help: "keep a fact in this conversation when old turns are summarized", do: (*screen).keep},
 		{name: "notes", argument: "WORDS", help: "what the model remembered in all conversations; Enter shows or deletes one", do: (*screen).listNotes},
 		{name: "plan", argument: "GOAL", help: "the model proposes steps, you edit them; alone: shows them; do, edit, drop", do: (*screen).plan},
 		{name: "compact", help: "summarize old turns", idle: true, do: (*screen).compact},
@@ -141,12 +141,15 @@ func fetch[T any](s *screen, find func(context.Context) (T, error), show func(*s
 	}, func(s *screen) { show(s, found) })
 }
 
+// keptNote stands before a fact that /keep adds. What /notes lists is another memory.
+const keptNote = "kept in this conversation: "
+
 func (s *screen) keep(note string) {
 	if note == "" {
 		s.hint = "expected /keep NOTE, such as /keep the deadline is Friday"
 		return
 	}
-	s.inBackground(func(context.Context) error { return s.session.Talk().Keep(note) }, func(s *screen) { s.say(ink.Muted, "remembered: "+note) })
+	s.inBackground(func(context.Context) error { return s.session.Talk().Keep(note) }, func(s *screen) { s.say(ink.Muted, keptNote+note) })
 }
 
 // compact takes as long as the model does, and can be cancelled as a run can.
@@ -160,7 +163,7 @@ func (s *screen) compact(string) {
 		return func(s *screen) {
 			r.answered = err == nil
 			s.over(r, err)
-			if err == nil {
+			if err == nil && !r.compacted { // else a notice said what came of it
 				s.say(ink.Muted, "old turns are replaced by a summary")
 			}
 		}
@@ -227,10 +230,14 @@ func (s *screen) changed() {
 		entries = entries[extra:]
 	}
 	for i := range entries {
+		if ended := entries[i].Ended; ended != nil && ended.Stop == host.StopCutOff { // noted by the run after it
+			s.cutOff(entries[:i])
+			continue
+		}
 		s.replay(&entries[i])
 	}
 	if unanswered(entries) {
-		s.cutOff()
+		s.cutOff(entries)
 	}
 	s.planLeft()
 }

@@ -85,7 +85,7 @@ func editCard() host.Card {
 	card := writeCard()
 	card.Tool, card.Title, card.Description = "edit_file", "Edit a file", strings.Repeat("Makes line-based edits to a text file. ", 8)
 	card.Reasons = []string{"it may write and delete; there is no rule for it yet",
-		"The conversation has read text that is not trusted, of files/read_text_file, files/list_directory, what was attached: notes.txt, and files/edit_file may come of it."}
+		"The model has read text that nobody vouches for, which may have led it to files/edit_file: files/read_text_file, files/list_directory, what was attached: notes.txt."}
 	card.NoRule = "there is no rule for it yet"
 	card.Arguments = object(`{"path":"/home/ada/list.md","edits":[{"oldText":"- tea\n- milk\n","newText":"- tea\n- coffee\n- milk\n"}]}`)
 	return card
@@ -95,7 +95,7 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {60, 24}} {
 		play(t, &scripted{}, size.width, size.height, func(st *stage) {
 			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-			for _, want := range []string{"files · edit_file", "! The conversation has read", `path: "/home/ada/list.md"`, "+ - coffee", "y once"} {
+			for _, want := range []string{"files · edit_file", "! The model has read", `path: "/home/ada/list.md"`, "+ - coffee", "y once"} {
 				st.holds(want)
 			}
 			if st.keys("y"); !got.Allow {
@@ -109,7 +109,7 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 func TestACardSaysOnceWhatTheCallDoes(t *testing.T) {
 	play(t, &scripted{}, 100, 30, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-		st.holds("! there is no rule for it yet\n! The conversation has read text")
+		st.holds("! there is no rule for it yet\n! The model has read text")
 		st.holds("The server claims (unverified): writes; may overwrite or delete; no outside access\n")
 		if n := strings.Count(st.frame(), "write") + strings.Count(st.frame(), "delete"); n != 3 { // all in the claim
 			t.Errorf("%d words say that it writes:\n%s", n, st.frame())
@@ -222,10 +222,11 @@ func TestVerdicts(t *testing.T) {
 		{"no with Esc", "<esc>", host.Verdict{}},
 		{"no, with what to do instead", "Nuse /tmp/y<enter>", host.Verdict{Note: "use /tmp/y"}},
 		{"a note that was taken back", "Nabc<esc>y", host.Verdict{Allow: true}},
-		{"for the session", "s<enter>", host.Verdict{Allow: true, Rule: rule(0, policy.Allow)}},
-		{"always, any arguments", "a<down><enter>", host.Verdict{Allow: true, Rule: rule(1, policy.Allow), Forever: true}},
-		{"always, by number", "a2<enter>", host.Verdict{Allow: true, Rule: rule(1, policy.Allow), Forever: true}},
-		{"never", "d<down><up><enter>", host.Verdict{Rule: rule(0, policy.Deny), Forever: true}},
+		{"for the session", "s<enter>", host.Verdict{Allow: true, Rule: rule(1, policy.Allow)}},
+		{"always, any arguments", "a<enter>", host.Verdict{Allow: true, Rule: rule(1, policy.Allow), Forever: true}},
+		{"always, these arguments", "a<down><enter>", host.Verdict{Allow: true, Rule: rule(0, policy.Allow), Forever: true}},
+		{"always, by number", "a2<enter>", host.Verdict{Allow: true, Rule: rule(0, policy.Allow), Forever: true}},
+		{"never", "d<down><up><enter>", host.Verdict{Rule: rule(1, policy.Deny), Forever: true}},
 		{"always, and then only once", "a<esc>y", host.Verdict{Allow: true}},
 		{"trust for the session", "t<enter>", host.Verdict{Allow: true, Trust: true}},
 		{"trust for good", "t2<enter>", host.Verdict{Allow: true, Trust: true, Forever: true}},
@@ -252,15 +253,15 @@ func TestVerdicts(t *testing.T) {
 func TestTheRuleIsShownAsItWouldBeWritten(t *testing.T) {
 	play(t, &scripted{}, 60, 24, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
-		st.keys("d")
+		st.keys("d<down>")
 		expect(t, "the card", st.frame(), `
 ── deny always: which calls? ───────────────────────────────
-▸ 1 these arguments
+  1 any arguments
+▸ 2 these arguments
     effect: "deny"
     server: "files"
     tool: "write"
     when: "args.path == \"/tmp/x\""
-  2 any arguments
 Enter deny · ↑↓ 1 2 3 … choose · Esc back · F1 keys
 Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)

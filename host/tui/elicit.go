@@ -65,9 +65,9 @@ func (c *formCard) write(_ *screen, text string) {
 	}
 }
 
-func (c *formCard) press(_ *screen, k keypress) bool {
+func (c *formCard) press(s *screen, k keypress) bool {
 	if c.checking {
-		return c.pressCheck(k)
+		return c.pressCheck(s, k)
 	}
 	if k.name == "esc" && (c.leaving || !c.touched) {
 		return c.answer(mcp.ElicitCancel, nil)

@@ -10,8 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// check shows what would be sent, if every field fits. A form is a server's: nobody
-// sends it by pressing Enter until it is gone.
+// check shows what would be sent, if every field fits.
 func (c *formCard) check() {
 	fields, values := make([]*form.Field, len(c.fields)), make([]json.RawMessage, len(c.fields))
 	wrong := -1
@@ -36,13 +35,17 @@ func (c *formCard) check() {
 	c.checking, c.seen, c.laid, c.scroll = true, 0, body{}, scroll{}
 }
 
-// pressCheck handles the keys while what would be sent is shown.
-func (c *formCard) pressCheck(k keypress) bool {
+// pressCheck handles the keys while what would be sent is shown. Enter sends it as y does, but only after a pause: the form
+// is not sent by an Enter that was meant for its fields.
+func (c *formCard) pressCheck(s *screen, k keypress) bool {
+	yes := k.text == "y" || k.name == "enter"
 	switch {
 	case c.scroll.move(k.name):
-	case k.text == "y" && c.seen < c.scroll.all:
+	case k.name == "enter" && s.now().Sub(s.pressed) < quietTime:
+		s.hint = "Enter again, after a pause, sends this"
+	case yes && c.seen < c.scroll.all:
 		c.scroll.move("pgdown")
-	case k.text == "y":
+	case yes:
 		return c.answer(mcp.ElicitAccept, c.content)
 	case k.text == "n":
 		return c.answer(mcp.ElicitDecline, nil)

@@ -219,3 +219,24 @@ func TestPages(t *testing.T) {
 		})
 	}
 }
+
+func TestEnterAfterAPauseSendsAForm(t *testing.T) {
+	play(t, &scripted{}, 80, 24, func(st *stage) {
+		got, _, cancel := asks(st, func(ctx context.Context) (*mcp.ElicitResult, error) {
+			return st.ui.Elicit(ctx, host.Form{Server: "web", Request: mcp.ElicitRequest{Message: "Who?", RequestedSchema: object(`{"properties":{"name":{"type":"string","default":"Ada"}}}`)}})
+		})
+		st.keys("<enter><enter>")
+		st.holds("send this to web?")
+		st.keys("<enter>")
+		st.holds("Enter again, after a pause, sends this")
+		if *got != nil {
+			t.Fatal("it was sent by an Enter that followed at once")
+		}
+		st.wait(quietTime)
+		st.keys("<enter>")
+		if *got == nil || (*got).Action != "accept" || string((*got).Content) != `{"name":"Ada"}` {
+			t.Errorf("got %+v", *got)
+		}
+		cancel()
+	})
+}

@@ -32,12 +32,13 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 		return
 	}
 	s.forCard = ""
-	if s.panel != nil {
-		if panel := s.panel; panel.press(s, k) && s.panel == panel {
+	if panel := s.panel; panel != nil && panel.takes(k) {
+		if panel.press(s, k) && s.panel == panel {
 			s.panel = nil
 		}
 		return
 	}
+	s.panel = nil
 	if s.shortcut(k) || s.menu.press(s, k) {
 		return
 	}
@@ -204,8 +205,12 @@ func (s *screen) paste(text string) {
 	} else if o := s.overlay(); o != nil {
 		if t, ok := o.(typing); ok {
 			t.write(s, text)
+			return
 		}
-		return
+		if len(s.cards) > 0 {
+			return
+		}
+		s.panel = nil
 	}
 	if !s.dropped(text) {
 		s.input.Insert(s.fold(text))

@@ -322,7 +322,7 @@ func letter(text string) keypress {
 	return keypress{name: text, text: text}
 }
 
-func (c *formCard) line(_ *screen, text string) bool {
+func (c *formCard) line(s *screen, text string) bool {
 	switch {
 	case text == ":cancel":
 		return c.answer(mcp.ElicitCancel, nil)
@@ -332,7 +332,7 @@ func (c *formCard) line(_ *screen, text string) bool {
 		return c.pressPage(letter(text))
 	case c.checking:
 		c.seen = c.scroll.all // there is no more than what was printed
-		return c.pressCheck(letter(text))
+		return c.pressCheck(s, letter(text))
 	case c.at < len(c.fields):
 		e := c.fields[c.at]
 		if err := e.take(text); err != nil {

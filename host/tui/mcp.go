@@ -55,7 +55,7 @@ func (s *screen) mcp(argument string) {
 }
 
 // toServer does something with a server; back is what is shown again afterwards.
-func (s *screen) toServer(verb string, t *host.ServerTools, back overlay) {
+func (s *screen) toServer(verb string, t *host.ServerTools, back panel) {
 	name := t.Server
 	switch verb {
 	case "tools":
@@ -114,7 +114,7 @@ func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
 }
 
 // serverLog is what a server wrote to its standard error and logged, and why it failed.
-func serverLog(name string, back overlay) *pager {
+func serverLog(name string, back panel) *pager {
 	return &pager{title: "log of " + name, end: true, back: back, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
 		for _, text := range s.session.Stderr(name) {

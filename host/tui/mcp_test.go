@@ -3,10 +3,12 @@ package tui
 import (
 	"context"
 	"io"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -116,9 +118,17 @@ func TestServersAndPermissionsLineByLine(t *testing.T) {
 	t.Parallel()
 	server := mcp.NewServer("ev", "1.0.0")
 	mcp.AddTool(server, "add", func(context.Context, struct{ A, B int }) (int, error) { return 0, nil })
-	restarted := make(chan struct{}, 1)
-	keys, out, ended := withPermissions(t, host.Server{Name: "ev", Handler: server, Trusted: true,
-		Restart: func() error { restarted <- struct{}{}; return nil }, Stderr: func() []string { return []string{"listening"} }})
+	started := make(chan struct{}, 2)
+	g := gateway.New(gateway.Options{OneClient: true, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() { g.Close() })
+	err := g.Add("ev", gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
+		started <- struct{}{}
+		return mcp.NewClientWith(server, mcp.ClientOptions{Name: "ev"}), nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, out, ended := withPermissions(t, host.Options{Gateway: g, Servers: []host.Server{{Name: "ev", Trusted: true, Stderr: func() []string { return []string{"listening"} }}}})
 	say := func(await, line string) {
 		out.await(t, await)
 		if _, err := io.WriteString(keys, line+"\n"); err != nil {
@@ -140,13 +150,15 @@ func TestServersAndPermissionsLineByLine(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	<-restarted
+	<-started
+	<-started
 }
 
 // withPermissions runs a UI of a real host on a terminal that prints lines, with two permissions.
-func withPermissions(t *testing.T, servers ...host.Server) (keys *io.PipeWriter, out *output, ended chan error) {
+func withPermissions(t *testing.T, o host.Options) (keys *io.PipeWriter, out *output, ended chan error) {
 	t.Helper()
-	h, err := host.New(host.Options{Model: parrot{}, Servers: servers})
+	o.Model = parrot{}
+	h, err := host.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (s *screen) listNotes(words string) {
 		case len(found) == 0 && words != "":
 			s.say(ink.Muted, "nothing was remembered in these words")
 		case len(found) == 0:
-			s.say(ink.Muted, "nothing was remembered yet")
+			s.say(ink.Muted, "the model has stored no notes yet; a fact of /keep is part of its conversation")
 		default:
 			s.panel = notesPanel(found)
 		}

@@ -50,7 +50,7 @@ func TestWhatIsRememberedIsListedAndDeleted(t *testing.T) {
 		st.printedText("error: the provider is on holiday")
 		notes.fail, notes.notes = nil, nil
 		st.keys("/notes<enter>")
-		st.printedText("nothing was remembered yet")
+		st.printedText("the model has stored no notes yet")
 	}, with)
 	play(t, &scripted{}, 80, 24, func(st *stage) {
 		st.keys("/notes<enter>")

@@ -73,6 +73,10 @@ func (s *screen) notice(n *host.Notice) {
 			s.run.retry = n.Text // in the frame: of most, nobody needs to know afterwards
 			return
 		}
+	case host.NoticeCompact:
+		if s.run != nil {
+			s.run.compacted = true
+		}
 	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
 		if s.run != nil {
 			s.endText()

@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -82,9 +83,7 @@ func TestTheInputIsEditedInAnEditorOfTheirOwn(t *testing.T) {
 		t.Skip("the editor is a script")
 	}
 	editor := filepath.Join(t.TempDir(), "my editor")
-	if err := os.WriteFile(editor, []byte("#!/bin/sh\n[ \"$1\" = --wait ] || exit 3\necho ' & $(more)' >> \"$2\"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	processtest.WriteProgram(t, editor, []byte("#!/bin/sh\n[ \"$1\" = --wait ] || exit 3\necho ' & $(more)' >> \"$2\"\n"), 0o700)
 	session := &scripted{}
 	paste := strings.Repeat("more\n", 9) + "last"
 	play(t, session, 80, 24, func(st *stage) {

@@ -15,8 +15,8 @@ type pager struct {
 	title  string
 	build  func(s *screen, width int) []ink.Line
 	scroll scroll
-	end    bool    // shows the last lines until it is scrolled
-	back   overlay // is shown again when this is closed; nil: nothing
+	end    bool  // shows the last lines until it is scrolled
+	back   panel // is shown again when this is closed; nil: nothing
 }
 
 // scroll is a window on lines.
@@ -60,6 +60,10 @@ func (w *scroll) position() string {
 		return ""
 	}
 	return fmt.Sprintf("%d–%d of %d", w.at+1, min(w.at+w.rows, w.all), w.all)
+}
+
+func (p *pager) takes(k keypress) bool {
+	return k.text == "" || k.name == "space" || k.name == "q" && p.back != nil
 }
 
 func (p *pager) press(s *screen, k keypress) bool {
@@ -204,11 +208,16 @@ func logPanel() *pager {
 	return &pager{title: "log", end: true, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
 		s.readLog = s.now()
+		for _, t := range s.servers {
+			for _, text := range s.session.Stderr(t.Server) {
+				lines = append(lines, ink.Wrap(ink.Line{ink.T(ink.Muted, "stderr   "), ink.T(ink.Accent, oneLine(t.Server, 60)+" "), ink.T(ink.Plain, oneLine(text, 2_000))}, width)...)
+			}
+		}
 		for i := range s.log {
 			lines = append(lines, ink.Wrap(s.log[i].line(), width)...)
 		}
 		if len(lines) == 0 {
-			lines = ink.Lines(ink.Muted, "no server has logged anything", width)
+			lines = ink.Lines(ink.Muted, "no server has logged anything or written to its standard error", width)
 		}
 		return lines
 	}}

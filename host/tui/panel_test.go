@@ -9,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -67,7 +68,8 @@ so far: 3 requests, 1 call, 12.3k tokens in (10.0k cached),
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"an empty log", "<f4>", `
 ── log ─────────────────────────────────────────────────────
-no server has logged anything
+no server has logged anything or written to its standard
+error
 ↑↓ scroll · Esc close
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"kept conversations", "/resume<enter>tri", `
@@ -117,7 +119,7 @@ func TestTheHelpNamesEveryKeyAndCommand(t *testing.T) {
 func TestCommands(t *testing.T) {
 	for _, test := range []struct{ typed, did, printed string }{
 		{"/model", "", "test-model at test"},
-		{"/keep the sky is blue", "keep the sky is blue", "remembered: the sky is blue"},
+		{"/keep the sky is blue", "keep the sky is blue", "kept in this conversation: the sky is blue"},
 		{"/compact", "compact", "old turns are replaced by a summary"},
 		{"/save A title", "name A title", "the conversation is called A title"},
 		{"/save", "", "the conversation is stored as abcd: Sums"},
@@ -175,7 +177,7 @@ I will.
 ✓ ev · add  {"a":2}
   42
 
-remembered: a note
+kept in this conversation: a note
 
 what is above was replaced by this summary, for the model:
 
@@ -354,4 +356,139 @@ func TestACallThatHadNoResultWhenTheProgramEndedIsShown(t *testing.T) {
 			t.Error("it says to ask again for what may have been done")
 		}
 	})
+}
+
+// A call of a run that was cut off stands below its own question, also where later runs have calls of the same ID, or were cut off, too.
+func TestCallsOfRunsThatWereCutOffStandBelowTheirQuestions(t *testing.T) {
+	session := panels()
+	one, two, three := model.UserText("one"), model.UserText("two"), model.UserText("three")
+	calls := func(tool string) host.Entry {
+		return host.Entry{Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Call: &model.Call{ID: "1", Name: "bank__" + tool, Arguments: object(`{}`)}}}}}
+	}
+	cut := host.Entry{Totals: &host.Totals{}, Ended: &host.Ended{Stop: host.StopCutOff}}
+	session.entries = []host.Entry{
+		{Message: &one}, calls("first"), {Asking: &host.Asking{Calls: []string{"1"}}}, cut,
+		{Message: &two}, calls("second"),
+		{Message: &model.Message{Role: model.RoleUser, Parts: []model.Part{{Result: &model.Result{CallID: "1", Parts: []model.Part{{Text: "done"}}}}}}}, cut,
+		{Message: &three}, calls("third"),
+	}
+	play(t, session, 100, 60, func(st *stage) {
+		st.printedText("Find out")
+		text, at := st.scrollback(), 0
+		for _, want := range []string{"one", "bank · first", "it was not carried out", "There is no answer to that", "two", "bank · second", "There is no answer to that", "three", "bank · third", "it may have been carried out", "There is no answer to that"} {
+			i := strings.Index(text[at:], want)
+			if i < 0 {
+				t.Fatalf("%q is not below what comes before it in\n%s", want, text)
+			}
+			at += i + len(want)
+		}
+		if n := strings.Count(text, "bank · "); n != 3 {
+			t.Errorf("%d calls are shown:\n%s", n, text)
+		}
+	})
+}
+
+func TestCallThatWaitedForApprovalWasNotCarriedOut(t *testing.T) {
+	session := panels()
+	question := model.UserText("pay")
+	session.entries = []host.Entry{{Message: &question}, {Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{
+		{Call: &model.Call{ID: "1", Name: "bank__pay", Arguments: object(`{"euros":30}`)}}}}}, {Asking: &host.Asking{Calls: []string{"1"}}}}
+	play(t, session, 80, 24, func(st *stage) {
+		st.printedText("✗ bank · pay  {\"euros\":30}\n  junction chat ended while you were asked; it was not carried out")
+		if text := st.scrollback(); strings.Contains(text, "may have been") || strings.Contains(text, "Find out") || !strings.Contains(text, "There is no answer to that") {
+			t.Errorf("printed\n%s", text)
+		}
+	})
+	session.entries = append(session.entries, host.Entry{Asking: &host.Asking{Calls: []string{"1"}, Answered: true}})
+	play(t, session, 80, 24, func(st *stage) { st.printedText("it may have been carried out") })
+}
+
+func TestResumedConversationShowsHowRunsEnded(t *testing.T) {
+	session := panels()
+	one, two, three, four := model.UserText("one"), model.UserText("two"), model.UserText("three"), model.UserText("four")
+	session.entries = []host.Entry{
+		{Message: &one}, {Totals: &host.Totals{}, Ended: &host.Ended{Stop: "error", Error: "HTTP status 401: no key"}},
+		{Message: &two}, {Totals: &host.Totals{}, Ended: &host.Ended{Stop: "cancelled", Error: "context canceled"}},
+		{Message: &three}, {Totals: &host.Totals{}, Ended: &host.Ended{Stop: "steps"}},
+		{Message: &four}, {Totals: &host.Totals{}, Ended: &host.Ended{Stop: host.StopCutOff}},
+	}
+	play(t, session, 80, 24, func(st *stage) {
+		text := st.scrollback()
+		for _, want := range []string{"one\n", "error: HTTP status 401: no key\n", "two\n", "cancelled\n", "three\n", "the answer is not whole: the run ended with steps\n", "four\n", "There is no answer to that: junction chat ended before it was there.\n"} {
+			_, rest, found := strings.Cut(text+"\n", want)
+			if !found {
+				t.Errorf("%q is not printed, or not in order:\n%s", want, st.scrollback())
+			}
+			text = rest
+		}
+	})
+}
+
+func TestCompactSaysOneThing(t *testing.T) {
+	const dropped = "a summary of 21 messages was dropped, as it gains too little"
+	session := panels()
+	play(t, session, 100, 24, func(st *stage) {
+		session.compact = func(context.Context) error {
+			st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeCompact, Text: dropped}})
+			return nil
+		}
+		st.keys("/compact<enter>")
+		st.printedText(dropped)
+		if text := st.scrollback(); strings.Contains(text, "are replaced") {
+			t.Errorf("printed\n%s", text)
+		}
+	})
+}
+
+// The first key that an overlay does not take is the first of the input.
+func TestAnOverlayLosesNoKeys(t *testing.T) {
+	for _, test := range []struct{ name, keys, input string }{
+		{"help", "<f1>quick", "quick"},
+		{"help, and a command", "<f1>/he", "/he"},
+		{"no plan", "/plan<enter>what is it", "what is it"},
+		{"a pager that is scrolled", "<f1><space><pgdown>a b", "a b"},
+		{"servers", "<f2>/lo", "/lo"},
+		{"servers, a key of the list", "<f2>rwho", "who"},
+		{"a list that is filtered", "<ctrl+r>what", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, &scripted{}, 80, 24, func(st *stage) {
+				st.keys(test.keys)
+				if got := st.screen.input.Text(); got != test.input || (st.screen.panel == nil) != (test.input != "") {
+					t.Errorf("the input is %q, and the overlay is closed: %v", got, st.screen.panel == nil)
+				}
+			})
+		})
+	}
+	play(t, &scripted{}, 80, 24, func(st *stage) {
+		st.keys("<f1>")
+		st.screen.Update(tea.PasteMsg{Content: "pasted"})
+		if got := st.screen.input.Text(); got != "pasted" || st.screen.panel != nil {
+			t.Errorf("the input is %q", got)
+		}
+	})
+}
+
+func TestTheLogHasTheStandardErrorOfServers(t *testing.T) {
+	session := panels()
+	session.stderr = map[string][]string{"ev": {"listening on a pipe"}, "web": {"no \x1b[2J module"}}
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("/log<enter>")
+		st.holds("stderr   ev listening on a pipe\nstderr   web no \\x1b[2J module")
+	})
+}
+
+// The text of a field is shown whole, since the default of a server is read before it is sent.
+func TestTypedLinesAreWhole(t *testing.T) {
+	var b editor.Buffer
+	b.Set("It was a dark and stormy night, and the rain fell in torrents.")
+	for _, width := range []int{80, 20} {
+		var shown []string
+		for _, line := range typedLines(&b, width) {
+			shown = append(shown, strings.TrimSpace(line.String()))
+		}
+		if got := strings.TrimSpace(strings.Join(shown, " ")); got != b.Text() {
+			t.Errorf("at %d columns: %q", width, got)
+		}
+	}
 }

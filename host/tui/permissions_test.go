@@ -51,7 +51,7 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 		}
 		st.wait(time.Second)
 		st.keys("<down>")
-		st.keys("x<up>d")
+		st.keys("<up>d")
 		expect(t, "the list afterwards", st.frame(), `
 ── permissions ─────────────────────────────────────────────
 ▸ 1 built in  built-in

@@ -20,6 +20,8 @@ type picker struct {
 	scroll   scroll
 }
 
+func (p *picker) takes(keypress) bool { return true }
+
 func (p *picker) press(s *screen, k keypress) bool {
 	fitting := p.fitting()
 	switch k.name {
@@ -82,23 +84,27 @@ func (p *picker) lines(_ *screen, width, height int) []ink.Line {
 		body = []ink.Line{{ink.T(ink.Muted, "  nothing fits")}}
 	}
 	foot := []ink.Line{
-		append(ink.Line{ink.T(ink.Muted, "filter: ")}, withCursor(&p.filter)...),
+		append(ink.Line{ink.T(ink.Muted, "filter: ")}, withCursor(&p.filter, filterShown)...),
 		keyLine("Enter choose", "↑↓ move", "Esc close"),
 	}
 	return framed(p.title, body, &p.scroll, foot, width, height)
 }
 
-// withCursor is typed text on one line with the cursor in it.
-func withCursor(b *editor.Buffer) ink.Line {
+// filterShown is how many cells of a filter are shown.
+const filterShown = 30
+
+// withCursor is typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
+// shown; without room, all of it.
+func withCursor(b *editor.Buffer, room int) ink.Line {
 	before, after := oneLine(b.Before(), 2_000), oneLine(b.After(), 2_000)
 	under := " "
 	if after != "" {
 		runes := []rune(after)
 		under, after = string(runes[:1]), string(runes[1:])
 	}
-	if over := ink.Width(before) - 30; over > 0 && len(after) == 0 {
+	if room > 0 && ink.Width(before) > room && after == "" {
 		runes := []rune(before)
-		before = "…" + string(runes[max(0, len(runes)-30):])
+		before = "…" + string(runes[max(0, len(runes)-room):])
 	}
 	return ink.Line{ink.T(ink.Plain, before), ink.T(ink.Plain, under, ink.Reverse), ink.T(ink.Plain, after)}
 }

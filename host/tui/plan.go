@@ -104,8 +104,18 @@ func (s *screen) editPlan() {
 		s.steps = p.Steps
 		s.input.Set(planDo + "\n" + strings.TrimSuffix(plan.Format(p), "\n"))
 		s.menu.update(s)
-		s.hint = "edit the steps, a line for each (Ctrl+G: in your editor); Enter carries them out"
+		s.hint = "edit the steps, a line for each (Ctrl+G: in your editor); Enter carries them out, Esc leaves the plan"
 	}
+}
+
+// editsPlan reports whether the input holds the steps of a plan.
+func (s *screen) editsPlan() bool { return strings.HasPrefix(s.input.Text(), planDo+"\n") }
+
+// leavePlan takes the steps out of the input, so that what is typed next is a question only.
+func (s *screen) leavePlan() {
+	s.input.Set("")
+	s.menu.update(s)
+	s.hint = "nothing was carried out; /plan edit edits the steps again"
 }
 
 // isStepEdit reports whether one step is to be changed: "edit 2 TEXT", "edit 2" or "edit + TEXT".

@@ -72,6 +72,37 @@ func TestAPlanIsProposedEditedAndCarriedOut(t *testing.T) {
 	}
 }
 
+// Esc leaves the steps in the input: the question that follows carries none of them out.
+func TestEscLeavesAPlan(t *testing.T) {
+	for _, test := range []struct{ name, left, hint string }{
+		{"as it was proposed", "<esc>", "nothing was carried out; /plan edit edits the steps again"},
+		{"after an edit", " twice<esc>", "nothing was carried out"},
+		{"twice in one piece", "<alt+esc>", "nothing was carried out"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			session := planning(func(*scripted, func(host.Plan)) error {
+				t.Error("the plan was carried out")
+				return nil
+			}, "Buy paint", "Paint the wall")
+			asked := ""
+			session.ask = func(_ context.Context, q host.Question) error { asked = q.Text; return nil }
+			play(t, session, 80, 24, func(st *stage) {
+				st.keys("/plan a green wall<enter>")
+				st.holds("plan · Enter carries out these steps · Esc leaves\n❯ /plan do\n  - [ ] Buy paint")
+				st.keys(test.left)
+				st.holds(test.hint)
+				if !st.screen.input.Empty() {
+					t.Errorf("the input holds %q", st.screen.input.Text())
+				}
+				st.keys("<ctrl+u>hello<enter>")
+				if asked != "hello" {
+					t.Errorf("asked %q", asked)
+				}
+			})
+		})
+	}
+}
+
 func TestAPlanThatFailsGoesOn(t *testing.T) {
 	session := planning(func(s *scripted, changed func(host.Plan)) error {
 		s.mark(0, host.PlanBegun, "", changed)

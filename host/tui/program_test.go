@@ -111,7 +111,7 @@ func TestADumbTerminalIsUsedLineByLine(t *testing.T) {
 	say("about 1.5k tokens", "hello")
 	say("New server “crm”", "y")
 	say("may this call run?", "a")
-	say("allow always: which calls?", "2")
+	say("allow always: which calls?", "1")
 	say("Who?", "Ada")
 	for _, field := range [][2]string{
 		{"age (", "x"}, {"✗", "36"}, {"mail (", ""}, {"size (", "tiny"}, {"one of these words", "Large"},

@@ -29,8 +29,22 @@ func (s *screen) replay(e *host.Entry) {
 		s.printMarkdown(e.Summary.Text)
 	case e.Task != nil:
 		s.replayTask(e.Task)
+	case e.Ended != nil:
+		s.replayEnd(e.Ended)
 	case e.Note != "":
-		s.say(ink.Muted, "remembered: "+e.Note)
+		s.say(ink.Muted, keptNote+e.Note)
+	}
+}
+
+// replayEnd says how a run ended that has no whole answer, as it was said then.
+func (s *screen) replayEnd(e *host.Ended) {
+	switch {
+	case e.Stop == "cancelled":
+		s.say(ink.Warn, "cancelled")
+	case e.Error != "":
+		s.say(ink.Bad, "error: "+e.Error)
+	default:
+		s.say(ink.Warn, "the answer is not whole: the run ended with "+e.Stop)
 	}
 }
 
@@ -47,22 +61,36 @@ func unanswered(entries []host.Entry) bool {
 	return false
 }
 
-// cutOff says that the last run never came to its end, and which calls may have been made in it.
-func (s *screen) cutOff() {
-	made := false
+// noAnswer is said of a question whose run never came to its end.
+const noAnswer = "There is no answer to that: junction chat ended before it was there."
+
+// cutOff says that the last run of some entries never came to its end, and which calls may have been made in it. Calls of later runs may
+// have the same IDs.
+func (s *screen) cutOff(entries []host.Entry) {
+	made, run := false, entries
+	for i, e := range slices.Backward(entries) {
+		if e.Totals != nil {
+			run = entries[i+1:]
+			break
+		}
+	}
+	unasked := host.Unasked(run)
 	for _, c := range s.past {
 		if c.result != nil || c.thought != "" {
 			continue
 		}
 		c.result = &host.Returned{CallID: c.CallID, IsError: true, Text: "junction chat ended before there was a result; it may have been carried out"}
-		if c.task > 0 {
+		switch {
+		case c.task > 0:
 			c.result.IsError, c.result.Text = false, fmt.Sprintf("went on as task %d", c.task)
-		} else {
+		case unasked[c.CallID]:
+			c.result.Text = "junction chat ended while you were asked; it was not carried out"
+		default:
 			made = true
 		}
 		s.print(c.folded(s)...)
 	}
-	said := "There is no answer to that: junction chat ended before it was there."
+	said := noAnswer
 	if made {
 		said += " Find out whether the call above was carried out before you ask for it again."
 	}

@@ -1,6 +1,11 @@
 package tui
 
-import "github.com/junction-mcp/junction/host/tui/internal/ink"
+import (
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
 
 // A roster is a list of things that keys act on. Its rows are made again whenever it is
 // shown, so they are true as long as it is open.
@@ -11,6 +16,10 @@ type roster struct {
 	act         func(s *screen, key string, at int)
 	at, count   int // which one is chosen, and how many there were
 	scroll      scroll
+}
+
+func (r *roster) takes(k keypress) bool {
+	return k.text == "" || k.name == "q" || slices.ContainsFunc(r.keys, func(key string) bool { return slices.Contains(strings.Fields(key)[:1], k.text) })
 }
 
 func (r *roster) press(s *screen, k keypress) bool {

@@ -39,6 +39,7 @@ type run struct {
 	top       call      // stands for the run: what the model calls are its calls
 	draft     string    // the tool whose arguments are being written
 	answered  bool      // an Answered event came
+	compacted bool      // a notice said what came of a summary
 
 	printed bool     // text of this step stands in the scrollback
 	retry   string   // the request failed, and is made again

@@ -42,6 +42,7 @@ type screen struct {
 	troubled  []string    // servers of which it was said that they failed
 	refused   []string    // servers of which the person refused what was to be reviewed
 	announced []string    // servers of which it was said that they wait to be reviewed
+	suggested bool        // a question was looked for that can be suggested
 	used      host.Ledger // as it was after the last step
 
 	input   editor.Buffer
@@ -59,7 +60,7 @@ type screen struct {
 	hint   string          // shown in place of the status line until the next key
 
 	cards   []card                      // what waits for the person, the first one shown
-	panel   overlay                     // what the person opened; nil: nothing
+	panel   panel                       // what the person opened; nil: nothing
 	pressed time.Time                   // when the last key was
 	forCard string                      // what it was, if it was for a card
 	noted   struct{ call, text string } // what the person said to a call that they refused
@@ -76,6 +77,12 @@ type overlay interface {
 	press(s *screen, k keypress) (done bool)
 	// lines are what is shown, at most height of them.
 	lines(s *screen, width, height int) []ink.Line
+}
+
+// A panel is an overlay that the user opened. A key that it does not take closes it, and is for the input.
+type panel interface {
+	overlay
+	takes(k keypress) bool
 }
 
 // typing is an overlay that takes text.

@@ -30,6 +30,7 @@ func (s *screen) look(now []host.ServerTools) {
 	if s.run != nil || slices.ContainsFunc(now, isConnecting) {
 		return // a question brings the reviews by itself; of those that connect there may be more
 	}
+	defer s.suggest()
 	var fresh []string
 	for _, t := range now {
 		if t.State == host.StateUnapproved && !t.Off && !slices.Contains(s.announced, t.Server) {
@@ -42,6 +43,20 @@ func (s *screen) look(now []host.ServerTools) {
 	s.announced = append(s.announced, fresh...)
 	text := "Needs review: " + strings.Join(fresh, ", ") + ". You will see what is new when you send your next question."
 	s.print(ink.Indent(ink.Lines(ink.Plain, text, s.width-2), ink.Line{ink.T(ink.Warn, "? ", ink.Bold)}, ink.Of("  "))...)
+}
+
+// suggest prints a question to begin with, once, where none was asked yet.
+func (s *screen) suggest() {
+	if s.suggested || s.ui.options.Example == nil {
+		return
+	}
+	s.suggested = true
+	if len(s.session.Talk().Entries()) > 0 {
+		return
+	}
+	if question := s.ui.options.Example(s.session.Talk().Tools()); question != "" {
+		s.say(ink.Muted, "Try “"+question+"”.")
+	}
 }
 
 // reviewed notes what became of a review, until the next list of servers.

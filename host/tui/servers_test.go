@@ -280,3 +280,25 @@ func TestARefusalSaysWhatTheModelGoesOnWithout(t *testing.T) {
 		})
 	}
 }
+
+func TestExampleIsSuggestedOnceServersAreConnected(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "calc", State: host.StateConnecting}}}
+	play(t, session, 80, 24, func(st *stage) {
+		st.ui.options.Example = func(tools []host.ToolInfo) string {
+			if len(tools) == 0 {
+				return ""
+			}
+			return tools[0].Tool + " 2 and 40"
+		}
+		st.send(pollMsg{})
+		if strings.Contains(st.scrollback(), "Try ") {
+			t.Error("a question was suggested before the tools were known")
+		}
+		session.mu.Lock()
+		session.servers = []host.ServerTools{{Server: "calc", State: host.StateConnected, Tools: 1, Seen: 1}}
+		session.tools = []host.ToolInfo{{ToolRef: host.ToolRef{Server: "calc", Tool: "add"}, State: host.ToolSent}}
+		session.mu.Unlock()
+		st.send(pollMsg{})
+		st.printedText("Try “add 2 and 40”.")
+	})
+}

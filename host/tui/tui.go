@@ -36,6 +36,9 @@ type Options struct {
 	NoColor bool
 	// Greeting is shown first, as Markdown.
 	Greeting string
+	// Example returns a question that these tools answer, to be suggested once servers are connected; empty for
+	// none. Nil: none is suggested.
+	Example func(tools []host.ToolInfo) string
 	// History are lines that were typed earlier, the oldest first; Remember is called
 	// with each new one.
 	History  []string

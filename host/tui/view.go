@@ -93,6 +93,9 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	most := max(1, room/3)
 	from := max(0, min(y-most+1, len(rows)-most))
 	lines := s.waitingLines(s.width, room-min(len(rows), most)-1)
+	if s.editsPlan() && room > min(len(rows), most)+len(lines) {
+		lines = append(lines, append(ink.Line{ink.T(ink.Warn, "plan", ink.Bold), ink.T(ink.Muted, " · ")}, keyLine("Enter carries out these steps", "Esc leaves")...))
+	}
 	lines = append(lines, s.menu.lines(s.width, room-min(len(rows), most)-len(lines))...)
 	cursor := tea.NewCursor(x+2, len(lines)+y-from)
 	cursor.Shape, cursor.Blink = tea.CursorBar, false
@@ -179,7 +182,7 @@ func (s *screen) warnings() int {
 
 // typedLines is text that is being typed on a card.
 func typedLines(b *editor.Buffer, width int) []ink.Line {
-	text := withCursor(b)
+	text := withCursor(b, 0)
 	if strings.Contains(b.Text(), "\n") || text.Width() > width {
 		return ink.Wrap(text, width)
 	}

@@ -87,6 +87,9 @@ func (s *screen) escape() {
 	case s.run != nil && !s.run.cancelled:
 		s.run.cancelled, s.run.interrupted = true, true
 		s.run.cancel()
+	case s.editsPlan():
+		s.leavePlan()
+		return
 	case s.run != nil || !s.input.Empty():
 	case now.Sub(s.escaped) < leaveTime:
 		s.escaped = time.Time{}

@@ -155,11 +155,11 @@ const scenarios = {
 
     // the log: all of it, a part, whole, and changed
     await page.locator('button', {hasText: 'Show'}).click();
-    await see('[aria-label="What was called"] summary', 'read_text_file');
+    await see('[aria-label="What was called"] summary', 'filesystem__read_text_file');
     await page.locator('#calls-decision').selectOption('deny');
     await tabTo('Show');
     await page.keyboard.press('Enter');
-    await page.locator('[aria-label="What was called"] summary', {hasText: 'read_text_file'}).waitFor({state: 'detached'});
+    await page.locator('[aria-label="What was called"] summary', {hasText: 'filesystem__read_text_file'}).waitFor({state: 'detached'});
     await see('[aria-label="What was called"] summary', 'delete_entities');
     await page.locator('#calls-since').fill('yesterday');
     await page.keyboard.press('Enter');

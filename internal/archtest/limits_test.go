@@ -2,9 +2,6 @@ package archtest
 
 import (
 	"go/ast"
-	"go/token"
-	"maps"
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,25 +10,23 @@ import (
 
 const limitsPage = "docs/limits.md"
 
-var (
-	limitRow  = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([\\w.]+)` \\| `([\\w/]+\\.go)` \\|$")
-	limitName = regexp.MustCompile(`^(?:max|Max|default|Default)[A-Z0-9]|[a-z0-9](?:Time|Timeout|Pause|Backoff)$`)
+// limitRow is a row of the table, with the value of the limit, its name and its file.
+var limitRow = regexp.MustCompile("(?m)^\\| [^|]+ \\| `([^`]+)` \\| [^|]+ \\| `([\\w.]+)` in `([\\w/]+\\.go)` \\|$")
 
-	// Rows are found by searching, not read in order.
-	needsTheRowBefore = regexp.MustCompile(`\b(?:in|of|from|behind|to) (?:it|them)\b|^(?:its|their|and|such|that|those|the same,)\b|^bytes of (?:its|these)\b|^the same without\b|\bof (?:one|each|all)(?:$|,| of)|\bthe same of\b`)
-)
+// limitName finds the names of limits in the code.
+var limitName = regexp.MustCompile(`^(?:max|Max|default|Default)[A-Z0-9]|[a-z0-9](?:Time|Timeout|Pause|Backoff)$`)
 
-// A limit is a row of the table.
-type limit struct{ what, value, name, file string }
+// A limit is such a row.
+type limit struct{ value, name, file string }
 
 func limits(t *testing.T) []limit {
 	t.Helper()
 	var all []limit
 	for _, row := range limitRow.FindAllStringSubmatch(page(t, limitsPage), -1) {
-		all = append(all, limit{row[1], row[2], row[3], row[4]})
+		all = append(all, limit{row[1], row[2], row[3]})
 	}
 	if len(all) < 50 {
-		t.Errorf("%s: %d limits can be read; are the rows of the table | what | `default` | `name` | `file` |?", limitsPage, len(all))
+		t.Errorf("%s: %d limits can be read; are the rows of the table | limit | `default` | set by | `name` in `file` |?", limitsPage, len(all))
 	}
 	return all
 }
@@ -49,76 +44,6 @@ func TestTheLimitsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-func TestARowOfTheLimitsCanBeReadAlone(t *testing.T) {
-	for _, l := range limits(t) {
-		if word := needsTheRowBefore.FindString(l.what); word != "" {
-			t.Errorf("%s: %s: %q needs another row to be understood (%q): name the thing", limitsPage, l.name, l.what, word)
-		}
-	}
-}
-
-// noLimit are the constants that have the name of a limit and no row, by reason.
-// They are named with their folder.
-var noLimit = map[string][]string{
-	"how much of a text is shown or logged": {
-		"cases.maxShownDiff", "cases.maxShownLine",
-		"cmd/junction.maxDiffLines", "cmd/junction.maxFindingsShown", "cmd/junction.maxNamesShown", "cmd/junction.maxLog", "cmd/junction.maxReason", "cmd/junction.maxRenamed", "cmd/junction.maxSaid", "cmd/junction.maxTitleShown",
-		"cmd/junction/internal/answer.maxMessage",
-		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxURL",
-		"cmd/junction/internal/person.maxName", "cmd/junction/internal/person.maxNotice", "cmd/junction/internal/person.maxReason",
-		"cmd/junction/internal/show.maxName", "cmd/junction/internal/show.maxText", "cmd/junction/internal/show.maxType", "cmd/junction/internal/show.maxVersions",
-		"config.maxQuoted", "console/inspect.maxDetail", "console/live.maxDrawnBox", "console/live.maxLane", "gateway/review.maxNoted", "guard.maxExcerpt", "guard.maxNamed", "guard.maxQuote",
-		"host/archive.maxMatch", "host/archive.maxTitle",
-		"host/trace.maxLabel", "host/trace.maxSpoken", "internal/sequence.maxLine", "internal/sequence.maxMermaidLabel",
-		"host/tui.maxInline", "host/tui/internal/markdown.maxFence",
-		"install.maxWords", "internal/schema.maxDescription", "internal/schema.maxExcerpt", "internal/schema.maxNamesListed",
-		"internal/terminal.maxWidth", "lint.maxShownName", "lint.maxShownField", "lint.maxShownText", "mcp/command.maxArgument", "mcp/command.maxShown", "mcp/internal/httplink.maxShown",
-		"mcp/middleware.maxText", "mcp/oauth.maxText", "mcp/otelmcp.maxName", "mcp/otelmcp.maxText", "mcp/otelmcp.maxURI",
-		"model.maxChanges", "model/offline.maxLine", "model/offline.maxListed",
-		"policy.maxQuoted", "servers/filesystem.maxShownLine",
-	},
-	"what is used where nobody says; it bounds nothing": {
-		"internal/terminal.defaultWidth", "mcp/internal/edge.defaultLevel",
-	},
-	"when something is drawn, or said to a person who waits": {
-		"cmd/junction.startingPause", "host/tui.drawTime", "host/tui.pollTime", "host/tui.tickTime",
-	},
-	"an exit status": {"cmd/junction.exitTimeout"},
-	"a fact of JSON: beyond it numbers are not exact": {"internal/paramheader.maxInteger", "servers/sql.maxExact"},
-}
-
-// Somebody who looks for a limit must find it on the page.
-func TestEveryLimitHasARow(t *testing.T) {
-	rows := map[string]bool{}
-	for _, l := range limits(t) {
-		rows[path.Dir(l.file)+"."+l.name] = true
-	}
-	without := map[string]bool{}
-	for reason, names := range noLimit {
-		for _, name := range names {
-			without[name] = true
-			if rows[name] {
-				t.Errorf("%s has a row: take it off %q", name, reason)
-			}
-		}
-	}
-	for _, s := range sources(t) {
-		if s.isTest || !s.isProduction() {
-			continue
-		}
-		for _, name := range limitConstants(s.file) {
-			full := s.dir() + "." + name
-			if !rows[full] && !without[full] {
-				t.Errorf("%s: %s bounds something and is not in %s: add a row", s.path, name, limitsPage)
-			}
-			delete(without, full)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(without)) {
-		t.Errorf("%s is not there: take it off noLimit", name)
-	}
-}
-
 // isProduction reports whether the file is part of the library or of a program
 // that people run.
 func (s *source) isProduction() bool {
@@ -128,45 +53,6 @@ func (s *source) isProduction() bool {
 		}
 	}
 	return s.inModule() && !strings.HasPrefix(s.path, ".")
-}
-
-// The name of a time or a pause says so at its end.
-func TestNamesOfLimitsAreKnown(t *testing.T) {
-	for name, want := range map[string]bool{
-		"maxCalls": true, "DefaultReadTimeout": true, "parkTime": true, "followPause": true, "roundsBackoff": true, "idleTimeout": true,
-		"maximum": false, "defaults": false, "Time": false, "timeFormat": false, "unpaused": false,
-	} {
-		if limitName.MatchString(name) != want {
-			t.Errorf("%s has the name of a limit: got %v", name, !want)
-		}
-	}
-}
-
-// limitConstants are the constants of a file that have the name of a limit. A
-// string bounds nothing.
-func limitConstants(file *ast.File) []string {
-	var found []string
-	ast.Inspect(file, func(n ast.Node) bool {
-		decl, ok := n.(*ast.GenDecl)
-		if !ok || decl.Tok != token.CONST {
-			return true
-		}
-		for _, spec := range decl.Specs {
-			spec := spec.(*ast.ValueSpec)
-			for i, name := range spec.Names {
-				if i < len(spec.Values) && !isString(spec.Values[i]) && limitName.MatchString(name.Name) {
-					found = append(found, name.Name)
-				}
-			}
-		}
-		return false
-	})
-	return found
-}
-
-func isString(e ast.Expr) bool {
-	literal, ok := e.(*ast.BasicLit)
-	return ok && literal.Kind == token.STRING
 }
 
 // valueOf is the expression that a constant stands for, or that a method such as

@@ -6,9 +6,11 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -21,6 +23,12 @@ const (
 	maxRemembered = 1_024   // lists and resources of which a Feed remembers the last change
 	maxPending    = 1_024   // changes that a Listener holds of those that [Listener.Add] added
 	maxURI        = 8 << 10 // bytes of the URI of one of them
+
+	maxMessages     = 256     // notifications that a Listener holds of those that [Listener.Pass] added
+	maxMessageBytes = 1 << 20 // of their parameters
+
+	maxQuick  = 16                    // notifications of lists in quick succession before they are paced
+	listPause = 10 * time.Millisecond // between those that follow
 )
 
 // A Change is what one notification says: Method is its name, and URI the
@@ -95,6 +103,15 @@ type Listener struct {
 	mark    string // all that changed up to here was taken
 	pending []Change
 	queued  map[Change]struct{} // the same as a set
+
+	messages []message
+	bytes    int // of their parameters
+}
+
+// A message is a notification that is no change, such as one of a log.
+type message struct {
+	method string
+	params json.RawMessage
 }
 
 // Listen returns a Listener for the wanted changes, which must be closed. What
@@ -140,9 +157,24 @@ func (l *Listener) add(c Change) {
 	}
 	l.queued[c] = struct{}{}
 	l.pending = append(l.pending, c)
+	l.awake()
+}
+
+func (l *Listener) awake() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
+	}
+}
+
+// Pass has a notification passed on that is no change: it has no mark, and is not
+// passed again. It is dropped where too many wait. params must not be changed.
+func (l *Listener) Pass(method string, params json.RawMessage) {
+	l.feed.mu.Lock()
+	defer l.feed.mu.Unlock()
+	if len(l.messages) < maxMessages && l.bytes+len(params) <= maxMessageBytes {
+		l.messages, l.bytes = append(l.messages, message{method, params}), l.bytes+len(params)
+		l.awake()
 	}
 }
 
@@ -175,9 +207,13 @@ func (l *Listener) Close() {
 	}
 }
 
-// Forward passes changes to notify, each with the mark up to which everything
-// was passed, until ctx is done or notify fails.
+// Forward passes messages to notify and then changes, each with the mark up to which
+// every change was passed, until ctx is done or notify fails. Where lists change many
+// times in quick succession it pauses between their notifications, so that what changes
+// meanwhile is one.
 func (l *Listener) Forward(ctx context.Context, notify func(ctx context.Context, method string, params json.RawMessage) error) error {
+	var last time.Time // when a list was notified of, or the pause after that was over
+	quick := 0         // notifications of lists without a pause between
 	for {
 		select {
 		case <-ctx.Done():
@@ -185,6 +221,11 @@ func (l *Listener) Forward(ctx context.Context, notify func(ctx context.Context,
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
+		}
+		for _, m := range l.takeMessages() {
+			if err := notify(ctx, m.method, m.params); err != nil {
+				return err
+			}
 		}
 		pending, before, after := l.take()
 		for i, c := range pending {
@@ -196,7 +237,28 @@ func (l *Listener) Forward(ctx context.Context, notify func(ctx context.Context,
 				return err
 			}
 		}
+		if !slices.ContainsFunc(pending, func(c Change) bool { return c.URI == "" }) {
+			continue
+		}
+		if time.Since(last) >= listPause {
+			quick = 0
+		}
+		if quick++; quick > maxQuick {
+			select {
+			case <-ctx.Done():
+			case <-time.After(listPause):
+			}
+		}
+		last = time.Now()
 	}
+}
+
+func (l *Listener) takeMessages() []message {
+	l.feed.mu.Lock()
+	defer l.feed.mu.Unlock()
+	taken := l.messages
+	l.messages, l.bytes = nil, 0
+	return taken
 }
 
 // take returns and clears what is pending, with the marks before and after it.

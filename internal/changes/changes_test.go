@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -116,6 +119,60 @@ func TestAListenerThatIsClosedGetsNothing(t *testing.T) {
 	}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
+}
+
+// A server that registers many features one after the other must not have each client read the lists as many times.
+func TestNotificationsOfListsArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := changes.NewFeed()
+		l := f.Listen([]changes.Change{tools, updated("a")}, "")
+		ctx, cancel := context.WithCancel(t.Context())
+		var at []time.Duration
+		began, resources := time.Now(), 0
+		ended := make(chan error)
+		go func() {
+			ended <- l.Forward(ctx, func(_ context.Context, method string, _ json.RawMessage) error {
+				if method == tools.Method {
+					at = append(at, time.Since(began))
+				} else {
+					resources++
+				}
+				return nil
+			})
+		}()
+		for range 300 {
+			f.Add(tools)
+			synctest.Wait()
+			time.Sleep(100 * time.Microsecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		var want []time.Duration
+		for i := range 17 {
+			want = append(want, time.Duration(i)*100*time.Microsecond)
+		}
+		for i := range 3 {
+			want = append(want, want[16]+time.Duration(i+1)*10*time.Millisecond)
+		}
+		if !slices.Equal(at, want) {
+			t.Errorf("notified after %v, want %v", at, want)
+		}
+		for range 3 { // updates of resources are not held back
+			f.Add(updated("a"))
+			synctest.Wait()
+		}
+		if resources != 3 {
+			t.Errorf("%d updates", resources)
+		}
+		f.Add(tools)
+		synctest.Wait()
+		if len(at) != len(want)+1 {
+			t.Error("a single change was not notified of at once")
+		}
+		cancel()
+		<-ended
+		l.Close()
+	})
 }
 
 // The cost of one change where many clients listen for others.

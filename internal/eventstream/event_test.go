@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -67,7 +68,41 @@ func FuzzReader(f *testing.F) {
 		if !reflect.DeepEqual(limited, bytewise) || err.Error() != bytewiseErr.Error() {
 			t.Fatalf("with a limit %+v, %v\nbyte by byte %+v, %v", limited, err, bytewise, bytewiseErr)
 		}
+		for _, size := range []int{1, int(chunk) + 1} {
+			strict, unended := dataLines(got), 0
+			early, err := readUnended(&chunks{src: in, size: size}, func(data []byte) bool { return bytes.HasSuffix(data, []byte("b")) }, &unended)
+			if lines := dataLines(early); err != io.EOF || len(lines) < len(strict) || !slices.Equal(lines[:len(strict)], strict) {
+				t.Fatalf("with events that need no blank line, %d bytes at a time: %+v, %v\nwant what begins with %+v", size, early, err, got)
+			}
+			never, err := readUnended(&chunks{src: in, size: size}, func([]byte) bool { return false }, &unended)
+			if err != io.EOF || !reflect.DeepEqual(never, want) {
+				t.Fatalf("with events that all need one, %d bytes at a time: %+v, %v\nwant %+v", size, never, err, want)
+			}
+		}
 	})
+}
+
+// readUnended reads src to its end, with events that need no blank line, and counts those that had none.
+func readUnended(src io.Reader, whole func([]byte) bool, unended *int) (events []Event, err error) {
+	r := NewReader(src, 0)
+	r.AcceptUnended(whole, func() { *unended++ })
+	for {
+		e, err := r.Next()
+		if err != nil {
+			return events, err
+		}
+		events = append(events, e)
+	}
+}
+
+// dataLines are the lines of data of all events.
+func dataLines(events []Event) (lines []string) {
+	for _, e := range events {
+		if e.Data != nil {
+			lines = append(lines, strings.Split(string(e.Data), "\n")...)
+		}
+	}
+	return lines
 }
 
 // slowRead is the standard's algorithm, word for word.

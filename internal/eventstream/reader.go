@@ -31,6 +31,12 @@ type Reader struct {
 	event Event // its fields so far, except Data
 	data  span
 	has   bool // the event has a field worth delivering
+
+	whole   func(data []byte) bool // see AcceptUnended; nil for none
+	unended func()
+	asked   bool // whole was asked about the data
+	looked  int  // bytes that whole was asked to look at for this event
+	early   bool // the last event was delivered before its blank line, which may still come
 }
 
 // span is the data of an event so far: a part of the buffer, counted from where
@@ -50,6 +56,15 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 	return &Reader{src: r, maxEvent: min(maxEvent, math.MaxInt/4)}
 }
 
+// AcceptUnended has an event delivered without its blank line where whole reports that its
+// data is complete by itself, whatever may follow: as soon as no more has come, and at the
+// end of the stream, where the last line need not end either. The data is whole's to look at
+// until it returns. unended is called where it turns out that the blank line does not come.
+// It must be called before [Reader.Next].
+func (r *Reader) AcceptUnended(whole func(data []byte) bool, unended func()) {
+	r.whole, r.unended = whole, unended
+}
+
 // Next returns the next event as soon as its blank line has been read. The
 // event's Data belongs to the caller.
 //
@@ -64,18 +79,65 @@ func (r *Reader) Next() (Event, error) {
 		case r.tooLarge(line, ok):
 			r.err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.maxEvent)
 			return Event{}, r.fail()
+		case !ok && r.err != nil && r.endLine():
+		case !ok && r.isWhole():
+			if r.early = true; r.err != nil {
+				r.notEnded()
+			}
+			return r.deliver(), nil
 		case !ok && r.err != nil:
+			r.notEnded()
 			return Event{}, r.fail()
 		case !ok:
 			r.err = r.buf.fill(r.src, r.maxEvent)
 		case len(line) > 0:
+			r.notEnded()
 			r.field(line)
 		case r.has:
 			return r.deliver(), nil
 		default:
+			r.early = false
 			r.reset()
 		}
 	}
+}
+
+// endLine ends the last line of a stream that is over, if there is one without an end.
+func (r *Reader) endLine() bool {
+	if r.whole == nil || r.buf.pos == r.buf.end {
+		return false
+	}
+	r.buf.add('\n', r.maxEvent)
+	return true
+}
+
+// How many bytes whole is asked to look at for one event: so many, and so many for each byte of its data.
+const (
+	freeLooks = 256 << 10
+	looksEach = 16
+)
+
+// isWhole reports whether the event needs nothing that may follow. It asks once for each line
+// of data, as long as that is no more work than the data is worth, and again at the end of the stream.
+func (r *Reader) isWhole() bool {
+	if r.whole == nil || !r.data.set || r.asked {
+		return false
+	}
+	n := r.data.to - r.data.from
+	if r.looked > freeLooks+looksEach*n && r.err == nil {
+		return false // a stream that brings a line at a time would have all that came before looked at for each
+	}
+	r.asked, r.looked = true, r.looked+n
+	return r.whole(r.buf.bytes[r.buf.start+r.data.from : r.buf.start+r.data.to])
+}
+
+// notEnded notes that the blank line of the last event does not come, if it is missing. Of a
+// stream that broke that is not known.
+func (r *Reader) notEnded() {
+	if r.early && (r.err == nil || r.err == io.EOF) {
+		r.unended()
+	}
+	r.early = false
 }
 
 // tooLarge reports whether the event exceeds the limit with a line that was
@@ -140,7 +202,7 @@ func (r *Reader) field(line []byte) {
 // second line is moved up to the first within the buffer, over the bytes
 // between them that were read already.
 func (r *Reader) addData(line []byte) {
-	r.has = true
+	r.has, r.asked = true, false
 	lineEnd := r.buf.pos - 1 - r.buf.start
 	if !r.data.set {
 		r.data = span{from: lineEnd - len(line), to: lineEnd, set: true}
@@ -188,6 +250,6 @@ func (r *Reader) deliver() Event {
 
 // reset begins the next event at the line that is read next.
 func (r *Reader) reset() {
-	r.event, r.data, r.has = Event{}, span{}, false
+	r.event, r.data, r.has, r.looked = Event{}, span{}, false, 0
 	r.buf.start = r.buf.pos
 }

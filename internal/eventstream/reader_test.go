@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -99,6 +100,65 @@ func TestEventIsDeliveredAtItsBlankLine(t *testing.T) {
 		if e, err := r.Next(); err != nil || string(e.Data) != "a" {
 			t.Errorf("%q: %+v, %v", in, e, err)
 		}
+	}
+}
+
+func TestUnendedEvents(t *testing.T) {
+	whole := func(data []byte) bool { return bytes.HasSuffix(data, []byte("}")) }
+	cut := errors.New("cut")
+	for _, test := range []struct {
+		name, in string
+		open     bool // the stream stays open behind in
+		want     []string
+		unended  int
+	}{
+		{"ended", "data: {}\n\n", true, []string{"{}"}, 0},
+		{"ended in another piece", "data: {}\n|\n", true, []string{"{}"}, 0},
+		{"ended in another piece, in CRLF", "data: {}\r|\n|\r|\n", true, []string{"{}"}, 0},
+		{"the stream ends behind it", "data: {}\n", false, []string{"{}"}, 1},
+		{"the stream ends within its last line", "data: {}", false, []string{"{}"}, 1},
+		{"the stream ends in its data", "data: {", false, nil, 0},
+		{"the stream ends in the name of a field", "data: {}\n\ndata", false, []string{"{}"}, 0},
+		{"the stream stays open", "data: {}\n", true, []string{"{}"}, 0},
+		{"the stream stays open within its last line", "data: {}", true, nil, 0},
+		{"the next event begins", "data: {}\n|event: message\ndata: {1}\n", true, []string{"{}", "{1}"}, 1},
+		{"an id comes behind it", "data: {}\n|id: 1\n\n", true, []string{"{}", "id 1"}, 1},
+		{"a comment comes behind it", "data: {}\n|:\n\n", true, []string{"{}"}, 1},
+		{"more data comes in one piece", "data: {}\ndata: {1}\n", true, []string{"{}\n{1}"}, 0},
+		{"lines that are whole together", "data: {\n|data: }\n", true, []string{"{\n}"}, 0},
+		{"data that is not whole", "data: a\n", false, nil, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var pieces []io.Reader
+			for piece := range strings.SplitSeq(test.in, "|") {
+				pieces = append(pieces, strings.NewReader(piece))
+			}
+			if test.open {
+				pieces = append(pieces, iotest.ErrReader(cut))
+			}
+			unended := 0
+			r := NewReader(io.MultiReader(pieces...), 0)
+			asked := func(data []byte) bool {
+				if r.err == cut {
+					return false // what follows does not come
+				}
+				return whole(data)
+			}
+			r.AcceptUnended(asked, func() { unended++ })
+			var got []string
+			for {
+				e, err := r.Next()
+				if err != nil {
+					break
+				}
+				if got = append(got, string(e.Data)); e.HasID {
+					got[len(got)-1] = "id " + e.ID
+				}
+			}
+			if !slices.Equal(got, test.want) || unended != test.unended {
+				t.Errorf("got %q, %d without their blank line; want %q, %d", got, unended, test.want, test.unended)
+			}
+		})
 	}
 }
 

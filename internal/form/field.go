@@ -3,10 +3,8 @@ package form
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -69,25 +67,19 @@ func Read(form json.RawMessage) ([]*Field, error) {
 		return nil, fmt.Errorf("the form cannot be read: %w", err)
 	}
 	var fields []*Field
-	var fault error
-	jsonrpc.EachMember(top.Properties, func(quoted, value []byte) bool {
-		f := &Field{}
-		f.Name, _ = jsonrpc.Unquote(quoted)
-		f.Required = slices.Contains(top.Required, f.Name)
-		if fault = f.read(value); fault == nil && len(fields) == maxFields {
-			fault = fmt.Errorf("it has more than %d fields", maxFields)
+	for p := range schema.Look(form).Properties() {
+		f := &Field{Name: p.Name, Required: p.Required}
+		err := f.read(p.View)
+		if err == nil && len(fields) == maxFields {
+			err = fmt.Errorf("it has more than %d fields", maxFields)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("the form cannot be asked: %w", err)
 		}
 		fields = append(fields, f)
-		return fault == nil
-	})
-	if fault != nil {
-		return nil, fmt.Errorf("the form cannot be asked: %w", fault)
 	}
 	return fields, nil
 }
-
-// secrets are parts of the names of fields that hold one, letters only.
-var secrets = []string{"passw", "passphrase", "passcode", "pincode", "pwd", "secret", "token", "apikey", "privatekey", "otp", "cvv"}
 
 // Secret reports whether what is typed into the field should not stand on the screen: it is
 // called a password or the like, or its schema says so. A server must not ask for one in a form
@@ -96,18 +88,14 @@ func (f *Field) Secret() bool {
 	if f.Type != "string" || len(f.Choices) > 0 {
 		return false
 	}
-	isSecret := func(name string) bool {
-		letters := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
-		return letters == "pin" || slices.ContainsFunc(secrets, func(part string) bool { return strings.Contains(letters, part) })
-	}
-	return f.WriteOnly || f.Format == "password" || isSecret(f.Name) || isSecret(f.Title)
+	return f.WriteOnly || f.Format == "password" || redact.Typed(f.Name) || redact.Typed(f.Title)
 }
 
-func (f *Field) read(property json.RawMessage) (err error) {
-	if err := schema.DecodeLoose(property, f); err != nil {
+func (f *Field) read(property schema.View) (err error) {
+	if err := schema.DecodeLoose(property.Merged(), f); err != nil {
 		return fmt.Errorf("field %q: %w", f.Name, err)
 	}
-	if f.check, err = schema.Compile(property); err != nil {
+	if f.check, err = schema.Compile(property.Alone()); err != nil {
 		return fmt.Errorf("field %q: %w", f.Name, err)
 	}
 	f.Several = f.Type == "array"

@@ -45,6 +45,19 @@ func TestWhatFits(t *testing.T) {
 	}
 }
 
+func TestFieldsAreReadThroughReferences(t *testing.T) {
+	fields, err := Read([]byte(`{"allOf":[{"properties":{"a":{"$ref":"#/$defs/colour","title":"Colour"}},"required":["a"]}],"$defs":{"colour":{"type":"string","enum":["r","g"],"title":"C"}}}`))
+	if err != nil || len(fields) != 1 || fields[0].Title != "Colour" || !fields[0].Required || len(fields[0].Choices) != 2 {
+		t.Fatalf("%+v, %v", fields, err)
+	}
+	if value, err := fields[0].Parse("g"); string(value) != `"g"` || err != nil {
+		t.Errorf("%s, %v", value, err)
+	}
+	if fields[0].Check([]byte(`"b"`)) == nil {
+		t.Error("another colour fits")
+	}
+}
+
 func TestAMemberCannotPretendToBeAnother(t *testing.T) {
 	f := field(t, `{"type":"string","Name":"b","Required":false,"name":"b","Choices":[{}]}`)
 	if f.Name != "a" || !f.Required || f.Choices != nil {

@@ -12,6 +12,7 @@
 // JSON as RFC 8259 has it, and no more: valid UTF-8, no unpaired surrogate
 // escapes, no byte order mark, no name twice in one object (after unescaping),
 // bounded depth and bounded members in one object. Names are compared with their case.
+// [ParseLoose] reads more, and returns which forms it met.
 // Faults of syntax, UTF-8 and depth are [ParseError]; a repeated name, too many
 // members and a wrong envelope are [InvalidRequest].
 //

@@ -105,6 +105,12 @@ func (m *Members) Get(name string) json.RawMessage {
 // Len returns the number of members.
 func (m *Members) Len() int { return m.count }
 
+// At returns the i'th member: its name in quotes, with its escapes, and its value.
+func (m *Members) At(i int) (quoted, value []byte) {
+	one := m.at(i)
+	return m.src[one.name:one.nameEnd], m.src[one.value:one.valueEnd:one.valueEnd]
+}
+
 // All iterates over the names, unescaped, and their values in order of appearance.
 func (m *Members) All() iter.Seq2[string, json.RawMessage] {
 	return func(yield func(string, json.RawMessage) bool) {

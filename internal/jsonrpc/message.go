@@ -32,6 +32,7 @@ func (k Kind) String() string {
 // input to [Parse], which must not change while they are used.
 type Message struct {
 	Kind    Kind
+	Odd     Odd             // zero unless ParseLoose read it
 	ID      ID              // zero in notifications, and in errors that name no request
 	Method  string          // requests and notifications
 	Params  json.RawMessage // an object; nil if absent or null
@@ -71,6 +72,9 @@ func Parse(data []byte, l Limits) (msg Message, fault *Error) {
 type envelope struct {
 	data                                     []byte
 	jsonrpc, id, method, params, result, err span
+
+	loose bool // see loosen
+	odd   Odd
 }
 
 // span is a value in envelope.data; end is 0 if there is none.
@@ -121,13 +125,14 @@ func (env *envelope) check() *Error {
 	switch {
 	case env.jsonrpc.absent():
 		return Errorf(InvalidRequest, `expected "jsonrpc":"2.0", found no member "jsonrpc"`)
+	case env.odd&OddVersion != 0:
 	case env.data[env.jsonrpc.start] != '"' || !sameName(env.raw(env.jsonrpc), "2.0"):
 		return env.refuse(env.jsonrpc, `"jsonrpc" to be "2.0"`)
 	}
 	if env.id.absent() || string(env.raw(env.id)) == "null" && !env.err.absent() {
 		return nil
 	}
-	if fault := checkID(env.raw(env.id)); fault != "" {
+	if fault := checkID(env.raw(env.id)); fault != "" && env.odd&OddNumber == 0 {
 		return env.refuse(env.id, fault)
 	}
 	return nil
@@ -135,7 +140,7 @@ func (env *envelope) check() *Error {
 
 // readID returns the id of a message that was refused, or the zero ID.
 func (env *envelope) readID() ID {
-	if env.id.absent() || checkID(env.raw(env.id)) != "" {
+	if env.id.absent() || checkID(env.raw(env.id)) != "" && env.odd&OddNumber == 0 {
 		return ""
 	}
 	return ID(env.raw(env.id))
@@ -199,10 +204,25 @@ func (env *envelope) fillResult(msg *Message) *Error {
 		return Errorf(InvalidRequest, "expected a result to have an id, found none")
 	}
 	msg.Kind, msg.ID, msg.Result = Response, ID(env.raw(env.id)), env.raw(env.result)
+	if env.loose {
+		msg.ID = msg.ID.Plain()
+	}
 	return nil
 }
 
 func (env *envelope) fillError(msg *Message) *Error {
+	fault := env.strictError(msg)
+	msg.Kind, msg.ID = Response, env.readID()
+	if env.loose {
+		if msg.ID = msg.ID.Plain(); fault != nil {
+			msg.Error, fault = env.readError(), nil
+		}
+	}
+	return fault
+}
+
+// strictError reads an error as JSON-RPC defines it.
+func (env *envelope) strictError(msg *Message) *Error {
 	if env.data[env.err.start] != '{' {
 		return env.refuse(env.err, "error to be an object")
 	}
@@ -215,7 +235,6 @@ func (env *envelope) fillError(msg *Message) *Error {
 		return env.refuse(env.err, "error to have an integer as its code")
 	}
 	text, _ := Unquote(message)
-	msg.Kind, msg.ID = Response, env.readID()
 	msg.Error = &Error{Code: number, Message: text, Data: data}
 	return nil
 }

@@ -92,6 +92,16 @@ func (w *Writer) Base64(name string, value []byte) {
 // Number writes a member that is a finite number; an integer has no fraction.
 func (w *Writer) Number(name string, value float64) {
 	w.name(name)
+	w.number(value)
+}
+
+// NumberElement is [Writer.Number] for an element of an array.
+func (w *Writer) NumberElement(value float64) {
+	w.comma()
+	w.number(value)
+}
+
+func (w *Writer) number(value float64) {
 	if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
 		w.buf = strconv.AppendInt(w.buf, int64(value), 10)
 	} else {
@@ -187,6 +197,22 @@ func (w *Writer) EncodedMembers(encode func(dst []byte) ([]byte, error)) error {
 	return nil
 }
 
+// A Key is the name of a member that is written often, as it stands behind another member.
+type Key string
+
+// KeyOf returns the Key of a name.
+func KeyOf(name string) Key {
+	return Key("," + string(AppendString(nil, name)) + ":")
+}
+
+// Key writes the name of a member. Its value is the next element.
+func (w *Writer) Key(k Key) {
+	if !w.more {
+		k = k[1:]
+	}
+	w.buf, w.more = append(w.buf, k...), false
+}
+
 // Object opens a member that is an object; End closes it.
 func (w *Writer) Object(name string) { w.name(name); w.open('{') }
 
@@ -222,8 +248,17 @@ func (w *Writer) StringElement(value string) {
 	w.buf = AppendString(w.buf, value)
 }
 
+// StringElementBytes is [Writer.StringElement] for bytes.
+func (w *Writer) StringElementBytes(value []byte) {
+	w.comma()
+	w.buf = AppendStringBytes(w.buf, value)
+}
+
 // ObjectElement opens an element of an array that is an object; End closes it.
 func (w *Writer) ObjectElement() { w.comma(); w.open('{') }
+
+// ArrayElement opens an element of an array that is an array; End closes it.
+func (w *Writer) ArrayElement() { w.comma(); w.open('[') }
 
 // End closes the innermost object or array that Object, Array or ObjectElement opened.
 func (w *Writer) End() {

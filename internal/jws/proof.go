@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/junction-mcp/junction/internal/outside"
 )
 
 const (
@@ -106,16 +108,8 @@ func (p *Proof) IsOf(token string) bool {
 	return subtle.ConstantTimeCompare([]byte(p.hash), []byte(base64.RawURLEncoding.EncodeToString(hash[:]))) == 1
 }
 
-// SameOrigin reports whether two URLs are of one origin, with the usual port or without a port.
-func SameOrigin(a, b *url.URL) bool {
-	port := func(u *url.URL) string {
-		if p := u.Port(); p != "" {
-			return p
-		}
-		return map[string]string{"https": "443", "http": "80"}[strings.ToLower(u.Scheme)]
-	}
-	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
+// SameOrigin is [outside.SameOrigin].
+func SameOrigin(a, b *url.URL) bool { return outside.SameOrigin(a, b) }
 
 // Nonces are what proofs have to hold, so that nobody makes them ahead: texts that only who has a secret can make.
 type Nonces struct{ Secret []byte }

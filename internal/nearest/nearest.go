@@ -6,12 +6,17 @@ const maxCompared = 64 // bytes of a name
 
 // Name returns the name most like the one that was typed, the first of several;
 // "" if none is close. At most a third of the letters may be wrong, missing or
-// too many; case, underscores, hyphens and spaces do not matter.
+// too many, or two neighbours may have changed places; case, underscores, hyphens and spaces do not matter.
 func Name(typed string, names []string) string {
 	typed = fold(typed)
 	best, least := "", (len(typed)+1)/3+1
 	for _, name := range names {
-		if d := distance(typed, fold(name)); d < least {
+		folded := fold(name)
+		d := distance(typed, folded)
+		if swapped(typed, folded) {
+			d = 1
+		}
+		if d < least {
 			best, least = name, d
 		}
 	}
@@ -24,6 +29,18 @@ var separators = strings.NewReplacer("_", "", "-", "", " ", "")
 func fold(name string) string {
 	name = name[:min(len(name), maxCompared)]
 	return separators.Replace(strings.ToLower(name))
+}
+
+// swapped reports whether one text is the other with two neighbouring bytes in each other's place.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
 // distance is the number of bytes to insert, delete or replace (Levenshtein).

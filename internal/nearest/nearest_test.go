@@ -10,6 +10,7 @@ func TestName(t *testing.T) {
 	for typed, want := range map[string]string{
 		"mesage": "message", "massage": "message", "MESSAGE": "message", "cty": "city", "citi": "city", "ad": "add",
 		"get_image": "get-image", "getImage": "get-image", "city_name": "cityName",
+		"dad": "add", "ctiy": "city", "dda": "", "ityc": "",
 		"zzz": "", "a": "", "": "", "mess": "", strings.Repeat("long", 90): strings.Repeat("long", 100), strings.Repeat("x", 90): "",
 	} {
 		if got := Name(typed, names); got != want {

@@ -8,8 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +62,14 @@ func (c *Collector) Send(ctx context.Context, request []byte) error {
 	}
 }
 
+// HeaderVariables are the variables of the environment that hold what collectors want to know who sends, which may be secrets.
+var HeaderVariables = []string{
+	"OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_METRICS_HEADERS", "OTEL_EXPORTER_OTLP_LOGS_HEADERS",
+}
+
+// ServiceName is the attribute of a resource that names the program.
+const ServiceName = "service.name"
+
 // Headers reads those that OTEL_EXPORTER_OTLP_HEADERS has: name=value,name=value, with values as in a URL.
 func Headers(text string) http.Header {
 	h := http.Header{}
@@ -72,14 +82,31 @@ func Headers(text string) http.Header {
 	return h
 }
 
-// Resource begins the one element of an array such as resourceLogs, with the resource that all of it is about. The
-// caller ends the element, and the array.
-func Resource(w *jsonrpc.Writer, array, service string) {
+// Attributes reads those that OTEL_RESOURCE_ATTRIBUTES has: name=value,name=value, with values as in a URL.
+func Attributes(text string) map[string]string {
+	all := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(pair), "=")
+		if decoded, err := url.PathUnescape(strings.TrimSpace(value)); found && err == nil && name != "" {
+			all[strings.TrimSpace(name)] = decoded
+		}
+	}
+	return all
+}
+
+// Resource begins the one element of an array such as resourceLogs, with the resource that all of it is about: the service, whatever
+// attributes say of its name, and the attributes. The caller ends the element, and the array.
+func Resource(w *jsonrpc.Writer, array, service string, attributes map[string]string) {
 	w.Array(array)
 	w.ObjectElement()
 	w.Object("resource")
 	w.Array("attributes")
-	Text(w, "service.name", service)
+	Text(w, ServiceName, service)
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		if name != ServiceName {
+			Text(w, name, attributes[name])
+		}
+	}
 	w.End()
 	w.End()
 }

@@ -1,6 +1,7 @@
 package plaintext
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -25,4 +26,26 @@ func Beginning(s string, n int) string {
 		n--
 	}
 	return s[:max(n, 0)]
+}
+
+// Short returns s if it has at most n bytes, otherwise its Beginning and an ellipsis.
+func Short(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return Beginning(s, n) + "…"
+}
+
+// plainWord matches a word that no shell changes.
+var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
+
+// ShellWord returns a word as it can be typed. Names of files, hosts and tools are chosen by servers, and a shell runs what stands in "$(…)".
+func ShellWord(word string) string {
+	switch {
+	case plainWord.MatchString(word):
+		return word
+	case strings.ContainsAny(word, "$`\\!\""):
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	}
+	return strconv.Quote(word)
 }

@@ -46,7 +46,14 @@ func Clean(s string) string {
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 			last = escape
 		case hidden(r, last) && !joinsAt(r, last, s[i+size:]):
-			writeEscape(&b, r)
+			switch {
+			case r < utf8.RuneSelf:
+				fmt.Fprintf(&b, `\x%02x`, r)
+			case r <= 0xffff:
+				fmt.Fprintf(&b, `\u%04x`, r)
+			default:
+				fmt.Fprintf(&b, `\U%08x`, r)
+			}
 			last = escape
 		default:
 			b.WriteString(s[i : i+size])
@@ -162,7 +169,7 @@ func hidden(r, last rune) bool {
 	if r < utf8.RuneSelf {
 		return hiddenASCII(byte(r))
 	}
-	if r == emojiSelector && pictograph(last) {
+	if r == emojiSelector && (unicode.Is(unicode.So, last) || last == 'ℹ' || last == '↔') { // symbols with a coloured form
 		return false
 	}
 	return unicode.Is(unicode.Cc, r) ||
@@ -177,10 +184,6 @@ const escape rune = -1
 
 // emojiSelector asks for the coloured form of the symbol before it.
 const emojiSelector = '\ufe0f'
-
-// pictograph reports whether r may be a symbol with a coloured form: other
-// symbols, and the two outside that category which are in daily use.
-func pictograph(r rune) bool { return unicode.Is(unicode.So, r) || r == 'ℹ' || r == '↔' }
 
 // The joiners.
 const (
@@ -216,15 +219,4 @@ func joining(r rune) bool {
 		unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
 		unicode.Sinhala, unicode.Khmer, unicode.Myanmar) &&
 		unicode.In(r, unicode.L, unicode.M) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
-}
-
-func writeEscape(b *strings.Builder, r rune) {
-	switch {
-	case r < utf8.RuneSelf:
-		fmt.Fprintf(b, `\x%02x`, r)
-	case r <= 0xffff:
-		fmt.Fprintf(b, `\u%04x`, r)
-	default:
-		fmt.Fprintf(b, `\U%08x`, r)
-	}
 }

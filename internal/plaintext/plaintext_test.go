@@ -192,6 +192,11 @@ func TestNumbersAndBeginnings(t *testing.T) {
 			t.Errorf("of %d bytes: %q", n, got)
 		}
 	}
+	for n, want := range map[int]string{0: "…", 1: "a…", 2: "a…", 3: "aé…", 4: "aéb", 9: "aéb"} {
+		if got := Short("aéb", n); got != want {
+			t.Errorf("short, of %d bytes: %q", n, got)
+		}
+	}
 }
 
 func BenchmarkLineThatStaysAsItIs(b *testing.B) {

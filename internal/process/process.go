@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,6 +44,9 @@ const (
 	defaultGrace      = 2 * time.Second
 	defaultStderrTail = 16 << 10
 
+	// hurriedTime is the time of grace for each step after Hurry.
+	hurriedTime = 100 * time.Millisecond
+
 	// stderrWait is how long Exited waits for the end of standard error, which
 	// comes at once unless another process holds it.
 	stderrWait = 100 * time.Millisecond
@@ -73,6 +77,7 @@ type Process struct {
 	stopOnce, closeOnce sync.Once
 	closing             chan struct{} // Close was called
 	closed, hasty       atomic.Bool
+	hurried             atomic.Bool
 	closeErr            error
 	running             sync.WaitGroup
 }
@@ -85,14 +90,14 @@ func Start(c Command) (*Process, error) {
 	}
 	p := &Process{
 		name:    filepath.Base(c.Path),
-		grace:   orDefault(c.Grace, defaultGrace),
+		grace:   cmp.Or(max(c.Grace, 0), defaultGrace),
 		kill:    c.Kill,
 		cmd:     &exec.Cmd{Path: path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir},
 		logDone: make(chan struct{}),
 		exited:  make(chan struct{}),
 		closing: make(chan struct{}),
 	}
-	p.log = newStderrLog(orDefault(c.StderrTail, defaultStderrTail), c.OnStderr)
+	p.log = newStderrLog(cmp.Or(max(c.StderrTail, 0), defaultStderrTail), c.OnStderr)
 	if err := p.start(c.Launch); err != nil {
 		return nil, startError(c, err)
 	}
@@ -105,13 +110,6 @@ func Start(c Command) (*Process, error) {
 		p.running.Go(p.log.deliver)
 	}
 	return p, nil
-}
-
-func orDefault[T int | time.Duration](v, otherwise T) T {
-	if v <= 0 {
-		return otherwise
-	}
-	return v
 }
 
 // start makes the pipes and starts the child on them.
@@ -207,20 +205,17 @@ func (p *Process) Write(b []byte) (int, error) {
 	if err == nil {
 		return n, nil
 	}
-	return n, fmt.Errorf("write to %s: %w", p.name, p.writeCause(err))
-}
-
-func (p *Process) writeCause(err error) error {
 	switch exit := p.ExitError(); {
 	case p.closed.Load():
-		return os.ErrClosed
+		err = os.ErrClosed
 	case exit != nil:
-		return described{exit.Error(), io.ErrClosedPipe}
+		err = described{exit.Error(), io.ErrClosedPipe}
 	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
-		return described{"it reads no more", io.ErrClosedPipe}
+		err = described{"it reads no more", io.ErrClosedPipe}
 	default:
-		return cause(err)
+		err = cause(err)
 	}
+	return n, fmt.Errorf("write to %s: %w", p.name, err)
 }
 
 // cause takes the operation and the file off an error of package os: the name

@@ -34,6 +34,15 @@ func lookPath(c Command) (string, error) {
 	return "", exec.ErrNotFound
 }
 
+// WithoutStarts runs f while this process starts no other. A program that starts inherits, until it executes, what is open for writing:
+// a program that is written at that moment could not be executed itself until then ("text file busy", go.dev/issue/22315). So f opens,
+// writes and closes it. It must not wait, as what is to start does, and it must start nothing.
+func WithoutStarts(f func() error) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	return f()
+}
+
 // separators is what makes a command a path and not a name.
 const separators = "/" + string(filepath.Separator)
 

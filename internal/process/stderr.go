@@ -44,10 +44,15 @@ func (l *stderrLog) readFrom(r io.Reader) {
 	for {
 		n, err := r.Read(b)
 		l.add(b[:n])
-		if err != nil {
-			l.finish()
-			return
+		if err == nil {
+			continue
 		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.partial) > 0 { // a last line without an end
+			l.endLine()
+		}
+		return
 	}
 }
 
@@ -111,15 +116,6 @@ func (l *stderrLog) addPartial(b []byte) {
 	l.partial = append(l.partial, b[:min(len(b), maxLine+1-len(l.partial))]...)
 }
 
-// finish ends a last line that has no line end.
-func (l *stderrLog) finish() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.partial) > 0 {
-		l.endLine()
-	}
-}
-
 func (l *stderrLog) endLine() {
 	line := cleanLine(l.partial)
 	l.partial = l.partial[:0]
@@ -141,26 +137,17 @@ func (l *stderrLog) endLine() {
 // cleanLine returns a line without its colours, safe to print, and cut where it
 // is too long.
 func cleanLine(line []byte) string {
-	s, cut := cutRunes(string(line), maxLine)
+	s := plaintext.Beginning(string(line), maxLine)
+	cut := len(s) < len(line)
 	if !cut {
 		s = strings.TrimSuffix(s, "\r")
 	}
-	s, cutAgain := cutRunes(plaintext.Clean(withoutColours(s)), maxLine)
-	if cut || cutAgain {
+	clean := plaintext.Clean(withoutColours(s))
+	s = plaintext.Beginning(clean, maxLine)
+	if cut || len(s) < len(clean) {
 		s += "…"
 	}
 	return s
-}
-
-// cutRunes cuts s to at most max bytes, between runes.
-func cutRunes(s string, max int) (_ string, cut bool) {
-	if len(s) <= max {
-		return s, false
-	}
-	for max > 0 && !utf8.RuneStart(s[max]) {
-		max--
-	}
-	return s[:max], true
 }
 
 // withoutColours removes the escape sequences that select colours and styles

@@ -2,13 +2,17 @@ package process
 
 import (
 	"fmt"
-	"os/exec"
 	"time"
 )
 
 // wait reaps the child and ends what it leaves behind.
 func (p *Process) wait() {
-	p.exitErr = exitError(p.cmd)
+	p.exitErr = p.cmd.Wait()
+	if state := p.cmd.ProcessState; p.exitErr != nil && state != nil {
+		if p.exitErr = signalled(state); p.exitErr == nil {
+			p.exitErr = fmt.Errorf("exited with status %d", state.ExitCode())
+		}
+	}
 	select {
 	case <-p.logDone:
 	case <-time.After(stderrWait):
@@ -22,20 +26,6 @@ func (p *Process) wait() {
 	}
 	p.stdout.end()
 	p.stderr.end()
-}
-
-// exitError waits for the command and says how it ended.
-func exitError(cmd *exec.Cmd) error {
-	err := cmd.Wait()
-	state := cmd.ProcessState
-	switch {
-	case err == nil || state == nil:
-		return err
-	case signalled(state) != nil:
-		return signalled(state)
-	default:
-		return fmt.Errorf("exited with status %d", state.ExitCode())
-	}
 }
 
 // Close ends the child and everything in its group: it closes standard input,
@@ -73,12 +63,24 @@ func (p *Process) Terminate() error {
 	return p.Close()
 }
 
+// Hurry shortens the time of grace of each step that follows to 100 ms: for a child that was waited for in vain, whose caller
+// waits no longer for its end either.
+func (p *Process) Hurry() { p.hurried.Store(true) }
+
+// step returns how long a step of stopping may take.
+func (p *Process) step() time.Duration {
+	if p.hurried.Load() {
+		return min(p.grace, hurriedTime)
+	}
+	return p.grace
+}
+
 // stop ends the group step by step, until the child is reaped and nothing of
 // its group is left. It runs once; other calls wait for it.
 func (p *Process) stop() {
 	p.stopOnce.Do(func() {
 		p.stdin.Close()
-		first := p.grace
+		first := p.step()
 		if p.hasty.Load() {
 			first = time.Millisecond
 		}
@@ -86,7 +88,7 @@ func (p *Process) stop() {
 			return
 		}
 		p.group.terminate()
-		if p.gone(p.grace, p.kill) {
+		if p.gone(p.step(), p.kill) {
 			return
 		}
 		p.group.kill()

@@ -61,16 +61,25 @@ func (g *Guard) hostAllowed(name string, local netip.Addr) bool {
 }
 
 func (g *Guard) originAllowed(r *http.Request, origin string, onLocalhost bool) bool {
-	for _, allowed := range g.Origins {
-		if allowed == "*" || strings.EqualFold(allowed, origin) {
-			return true
-		}
+	if g.lists(origin) {
+		return true
 	}
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return false
 	}
 	return onLocalhost && isLocal(u.Hostname()) || strings.EqualFold(u.Host, r.Host)
+}
+
+// Shares reports whether pages of the request's origin may read responses: those of Origins, or, where there are none, of every
+// origin that is allowed. A page on localhost that is allowed to ask is not one that was meant.
+func (g *Guard) Shares(r *http.Request) bool {
+	return len(g.Origins) == 0 || g.lists(r.Header.Get("Origin"))
+}
+
+// lists reports whether an origin is one of Origins.
+func (g *Guard) lists(origin string) bool {
+	return slices.ContainsFunc(g.Origins, func(allowed string) bool { return allowed == "*" || strings.EqualFold(allowed, origin) })
 }
 
 // localAddress returns the address at which the request came in; isTCP is false

@@ -85,13 +85,6 @@ func (r *request) addChat(m *chatMessage) error {
 	return nil
 }
 
-func chatStop(a *answer) string {
-	if len(a.calls) > 0 {
-		return "tool_calls"
-	}
-	return "stop"
-}
-
 func (chat) events(a *answer) []event {
 	var events []event
 	chunk := func(choices []any) map[string]any {
@@ -113,7 +106,11 @@ func (chat) events(a *answer) []event {
 			send(map[string]any{"tool_calls": []any{map[string]any{"index": i, "function": map[string]any{"arguments": piece}}}}, nil)
 		}
 	}
-	send(map[string]any{}, chatStop(a))
+	stop := "stop"
+	if len(a.calls) > 0 {
+		stop = "tool_calls"
+	}
+	send(map[string]any{}, stop)
 	usage := chunk([]any{})
 	usage["usage"] = map[string]any{"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
 	return append(events, event{data: usage}, event{data: "[DONE]"})

@@ -28,13 +28,22 @@ type event struct {
 	data any
 }
 
-// A recording is what is played, in order.
-type recording []Turn
-
 // Handler plays turns. It is safe for concurrent use and keeps nothing
 // between requests; it asks for no key. It must not be reachable by anyone but a
 // test.
-func Handler(turns ...Turn) http.Handler { return player(recording(turns).answer) }
+func Handler(turns ...Turn) http.Handler {
+	return player(func(req *request) (*answer, error) {
+		n := req.turn()
+		if n >= len(turns) {
+			return nil, fmt.Errorf("the recording has %d turns, and this request comes after the last", len(turns))
+		}
+		a, err := turns[n].play(req, n)
+		if err != nil {
+			return nil, fmt.Errorf("turn %d: %w", n, err)
+		}
+		return a, nil
+	})
+}
 
 // HandlerFunc plays what a function answers to the last message of a request, whose
 // role is user or tool: for conversations of which no order is known. It is like
@@ -69,7 +78,10 @@ func (play player) serve(w http.ResponseWriter, httpReq *http.Request, by wire) 
 	}
 	a, err := play.handle(w, httpReq, by)
 	if err != nil {
-		writeJSON(w, http.StatusBadRequest, by.failure("replay: "+err.Error()))
+		data, _ := json.Marshal(by.failure("replay: " + err.Error())) // which is made of texts
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = w.Write(data) // the client may be gone
 		return
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
@@ -112,17 +124,6 @@ func writeEvent(w http.ResponseWriter, e event) error {
 		return err
 	}
 	return http.NewResponseController(w).Flush()
-}
-
-func writeJSON(w http.ResponseWriter, status int, v any) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		http.Error(w, "replay: "+err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data) // who has gone learns of no error
 }
 
 // halves are a text in two pieces, so that who joins them is tested.

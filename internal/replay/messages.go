@@ -88,13 +88,6 @@ func (r *request) addMessage(role model.Role, content blocks) error {
 	return nil
 }
 
-func messagesStop(a *answer) string {
-	if len(a.calls) > 0 {
-		return "tool_use"
-	}
-	return "end_turn"
-}
-
 func (messages) events(a *answer) []event {
 	var events []event
 	send := func(kind string, more map[string]any) {
@@ -122,7 +115,11 @@ func (messages) events(a *answer) []event {
 		start := map[string]any{"type": "tool_use", "id": c.ID, "name": c.Name, "input": map[string]any{}}
 		block(start, "input_json_delta", "partial_json", halves(string(c.Arguments)))
 	}
-	stop := map[string]any{"stop_reason": messagesStop(a), "stop_sequence": nil}
+	reason := "end_turn"
+	if len(a.calls) > 0 {
+		reason = "tool_use"
+	}
+	stop := map[string]any{"stop_reason": reason, "stop_sequence": nil}
 	send("message_delta", map[string]any{"delta": stop, "usage": map[string]any{"output_tokens": 10}})
 	send("message_stop", map[string]any{})
 	return events

@@ -78,10 +78,4 @@ func (e *Expect) met(req *request) error {
 }
 
 // clip shortens a text for an error.
-func clip(s string) string {
-	const most = 500
-	if len(s) <= most {
-		return s
-	}
-	return plaintext.Beginning(s, most) + "…"
-}
+func clip(s string) string { return plaintext.Short(s, 500) }

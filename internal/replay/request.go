@@ -43,7 +43,8 @@ func (r *request) read() {
 	if r.injected = len(r.Tools) == 0 && found; r.injected {
 		for line := range strings.Lines(manual) {
 			if tool := json.RawMessage(line); json.Valid(tool) && jsonrpc.Get(tool, "name") != nil {
-				r.Tools = append(r.Tools, model.Tool{Name: nameOf(tool), Schema: jsonrpc.Get(tool, "parameters")})
+				name, _ := jsonrpc.Unquote(jsonrpc.Get(tool, "name"))
+				r.Tools = append(r.Tools, model.Tool{Name: name, Schema: jsonrpc.Get(tool, "parameters")})
 			}
 		}
 	}
@@ -59,11 +60,6 @@ func (r *request) read() {
 			}
 		}
 	}
-}
-
-func nameOf(tool []byte) string {
-	name, _ := jsonrpc.Unquote(jsonrpc.Get(tool, "name"))
-	return name
 }
 
 // turn is how many answers the conversation has already.
@@ -108,19 +104,7 @@ func (r *request) offered(name string) (string, error) {
 	return "", fmt.Errorf("expected the tool %q to be offered, got %s", name, clip(strings.Join(names, ", ")))
 }
 
-// answer plays the turn of a request.
-func (r recording) answer(req *request) (*answer, error) {
-	n := req.turn()
-	if n >= len(r) {
-		return nil, fmt.Errorf("the recording has %d turns, and this request comes after the last", len(r))
-	}
-	a, err := r[n].play(req, n)
-	if err != nil {
-		return nil, fmt.Errorf("turn %d: %w", n, err)
-	}
-	return a, nil
-}
-
+// play answers a request, before which there were n answers, with the turn.
 func (t *Turn) play(req *request, n int) (*answer, error) {
 	if err := t.Expect.met(req); err != nil {
 		return nil, err

@@ -7,6 +7,6 @@
 // modern discovery are turned into each other ([Handshake], [Discovery]).
 //
 // A new revision is a row in the table of revision.go and, where it changes the
-// form of a message, a rule in the file that holds this form. ARCHITECTURE.md says
+// form of a message, a rule in the file that holds this form. CONTRIBUTING.md says
 // what the second modern one needs.
 package revision

@@ -24,7 +24,7 @@ func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
 	switch {
 	case method == "resources/read" && e.Code == jsonrpc.InvalidParams && jsonrpc.Get(e.Data, "uri") != nil:
 		return &jsonrpc.Error{Code: codeResourceNotFound, Message: e.Message, Data: e.Data}
-	case r.Tasks && MayBeTask(method) && e.Code == CodeMissingCapability && HasTasks(jsonrpc.Get(e.Data, "requiredCapabilities")):
+	case r.Tasks && MethodNamed(method).Task && e.Code == CodeMissingCapability && HasTasks(jsonrpc.Get(e.Data, "requiredCapabilities")):
 		return &jsonrpc.Error{Code: jsonrpc.MethodNotFound, Message: e.Message, Data: e.Data} // the tool needs a task
 	case e.Code <= CodeHeaderMismatch && e.Code >= CodeUnsupportedRevision:
 		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: e.Message, Data: e.Data}

@@ -3,6 +3,7 @@ package revision
 import (
 	"crypto/rand"
 	"encoding/json"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -57,7 +58,7 @@ func writeInstructions(w *jsonrpc.Writer, from json.RawMessage) {
 
 // ServerRequestParams returns the parameters of a request to a client of the revision.
 func (r *Revision) ServerRequestParams(method string, params json.RawMessage) json.RawMessage {
-	if method != "elicitation/create" || r.Modern {
+	if params = r.lower(params, method); r.Modern || method != "elicitation/create" {
 		return params
 	}
 	mode := string(jsonrpc.Get(params, "mode"))
@@ -68,4 +69,37 @@ func (r *Revision) ServerRequestParams(method string, params json.RawMessage) js
 		return jsonrpc.With(params, "elicitationId", jsonrpc.AppendString(nil, rand.Text()))
 	}
 	return params
+}
+
+// ServerRequestResult returns the result of a client for a server of the revision: the content of what was sampled is one
+// block before 2025-11-25. Several texts become one; of other blocks there is no such form, and they stay as they are.
+func (r *Revision) ServerRequestResult(method string, result json.RawMessage) json.RawMessage {
+	if r.ElicitationModes || method != "sampling/createMessage" {
+		return result
+	}
+	content := jsonrpc.Get(result, "content")
+	if len(content) == 0 || content[0] != '[' {
+		return result
+	}
+	var one json.RawMessage
+	var texts []string
+	n := 0
+	jsonrpc.EachElement(content, func(block []byte) bool {
+		one, n = block, n+1
+		if string(jsonrpc.Get(block, "type")) == `"text"` {
+			text, _ := jsonrpc.Unquote(jsonrpc.Get(block, "text"))
+			texts = append(texts, text)
+		}
+		return true
+	})
+	switch {
+	case n == 1:
+		return jsonrpc.With(result, "content", one)
+	case len(texts) < n:
+		return result
+	}
+	w := jsonrpc.NewObject(nil)
+	w.String("type", "text")
+	w.String("text", strings.Join(texts, "\n"))
+	return jsonrpc.With(result, "content", w.Bytes())
 }

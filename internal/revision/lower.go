@@ -1,32 +1,38 @@
 package revision
 
-import (
-	"slices"
+import "github.com/junction-mcp/junction/internal/jsonrpc"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
-)
+// A lowering returns the members of a result, or the parameters of a request to a client, without one thing that revisions before
+// the one of its row have no form for. Nearly all need nothing and are returned as they are, so it first looks whether the bytes can
+// hold such a thing at all.
+type lowering func(body []byte, method string) []byte
 
-// lower returns the members of a result as the legacy revision can hold them:
-//
-//   - structured content that is no object is omitted (its text copy stays), and
-//     so is an output schema that does not describe an object;
-//   - content of a kind that came later becomes text.
-//
-// Nearly all results need none of this and are returned as they are, so it
-// first looks whether the bytes can hold such a thing at all.
+// lower returns members as the revision can hold them: by the steps of each later one, the newest first.
 func (r *Revision) lower(body []byte, method string) []byte {
+	for i := len(table) - 1; i >= 0 && &table[i] != r; i-- {
+		for _, step := range table[i].lowerings {
+			body = step(body, method)
+		}
+	}
+	return body
+}
+
+// onlyObjects omits structured content that is no object (its text copy stays), and an output schema that does not describe one; a
+// schema that is a boolean becomes an object.
+func onlyObjects(body []byte, method string) []byte {
 	switch method {
 	case "tools/list":
-		if mayHold(body, "outputSchema") {
+		if mayHold(body, "outputSchema") || mayHoldBooleanSchema(body) {
 			return eachListed(body, "tools", lowerTool)
 		}
 	case "tools/call":
 		if mayHold(body, "structuredContent") {
-			body = withoutUnless(body, "structuredContent", isObject)
+			return withoutUnless(body, "structuredContent", isObject)
 		}
-		return r.lowerContents(body, "content")
-	case "prompts/get":
-		return r.lowerContents(body, "messages")
+	case "sampling/createMessage":
+		if mayHold(body, "tools") && mayHoldBooleanSchema(body) {
+			return eachListed(body, "tools", lowerTool)
+		}
 	}
 	return body
 }
@@ -43,29 +49,41 @@ func withoutUnless(object []byte, name string, wanted func(value []byte) bool) [
 func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 func lowerTool(tool []byte) []byte {
-	return withoutUnless(tool, "outputSchema", func(schema []byte) bool {
+	tool = withoutUnless(tool, "outputSchema", func(schema []byte) bool {
 		return string(jsonrpc.Get(schema, "type")) == `"object"`
 	})
-}
-
-// lowerContents turns blocks of unknown kinds in the named list into text. The
-// list holds blocks, or messages with one block each.
-func (r *Revision) lowerContents(body []byte, list string) []byte {
-	if !slices.ContainsFunc(r.unknownContent, func(kind string) bool { return mayHold(body, kind) }) {
-		return body
+	if !mayHoldBooleanSchema(tool) {
+		return tool
 	}
-	return eachListed(body, list, func(item []byte) []byte {
-		block := jsonrpc.Get(item, "content")
-		if list != "messages" || block == nil {
-			return r.lowerBlock(item)
-		}
-		return jsonrpc.With(item, "content", r.lowerBlock(block))
-	})
+	return lowerSchemas(tool)
 }
 
-func (r *Revision) lowerBlock(block []byte) []byte {
-	kind, _ := jsonrpc.Unquote(jsonrpc.Get(block, "type"))
-	if !slices.Contains(r.unknownContent, kind) {
+// withoutContent turns blocks of a kind into text.
+func withoutContent(kind string) lowering {
+	return func(body []byte, method string) []byte {
+		list := "messages" // with one block each
+		switch method {
+		case "tools/call":
+			list = "content"
+		case "prompts/get", "sampling/createMessage":
+		default:
+			return body
+		}
+		if !mayHold(body, kind) {
+			return body
+		}
+		return eachListed(body, list, func(item []byte) []byte {
+			block := jsonrpc.Get(item, "content")
+			if list != "messages" || block == nil {
+				return withoutBlock(kind, item)
+			}
+			return jsonrpc.With(item, "content", withoutBlock(kind, block))
+		})
+	}
+}
+
+func withoutBlock(kind string, block []byte) []byte {
+	if of, _ := jsonrpc.Unquote(jsonrpc.Get(block, "type")); of != kind {
 		return block
 	}
 	text := "[" + kind + "]"

@@ -39,27 +39,6 @@ type Envelope struct {
 	Scope CacheScope      // everything but Public means private
 }
 
-// Cacheable reports whether results of the method carry caching hints
-// (server/utilities/caching, and of an extension that proxies must not take them from).
-func Cacheable(method string) bool {
-	switch method {
-	case "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
-		"skills/list", "skills/get": // the extension io.modelcontextprotocol/skills
-		return true
-	}
-	return false
-}
-
-// MayBeTask reports whether the method may be answered with a task (ext-tasks,
-// supported methods).
-func MayBeTask(method string) bool { return method == "tools/call" }
-
-// Askable reports whether the method may be answered with input_required
-// (basic/patterns/mrtr).
-func Askable(method string) bool {
-	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
-}
-
 // A Body is the own members of a result, as one object: encoded, or what encodes
 // it to the end of a buffer.
 type Body struct {
@@ -80,7 +59,7 @@ func (b Body) appendTo(dst []byte) ([]byte, error) {
 // is no object is an error.
 func (r *Revision) AppendResult(dst []byte, method string, e Envelope, body Body) ([]byte, error) {
 	if r.Modern {
-		return appendModern(dst, method, e, body)
+		return r.appendModern(dst, method, e, body)
 	}
 	w := jsonrpc.NewObject(dst)
 	if err := w.EncodedMembers(func(dst []byte) ([]byte, error) { return r.appendLowered(dst, method, body) }); err != nil {
@@ -104,13 +83,17 @@ func (r *Revision) appendLowered(dst []byte, method string, body Body) ([]byte, 
 	return dst, nil
 }
 
-func appendModern(dst []byte, method string, e Envelope, body Body) ([]byte, error) {
+func (r *Revision) appendModern(dst []byte, method string, e Envelope, body Body) ([]byte, error) {
 	w := jsonrpc.NewObject(dst)
 	w.String("resultType", string(cmp.Or(e.Type, Complete)))
-	if err := w.EncodedMembers(body.appendTo); err != nil {
+	members := body.appendTo
+	if r != Latest() { // which has a form for everything
+		members = func(dst []byte) ([]byte, error) { return r.appendLowered(dst, method, body) }
+	}
+	if err := w.EncodedMembers(members); err != nil {
 		return nil, err
 	}
-	if (e.Type == "" || e.Type == Complete) && Cacheable(method) {
+	if (e.Type == "" || e.Type == Complete) && MethodNamed(method).Cached {
 		w.Int("ttlMs", e.TTL)
 		scope := Private
 		if e.Scope == Public {
@@ -164,11 +147,10 @@ func mayHold(body []byte, text string) bool {
 	return bytes.Contains(body, []byte(text)) || bytes.Contains(body, []byte(`\u`))
 }
 
-// Split takes a result apart as it came from a server of the revision: its own
-// members, and what stands around them. A scope that is not known is dropped.
-// A type that is not known, or that the method cannot have, is an error. What
-// the modern revision put around results means nothing in one of a legacy
-// server, and is dropped.
+// Split returns the own members of a result from a server of the revision, and
+// the Envelope around them. A scope that is not known is dropped. A type that
+// is not known, or that the method cannot have, is an error. In the result of a
+// legacy server the members of a modern Envelope mean nothing, and are dropped.
 func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc.Members) (json.RawMessage, Envelope, error) {
 	var e Envelope
 	if e.Meta = members.Get("_meta"); len(e.Meta) > 0 && e.Meta[0] != '{' {
@@ -180,12 +162,15 @@ func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc
 		if e.Type, err = parseType(method, members.Get("resultType")); err != nil {
 			return nil, Envelope{}, err
 		}
-		if e.Type == Task || aboutTask(method) {
+		if e.Type == Task || strings.HasPrefix(method, "tasks/") {
 			around = aroundTask
 		} else if ttl, err := strconv.ParseFloat(string(members.Get("ttlMs")), 64); err == nil && ttl > 0 {
 			e.TTL = int64(min(ttl, 1<<50))
 		}
-		e.Scope = parseScope(members.Get("cacheScope"))
+		name, _ := jsonrpc.Unquote(members.Get("cacheScope"))
+		if scope := CacheScope(name); scope == Private || scope == Public {
+			e.Scope = scope
+		}
 	}
 	for _, name := range around {
 		if members.Get(name) != nil {
@@ -195,13 +180,34 @@ func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc
 	return result, e, nil
 }
 
+// Filled returns a complete result, as Split has it, with the member that it must
+// have. Servers leave out what is empty, and clients that check refuse the result
+// for that.
+func Filled(method string, result json.RawMessage, members *jsonrpc.Members) json.RawMessage {
+	m := MethodNamed(method)
+	if m.Member == "" {
+		return result
+	}
+	value := members.Get(m.Member)
+	if m.Task && jsonrpc.Get(members.Get("task"), "taskId") != nil {
+		return result // a task of 2025-11-25
+	}
+	if value == nil || string(value) == "null" {
+		return jsonrpc.With(result, m.Member, []byte(m.Empty))
+	}
+	if method == "completion/complete" && isObject(value) {
+		if values := jsonrpc.Get(value, "values"); values == nil || string(values) == "null" {
+			return jsonrpc.With(result, m.Member, jsonrpc.With(value, "values", []byte(`[]`)))
+		}
+	}
+	return result
+}
+
 // What stands around a result, and around a task, whose ttlMs is its own.
 var (
 	aroundResult = []string{"resultType", "ttlMs", "cacheScope", "_meta"}
 	aroundTask   = []string{"resultType", "_meta"}
 )
-
-func aboutTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 func parseType(method string, raw json.RawMessage) (ResultType, error) {
 	if raw == nil {
@@ -209,23 +215,14 @@ func parseType(method string, raw json.RawMessage) (ResultType, error) {
 	}
 	name, _ := jsonrpc.Unquote(raw)
 	switch t := ResultType(name); {
-	case t == Complete, t == Task && MayBeTask(method):
+	case t == Complete, t == Task && MethodNamed(method).Task:
 		return t, nil
 	case t == Task:
 		return "", errors.New("the result cannot be of type task: only tools/call can become one")
 	case t != InputRequired:
 		return "", fmt.Errorf("expected a result of type complete, input_required or task, got %.80s", raw)
-	case !Askable(method):
+	case !MethodNamed(method).Asks:
 		return "", errors.New("the result cannot be of type input_required: only tools/call, prompts/get and resources/read can ask for input")
 	}
 	return InputRequired, nil
-}
-
-func parseScope(raw json.RawMessage) CacheScope {
-	name, _ := jsonrpc.Unquote(raw)
-	switch scope := CacheScope(name); scope {
-	case Private, Public:
-		return scope
-	}
-	return ""
 }

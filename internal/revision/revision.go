@@ -32,27 +32,27 @@ type Revision struct {
 	// Tasks: clients say of a call that they want a task.
 	Tasks bool
 
-	// unknownContent are the kinds of content that came later.
-	unknownContent []string
+	// lowerings take out what came with the revision, for all before it.
+	lowerings []lowering
 }
 
 // table lists the revisions, oldest first.
 var table = [...]Revision{
 	{
 		// The first: HTTP+SSE, tools, resources, prompts, sampling, roots.
-		Name:           "2024-11-05",
-		unknownContent: []string{"audio", "resource_link"},
+		Name: "2024-11-05",
 	},
 	{
 		// Streamable HTTP, batches, audio, tool annotations, completions capability.
-		Name:           "2025-03-26",
-		Batches:        true,
-		unknownContent: []string{"resource_link"},
+		Name:      "2025-03-26",
+		Batches:   true,
+		lowerings: []lowering{withoutContent("audio")},
 	},
 	{
 		// No batches; version header, structured output, elicitation, resource links, titles.
 		Name:          "2025-06-18",
 		VersionHeader: true,
+		lowerings:     []lowering{withoutContent("resource_link")},
 	},
 	{
 		// URL elicitation, sampling with tools, icons, polling of streams, tasks (experimental).
@@ -68,6 +68,7 @@ var table = [...]Revision{
 		Modern:           true,
 		VersionHeader:    true,
 		ElicitationModes: true,
+		lowerings:        []lowering{onlyObjects},
 	},
 }
 
@@ -81,8 +82,17 @@ func Lookup(name string) *Revision {
 	return nil
 }
 
+// IsLegacy reports whether the name is that of a revision with a handshake.
+func IsLegacy(name string) bool {
+	r := Lookup(name)
+	return r != nil && !r.Modern
+}
+
 // Latest is the newest modern revision.
 func Latest() *Revision { return &table[len(table)-1] }
+
+// Oldest is the first revision, whose forms every legacy server understands.
+func Oldest() *Revision { return &table[0] }
 
 // LatestLegacy is the newest revision with a handshake.
 func LatestLegacy() *Revision {

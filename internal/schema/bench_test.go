@@ -43,7 +43,7 @@ type filter struct {
 
 func BenchmarkValidateSearchArguments(b *testing.B) {
 	fast := validatorFor[searchIn](b)
-	schema, err := For(reflect.TypeFor[searchIn](), nil)
+	schema, err := For(reflect.TypeFor[searchIn](), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func BenchmarkDecodeSearchArguments(b *testing.B) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	schema, err := For(reflect.TypeFor[searchIn](), nil)
+	schema, err := For(reflect.TypeFor[searchIn](), Options{})
 	if err != nil {
 		b.Fatal(err)
 	}

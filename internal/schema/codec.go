@@ -2,6 +2,7 @@ package schema
 
 import (
 	"cmp"
+	standard "encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -16,16 +17,28 @@ import (
 )
 
 // dialect is the one JSON dialect of Junction: that of encoding/json/v2, but
-// omitempty means what it always meant in Go, and durations are text.
+// Go types have the form that encoding/json gives them. Durations are text.
 var dialect = json.JoinOptions(
 	json.DefaultOptionsV2(),
 	jsonv1.OmitEmptyWithLegacySemantics(true),
-	json.WithMarshalers(json.MarshalToFunc(encodeDuration)),
-	json.WithUnmarshalers(json.UnmarshalFromFunc(decodeDuration)),
+	jsonv1.StringifyWithLegacySemantics(true),
+	jsonv1.FormatByteArrayAsArray(true),
+	jsonv1.FormatBytesWithLegacySemantics(true),
+	json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(encodeDuration), json.MarshalToFunc(encodeNumber))),
+	json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(decodeDuration), json.UnmarshalFromFunc(decodeNumber))),
 )
 
 // strict is the dialect for what we are asked to do.
 var strict = json.JoinOptions(dialect, json.RejectUnknownMembers(true))
+
+// sent is the dialect for what we send: one value has one text, which is valid
+// UTF-8, and a type that encoding/json writes is written.
+var sent = json.JoinOptions(
+	dialect,
+	json.Deterministic(true),
+	jsontext.AllowInvalidUTF8(true), // written as U+FFFD
+	jsonv1.ReportErrorsWithLegacySemantics(true),
+)
 
 // Decode decodes raw into v, a pointer. Names are case-sensitive; unknown
 // members, duplicate names and invalid UTF-8 are refused. An integer may be
@@ -38,10 +51,10 @@ func Decode(raw []byte, v any) error { return decode(raw, v, strict) }
 // members are ignored.
 func DecodeLoose(raw []byte, v any) error { return decode(raw, v, dialect) }
 
-// Encode appends v to dst as compact JSON: nil slices as [], nil maps as {},
-// time.Duration as an ISO 8601 duration. On an error it returns dst as it was.
+// Encode appends v to dst as compact JSON, as encoding/json writes it but for
+// what the package's documentation says. On an error it returns dst as it was.
 func Encode(dst []byte, v any) ([]byte, error) {
-	text, err := json.Marshal(v, dialect)
+	text, err := json.Marshal(v, sent)
 	if err != nil {
 		return dst, fmt.Errorf("cannot encode %T as JSON: %w", v, err)
 	}
@@ -55,6 +68,15 @@ func Encode(dst []byte, v any) ([]byte, error) {
 // member is not written.
 func EncodeMember(w *jsonrpc.Writer, name string, v any) error {
 	return w.Encoded(name, func(dst []byte) ([]byte, error) { return Encode(dst, v) })
+}
+
+// encodeNumber and decodeNumber let a json.Number be the number that it is.
+func encodeNumber(e *jsontext.Encoder, n standard.Number) error {
+	return jsonv1.Number(n).MarshalJSONTo(e)
+}
+
+func decodeNumber(d *jsontext.Decoder, n *standard.Number) error {
+	return (*jsonv1.Number)(n).UnmarshalJSONFrom(d)
 }
 
 func decode(raw []byte, v any, options json.Options) error {

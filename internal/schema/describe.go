@@ -3,6 +3,8 @@ package schema
 import (
 	"strconv"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxDescription bounds, in bytes, how long an expectation may get.
@@ -37,7 +39,7 @@ func (c *check) describe() string {
 		words = append(words, clip(string(e.raw)))
 	}
 	if len(words) > 1 {
-		return clipWords("one of " + strings.Join(words, ", "))
+		return plaintext.Short("one of "+strings.Join(words, ", "), maxDescription)
 	}
 	for _, t := range typeNames {
 		limits := c.limits(t.kind)
@@ -49,13 +51,6 @@ func (c *check) describe() string {
 		return "a value that fits the schema"
 	}
 	return strings.Join(words, " or ")
-}
-
-func clipWords(s string) string {
-	if len(s) <= maxDescription {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxDescription], "") + "…"
 }
 
 // limits is what follows a type's name, with its leading space.
@@ -96,13 +91,13 @@ func (c *check) limits(k kind) string {
 func (l limits) describe(noun string) string {
 	switch {
 	case l.least > 0 && l.least == l.most:
-		return " of exactly " + plural(l.least, noun)
+		return " of exactly " + plaintext.Count(l.least, noun)
 	case l.least > 0 && l.most >= 0:
-		return " of " + strconv.Itoa(l.least) + " to " + plural(l.most, noun)
+		return " of " + strconv.Itoa(l.least) + " to " + plaintext.Count(l.most, noun)
 	case l.least > 0:
-		return " of at least " + plural(l.least, noun)
+		return " of at least " + plaintext.Count(l.least, noun)
 	case l.most >= 0:
-		return " of at most " + plural(l.most, noun)
+		return " of at most " + plaintext.Count(l.most, noun)
 	default:
 		return ""
 	}

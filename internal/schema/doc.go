@@ -1,6 +1,7 @@
 // Package schema is JSON Schema for typed tools: it infers schemas from Go
 // types ([For]), validates raw JSON against any schema ([Compile]), fills in
-// defaults, and fixes the one JSON dialect that Junction decodes and encodes
+// defaults, reads the properties of a schema for all who show, fill in or
+// rewrite one ([Look]), and fixes the one JSON dialect that Junction decodes and encodes
 // ([Decode], [DecodeLoose], [Encode]). Everything in it is safe for
 // concurrent use.
 //
@@ -42,11 +43,17 @@
 //
 // # The dialect
 //
-// Decoding and encoding is that of encoding/json/v2 (go-json-experiment/json):
-// names are case-sensitive, duplicate names and invalid UTF-8 are refused, nil
-// slices are [] and nil maps {}. Different from it, omitempty means what it
-// meant in encoding/json (a zero number or false is left out too), and a
-// time.Duration is an ISO 8601 duration in a string.
+// A Go type has the form in JSON that encoding/json gives it, registration and
+// codec alike, but for this: nil slices are [], nil maps {} and a nil []byte "";
+// a time.Duration is an ISO 8601 duration in a string; methods with a pointer
+// receiver count for all values, and JSON methods for the keys of maps;
+// characters of HTML are not escaped. What is decoded has names that are
+// case-sensitive, none twice, and valid UTF-8, and arrays of the right length.
+// What is encoded has one text for one value; bytes that are no UTF-8 become
+// U+FFFD, and a name twice is an error.
+//
+// A type that is only encoded may be one of another module: what encoding/json
+// writes of it is written, and struct tags that do not fit say nothing.
 //
 // # Measured
 //

@@ -1,11 +1,14 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/nearest"
 )
 
 // field is one member of a struct's JSON object.
@@ -18,6 +21,7 @@ type field struct {
 	optional bool         // omitempty or omitzero
 	quoted   bool         // the string option: numbers in quotes
 	embed    bool
+	maybe    bool // an embedded pointer on the way to it may be nil
 }
 
 // required tells whether the member must be there.
@@ -33,68 +37,77 @@ func (f field) required() bool {
 }
 
 // fieldsOf lists the members of a struct in field order, by the rules of
-// encoding/json/v2: embedded structs are flattened, and what lies shallower
-// hides what lies deeper. rest is the type of all other members, where an
-// embedded map takes them, or nil.
-func fieldsOf(root reflect.Type) (list []field, rest reflect.Type, err error) {
+// encoding/json: embedded structs are flattened, what lies shallower hides what
+// lies deeper, and of two fields of one depth that claim a name the tagged one
+// wins, or none. rest is the type of all other members, where an embedded map
+// takes them, or nil.
+func fieldsOf(root reflect.Type, output bool) (list []field, rest reflect.Type, err error) {
 	type level struct {
-		t    reflect.Type
-		path []int
+		t     reflect.Type
+		path  []int
+		maybe bool // a pointer on the way may be nil
+		again bool // its own embedded structs were queued before
 	}
 	seen := map[reflect.Type]bool{root: true}
-	byName := map[string]field{}
+	var all []field
 	for queue := []level{{t: root}}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
+		names := map[string]string{} // of this struct, with the Go name that claims it
 		for i := range at.t.NumField() {
-			f, use, err := parseField(at.t, i)
+			f, use, err := parseField(at.t, i, output)
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s.%s: %w", at.t.Name(), at.t.Field(i).Name, err)
 			}
 			if !use {
 				continue
 			}
-			f.path = append(slices.Clone(at.path), i)
+			f.path, f.maybe = append(slices.Clone(at.path), i), at.maybe
 			inner := indirect(f.Type)
 			switch {
 			case f.embed && inner.Kind() == reflect.Struct:
-				if !seen[inner] {
-					seen[inner] = true
-					queue = append(queue, level{inner, f.path})
+				if !at.again {
+					queue = append(queue, level{inner, f.path, at.maybe || f.Type.Kind() == reflect.Pointer, seen[inner]})
 				}
+				seen[inner] = true
 			case f.embed:
 				rest, err = restType(inner)
+			case names[f.name] != "" && !output:
+				err = fmt.Errorf("JSON name %q is that of %s.%s too: give one of them another name in its json tag", f.name, at.t.Name(), names[f.name])
 			default:
-				err = dominate(byName, f)
+				names[f.name] = f.Name
+				all = append(all, f)
 			}
 			if err != nil {
 				return nil, nil, fmt.Errorf("%s.%s: %w", at.t.Name(), f.Name, err)
 			}
 		}
 	}
-	for _, f := range byName {
-		list = append(list, f)
-	}
-	slices.SortFunc(list, func(a, b field) int { return slices.Compare(a.path, b.path) })
-	return list, rest, nil
+	return dominant(all), rest, nil
 }
 
-// dominate enters f unless a shallower field has its name. Two fields of one
-// depth that both claim a name would silently cancel each other out.
-func dominate(byName map[string]field, f field) error {
-	other, taken := byName[f.name]
-	switch {
-	case !taken:
-		byName[f.name] = f
-	case len(other.path) < len(f.path):
-	case other.tagged != f.tagged:
-		if f.tagged {
-			byName[f.name] = f
+// dominant returns the fields that no other hides or cancels out, in field order.
+func dominant(all []field) []field {
+	prefer := func(a, b field) int {
+		if c := cmp.Compare(len(a.path), len(b.path)); c != 0 || a.tagged == b.tagged {
+			return c
 		}
-	default:
-		return fmt.Errorf("JSON name %q is that of %s.%s too: give one of them another name in its json tag",
-			f.name, other.owner.Name(), other.Name)
+		if a.tagged {
+			return -1
+		}
+		return 1
 	}
-	return nil
+	slices.SortFunc(all, func(a, b field) int { return cmp.Or(strings.Compare(a.name, b.name), prefer(a, b)) })
+	var list []field
+	for i := 0; i < len(all); {
+		first := i
+		for i++; i < len(all) && all[i].name == all[first].name; i++ {
+		}
+		if first+1 == i || prefer(all[first], all[first+1]) != 0 {
+			list = append(list, all[first])
+		}
+	}
+	slices.SortFunc(list, func(a, b field) int { return slices.Compare(a.path, b.path) })
+	return list
 }
 
 func restType(t reflect.Type) (reflect.Type, error) {
@@ -115,8 +128,9 @@ func indirect(t reflect.Type) reflect.Type {
 }
 
 // parseField reads a field and its json tag; use is false for what JSON does
-// not show.
-func parseField(owner reflect.Type, i int) (f field, use bool, err error) {
+// not show. A type that is only encoded may be of another module, and is read
+// as encoding/json reads it; in one that is decoded a mistake is an error.
+func parseField(owner reflect.Type, i int, output bool) (f field, use bool, err error) {
 	sf := owner.Field(i)
 	tag, hasTag := sf.Tag.Lookup("json")
 	f = field{StructField: sf, owner: owner, name: sf.Name}
@@ -125,48 +139,62 @@ func parseField(owner reflect.Type, i int) (f field, use bool, err error) {
 		return f, false, nil
 	}
 	if hasTag {
-		if err := f.parseJSONTag(tag); err != nil {
+		if err := f.parseJSONTag(tag, output); err != nil {
 			return f, false, err
 		}
 	}
 	if sf.Anonymous && !f.tagged {
-		if !anonymousStruct {
+		f.embed = f.embed || anonymousStruct
+		if !f.embed && !output {
 			return f, false, errors.New("an embedded field that is no struct needs a JSON name: add a json tag")
 		}
-		f.embed = true
 	}
-	if f.embed && f.optional {
+	switch {
+	case output:
+	case f.embed && f.optional:
 		return f, false, errors.New("an embedded field takes no options in its json tag: leave them out")
-	}
-	if !f.embed && !sf.IsExported() {
+	case f.embed && !sf.IsExported() && sf.Type.Kind() == reflect.Pointer:
+		return f, false, errors.New("an embedded pointer to an unexported struct cannot be decoded: embed the struct, or export it")
+	case !f.embed && !sf.IsExported():
 		return f, false, errors.New("an unexported field has a JSON name: export it, or leave the name out")
 	}
 	return f, true, nil
 }
 
-func (f *field) parseJSONTag(tag string) error {
-	name, rest, _ := strings.Cut(tag, ",")
-	if strings.ContainsAny(name, `'"\`) {
+// tagOptions are what encoding/json and this package know in a json tag.
+var tagOptions = []string{"omitempty", "omitzero", "string", "embed"}
+
+func (f *field) parseJSONTag(tag string, output bool) error {
+	name, rest, options := strings.Cut(tag, ",")
+	switch {
+	case strings.ContainsAny(name, `'"\`):
 		return fmt.Errorf("json tag %q has a quoted name: use a plain one", tag)
+	case name == "-" && rest == "" && !output:
+		return fmt.Errorf("json tag %q leaves open whether the name is \"-\": write \"-,case:strict\" if it is, and \"-\" to leave the field out", tag)
+	case options && (rest == "" || strings.HasSuffix(rest, ",")) && !output:
+		return fmt.Errorf("json tag %q ends with a comma: leave that out", tag)
 	}
 	if name != "" {
 		f.name, f.tagged = name, true
 	}
 	for option := range strings.SplitSeq(rest, ",") {
 		switch option {
-		case "":
+		case "", "case:strict":
 		case "omitempty", "omitzero":
 			f.optional = true
 		case "string":
 			f.quoted = true
-		case "embed", "inline":
+		case "embed":
 			f.embed = true
-			if option == "inline" {
-				return errors.New("json tag has the option inline: use embed instead")
-			}
-		case "case:strict":
 		default:
-			return fmt.Errorf("json tag has the option %q, which Junction does not know: use omitempty, omitzero, string or embed", option)
+			meant := nearest.Name(option, tagOptions)
+			switch {
+			case output && meant == "" && !strings.HasPrefix(option, "format:"):
+			case option == "inline":
+				return errors.New("json tag has the option inline: use embed instead")
+			default:
+				return fmt.Errorf("json tag has the option %q, which Junction does not know: use omitempty, omitzero, string or embed", option)
+			}
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@ package schema
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,7 @@ var longTags = []string{"pattern", "format", "default", "example", "required", "
 // foreignTags are what other libraries and JSON Schema call a tag of [For].
 // Ignoring them would lose what they say.
 var foreignTags = map[string]string{
-	"jsonschema": "doc", "jsonschema_description": "doc", "jsonschema_extras": "doc", "description": "doc", "desc": "doc",
+	"jsonschema": "doc", "jsonschema_description": "doc", "jsonschema_extras": "doc", "description": "doc", "desc": "doc", "mcp": "doc",
 	"minimum": "min", "minlength": "min", "minitems": "min", "minproperties": "min",
 	"maximum": "max", "maxlength": "max", "maxitems": "max", "maxproperties": "max",
 	"enums": "enum", "regex": "pattern", "regexp": "pattern", "examples": "example",
@@ -25,8 +24,8 @@ var foreignTags = map[string]string{
 
 // checkTags refuses tags that were meant to say something about the schema, and
 // would not. Tags of libraries that do other things, such as yaml and db, pass.
-func checkTags(tag reflect.StructTag) error {
-	for rest := strings.TrimLeft(string(tag), " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
+func checkTags(_ *shape, f field) error {
+	for rest := strings.TrimLeft(string(f.Tag), " "); rest != ""; rest = strings.TrimLeft(rest, " ") {
 		key, after, _ := strings.Cut(rest, ":")
 		quoted, err := strconv.QuotedPrefix(after)
 		if key == "" || err != nil || strings.ContainsAny(key, " \t\"") {

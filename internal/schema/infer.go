@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -23,45 +24,59 @@ var (
 	durationType        = reflect.TypeFor[time.Duration]()
 	rawMessageType      = reflect.TypeFor[json.RawMessage]()
 	jsontextValueType   = reflect.TypeFor[jsontext.Value]()
-	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
-	textAppenderType    = reflect.TypeFor[encoding.TextAppender]()
+	numberType          = reflect.TypeFor[json.Number]()
 	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
 	schemerType         = reflect.TypeFor[schemer]()
 )
 
-// customTypes are the interfaces of types that write or read JSON themselves.
-var customTypes = []reflect.Type{
-	reflect.TypeFor[jsonv2.Marshaler](), reflect.TypeFor[jsonv2.MarshalerTo](),
-	reflect.TypeFor[jsonv2.Unmarshaler](), reflect.TypeFor[jsonv2.UnmarshalerFrom](),
+// The interfaces of types that read, or write, JSON or text themselves.
+var (
+	readsJSON  = []reflect.Type{reflect.TypeFor[jsonv2.Unmarshaler](), reflect.TypeFor[jsonv2.UnmarshalerFrom]()}
+	writesJSON = []reflect.Type{reflect.TypeFor[jsonv2.Marshaler](), reflect.TypeFor[jsonv2.MarshalerTo]()}
+	readsText  = []reflect.Type{textUnmarshalerType}
+	writesText = []reflect.Type{reflect.TypeFor[encoding.TextMarshaler](), reflect.TypeFor[encoding.TextAppender]()}
+)
+
+// Options say of which values a schema is inferred.
+type Options struct {
+	// Docs may be nil.
+	Docs Docs
+	// Types are schemas of types that have no method MCPSchema.
+	Types map[reflect.Type]json.RawMessage
+	// Output: the values are encoded, and never decoded. The type may be of another
+	// module, so that struct tags that do not fit are left out.
+	Output bool
 }
 
 // schemer is a type that gives its own schema.
 type schemer interface{ MCPSchema() json.RawMessage }
 
 // For infers the schema of a Go type, in the dialect that [Decode] and
-// [Encode] speak, as compact JSON without "$schema" (2020-12). docs may be
-// nil.
+// [Encode] speak, as compact JSON without "$schema" (2020-12). For values that
+// are decoded, it makes sure that they can be.
 //
 //	bool                        boolean
 //	int..., uint...             integer; with minimum and maximum for 8, 16 and 32 bits,
 //	                            with minimum 0 for unsigned ones
 //	float32, float64            number
 //	string                      string
-//	[]byte, [N]byte             string, base64
+//	json.Number                 number
+//	[]byte                      string, base64
 //	[]T, [N]T                   array of T
-//	map[K]T                     object whose members are T; K is a string or text
+//	map[K]T                     object whose members are T; K is a string, an integer or text
 //	struct                      object of the fields, closed; embedded structs are flattened
 //	*T                          T or null
 //	time.Time                   string, date-time
 //	time.Duration               string, duration: ISO 8601 (PT1H30M); 1h30m is understood too
-//	any, json.RawMessage        {}: any value
-//	encoding.TextMarshaler and TextUnmarshaler   string
-//	a type with its own JSON methods             {}: any value
+//	any, json.RawMessage        {}: any value; for output also other interfaces
+//	encoding.TextUnmarshaler, for output TextMarshaler   string
+//	a type with its own JSON method of that direction    {}: any value
 //	a type with MCPSchema() json.RawMessage     what that method returns
 //
 // Recursive types refer to themselves by $ref. A field is required unless it
-// has omitempty, omitzero or a default, or is a pointer; required:"true" and
-// required:"false" decide otherwise. Struct tags, which win over docs:
+// has omitempty, omitzero or a default, is a pointer, or, for output, belongs
+// to an embedded pointer; required:"true" and required:"false" decide otherwise.
+// Struct tags, which win over docs:
 //
 //	json      name, omitempty, omitzero, string, embed, -
 //	doc       description                  title    title
@@ -75,12 +90,29 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //
 // What has no schema is an error that names the type, the field and the
 // remedy.
-func For(t reflect.Type, docs Docs) (json.RawMessage, error) {
-	s, err := infer(t, docs)
-	if err == nil {
+func For(t reflect.Type, o Options) (json.RawMessage, error) {
+	text, _, err := infer(t, o)
+	return text, err
+}
+
+// ForOutput is [For] for values that are encoded. certain reports whether
+// everything that a value encodes to fits the schema, so that checking it would
+// be a waste. It does not where a tag or the type's own schema allows less than
+// the type can hold. A pointer counts as what it points to.
+func ForOutput(t reflect.Type, o Options) (text json.RawMessage, certain bool, err error) {
+	o.Output = true
+	text, s, err := infer(t, o)
+	return text, err == nil && !s.contains(func(s *shape) bool { return s.narrowed || s.raw != nil && s != closed }), err
+}
+
+// infer builds the shape of a type and its text; nobody calls a tool with null.
+func infer(t reflect.Type, o Options) (text json.RawMessage, s *shape, err error) {
+	t = indirect(t)
+	b := &builder{Options: o, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
+	if s, err = b.shape(t); err == nil {
+		s.Definitions = b.definitions
 		err = s.checkHeaders("", true, map[string]string{})
 	}
-	var text []byte
 	if err == nil {
 		text, err = Encode(nil, s)
 	}
@@ -88,34 +120,14 @@ func For(t reflect.Type, docs Docs) (json.RawMessage, error) {
 		_, err = Compile(text)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("no JSON schema for %s: %w", indirect(t), err)
+		return nil, nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
 	}
-	return text, nil
-}
-
-// Certain reports whether everything that a value of type t encodes to fits the
-// schema that [For] infers, so that checking it would be a waste. It does not
-// where a tag or the type's own schema allows less than the type can hold.
-// A pointer counts as what it points to.
-func Certain(t reflect.Type) bool {
-	s, err := infer(t, nil)
-	return err == nil && !s.contains(func(s *shape) bool { return s.narrowed || s.raw != nil && s != closed })
-}
-
-// infer builds the shape of a type; nobody calls a tool with null.
-func infer(t reflect.Type, docs Docs) (*shape, error) {
-	t = indirect(t)
-	b := &builder{docs: docs, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
-	s, err := b.shape(t)
-	if err == nil {
-		s.Definitions = b.definitions
-	}
-	return s, err
+	return text, s, nil
 }
 
 // builder builds the shapes of one schema.
 type builder struct {
-	docs        Docs
+	Options
 	root        reflect.Type
 	active      map[reflect.Type]bool   // structs and maps under way
 	names       map[reflect.Type]string // types that turned out to recur, with their reference
@@ -124,31 +136,36 @@ type builder struct {
 
 // shape builds the schema of a type.
 func (b *builder) shape(t reflect.Type) (*shape, error) {
-	if own, ok := ownSchema(t); ok {
+	if own, ok := b.given(t); ok {
 		if _, err := Compile(own); err != nil {
-			return nil, fmt.Errorf("method MCPSchema of %s: %w", t, err)
+			return nil, fmt.Errorf("the schema that %s was given: %w", t, err)
 		}
 		return &shape{raw: own}, nil
 	}
 	switch {
 	case t.Kind() == reflect.Pointer:
-		return b.pointer(t)
+		s, err := b.shape(t.Elem())
+		if err != nil {
+			return s, err
+		}
+		return s.nullable(), nil
 	case t == timeType:
 		return &shape{Types: types{"string"}, Format: "date-time"}, nil
 	case t == durationType:
 		return &shape{Types: types{"string"}, Format: "duration"}, nil
-	case t == rawMessageType, t == jsontextValueType, isCustom(t):
+	case t == numberType:
+		return typed("number"), nil
+	case t == rawMessageType, t == jsontextValueType, implements(t, b.methods(readsJSON, writesJSON)...):
 		return &shape{}, nil
-	case isText(t):
-		writes := implements(t, textMarshalerType) || implements(t, textAppenderType)
-		return &shape{Types: types{"string"}, narrowed: !writes}, nil
+	case implements(t, b.methods(readsText, writesText)...):
+		return typed("string"), nil
 	}
 	return b.byKind(t)
 }
 
 func (b *builder) byKind(t reflect.Type) (*shape, error) {
 	switch name := typeOf(t.Kind()); {
-	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0 && !b.Output:
 		return nil, fmt.Errorf("interface %s cannot be decoded: use any, json.RawMessage or a struct", t)
 	case t.Kind() == reflect.Interface:
 		return &shape{}, nil
@@ -204,8 +221,11 @@ func integer(t reflect.Type) *shape {
 	return s
 }
 
-// ownSchema asks a type for its own schema.
-func ownSchema(t reflect.Type) (json.RawMessage, bool) {
+// given is the schema that a type has of itself, or of the options.
+func (b *builder) given(t reflect.Type) (json.RawMessage, bool) {
+	if own, ok := b.Types[t]; ok {
+		return own, true
+	}
 	switch {
 	case t.Kind() == reflect.Interface:
 		return nil, false
@@ -217,14 +237,6 @@ func ownSchema(t reflect.Type) (json.RawMessage, bool) {
 		return reflect.New(t).Interface().(schemer).MCPSchema(), true
 	}
 	return nil, false
-}
-
-func (b *builder) pointer(t reflect.Type) (*shape, error) {
-	s, err := b.shape(t.Elem())
-	if err != nil {
-		return s, err
-	}
-	return s.nullable(), nil
 }
 
 // recurring builds a type that may contain itself. Where it does, the root is
@@ -276,7 +288,7 @@ func (b *builder) reference(t reflect.Type) string {
 }
 
 func (b *builder) list(t reflect.Type) (*shape, error) {
-	if isBytes(t) {
+	if isBytes(t) && !implements(t.Elem(), slices.Concat(writesJSON, writesText)...) {
 		return &shape{Types: types{"string"}, Encoding: "base64"}, nil
 	}
 	items, err := b.shape(t.Elem())
@@ -291,8 +303,8 @@ func (b *builder) list(t reflect.Type) (*shape, error) {
 }
 
 func (b *builder) dictionary(t reflect.Type) (*shape, error) {
-	if key := t.Key(); key.Kind() != reflect.String && !isText(key) {
-		return nil, fmt.Errorf("%s has keys that are not strings: use map[string]%s", t, t.Elem())
+	if key := t.Key(); key.Kind() != reflect.String && typeOf(key.Kind()) != "integer" && !implements(key, b.methods(readsText, writesText)...) {
+		return nil, fmt.Errorf("%s has keys that are neither strings nor integers: use map[string]%s", t, t.Elem())
 	}
 	values, err := b.shape(t.Elem())
 	if err != nil {
@@ -302,18 +314,24 @@ func (b *builder) dictionary(t reflect.Type) (*shape, error) {
 }
 
 func (b *builder) object(t reflect.Type) (*shape, error) {
-	fields, rest, err := fieldsOf(t)
+	fields, rest, err := fieldsOf(t, b.Output)
 	if err != nil {
 		return nil, err
 	}
-	s := &shape{Types: types{"object"}, Description: b.docs[docKey(t)], Properties: namedShapes{}, Additional: closed}
+	if opaque := len(fields) == 0 && rest == nil; !b.Output && !opaque {
+		var unfit *jsonv2.SemanticError
+		if errors.As(jsonv2.Unmarshal([]byte(`{}`), reflect.New(t).Interface(), strict), &unfit) {
+			return nil, fmt.Errorf("%s cannot be decoded: %w", t, unfit.Err)
+		}
+	}
+	s := &shape{Types: types{"object"}, Description: b.Docs[docKey(t)], Properties: namedShapes{}, Additional: closed}
 	for _, f := range fields {
 		p, err := b.field(f)
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t.Name(), f.Name, err)
 		}
 		s.Properties = append(s.Properties, namedShape{f.name, p})
-		if f.required() {
+		if b.requires(f) {
 			s.Required = append(s.Required, f.name)
 		}
 	}
@@ -329,40 +347,78 @@ func (b *builder) field(f field) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	if doc := b.docs[docKey(f.owner)+"."+f.Name]; doc != "" {
+	if doc := b.Docs[docKey(f.owner)+"."+f.Name]; doc != "" {
 		s.Description = doc
 	}
-	if err := applyTags(s, f); err != nil {
+	if err := applyTags(s, f, b.Output); err != nil {
 		return nil, err
 	}
-	if f.optional && f.required() {
+	if (f.optional || f.maybe) && b.requires(f) {
 		s.narrowed = true
 	}
 	return s, nil
+}
+
+// requires tells whether the member must be there. Of what is written, an
+// embedded pointer that is nil takes its fields with it.
+func (b *builder) requires(f field) bool {
+	return f.required() && (!b.Output || !f.maybe || f.Tag.Get("required") == "true")
 }
 
 // docKey is the key of a type in Docs; all instances of a generic type share
 // one.
 func docKey(t reflect.Type) string { return t.PkgPath() + "." + baseName(t) }
 
-// implements tells whether t or *t has the methods.
-func implements(t, methods reflect.Type) bool {
-	return t.Implements(methods) || t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(methods)
+// implements tells whether t or *t has the methods of one of the interfaces.
+func implements(t reflect.Type, interfaces ...reflect.Type) bool {
+	return slices.ContainsFunc(interfaces, func(methods reflect.Type) bool {
+		return t.Implements(methods) || t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(methods)
+	})
 }
 
-func isCustom(t reflect.Type) bool {
-	for _, methods := range customTypes {
-		if implements(t, methods) {
-			return true
+// ReadsObjects says why a struct cannot be decoded from any object: a struct has
+// the JSON method of a type that it embeds, and that may read something else.
+func ReadsObjects(t reflect.Type) error {
+	refused := refusal(t)
+	if t.Kind() != reflect.Struct || refused == "" {
+		return nil
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if inner := indirect(f.Type); f.Anonymous && refusal(inner) == refused || f.Anonymous && refused == ofNil && inner != f.Type {
+			return fmt.Errorf("the embedded %s reads all of it, and takes no object: give the field a name", f.Type)
 		}
 	}
-	return false
+	return nil
 }
 
-func isText(t reflect.Type) bool {
-	return implements(t, textMarshalerType) || implements(t, textAppenderType) || implements(t, textUnmarshalerType)
+// ofNil is the [refusal] of a method that panics, such as one of an embedded nil.
+const ofNil = "panic"
+
+// refusal is the error with which a type's own JSON method refuses an object;
+// empty where it has none, or does not.
+func refusal(t reflect.Type) (text string) {
+	defer func() {
+		if recover() != nil {
+			text = ofNil
+		}
+	}()
+	if own, ok := reflect.New(t).Interface().(jsonv2.Unmarshaler); ok {
+		if err := own.UnmarshalJSON([]byte(`{}`)); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+// methods are those that count: of what is decoded, or of what is encoded.
+func (b *builder) methods(reads, writes []reflect.Type) []reflect.Type {
+	if b.Output {
+		return writes
+	}
+	return reads
 }
 
 func isBytes(t reflect.Type) bool {
-	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
+	return t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8
 }

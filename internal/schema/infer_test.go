@@ -40,7 +40,6 @@ type (
 		Next  *page[T] `json:"next,omitempty"`
 	}
 	left   struct{ X int }
-	right  struct{ X int }
 	flag   bool
 	own    struct{ A int }
 	custom struct{ hidden int }
@@ -121,7 +120,7 @@ func TestSchemasOfTypesAreWhatTheTypesTake(t *testing.T) {
 			`"required":["city","maybe","big"],"additionalProperties":false}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := For(c.t, nil)
+			got, err := For(c.t, Options{})
 			if err != nil || string(got) != c.want {
 				t.Fatalf("%v\n got %s\nwant %s", err, got, c.want)
 			}
@@ -144,7 +143,7 @@ func TestTypesWithoutSchemaNameTypeFieldAndRemedy(t *testing.T) {
 		{reflect.TypeFor[struct{ C chan int }](), []string{".C: chan int has no JSON form", "json:\"-\""}},
 		{reflect.TypeFor[struct{ F func() }](), []string{".F: func() has no JSON form"}},
 		{reflect.TypeFor[struct{ Z complex128 }](), []string{".Z: complex128 has no JSON form"}},
-		{reflect.TypeFor[struct{ M map[int]string }](), []string{".M: map[int]string has keys that are not strings: use map[string]string"}},
+		{reflect.TypeFor[struct{ M map[bool]string }](), []string{".M: map[bool]string has keys that are neither strings nor integers: use map[string]string"}},
 		{reflect.TypeFor[struct {
 			U *url.URL
 			R error
@@ -155,10 +154,22 @@ func TestTypesWithoutSchemaNameTypeFieldAndRemedy(t *testing.T) {
 		{reflect.TypeFor[struct {
 			A time.Time `json:"a,format:DateOnly"`
 		}](), []string{`.A: json tag has the option "format:DateOnly"`}},
+		{reflect.StructOf([]reflect.StructField{
+			{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"x"`}, {Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"x"`},
+		}), []string{`.B: JSON name "x" is that of .A too: give one of them another name`}},
 		{reflect.TypeFor[struct {
-			left
-			right
-		}](), []string{`.X: JSON name "X" is that of left.X too: give one of them another name`}},
+			A int `json:"-,"`
+		}](), []string{`.A: json tag "-,"`, `write "-,case:strict"`}},
+		{reflect.TypeFor[struct {
+			A int `json:"a,"`
+		}](), []string{`.A: json tag "a," ends with a comma`}},
+		{reflect.TypeFor[struct {
+			A int `json:"a,omitempty,omitempty"`
+		}](), []string{"cannot be decoded", "duplicate appearance of `omitempty`"}},
+		{reflect.TypeFor[struct{ *left }](), []string{".left: an embedded pointer to an unexported struct cannot be decoded"}},
+		{reflect.TypeFor[struct {
+			A int `mcp:"how many"`
+		}](), []string{".A: tag mcp is not known here; use doc"}},
 		{reflect.TypeFor[struct {
 			P string `pattern:"(?=a)"`
 		}](), []string{".P: tag pattern", "RE2"}},
@@ -200,10 +211,10 @@ func TestTypesWithoutSchemaNameTypeFieldAndRemedy(t *testing.T) {
 		}](), []string{`L[].F: tag header:"A" is inside a list`}},
 		{reflect.TypeFor[struct {
 			S []string `json:",string"`
-		}](), []string{".S: json tag has the option string, which is for numbers only"}},
+		}](), []string{".S: json tag has the option string, which is for numbers, booleans and strings only"}},
 		{reflect.TypeFor[struct{ Flag }](), []string{".Flag: an embedded field that is no struct needs a JSON name"}},
 	} {
-		_, err := For(c.t, nil)
+		_, err := For(c.t, Options{})
 		if err == nil {
 			t.Errorf("For(%s) has no error, want %q", c.t, c.want)
 			continue
@@ -222,13 +233,13 @@ type Flag bool
 func TestTagsWinOverDocs(t *testing.T) {
 	pkg := reflect.TypeFor[tagged]().PkgPath()
 	docs := Docs{pkg + ".page": "One page.", pkg + ".page.Items": "All of them.", pkg + ".tagged.City": "not this", pkg + ".tagged.Days": "how many"}
-	got, err := For(reflect.TypeFor[page[bool]](), docs)
+	got, err := For(reflect.TypeFor[page[bool]](), Options{Docs: docs})
 	want := `{"type":"object","description":"One page.","properties":{"items":{"type":"array","description":"All of them.","items":{"type":"boolean"}},` +
 		`"next":{"anyOf":[{"$ref":"#"},{"type":"null"}]}},"required":["items"],"additionalProperties":false}`
 	if err != nil || string(got) != want {
 		t.Fatalf("%v\n got %s\nwant %s", err, got, want)
 	}
-	got, err = For(reflect.TypeFor[tagged](), docs)
+	got, err = For(reflect.TypeFor[tagged](), Options{Docs: docs})
 	if err != nil || !strings.Contains(string(got), `"description":"city name, in English"`) ||
 		!strings.Contains(string(got), `"days":{"type":"integer","description":"how many"`) {
 		t.Fatalf("%v %s", err, got)
@@ -261,7 +272,7 @@ func TestSchemaAndCodecSpeakOneDialect(t *testing.T) {
 		Tree  tree           `json:"tree"`
 		inner
 	}
-	schema, err := For(reflect.TypeFor[all](), nil)
+	schema, err := For(reflect.TypeFor[all](), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

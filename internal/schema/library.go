@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // Limits on schemas for the library. It reads each part of the text once for
@@ -59,7 +61,9 @@ func invalid(keyword, why string) error {
 	return fmt.Errorf("schema is not a valid JSON Schema: %s: %s", keyword, why)
 }
 
-func unusable(why string) error { return fmt.Errorf("schema cannot be used: %s", clipWords(why)) }
+func unusable(why string) error {
+	return fmt.Errorf("schema cannot be used: %s", plaintext.Short(why, maxDescription))
+}
 
 // recoverLibrary turns an assertion of the library that fails into an error.
 func recoverLibrary(err *error) {

@@ -51,7 +51,7 @@ func TestDocsAreFoundFromTheTypeDown(t *testing.T) {
 	if got := DocsOf(reflect.TypeFor[item]()); len(got) != 0 {
 		t.Errorf("an undocumented type has %q", got)
 	}
-	schema, err := For(reflect.TypeFor[documentedIn](), DocsOf(reflect.TypeFor[documentedIn]()))
+	schema, err := For(reflect.TypeFor[documentedIn](), Options{Docs: DocsOf(reflect.TypeFor[documentedIn]())})
 	wanted := `{"type":"object","description":"What is asked.","properties":{"City":{"type":"string","description":"A city."},` +
 		`"Sub":{"type":"array","items":{"type":"object","properties":{"V":{"type":"integer","description":"A value."}},` +
 		`"required":["V"],"additionalProperties":false}}},"required":["City","Sub"],"additionalProperties":false}`

@@ -36,10 +36,6 @@ func (b *bound) compare(raw []byte, none int) int {
 	if n, ok := plainInt(raw); ok && b.isInt {
 		return cmp.Compare(n, b.integer)
 	}
-	return b.compareExactly(raw)
-}
-
-func (b *bound) compareExactly(raw []byte) int {
 	// Rounding keeps order, so two floats that differ tell the truth.
 	x, _ := strconv.ParseFloat(string(raw), 64)
 	y, _ := strconv.ParseFloat(b.text, 64)
@@ -57,10 +53,6 @@ func (b *bound) divides(raw []byte) bool {
 	if n, ok := plainInt(raw); ok && b.isInt {
 		return n%b.integer == 0
 	}
-	return b.dividesExactly(raw)
-}
-
-func (b *bound) dividesExactly(raw []byte) bool {
 	return new(big.Rat).Quo(exact(raw), exact([]byte(b.text))).IsInt()
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 
-	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -113,7 +112,7 @@ func (s *shape) MarshalJSON() ([]byte, error) {
 		if s.AnyOf != nil {
 			s = &shape{Title: s.Title, Description: s.Description, AnyOf: s.AnyOf, Default: s.Default}
 		}
-		return jsonv2.Marshal((*members)(s), dialect)
+		return Encode(nil, (*members)(s))
 	}
 	if kindAt(s.raw, 0) != kindObject {
 		return s.raw, nil

@@ -10,16 +10,44 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// applyTags adds what the struct tags of a field say to its schema.
-func applyTags(s *shape, f field) error {
-	if err := checkTags(f.Tag); err != nil {
-		return err
-	}
-	if f.quoted {
-		if err := s.quoteNumber(); err != nil {
+// tagRules are the struct tags of [For], in the order they are read.
+var tagRules = []func(*shape, field) error{checkTags, applyQuotes, applyWords, applyRange, applyText, applyEnum, applyValues, applyHeader}
+
+// applyTags adds what the struct tags of a field say to its schema. What does
+// not fit is left out of an output.
+func applyTags(s *shape, f field, output bool) error {
+	for _, apply := range tagRules {
+		if err := apply(s, f); err != nil && !output {
 			return err
 		}
 	}
+	if output {
+		s.Header = ""
+	}
+	return nil
+}
+
+// applyQuotes is the string option of the json tag.
+func applyQuotes(s *shape, f field) error {
+	if !f.quoted {
+		return nil
+	}
+	switch s.main() {
+	case "integer", "number":
+		s.Types[0], s.bounds, s.Pattern = "string", bounds{}, `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`
+		return nil
+	case "boolean":
+		s.Types[0], s.Enum = "string", []jsontext.Value{[]byte(`"true"`), []byte(`"false"`)}
+		return nil
+	case "string":
+		if indirect(f.Type).Kind() == reflect.String {
+			return nil
+		}
+	}
+	return errors.New("json tag has the option string, which is for numbers, booleans and strings only: leave it out")
+}
+
+func applyWords(s *shape, f field) error {
 	if doc, ok := f.Tag.Lookup("doc"); ok {
 		s.Description = doc
 	}
@@ -29,22 +57,7 @@ func applyTags(s *shape, f field) error {
 	if r, ok := f.Tag.Lookup("required"); ok && r != "true" && r != "false" {
 		return fmt.Errorf("tag required:%q is neither true nor false", r)
 	}
-	for _, apply := range []func(*shape, field) error{applyRange, applyText, applyEnum, applyValues, applyHeader} {
-		if err := apply(s, f); err != nil {
-			return err
-		}
-	}
 	return nil
-}
-
-// quoteNumber is the string option of the json tag.
-func (s *shape) quoteNumber() error {
-	switch s.main() {
-	case "integer", "number":
-		s.Types[0], s.bounds, s.Pattern = "string", bounds{}, `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`
-		return nil
-	}
-	return errors.New("json tag has the option string, which is for numbers only: leave it out")
 }
 
 // main is the type of a shape that is not null, or empty.
@@ -119,17 +132,18 @@ func applyEnum(s *shape, f field) error {
 		return nil
 	}
 	at := s.scalar()
-	at.Enum, at.narrowed = nil, true
+	var values []jsontext.Value
 	for word := range strings.SplitSeq(text, ",") {
 		value, err := literal(at, strings.TrimSpace(word))
 		if err != nil || at.Properties != nil {
 			return fmt.Errorf("tag enum:%q: %q is no %s: list values of the field's type, with commas between", text, word, at.main())
 		}
-		at.Enum = append(at.Enum, value)
+		values = append(values, value)
 	}
 	if len(at.Types) > 1 {
-		at.Enum = append(at.Enum, jsontext.Value("null"))
+		values = append(values, jsontext.Value("null"))
 	}
+	at.Enum, at.narrowed = values, true
 	return nil
 }
 

@@ -73,7 +73,8 @@ func (v *Validator) Validate(raw []byte) error {
 
 // Complete is [Validator.Validate] of raw with the schema's defaults inserted for
 // absent members, also in nested objects that are present. It returns raw itself
-// where nothing is to add. A default inside an alternative (anyOf, allOf, if, ...)
+// where nothing is to add. A null for a member that may be absent, and may not be
+// null, counts as absent. A default inside an alternative (anyOf, allOf, if, ...)
 // is not applied: which one counts is not known before the value is checked.
 func (v *Validator) Complete(raw []byte) ([]byte, error) { return v.check(raw, true) }
 

@@ -27,7 +27,7 @@ type item struct {
 
 func validatorFor[T any](tb testing.TB) *Validator {
 	tb.Helper()
-	text, err := For(reflect.TypeFor[T](), nil)
+	text, err := For(reflect.TypeFor[T](), Options{})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -314,7 +314,8 @@ func TestDefaultsFillAbsentMembers(t *testing.T) {
 		{`{"unit":"f"}`, `{"unit":"f","days":3}`},
 		{`{"d\u0061ys":1,"unit":"f","at":{},"list":[{},{"n":1}, {"m":2}]}`, `{"d\u0061ys":1,"unit":"f","at":{"x":null},"list":[{"n":{"a":[1]}},{"n":1}, {"m":2,"n":{"a":[1]}}]}`},
 		{`{"days":1,"unit":"f","next":{"next":{}}}`, `{"days":1,"unit":"f","next":{"next":{"days":3,"unit":"c"},"days":3,"unit":"c"}}`},
-		{`{"days":null,"unit":null,"at":[1],"list":{}}`, `{"days":null,"unit":null,"at":[1],"list":{}}`},
+		{`{"days":null,"at":[1],"list":{},"unit":"c"}`, `{"days":null,"at":[1],"list":{},"unit":"c"}`},
+		{`{"days":null,"unit":null,"at":[1],"list":{}}`, `{"days":null,"unit":"c","at":[1],"list":{}}`},
 		{`[]`, `[]`}, {`1`, `1`},
 	} {
 		raw := []byte(c.value)
@@ -327,6 +328,45 @@ func TestDefaultsFillAbsentMembers(t *testing.T) {
 		}
 		if string(raw) != c.value {
 			t.Errorf("%s was changed in place to %s", c.value, raw)
+		}
+	}
+}
+
+func TestNullCountsAsAbsentWhereItMay(t *testing.T) {
+	type place struct {
+		Street string `json:"street,omitempty"`
+		Number int    `json:"number"`
+	}
+	v := validatorFor[struct {
+		City  string   `json:"city"`
+		Days  int      `json:"days,omitempty" default:"3"`
+		Tags  []string `json:"tags,omitempty"`
+		Note  *string  `json:"note"`
+		At    place    `json:"at,omitzero"`
+		More  []place  `json:"more,omitempty"`
+		Extra any      `json:"extra,omitempty"`
+	}](t)
+	for _, c := range []struct{ value, want, err string }{
+		{`{"city":"O","tags":null,"days":2}`, `{"city":"O","days":2}`, ""},
+		{`{"tags":null,"city":"O","days":2}`, `{"city":"O","days":2}`, ""},
+		{`{"days":2,"city":"O" , "tags": null }`, `{"days":2,"city":"O" }`, ""},
+		{`{"days":2,"city":"O","tags":null,"at":null,"more":null}`, `{"days":2,"city":"O"}`, ""},
+		{`{"tags":null,"city":"O"}`, `{"city":"O","days":3}`, ""},
+		{`{"city":"O","days":null}`, `{"city":"O","days":3}`, ""},
+		{`{"city":"O","days":null,"note":null,"extra":null}`, `{"city":"O","days":3,"note":null,"extra":null}`, ""},
+		{`{"city":"O","days":1,"at":{"street":null,"number":1},"more":[{"number":1,"street":null}]}`, `{"city":"O","days":1,"at":{"number":1},"more":[{"number":1}]}`, ""},
+		{`{"city":null,"days":1}`, `{"city":null,"days":1}`, "city: expected string, got null"},
+		{`{"city":"O","days":1,"at":{"number":null}}`, `{"city":"O","days":1,"at":{"number":null}}`, "at.number: expected integer, got null"},
+		{`{"city":"O","days":1,"tags":[null]}`, `{"city":"O","days":1,"tags":[null]}`, "tags[0]: expected string, got null"},
+		{`{"city":"O","days":1,"tags":null,"tags":["a"]}`, `{"city":"O","days":1,"tags":["a"]}`, "tags: expected each member once, got it twice"},
+		{`{"city":"O","days":1,"tag":null}`, `{"city":"O","days":1,"tag":null}`, `tag: unknown member, did you mean "tags"?`},
+	} {
+		got, err := v.Complete([]byte(c.value))
+		if string(got) != c.want || text(err) != c.err {
+			t.Errorf("%s\n got %s, %v\nwant %s, %s", c.value, got, err, c.want, c.err)
+		}
+		if v.Validate([]byte(c.value)) == nil && c.value != c.want && !strings.Contains(c.want, "3") {
+			t.Errorf("%s is valid as it is", c.value)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxViolations bounds what one [Error] lists: more does not help a model to
@@ -92,12 +93,7 @@ func isPlainName(name string) bool {
 }
 
 // clip shortens text to maxExcerpt bytes, between runes.
-func clip(s string) string {
-	if len(s) <= maxExcerpt {
-		return s
-	}
-	return strings.ToValidUTF8(s[:maxExcerpt], "") + "…"
-}
+func clip(s string) string { return plaintext.Short(s, maxExcerpt) }
 
 // excerpt shows a value in an error: scalars as they are written, objects and
 // arrays by their type only.
@@ -107,17 +103,10 @@ func excerpt(raw []byte) string {
 		return "an object"
 	case kindArray:
 		list, _ := elements(raw)
-		return "an array of " + plural(len(list), "item")
+		return "an array of " + plaintext.Count(len(list), "item")
 	default:
 		return clip(string(raw))
 	}
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // maxNamesListed bounds the known members an unknown one is answered with.

@@ -196,6 +196,7 @@ func (w *walker) object(c *check, start, depth int) int {
 			i = min(i+1, len(w.raw))
 			break
 		}
+		from := i
 		end, _ := jsonrpc.SkipValue(w.raw, i)
 		name := w.text(w.raw[i:end])
 		w.work -= len(name) >> 6
@@ -210,11 +211,19 @@ func (w *walker) object(c *check, start, depth int) int {
 			}
 		}
 		before := len(w.found)
-		i = jsonrpc.SkipSpace(w.raw, w.member(c, at, name, jsonrpc.SkipSpace(w.raw, end)+1, depth, again))
-		if len(w.found) > before {
+		value := jsonrpc.SkipSpace(w.raw, jsonrpc.SkipSpace(w.raw, end)+1)
+		i = jsonrpc.SkipSpace(w.raw, w.member(c, at, name, value, depth, again))
+		n++
+		switch {
+		case len(w.found) == before:
+		case w.filling && !again && at >= 0 && !c.properties[at].required && kindAt(w.raw, value) == kindNull:
+			w.found = w.found[:before]
+			if !w.leaveOut(c.properties[at].fallback, from, value, i) {
+				n--
+			}
+		default:
 			w.within(base, before, nameStep(string(name)))
 		}
-		n++
 		if byteAt(w.raw, i) == ',' {
 			i++
 		}
@@ -229,6 +238,25 @@ func (w *walker) object(c *check, start, depth int) int {
 		w.missing(c, seen)
 	}
 	return i
+}
+
+// leaveOut takes a member as absent that may be, and is null though it may not:
+// models send null for what they do not want to say. The member has its default
+// then, which it reports, or is cut out. It begins at w.raw[from], its value at
+// w.raw[value], and i is behind it.
+func (w *walker) leaveOut(fallback []byte, from, value, i int) (replaced bool) {
+	if fallback != nil {
+		w.filled = append(append(w.filled, w.raw[w.copied:value]...), fallback...)
+		w.copied = value + len("null")
+		return true
+	}
+	w.filled = append(w.filled, w.raw[w.copied:from]...)
+	if w.copied = i; byteAt(w.raw, i) == ',' {
+		w.copied++
+	} else {
+		w.filled = bytes.TrimSuffix(bytes.TrimRight(w.filled, " \t\r\n"), []byte(","))
+	}
+	return false
 }
 
 // member checks one member, whose value starts at w.raw[i:]; at is its place

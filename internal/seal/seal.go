@@ -3,6 +3,7 @@
 package seal
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -10,7 +11,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // KeySize is the least number of bytes a key must have.
@@ -24,7 +27,41 @@ var ErrBroken = errors.New("not sealed by this server, or changed since, or its 
 
 // A Ring holds keys: the first seals, all of them open, so that keys can be
 // rotated and shared by replicas. A Ring is safe for concurrent use.
-type Ring struct{ keys []cipher.AEAD }
+type Ring struct {
+	keys []cipher.AEAD
+
+	from  func() [][]byte // nil: keys stay
+	mu    sync.Mutex
+	given [][]byte // that keys were made of
+}
+
+// NewRingFrom returns a ring whose keys a function returns, which is called for each text. While that returns none, or one that
+// is too short, the ring keeps those that it has.
+func NewRingFrom(keys func() [][]byte) (*Ring, error) {
+	r, err := NewRing(keys()...)
+	if err != nil {
+		return nil, err
+	}
+	r.from = keys
+	return r, nil
+}
+
+// current returns the keys that are given now.
+func (r *Ring) current() []cipher.AEAD {
+	if r.from == nil {
+		return r.keys
+	}
+	given := r.from()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(given) == 0 || slices.EqualFunc(given, r.given, bytes.Equal) {
+		return r.keys
+	}
+	if fresh, err := NewRing(given...); err == nil {
+		r.keys, r.given = fresh.keys, given
+	}
+	return r.keys
+}
 
 // NewRing returns a ring with the given keys, each of at least [KeySize] random
 // bytes. Without keys it has one of its own, which ends with the process.
@@ -56,7 +93,7 @@ func NewRing(keys ...[]byte) (*Ring, error) {
 // Seal returns the plain bytes encrypted and authenticated, as URL-safe text.
 // context is not part of it but must be the same when it is opened.
 func (r *Ring) Seal(plain, context []byte) string {
-	aead := r.keys[0]
+	aead := r.current()[0]
 	out := make([]byte, 1+aead.NonceSize(), 1+aead.NonceSize()+len(plain)+aead.Overhead())
 	out[0] = version
 	rand.Read(out[1:])
@@ -73,7 +110,7 @@ func (r *Ring) Open(sealed string, context []byte) ([]byte, error) {
 	if err != nil || len(data) < 1 || data[0] != version {
 		return nil, ErrBroken
 	}
-	for _, aead := range r.keys {
+	for _, aead := range r.current() {
 		if len(data) < 1+aead.NonceSize() {
 			continue
 		}

@@ -128,3 +128,36 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
+
+func TestKeysAreTurnedWhileARingIsUsed(t *testing.T) {
+	key := func(b byte) []byte { return bytes.Repeat([]byte{b}, KeySize) }
+	keys := [][]byte{key(1)}
+	r, err := NewRingFrom(func() [][]byte { return keys })
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := r.Seal([]byte("x"), nil)
+	for _, step := range []struct {
+		name        string
+		keys        [][]byte
+		first, here bool // what the first key sealed opens, and what is sealed now does with the first key alone
+	}{
+		{"the next key is known", [][]byte{key(1), key(2)}, true, true},
+		{"it is used", [][]byte{key(2), key(1)}, true, false},
+		{"none is given", nil, true, false},
+		{"one is too short", [][]byte{{1}}, true, false},
+		{"the first one is retired", [][]byte{key(2)}, false, false},
+	} {
+		keys = step.keys
+		now := r.Seal([]byte("x"), nil)
+		if _, err := r.Open(now, nil); err != nil {
+			t.Errorf("%s: what it sealed: %v", step.name, err)
+		}
+		if _, err := r.Open(first, nil); (err == nil) != step.first {
+			t.Errorf("%s: what the first key sealed: %v", step.name, err)
+		}
+		if _, err := ring(t, 1).Open(now, nil); (err == nil) != step.here {
+			t.Errorf("%s: what it sealed, with the first key: %v", step.name, err)
+		}
+	}
+}

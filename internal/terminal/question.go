@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,13 @@ func (p *Person) next(ctx context.Context, prompt string) (string, error) {
 	p.Printf("%s", prompt)
 	if p.reading == nil {
 		reading := make(chan answer, 1)
-		go func() { reading <- p.read() }()
+		go func() {
+			if p.lines.Scan() {
+				reading <- answer{line: p.lines.Text()}
+				return
+			}
+			reading <- answer{err: cmp.Or(p.lines.Err(), ErrNoAnswer)}
+		}()
 		p.reading = reading
 	}
 	select {
@@ -131,16 +138,6 @@ func (p *Person) next(ctx context.Context, prompt string) (string, error) {
 		p.Printf("\n")
 		return "", context.Cause(ctx)
 	}
-}
-
-func (p *Person) read() answer {
-	switch {
-	case p.lines.Scan():
-		return answer{line: p.lines.Text()}
-	case p.lines.Err() != nil:
-		return answer{err: p.lines.Err()}
-	}
-	return answer{err: ErrNoAnswer}
 }
 
 // Secret asks for one line and does not show what is typed, if the input is a

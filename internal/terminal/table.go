@@ -32,7 +32,10 @@ func Table(rows [][]string, indent, width int) string {
 			}
 			at = end
 		}
-		text := Wrap(last(row), at, width)
+		text := ""
+		if len(row) > 0 {
+			text = Wrap(row[len(row)-1], at, width)
+		}
 		if len(text) > at {
 			text = line.String() + text[at:]
 		} else {
@@ -41,13 +44,6 @@ func Table(rows [][]string, indent, width int) string {
 		out.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	return out.String()
-}
-
-func last(row []string) string {
-	if len(row) == 0 {
-		return ""
-	}
-	return row[len(row)-1]
 }
 
 // columns are the widths of all columns but the last.

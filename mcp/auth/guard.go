@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/internal/unreadbody"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
@@ -102,18 +104,18 @@ func (g *Guard) MetadataPath() string {
 	return wellKnown + strings.TrimSuffix(g.resource.EscapedPath(), "/")
 }
 
-// metadataURL is where clients find the metadata.
-func (g *Guard) metadataURL() string {
-	return g.resource.Scheme + "://" + g.resource.Host + g.MetadataPath()
-}
-
 // Metadata serves the metadata by which clients find the authorization servers, to everybody.
 func (g *Guard) Metadata() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Access-Control-Allow-Origin", "*") // it is public
+		if r.Method == http.MethodOptions {       // a page asks whether it may send MCP-Protocol-Version
+			h.Set("Access-Control-Allow-Headers", "*")
+			w.WriteHeader(http.StatusNoContent)
+			return
+		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			h.Set("Allow", "GET, HEAD")
+			h.Set("Allow", "GET, HEAD, OPTIONS")
 			http.Error(w, "only GET", http.StatusMethodNotAllowed)
 			return
 		}
@@ -130,7 +132,7 @@ func (g *Guard) Principal(r *http.Request) (*mcp.Principal, error) {
 	if refused != nil {
 		return nil, refused
 	}
-	return &mcp.Principal{Subject: t.Subject, Issuer: t.Issuer, Scopes: t.Scopes}, nil
+	return &mcp.Principal{Subject: t.Subject, Issuer: t.Issuer, ClientID: t.ClientID, Scopes: t.Scopes}, nil
 }
 
 // Challenge is the WWW-Authenticate header for a caller who lacks scopes that a call needs. It is for streamable.Options.
@@ -149,6 +151,7 @@ func (g *Guard) Handler(next http.Handler) http.Handler {
 		}
 		principal, err := g.Principal(r)
 		if refused, is := errors.AsType[*Refusal](err); is {
+			unreadbody.Close(w, r)
 			refused.ServeHTTP(w, r)
 			return
 		}
@@ -190,7 +193,7 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	t := g.cache.get(hash, now)
 	if t == nil {
 		var err error
-		t, err = g.options.Verifier.Verify(r.Context(), text, g.options.Resource)
+		t, err = g.options.Verifier.Verify(share.With(r.Context(), share.Key("", "", r.RemoteAddr)), text, g.options.Resource)
 		if err == nil {
 			err = t.check(g.options, now)
 		}

@@ -569,7 +569,7 @@ func TestSoManyTokensAndProofsAreRemembered(t *testing.T) {
 		t.Errorf("%d tokens", len(c.tokens))
 	}
 	var p proofs
-	for i := range maxProofs {
+	for i := range maxAllProofs {
 		if ok, err := p.use(hashOf(fmt.Sprint(i)), now); !ok || err != nil {
 			t.Fatal(i, ok, err)
 		}

@@ -3,8 +3,6 @@ package auth
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -12,21 +10,30 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/oauthdoc"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
 const (
 	// defaultFresh is for how long what an authorization server said of a token is believed.
 	defaultFresh = time.Minute
-	// maxAsked bounds how many tokens it is asked about at a time; further requests wait.
+	// maxAsked bounds how many tokens it is asked about at a time that are not known, and as many that are; further requests wait. A
+	// quarter is for others than the address that has most.
 	maxAsked = 32
+	// heldTime is for how long a token is known that held: it waits for none that is not known.
+	heldTime = time.Hour
+	// refusedTime is for how long one is remembered that did not hold.
+	refusedTime = 5 * time.Second
 	// askTime bounds one such request, with the wait for its turn.
 	askTime = 10 * time.Second
 )
 
 // IntrospectionOptions say whom to ask about tokens (RFC 7662).
 type IntrospectionOptions struct {
-	// Issuer is the authorization server; it stands for itself where its responses name none.
+	// Issuer is the authorization server; it stands for itself where its responses name none. Each response must
+	// have the audience (aud), although RFC 7662 makes it optional: a token for another server would be taken otherwise.
 	Issuer string
 	// URL is its introspection endpoint; default as its metadata says, which is read when the first token comes.
 	URL string
@@ -34,7 +41,8 @@ type IntrospectionOptions struct {
 	ClientID, Secret string
 	// Fresh is for how long a response is believed; default one minute. A token that is revoked is taken as long.
 	Fresh time.Duration
-	// HTTP asks; default [oauth.Guarded] without exceptions.
+	// HTTP asks; default [oauth.Guarded] without exceptions, which refuses addresses of a private network, and
+	// http without TLS.
 	HTTP *http.Client
 }
 
@@ -44,13 +52,17 @@ func Introspection(o IntrospectionOptions) Verifier {
 		o.HTTP = oauth.Guarded(nil)
 	}
 	o.Fresh = cmp.Or(o.Fresh, defaultFresh)
-	return &introspection{options: o, now: time.Now, turns: make(chan struct{}, maxAsked)}
+	return &introspection{options: o, now: time.Now, turns: share.NewTurns(maxAsked), known: share.NewTurns(maxAsked),
+		held: share.NewRecent[tokenHash](heldTime, maxCached), refused: share.NewRecent[tokenHash](refusedTime, maxCached)}
 }
 
 type introspection struct {
 	options IntrospectionOptions
 	now     func() time.Time
-	turns   chan struct{}          // who can send on it asks
+	turns   *share.Turns // to ask about a token that is not known, by the address that it comes from
+	known   *share.Turns // to ask about one that held, by its hash
+	held    *share.Recent[tokenHash]
+	refused *share.Recent[tokenHash]
 	found   atomic.Pointer[string] // the endpoint that the metadata names
 }
 
@@ -72,16 +84,26 @@ func (i *introspection) endpoint(ctx context.Context) (string, error) {
 
 // Verify implements [Verifier].
 func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, error) {
-	if by := namedIssuer(token); by != "" && by != i.options.Issuer {
+	if by := namedIssuer(token); by != "" && !oauthdoc.Same(by, i.options.Issuer) {
 		return nil, fmt.Errorf("%w: it names %.200q, not %s", ErrToken, by, i.options.Issuer) // who is asked could use it
+	}
+	hash := hashOf(token)
+	if i.refused.Has(hash, i.now()) {
+		return nil, fmt.Errorf("%w: %s said so", ErrInactive, i.options.Issuer)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	select {
-	case i.turns <- struct{}{}:
-		defer func() { <-i.turns }()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: too many are asked about: %w", ErrUnavailable, context.Cause(ctx))
+	turns, key := i.turns, share.Of(ctx)
+	if i.held.Has(hash, i.now()) {
+		turns, key = i.known, string(hash[:])
+	}
+	done, err := turns.Wait(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: too many are asked about: %w", ErrUnavailable, err)
+	}
+	defer done()
+	if i.refused.Has(hash, i.now()) { // meanwhile
+		return nil, fmt.Errorf("%w: %s said so", ErrInactive, i.options.Issuer)
 	}
 	at, err := i.endpoint(ctx)
 	if err != nil {
@@ -93,7 +115,6 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Accept", "application/json")
 	req.SetBasicAuth(url.QueryEscape(i.options.ClientID), url.QueryEscape(i.options.Secret))
 	var said struct {
 		Active bool `json:"active"`
@@ -105,32 +126,27 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	}
 	switch {
 	case !said.Active:
+		i.held.Forget(hash)
+		i.refused.Add(hash, i.now())
 		return nil, fmt.Errorf("%w: %s says so", ErrInactive, i.options.Issuer)
-	case said.Issuer != "" && said.Issuer != i.options.Issuer:
+	case said.Issuer != "" && !oauthdoc.Same(said.Issuer, i.options.Issuer):
 		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, said.Issuer, i.options.Issuer)
 	case said.From != nil && said.From.Time().After(began.Add(skew)):
 		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, said.From.Time().UTC().Format(time.RFC3339))
 	}
 	t := said.token()
+	i.held.Add(hash, began)
 	t.Issuer, t.Fresh = i.options.Issuer, began.Add(i.options.Fresh)
 	return t, nil
 }
 
-// namedIssuer is who gave a token, as it says itself, where it is a JWT; nothing was checked. It is empty where the
-// token does not say.
+// namedIssuer returns the issuer that a token names if it is a JWT, of which nothing was checked. It is empty where the
+// token names none.
 func namedIssuer(token string) string {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return ""
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		return ""
-	}
 	var said struct {
 		Issuer string `json:"iss"`
 	}
-	if json.Unmarshal(text, &said) != nil {
+	if jws.Unverified(token, &said) != nil {
 		return ""
 	}
 	return said.Issuer

@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/oauthdoc"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
@@ -117,18 +118,20 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 	}
 	now := j.now()
 	switch {
-	case c.Issuer != j.options.Issuer:
+	case !oauthdoc.Same(c.Issuer, j.options.Issuer):
 		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, c.Issuer, j.options.Issuer)
 	case c.Expires == nil:
 		return nil, fmt.Errorf("%w: it says not when it expires", ErrToken)
 	case c.From != nil && c.From.Time().After(now.Add(skew)):
 		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, c.From.Time().UTC().Format(time.RFC3339))
 	}
-	return c.token(), nil
+	t := c.token()
+	t.Issuer = j.options.Issuer // one name, whichever way a token spells it
+	return t, nil
 }
 
 func (c *claims) token() *Token {
-	t := &Token{Issuer: c.Issuer, Subject: c.Subject, ClientID: c.Client, Audience: c.Audience, Scopes: append(c.Scope, c.Scopes...), Thumbprint: c.Bound.Thumbprint, Certificate: c.Bound.Certificate}
+	t := &Token{Subject: c.Subject, ClientID: c.Client, Audience: c.Audience, Scopes: append(c.Scope, c.Scopes...), Thumbprint: c.Bound.Thumbprint, Certificate: c.Bound.Certificate}
 	if t.ClientID == "" {
 		t.ClientID = c.Party
 	}
@@ -141,11 +144,14 @@ func (c *claims) token() *Token {
 	return t
 }
 
-// key is that with which a token says that it is signed. Where it names none there must be only one that fits.
+// key returns the key that a token names as the one that signed it. Where it names none, only one may fit.
 func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
 	known, err := j.known(ctx, header)
 	if err != nil {
 		return nil, err
+	}
+	if !known.holds(j.now()) {
+		return nil, fmt.Errorf("%w: the keys of %s: %w", ErrUnavailable, j.options.Issuer, known.fault)
 	}
 	if key := known.keys.Find(header); key != nil {
 		return key.Key, nil
@@ -165,18 +171,10 @@ func (s *keySet) serves(header jose.Header, now time.Time) bool {
 // holds reports whether keys are new enough to be used.
 func (s *keySet) holds(now time.Time) bool { return !s.read.IsZero() && now.Sub(s.read) <= maxStale }
 
-// usable returns the keys, or why there are none that can be used.
-func (s *keySet) usable(issuer string, now time.Time) (*keySet, error) {
-	if !s.holds(now) {
-		return nil, fmt.Errorf("%w: the keys of %s: %w", ErrUnavailable, issuer, s.fault)
-	}
-	return s, nil
-}
-
-// known are the keys: read again where they are old, or where one is missing.
+// known returns the keys, which it reads again where they are old, or where one is missing.
 func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
-	if s, now := j.keys.Load(), j.now(); s.serves(header, now) {
-		return s.usable(j.options.Issuer, now)
+	if s := j.keys.Load(); s.serves(header, j.now()) {
+		return s, nil
 	}
 	select {
 	case j.turn <- struct{}{}:
@@ -185,8 +183,8 @@ func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 	}
 	defer func() { <-j.turn }()
 	before := j.keys.Load()
-	if now := j.now(); before.serves(header, now) {
-		return before.usable(j.options.Issuer, now)
+	if before.serves(header, j.now()) {
+		return before, nil
 	}
 	// What one request asks for serves all.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTime)
@@ -198,7 +196,7 @@ func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 		next.keys, next.read, next.fault = before.keys, before.read, err
 	}
 	j.keys.Store(next)
-	return next.usable(j.options.Issuer, now)
+	return next, nil
 }
 
 // readKeys reads the keys of the authorization server.
@@ -210,8 +208,12 @@ func (j *jwt) readKeys(ctx context.Context) (jws.Keys, error) {
 			return nil, err
 		}
 	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, err
+	}
 	var set json.RawMessage
-	if err := document(ctx, j.options.HTTP, at, &set); err != nil {
+	if err := do(j.options.HTTP, req, &set); err != nil {
 		return nil, err
 	}
 	keys, err := jws.ReadKeys(set)
@@ -222,44 +224,37 @@ func (j *jwt) readKeys(ctx context.Context) (jws.Keys, error) {
 }
 
 // published finds the URL that the metadata of an authorization server has as a member.
-func published(ctx context.Context, client *http.Client, issuer, member string) (string, error) {
+func published(ctx context.Context, client *http.Client, issuer, member string) (at string, err error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
 		return "", fmt.Errorf("%.200q is no URL of an authorization server", issuer)
 	}
-	origin, path := u.Scheme+"://"+u.Host, strings.TrimSuffix(u.EscapedPath(), "/")
-	places := []string{origin + "/.well-known/oauth-authorization-server" + path, origin + "/.well-known/openid-configuration" + path}
-	if path != "" {
-		places = append(places, origin+path+"/.well-known/openid-configuration")
-	}
-	for _, place := range places {
+	err = oauthdoc.Read(ctx, client, oauthdoc.Issuer(u), func(text []byte) error {
 		var found map[string]any
-		if err = document(ctx, client, place, &found); err != nil {
-			continue
+		if err := oauthdoc.Decode(text, &found); err != nil {
+			return err
 		}
-		if name, _ := found["issuer"].(string); name != issuer {
-			return "", fmt.Errorf("the metadata at %s is of %.200q, not of %s", place, name, issuer)
+		name, _ := found["issuer"].(string)
+		at, _ = found[member].(string)
+		switch {
+		case name == "":
+			return oauthdoc.ErrNone
+		case !oauthdoc.Same(name, issuer):
+			return fmt.Errorf("it is of the authorization server %.200q", name)
+		case at == "":
+			return fmt.Errorf("it names no %s", member)
 		}
-		if at, _ := found[member].(string); at != "" {
-			return at, nil
-		}
-		err = fmt.Errorf("the metadata at %s names no %s", place, member)
-	}
-	return "", err
-}
-
-// document reads a JSON document.
-func document(ctx context.Context, client *http.Client, at string, into any) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+		return nil
+	})
 	if err != nil {
-		return err
+		return "", fmt.Errorf("the metadata of the authorization server %s: %w", issuer, err)
 	}
-	req.Header.Set("Accept", "application/json")
-	return do(client, req, into)
+	return at, nil
 }
 
 // do sends a request, and reads the JSON of the response.
 func do(client *http.Client, req *http.Request, into any) error {
+	req.Header.Set("Accept", "application/json")
 	response, err := client.Do(req)
 	if err != nil {
 		return err

@@ -12,16 +12,29 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
-// maxProofs bounds the proofs that are remembered at a time.
-const maxProofs = 100_000
+const (
+	// maxProofs bounds the proofs of one key that are remembered at a time.
+	maxProofs = 100_000
+	// maxAllProofs bounds those of all keys, of which one key has a quarter.
+	maxAllProofs = 4 * maxProofs
+)
 
 // proofs remember which proofs were used, so that none is used twice.
 type proofs struct {
 	mu          sync.Mutex
 	now, before map[tokenHash]struct{}
+	shares      *share.Budget // of now, by keys
 	turned      time.Time
+}
+
+// proofHash returns what identifies a proof: the first half is that of its key.
+func proofHash(thumbprint, id string) tokenHash {
+	hash, key := hashOf(thumbprint+" "+id), hashOf(thumbprint)
+	copy(hash[:len(hash)/2], key[:])
+	return hash
 }
 
 // use reports whether a proof was not used before. Each is remembered for longer than it holds.
@@ -29,7 +42,7 @@ func (p *proofs) use(id tokenHash, now time.Time) (ok bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now.Sub(p.turned) > 2*(jws.ProofTime+skew) {
-		p.now, p.before, p.turned = map[tokenHash]struct{}{}, p.now, now
+		p.now, p.before, p.shares, p.turned = map[tokenHash]struct{}{}, p.now, share.New(maxAllProofs), now
 	}
 	if _, used := p.now[id]; used {
 		return false, nil
@@ -37,8 +50,8 @@ func (p *proofs) use(id tokenHash, now time.Time) (ok bool, err error) {
 	if _, used := p.before[id]; used {
 		return false, nil
 	}
-	if len(p.now) >= maxProofs {
-		return false, fmt.Errorf("%w: more than %d proofs in %v", ErrUnavailable, maxProofs, 2*(jws.ProofTime+skew))
+	if !p.shares.Take(string(id[:len(id)/2])) {
+		return false, fmt.Errorf("%w: %d proofs came in %v, or %d of this key", ErrUnavailable, maxAllProofs, 2*(jws.ProofTime+skew), maxProofs)
 	}
 	p.now[id] = struct{}{}
 	return true, nil
@@ -93,7 +106,10 @@ func hasCertificate(r *http.Request, hash string) bool {
 
 // checkProof checks that a proof is for this request and this token (RFC 9449 section 4.3, 8 to 12).
 func (g *Guard) checkProof(r *http.Request, p *jws.Proof, token string, t *Token, now time.Time) error {
-	isHere := func(u *url.URL) bool { return g.isHere(u, r) }
+	// Clients see the origin of the resource, whatever a proxy made of it, and its path or that of the request.
+	isHere := func(u *url.URL) bool {
+		return jws.SameOrigin(u, g.resource) && (u.EscapedPath() == r.URL.EscapedPath() || u.EscapedPath() == g.resource.EscapedPath())
+	}
 	switch err := p.Check(r.Method, isHere, now); {
 	case !p.IsOfKey(t.Thumbprint):
 		return errors.New("the token is bound to another key")
@@ -102,15 +118,9 @@ func (g *Guard) checkProof(r *http.Request, p *jws.Proof, token string, t *Token
 	case !p.IsOf(token):
 		return errors.New("it is for another token")
 	}
-	ok, err := g.proofs.use(hashOf(t.Thumbprint+" "+p.ID), now)
+	ok, err := g.proofs.use(proofHash(t.Thumbprint, p.ID), now)
 	if err == nil && !ok {
 		err = errors.New("it was used before")
 	}
 	return err
-}
-
-// isHere reports whether a URL is that of a request, as clients see it: at the origin of the resource, whatever a
-// proxy made of it, and at the path of the resource or that of the request.
-func (g *Guard) isHere(u *url.URL, r *http.Request) bool {
-	return jws.SameOrigin(u, g.resource) && (u.EscapedPath() == r.URL.EscapedPath() || u.EscapedPath() == g.resource.EscapedPath())
 }

@@ -86,7 +86,7 @@ func (g *Guard) challenge(scheme, fault string, scopes []string) string {
 	if fault != "" {
 		b.WriteString(` error="` + fault + `",`)
 	}
-	b.WriteString(` resource_metadata="` + quoted(g.metadataURL()) + `"`)
+	b.WriteString(` resource_metadata="` + quoted(g.resource.Scheme+"://"+g.resource.Host+g.MetadataPath()) + `"`)
 	if len(scopes) > 0 {
 		b.WriteString(`, scope="` + quoted(strings.Join(scopes, " ")) + `"`)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/oauthdoc"
 )
 
 const (
@@ -55,9 +56,11 @@ type Token struct {
 // check says whether a token is for here, and for now.
 func (t *Token) check(o Options, now time.Time) error {
 	switch {
-	case !slices.Contains(o.Servers, t.Issuer):
+	case !slices.ContainsFunc(o.Servers, func(server string) bool { return oauthdoc.Same(server, t.Issuer) }):
 		return fmt.Errorf("%w: %.200q gave it, who is none of the authorization servers here", ErrToken, t.Issuer)
-	case !slices.ContainsFunc(t.Audience, func(a string) bool { return sameResource(a, o.Resource) }):
+	case !slices.ContainsFunc(t.Audience, func(a string) bool { // a slash at the end makes no other resource
+		return oauthdoc.Same(strings.TrimSuffix(a, "/"), strings.TrimSuffix(o.Resource, "/"))
+	}):
 		return fmt.Errorf("%w: it is for %.300q, not for %s", ErrToken, t.Audience, o.Resource)
 	case t.Subject == "":
 		return fmt.Errorf("%w: it says of nobody who it is for", ErrToken)
@@ -67,11 +70,6 @@ func (t *Token) check(o Options, now time.Time) error {
 		return fmt.Errorf("%w: it is not bound to a key", ErrToken)
 	}
 	return nil
-}
-
-// sameResource compares names of resources; a slash at the end is none.
-func sameResource(a, b string) bool {
-	return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
 }
 
 // Any returns a Verifier that takes the tokens that one of several takes.

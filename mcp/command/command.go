@@ -41,6 +41,9 @@ type Command struct {
 	// Kill, if set, takes that time away: once it is closed, a program that is to
 	// end is killed at once, with all that it started.
 	Kill <-chan struct{}
+	// Impatient shortens that time to 100 milliseconds for a program that did not respond in the time that a caller, or the time to
+	// connect, gave it.
+	Impatient bool
 	// Stderr, if set, is called with each line of the program's standard error,
 	// cleaned for display, one after the other. It must return.
 	Stderr func(line string)
@@ -82,6 +85,13 @@ func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, 
 	connected.Store(err == nil)
 	if err != nil {
 		return nil, waited(newest, err)
+	}
+	if c.Impatient {
+		conn = heard{conn, func(_ context.Context, _ *mcp.Request, _ mcp.Result, err error) {
+			if errors.Is(err, context.DeadlineExceeded) {
+				newest.Hurry()
+			}
+		}}
 	}
 	if c.Answered != nil {
 		conn = heard{conn, c.Answered}
@@ -125,10 +135,14 @@ type starting struct {
 	*process.Process
 	connecting context.Context
 	connected  *atomic.Bool
+	impatient  bool
 }
 
 func (s starting) Close() error {
 	if s.connecting.Err() != nil && !s.connected.Load() {
+		if s.impatient && errors.Is(context.Cause(s.connecting), context.DeadlineExceeded) {
+			s.Hurry()
+		}
 		return s.Terminate()
 	}
 	return s.Process.Close()
@@ -149,7 +163,7 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 	if c.Started != nil {
 		c.Started(Program{p})
 	}
-	return pipe.New(starting{p, ctx, connected}, pipe.Options{
+	return pipe.New(starting{p, ctx, connected, c.Impatient}, pipe.Options{
 		Name:       c.String(),
 		MaxMessage: c.MaxMessage,
 		Describe:   func() error { return ending(p) },

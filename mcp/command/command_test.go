@@ -176,3 +176,24 @@ func TestAProgramThatIsGivenUpBeforeItIsConnectedIsTerminatedAtOnce(t *testing.T
 		t.Errorf("after %v: %v", took, err)
 	}
 }
+
+// A program whose caller waited in vain, and is impatient, ends long before its time of grace is over; also one that ignores SIGTERM.
+func TestImpatient(t *testing.T) {
+	for _, name := range []string{"says nothing", "neither reads nor obeys", "answers no call and does not obey"} {
+		t.Run(name, func(t *testing.T) {
+			c := server(t, name)
+			c.Grace, c.Impatient = time.Minute, true
+			began := time.Now()
+			client, err := mcp.DialWith(t.Context(), c, mcp.ClientOptions{
+				ConnectTimeout: 500 * time.Millisecond, Timeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+			})
+			if err == nil {
+				_, err = client.Do(t.Context(), "tools/call", []byte(`{"name":"a"}`))
+				client.Close()
+			}
+			if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 20*time.Second {
+				t.Errorf("after %v: %v", took, err)
+			}
+		})
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"runtime"
 	"strings"
 	"syscall"
@@ -57,6 +58,21 @@ var servers = map[string]func(*bufio.Reader){
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println(`{"jsonrpc":"2.0","method":"ready"}`)
 		<-time.After(time.Minute) // and not longer, should the test fail
+	},
+	"answers no call and does not obey": func(in *bufio.Reader) {
+		signal.Ignore(syscall.SIGTERM)
+		for {
+			line, err := in.ReadString('\n')
+			id := regexp.MustCompile(`"id":(\d+)`).FindStringSubmatch(line)
+			switch {
+			case err != nil || strings.Contains(line, `"tools/call"`):
+				<-time.After(time.Minute)
+			case strings.Contains(line, `"initialize"`):
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"a","version":"1"}}}`+"\n", id[1])
+			case id != nil:
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}`+"\n", id[1])
+			}
+		}
 	},
 	"says nothing": func(*bufio.Reader) { <-time.After(2 * time.Minute) },
 	"waits elsewhere": func(*bufio.Reader) {

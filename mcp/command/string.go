@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 )
 
 const (
@@ -20,7 +20,7 @@ const (
 // same: arguments are visible to other users of the machine.
 func (c *Command) String() string {
 	shown := []string{plaintext.Line(c.Name, maxShown)}
-	for _, arg := range secret.Arguments(c.Args) {
+	for _, arg := range redact.Arguments(c.Args) {
 		if arg == "" || strings.ContainsAny(arg, " \t\n\"'") {
 			arg = `"` + arg + `"`
 		}

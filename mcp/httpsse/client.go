@@ -1,17 +1,21 @@
 package httpsse
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -40,8 +44,13 @@ type ClientOptions struct {
 const (
 	defaultEndpointTime = 10 * time.Second
 	maxEndpoint         = 8 << 10 // bytes of the URL for messages
+	maxBefore           = 100     // events before the one that has it
 
 	acceptTime = 5 * time.Second // for the server to accept a request that was given up
+
+	// firstPause is between the URL for messages and the first message. A server on Spring drops a response that is
+	// ready before the stream's own handler has returned, and a client with a warm connection is fast enough for that.
+	firstPause = 50 * time.Millisecond
 )
 
 // Client returns a transport to the server whose stream is at a URL.
@@ -77,6 +86,7 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 		return nil, err
 	}
 	c := &clientLink{Inbox: pipe.NewInbox(e.Name, e.Log), endpoint: e}
+	c.NameSkipped(func() { c.met(tolerance.NotAMessage) })
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	if err := c.open(ctx, o.EndpointTimeout); err != nil {
 		c.cancel(nil)
@@ -115,6 +125,13 @@ func (c *clientLink) open(ctx context.Context, within time.Duration) error {
 	if err == nil {
 		c.messages, err = c.readEndpoint()
 	}
+	if err == nil {
+		select {
+		case <-time.After(firstPause):
+		case <-c.ctx.Done():
+			err = context.Cause(c.ctx)
+		}
+	}
 	if err != nil && c.body != nil {
 		c.body.Body.Close()
 	}
@@ -135,16 +152,25 @@ func (c *clientLink) openStream() error {
 	}
 	c.body = resp
 	if found := httplink.MediaType(resp); found != httplink.EventStream {
-		return fmt.Errorf("expected a stream of events (%s), found %q", httplink.EventStream, found)
+		if !httplink.MayBeEvents(resp, found) {
+			return fmt.Errorf("expected a stream of events (%s), found %q", httplink.EventStream, found)
+		}
+		c.met(tolerance.ContentType)
 	}
 	c.events = eventstream.NewReader(resp.Body, c.endpoint.MaxMessage)
+	c.events.AcceptUnended(pipe.AreMessages, func() { c.met(tolerance.UnendedEvent) })
 	return nil
+}
+
+// met names a tolerance on the stream.
+func (c *clientLink) met(t tolerance.Tolerance) {
+	t.Met(c.ctx, c.endpoint.Log, c.endpoint.Name, "the stream of the session")
 }
 
 // readEndpoint reads the first event, which says where messages go. It must be
 // on the same server: credentials are sent there.
 func (c *clientLink) readEndpoint() (*url.URL, error) {
-	for {
+	for before := 0; ; {
 		event, err := c.events.Next()
 		switch {
 		case err != nil:
@@ -152,11 +178,15 @@ func (c *clientLink) readEndpoint() (*url.URL, error) {
 		case len(event.Data) == 0:
 			continue // only an id or a retry time
 		case event.Name != "endpoint":
-			return nil, fmt.Errorf(`expected the event "endpoint" first, found %.40q`, event.Name)
+			if before++; before > maxBefore || pipe.AreMessages(event.Data) {
+				return nil, fmt.Errorf(`expected the event "endpoint" first, found %.40q`, event.Name)
+			}
+			c.met(tolerance.EarlyEvent)
+			continue
 		case len(event.Data) > maxEndpoint:
 			return nil, fmt.Errorf("the URL for messages is over %d bytes long", maxEndpoint)
 		}
-		return c.resolve(string(event.Data))
+		return c.resolve(strings.TrimSpace(string(event.Data)))
 	}
 }
 
@@ -170,7 +200,7 @@ func (c *clientLink) resolve(ref string) (*url.URL, error) {
 	if err != nil {
 		return nil, errors.New("the URL for messages cannot be read")
 	}
-	if !httplink.SameOrigin(messages, stream) {
+	if !outside.SameOrigin(messages, stream) {
 		return nil, fmt.Errorf("messages should go to another server, %s, which is refused", httplink.Name(messages.String()))
 	}
 	messages.User = c.endpoint.URL.User
@@ -189,9 +219,25 @@ func (c *clientLink) read() {
 		case err != nil:
 			c.Fail(fmt.Errorf("the stream ended, and the session with it: %w", err))
 			return
-		case len(event.Data) > 0 && (event.Name == "" || event.Name == "message"):
-			c.Take(event.Data)
+		case len(event.Data) == 0:
+		case event.Name == "" || event.Name == "message":
+			c.take(event.Data)
+		case event.Name != "endpoint": // a second one changes nothing
+			c.met(tolerance.NotAMessage)
 		}
+	}
+}
+
+// take sorts the messages of one event.
+func (c *clientLink) take(data []byte) {
+	lines := pipe.MessageLines(data)
+	if lines == nil {
+		c.Take(data)
+		return
+	}
+	c.met(tolerance.JoinedEvents)
+	for _, line := range lines {
+		c.Take(bytes.Clone(line))
 	}
 }
 
@@ -281,3 +327,6 @@ func (c *clientLink) Transport() string { return mcp.TransportSSE }
 
 // ClosingCancels implements [link.Link]: a call has no channel of its own.
 func (c *clientLink) ClosingCancels() bool { return false }
+
+// Way is for [link.WayOf].
+func (c *clientLink) Way() link.Way { return c.endpoint.Way("") }

@@ -47,3 +47,38 @@ func TestAResponseOnTheStreamIsNotHeldUpByThePost(t *testing.T) {
 		l.Close()
 	})
 }
+
+// A hastyServer drops the response to a message that comes while its handler of the stream still runs, as Spring does.
+type hastyServer struct {
+	stream *io.PipeWriter
+	busy   time.Time // until then
+}
+
+func (s *hastyServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		body, server := io.Pipe()
+		s.stream, s.busy = server, time.Now().Add(20*time.Millisecond)
+		go io.WriteString(server, "event: endpoint\ndata: /messages\n\n")
+		context.AfterFunc(r.Context(), func() { server.CloseWithError(r.Context().Err()) })
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
+	}
+	if time.Now().After(s.busy) {
+		go io.WriteString(s.stream, "data: "+`{"jsonrpc":"2.0","id":1,"result":{}}`+"\n\n")
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+func TestFirstMessageComesWhenTheServerIsReady(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := ClientWith("http://hasty.example/sse", ClientOptions{HTTP: &http.Client{Transport: new(hastyServer)}}).(link.Linker).Link(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if m, err := l.Call(ctx, request(1, "initialize"), nil); err != nil || string(m.Result) != "{}" {
+			t.Errorf("got %+v, %v", m, err)
+		}
+	})
+}

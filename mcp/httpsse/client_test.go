@@ -21,6 +21,7 @@ import (
 // stream, and what it does with messages.
 type clientPeer struct {
 	endpoint string // the first event
+	untyped  bool   // the stream has no content type
 	say      chan string
 	message  func(p *clientPeer, w http.ResponseWriter, m *jsonrpc.Message)
 }
@@ -36,7 +37,10 @@ func (p *clientPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.message(p, w, &m)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header()["Content-Type"] = nil // none is guessed
+	if !p.untyped {
+		w.Header().Set("Content-Type", "text/event-stream")
+	}
 	io.WriteString(w, p.endpoint)
 	w.(http.Flusher).Flush()
 	for {
@@ -58,7 +62,9 @@ func dialPeer(t *testing.T, p *clientPeer, o ClientOptions) (link.Link, string, 
 	p.say = make(chan string, 10)
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
-	o.Logger = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	o.Header = http.Header{"X-Extra": {"yes"}}
 	l, err := ClientWith(strings.Replace(server.URL, "http://", "http://me:s3cret@", 1)+"/sse?key=s3cret", o).(link.Linker).Link(t.Context())
 	if err == nil {
@@ -128,7 +134,10 @@ func TestClientResolvesTheEndpoint(t *testing.T) {
 		{"another scheme", "event: endpoint\ndata: file:///etc/passwd\n\n",
 			"messages should go to another server, a URL that cannot be read, which is refused"},
 		{"no URL", "event: endpoint\ndata: http://%zz\n\n", "the URL for messages cannot be read"},
-		{"a message first", "data: {}\n\n", `expected the event "endpoint" first, found ""`},
+		{"a message first", "data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\n", `expected the event "endpoint" first, found ""`},
+		{"heartbeats first", ": hi\n\nevent: ping\ndata: 1\n\ndata: {\"type\":\"heartbeat\"}\n\n" + goodEndpoint, ""},
+		{"many events first", strings.Repeat("event: ping\ndata: 1\n\n", maxBefore+1), `expected the event "endpoint" first, found "ping"`},
+		{"spaces around it", "event: endpoint\ndata:  /messages?s=1 \n\n", ""},
 		{"a long one", "event: endpoint\ndata: /" + strings.Repeat("x", maxEndpoint) + "\n\n", "the URL for messages is over 8192 bytes long"},
 		{"silence", "", "the server did not say within 100ms where messages go"},
 	} {

@@ -1,17 +1,17 @@
 package httpsse
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/rebinding"
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/internal/unreadbody"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
@@ -28,8 +28,9 @@ type Options struct {
 	// to; requests for it must reach the Endpoint. Default the path on which the
 	// stream was opened. Set it where a proxy changes paths.
 	MessagePath string
-	// MaxConnections is how many clients may be connected; default 10,000. More
-	// are refused with 503.
+	// MaxConnections is how many clients may be connected; default 10,000, of which one
+	// caller (a principal, or an address where there is none) has a quarter. More are
+	// refused with 503.
 	MaxConnections int
 
 	// AllowedHosts are names, without ports, under which clients may reach the
@@ -42,7 +43,8 @@ type Options struct {
 	// the server, in addition to its own and, where it was reached on localhost,
 	// those on localhost. Others are refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of allowed origins read the responses; default off.
+	// CORS lets pages of AllowedOrigins read the responses, or of all origins that are allowed
+	// where none is listed; default off.
 	CORS bool
 	// Principal authenticates a request. Where its error is (or wraps) an
 	// [http.Handler], such as that of streamable.Unauthorized, that writes the
@@ -63,35 +65,8 @@ type Options struct {
 	WriteTimeout time.Duration
 }
 
-// The defaults of [Options].
-const (
-	defaultMaxConnections = 10_000
-	defaultKeepAlive      = 25 * time.Second
-)
-
-func (o *Options) setDefaults() {
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = mcp.DefaultMaxMessage
-	}
-	if o.DrainTimeout <= 0 {
-		o.DrainTimeout = mcp.DefaultDrainTimeout
-	}
-	if o.MaxConnections <= 0 {
-		o.MaxConnections = defaultMaxConnections
-	}
-	if o.KeepAlive == 0 {
-		o.KeepAlive = defaultKeepAlive
-	}
-	if o.ReadTimeout <= 0 {
-		o.ReadTimeout = httpedge.DefaultReadTimeout
-	}
-	if o.WriteTimeout <= 0 {
-		o.WriteTimeout = httpedge.DefaultWriteTimeout
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-}
+// defaultMaxConnections is the default of [Options.MaxConnections].
+const defaultMaxConnections = 10_000
 
 // An Endpoint serves a Handler to clients of the HTTP+SSE transport. It is an
 // [http.Handler] and safe for concurrent use.
@@ -104,8 +79,9 @@ type Endpoint struct {
 	deadlines httpedge.Deadlines // of responses
 	log       *slog.Logger
 
+	places *share.Budget // of connections; some may not be in the table yet
+
 	mu          sync.Mutex
-	open        int // how many have room; some may not be in the table yet
 	connections map[string]*connection
 	ending      bool // nobody may connect any more
 }
@@ -120,12 +96,13 @@ func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
 // HandlerWith is [Handler] with options. It also panics if a key of o.StateKeys
 // is too short.
 func HandlerWith(h mcp.Handler, o Options) *Endpoint {
-	o.setDefaults()
+	httpedge.SetDefaults(&o.ServeOptions, &o.KeepAlive, &o.ReadTimeout, &o.WriteTimeout)
+	httpedge.OrDefault(&o.MaxConnections, defaultMaxConnections)
 	core, err := edge.ServingOver(h, o.ServeOptions, mcp.TransportSSE)
 	if err != nil {
 		panic(err)
 	}
-	e := &Endpoint{edge: core, options: o, log: o.Logger, connections: make(map[string]*connection)}
+	e := &Endpoint{edge: core, options: o, log: o.Logger, places: share.New(o.MaxConnections), connections: make(map[string]*connection)}
 	e.guard = rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}
 	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout
 	return e
@@ -133,78 +110,65 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 
 // ServeHTTP opens a stream (GET), or takes a message for one (POST).
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	refuse := func(status int, format string, args ...any) {
+		if status == http.StatusServiceUnavailable {
+			w.Header().Set("Retry-After", "1")
+		}
+		message := jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
+		e.deadlines.Respond(w, status, message, e.options.WriteTimeout)
+	}
 	if err := e.guard.Check(r); err != nil {
-		e.refuse(w, http.StatusForbidden, "%v", err)
+		unreadbody.Close(w, r)
+		refuse(http.StatusForbidden, "%v", err)
 		return
 	}
-	if e.options.CORS && httpedge.CrossOrigin(w, r) {
+	if e.options.CORS && httpedge.CrossOrigin(w, r, e.guard.Shares(r)) {
 		return
 	}
-	principal, ok := e.authenticate(w, r)
-	if !ok {
+	principal, known := e.deadlines.Authenticate(w, r, e.options.Principal, refuse, e.log, e.options.WriteTimeout)
+	if !known {
 		return
 	}
 	switch r.Method {
 	case http.MethodGet:
-		e.connect(w, r, principal)
+		unreadbody.Close(w, r) // the body is not read
+		e.connect(w, r, principal, refuse)
 	case http.MethodPost:
-		e.receive(w, r, principal)
+		e.receive(w, r, principal, refuse)
 	default:
+		unreadbody.Close(w, r)
 		w.Header().Set("Allow", "GET, POST")
-		e.refuse(w, http.StatusMethodNotAllowed, "HTTP method %s is not allowed here", r.Method)
+		refuse(http.StatusMethodNotAllowed, "HTTP method %s is not allowed here", r.Method)
 	}
-}
-
-// authenticate finds out who asks; if it reports false it has sent the response.
-func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (*mcp.Principal, bool) {
-	if e.options.Principal == nil {
-		return nil, true
-	}
-	principal, err := e.options.Principal(r)
-	if err == nil {
-		return principal, true
-	}
-	e.deadlines.RefuseUnauthenticated(w, r, err, e.log, e.options.WriteTimeout)
-	return nil, false
 }
 
 // receive hands a message to the connection that it names.
-func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mcp.Principal) {
+func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mcp.Principal, refuse httpedge.Refuse) {
 	id := r.URL.Query().Get(sessionParameter)
 	if id == "" {
+		unreadbody.Close(w, r)
 		w.Header().Set("Allow", "GET") // also tells clients of Streamable HTTP what this is
-		e.refuse(w, http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
+		refuse(http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
 		return
 	}
 	c := e.find(id)
-	if c == nil || !samePrincipal(c.principal, principal) {
-		e.refuse(w, http.StatusNotFound, "unknown session: its stream was closed, or never existed")
+	if c == nil || !c.principal.IsOf(principal) {
+		unreadbody.Close(w, r)
+		refuse(http.StatusNotFound, "unknown session: its stream was closed, or never existed")
 		return
 	}
-	if !httpedge.IsJSON(r.Header["Content-Type"]) {
-		e.refuse(w, http.StatusUnsupportedMediaType, "the body must be %s", httpedge.JSON)
+	if !httpedge.CanRead(w, r, refuse) {
 		return
 	}
-	body, err := e.bodies.Read(w, r)
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		w.Header().Set("Connection", "close") // rather than read all of it
-		e.refuse(w, http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", e.options.MaxMessage)
-	case errors.Is(err, httpedge.ErrBusy):
-		w.Header().Set("Retry-After", "1")
-		e.refuse(w, http.StatusServiceUnavailable, "%v", err)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		w.Header().Set("Connection", "close")
-		e.refuse(w, http.StatusRequestTimeout, "the body did not come within %v", e.options.ReadTimeout)
-	case err != nil:
-		e.refuse(w, http.StatusBadRequest, "the body could not be read: %v", err)
-	case !c.accept(body, principal):
-		w.Header().Set("Retry-After", "1")
-		e.refuse(w, http.StatusServiceUnavailable, "the connection is ending, or has too many requests: at most %d", e.edge.MaxInFlight())
-	default:
-		e.deadlines.Respond(w, http.StatusAccepted, nil, e.options.WriteTimeout)
+	body, ok := e.bodies.Receive(w, r, c, refuse)
+	if !ok {
+		return
 	}
+	if !c.accept(body, principal) {
+		refuse(http.StatusServiceUnavailable, "the connection is ending, or has too many requests: at most %d", e.edge.MaxInFlight())
+		return
+	}
+	e.deadlines.Respond(w, http.StatusAccepted, nil, e.options.WriteTimeout)
 }
 
 // messageURL is where the client of a new connection sends its messages.
@@ -220,16 +184,4 @@ func (e *Endpoint) messageURL(r *http.Request, id string) string {
 		}
 	}
 	return path + "?" + sessionParameter + "=" + id
-}
-
-func samePrincipal(a, b *mcp.Principal) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Issuer == b.Issuer && a.Subject == b.Subject
-}
-
-func (e *Endpoint) refuse(w http.ResponseWriter, status int, format string, args ...any) {
-	message := jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
-	e.deadlines.Respond(w, status, message, e.options.WriteTimeout)
 }

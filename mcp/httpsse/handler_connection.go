@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
@@ -22,6 +23,7 @@ const sessionParameter = "sessionId"
 // in requests of their own. When the stream ends all ends, as no response could be sent.
 type connection struct {
 	id         string
+	caller     string // in whose share it is
 	principal  *mcp.Principal
 	connection *edge.Connection
 	events     *httpedge.EventWriter
@@ -35,25 +37,26 @@ type connection struct {
 }
 
 // connect answers a GET with a stream, until either side ends it.
-func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mcp.Principal) {
+func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mcp.Principal, refuse httpedge.Refuse) {
 	if e.options.StreamPath != "" && r.URL.Path != e.options.StreamPath {
-		e.refuse(w, http.StatusNotFound, "streams are opened at %s", e.options.StreamPath)
+		refuse(http.StatusNotFound, "streams are opened at %s", e.options.StreamPath)
 		return
 	}
 	if !httpedge.Accepts(r.Header["Accept"], httpedge.EventStream) {
-		e.refuse(w, http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
+		refuse(http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
 		return
 	}
-	if !e.reserve() {
-		w.Header().Set("Retry-After", "1")
-		e.refuse(w, http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d", e.options.MaxConnections)
+	caller := httpedge.CallerOf(r, principal)
+	if e.isEnding() || !e.places.Take(caller) {
+		refuse(http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d, and a quarter of them of one caller", e.options.MaxConnections)
 		return
 	}
-	defer e.free()
-	ctx, cancel := context.WithCancel(r.Context())
+	defer e.places.Give(caller)
+	ctx, cancel := context.WithCancel(share.With(r.Context(), caller))
 	defer cancel()
-	c := &connection{id: rand.Text(), principal: principal, cancel: cancel, limit: e.edge.MaxInFlight()}
+	c := &connection{id: rand.Text(), caller: caller, principal: principal, cancel: cancel, limit: e.edge.MaxInFlight()}
 	c.connection = e.edge.NewConnection(ctx, c, principal)
+	c.connection.Way = way{r, c.id}
 	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, cancel)
 	defer c.end()
 	if !e.add(c) {
@@ -63,6 +66,9 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 	c.events.Write(ctx, eventstream.Event{Name: "endpoint", Data: []byte(e.messageURL(r, c.id))})
 	<-ctx.Done()
 }
+
+// Caller names who counts as one client with others of the same caller.
+func (c *connection) Caller() string { return c.caller }
 
 // Send sends a message on the stream.
 func (c *connection) Send(ctx context.Context, message []byte) error {
@@ -83,15 +89,14 @@ func (c *connection) accept(body []byte, principal *mcp.Principal) bool {
 	job := new(edge.Job)
 	if !c.connection.AcceptOf(job, body, principal) {
 		c.jobDone()
+		c.done.Done()
 		return true
 	}
 	go func() {
 		defer c.done.Done()
 		c.events.WaitTurn() // for a client that does not read its responses nothing more is done
 		reply := job.Run(nil)
-		c.mu.Lock()
-		c.jobs-- // before the client can know, and send the next
-		c.mu.Unlock()
+		c.jobDone() // before the client can know, and send the next
 		if reply != nil {
 			c.Send(context.Background(), reply)
 		}
@@ -103,10 +108,9 @@ func (c *connection) jobDone() {
 	c.mu.Lock()
 	c.jobs--
 	c.mu.Unlock()
-	c.done.Done()
 }
 
-// refuseMore lets nothing more in.
+// refuseMore has every later message refused.
 func (c *connection) refuseMore() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -140,22 +144,10 @@ func (c *connection) drain(ctx context.Context) {
 	}
 }
 
-// reserve makes room for a connection; false if there are too many, or nobody may
-// connect any more.
-func (e *Endpoint) reserve() bool {
+func (e *Endpoint) isEnding() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ending || e.open >= e.options.MaxConnections {
-		return false
-	}
-	e.open++
-	return true
-}
-
-func (e *Endpoint) free() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.open--
+	return e.ending
 }
 
 // add puts a connection that has room into the table, where messages find it; false if
@@ -216,3 +208,12 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	draining.Wait()
 	return ctx.Err()
 }
+
+// A way is how the messages of a connection come, as far as the request for its stream tells.
+type way struct {
+	r  *http.Request
+	id string
+}
+
+// Carriage implements [edge.Way].
+func (w way) Carriage() mcp.Carriage { return httpedge.Carriage(w.r, w.id) }

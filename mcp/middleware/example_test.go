@@ -84,3 +84,25 @@ func ExampleRecover() {
 	// level=ERROR msg="mcp handler panicked" method=tools/list panic="the secret is 42"
 	// tools/list failed: the server's handler panicked (code -32603)
 }
+
+// Tools that only some users have.
+func ExampleEditToolsFor() {
+	s := weather()
+	mcp.AddTool(s, "reset", func(context.Context, struct{}) (string, error) { return "reset", nil })
+	h := mcp.Chain(s, middleware.EditToolsFor(func(_ context.Context, req *mcp.Request, t *mcp.Tool) bool {
+		return t.Name != "reset" || req.Principal != nil && req.Principal.Subject == "root"
+	}))
+	for _, user := range []string{"ann", "root"} {
+		req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"reset"}`))
+		req.Principal = &mcp.Principal{Subject: user}
+		_, err := h.Handle(context.Background(), req)
+		req = mcp.NewRequest("tools/list", nil)
+		req.Principal = &mcp.Principal{Subject: user}
+		list, _ := h.Handle(context.Background(), req)
+		tools, _ := list.ListTools()
+		fmt.Println(user, len(tools.Tools), err)
+	}
+	// Output:
+	// ann 1 unknown tool "reset"; tools/list names those that exist (code -32602)
+	// root 2 <nil>
+}

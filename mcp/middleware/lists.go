@@ -2,6 +2,7 @@ package middleware
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"sync"
@@ -81,27 +82,31 @@ func withTools(result mcp.Result, tools []json.RawMessage) (mcp.Result, error) {
 	return result.WithJSON(jsonrpc.With(result.JSON, "tools", encoded)), nil
 }
 
-// listAll reads all pages of the tools of a Handler, for whoever made req.
+// listAll reads all pages of the tools of a Handler, for the client that made req. Where there is an error, the tools are those of the
+// pages before it. A cursor that came before ends the list.
 func listAll(ctx context.Context, h mcp.Handler, req *mcp.Request) ([]json.RawMessage, error) {
 	var tools []json.RawMessage
 	params := json.RawMessage(`{}`)
+	seen := map[[sha256.Size]byte]bool{} // by its hash: a cursor can be long
 	for range maxPages {
 		list := *req
 		list.Method, list.Params, list.Name, list.Arguments, list.ParamHeaders, list.State = methodList, params, "", nil, nil, nil
 		result, err := h.Handle(ctx, &list)
 		if err != nil {
-			return nil, err
+			return tools, err
 		}
 		body, err := result.Encoded()
 		if err != nil {
-			return nil, err
+			return tools, err
 		}
 		tools = append(tools, elements(body)...)
 		cursor := jsonrpc.Get(body, "nextCursor")
-		if cursor == nil || string(cursor) == "null" {
+		at := sha256.Sum256(cursor)
+		if cursor == nil || string(cursor) == "null" || seen[at] {
 			return tools, nil
 		}
+		seen[at] = true
 		params = jsonrpc.With([]byte(`{}`), "cursor", cursor)
 	}
-	return nil, fmt.Errorf("tools/list: more than %d pages", maxPages)
+	return tools, fmt.Errorf("tools/list: more than %d pages", maxPages)
 }

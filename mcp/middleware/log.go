@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -60,6 +61,7 @@ func Log(o LogOptions) mcp.Middleware {
 		o.MaxPayload = defaultPayload
 	}
 	return func(next mcp.Handler) mcp.Handler {
+		// The library has no event.Tap, and of a request one record is made.
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			begin := time.Now()
 			result, err := next.Handle(ctx, req)
@@ -101,8 +103,8 @@ func appendRequest(attrs []slog.Attr, req *mcp.Request) []slog.Attr {
 		}
 	}
 	text("method", req.Method)
-	if req.Method == "resources/read" {
-		text("name", plaintext.Line(secret.URI(req.Name), maxText))
+	if revision.MethodNamed(req.Method).Kind == revision.OfResource {
+		text("name", plaintext.Line(redact.URI(req.Name), maxText))
 	} else {
 		text("name", req.Name)
 	}
@@ -123,7 +125,7 @@ func appendError(attrs []slog.Attr, outcome mcp.Outcome, err error) []slog.Attr 
 	code := mcp.ErrorOf(err).Code
 	attrs = append(attrs, slog.Int("code", code))
 	if code == mcp.CodeInternalError {
-		attrs = append(attrs, slog.String("error", plaintext.Line(err.Error(), maxText)))
+		attrs = append(attrs, slog.String("error", plaintext.Line(redact.Text(err.Error(), maxText), maxText)))
 	}
 	return attrs
 }

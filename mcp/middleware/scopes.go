@@ -7,36 +7,45 @@ import (
 	"maps"
 	"path"
 	"slices"
+	"strings"
 
+	"github.com/junction-mcp/junction/internal/granted"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // ToolScopes returns middleware that lets callers see and call those tools only for which their credentials have the
 // scopes ([mcp.Principal]): those that needs has for the tool's name, and for each pattern of [path.Match] that
-// matches it. A tool that nothing is said of needs none. A call that lacks some fails with an [mcp.ScopeError]. It
-// panics where a pattern is malformed.
+// matches it, where a slash in the name is a letter as any other. A tool that nothing is said of needs none. A call that
+// lacks some fails with an [mcp.ScopeError]. It panics where a pattern is malformed.
 func ToolScopes(needs map[string][]string) mcp.Middleware {
 	patterns := slices.Sorted(maps.Keys(needs))
-	for _, pattern := range patterns {
+	matched := make([]string, len(patterns))
+	for i, pattern := range patterns {
 		if _, err := path.Match(pattern, ""); err != nil {
 			panic(fmt.Sprintf("middleware: ToolScopes: %q: %v", pattern, err))
 		}
+		matched[i] = unslashed(pattern)
 	}
 	of := func(tool string) (scopes []string) {
-		for _, pattern := range patterns {
+		tool = unslashed(tool)
+		for i, pattern := range matched {
 			if matches, _ := path.Match(pattern, tool); matches {
-				scopes = append(scopes, needs[pattern]...)
+				scopes = append(scopes, needs[patterns[i]]...)
 			}
 		}
 		return scopes
 	}
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			ctx = granted.Decide(ctx, req.Method, req.Name, of)
 			switch req.Method {
 			case "tools/call":
-				if scopes := of(req.Name); !hasScopes(req.Principal, scopes) {
-					return mcp.Result{}, &mcp.ScopeError{Needs: scopes}
+				if scopes := of(req.Name); len(req.Principal.Lacks(scopes)) > 0 {
+					err := &mcp.ScopeError{Needs: scopes}
+					note.Refuse(ctx, note.Scopes, note.Refusal{Rule: "scopes", Refused: err.Error()})
+					return mcp.Result{}, err
 				}
 			case "tools/list":
 				result, err := next.Handle(ctx, req)
@@ -45,7 +54,7 @@ func ToolScopes(needs map[string][]string) mcp.Middleware {
 				}
 				result.Scope = mcp.CachePrivate // others may see other tools
 				return editList(result, func(raw json.RawMessage) (json.RawMessage, error) {
-					if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); !hasScopes(req.Principal, of(name)) {
+					if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); len(req.Principal.Lacks(of(name))) > 0 {
 						return nil, nil
 					}
 					return raw, nil
@@ -56,6 +65,5 @@ func ToolScopes(needs map[string][]string) mcp.Middleware {
 	}
 }
 
-func hasScopes(p *mcp.Principal, needs []string) bool {
-	return !slices.ContainsFunc(needs, func(scope string) bool { return p == nil || !slices.Contains(p.Scopes, scope) })
-}
+// unslashed has * match across slashes, which names of tools may have.
+func unslashed(name string) string { return strings.ReplaceAll(name, "/", "\x00") }

@@ -34,6 +34,18 @@ func EditTools(f func(t *mcp.Tool) (keep bool)) mcp.Middleware {
 	}
 }
 
+// EditToolsFor is [EditTools] for edits that depend on the client: f sees the request that
+// lists or calls. What it returns is not remembered, so that the tools are listed
+// for each call.
+func EditToolsFor(f func(ctx context.Context, req *mcp.Request, t *mcp.Tool) (keep bool)) mcp.Middleware {
+	return func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			edit := func(t *mcp.Tool) bool { return f(ctx, req, t) }
+			return EditTools(edit)(next).Handle(ctx, req)
+		})
+	}
+}
+
 // An editor edits the lists of one Handler.
 type editor struct {
 	next mcp.Handler
@@ -52,10 +64,10 @@ func (e *editor) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	case methodCall:
 		keep, known := e.kept.get(req.Name)
 		if !known {
-			if _, err := listAll(ctx, mcp.HandlerFunc(e.handle), req); err != nil {
+			_, err := listAll(ctx, mcp.HandlerFunc(e.handle), req)
+			if keep, known = e.kept.get(req.Name); err != nil && !known { // it may be one that is omitted
 				return mcp.Result{}, err
 			}
-			keep, known = e.kept.get(req.Name)
 		}
 		if known && !keep {
 			return mcp.Result{}, unknownTool(req.SentName())
@@ -200,7 +212,7 @@ func (a *adder) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) 
 // read lists the tools that are added, and remembers their names.
 func (a *adder) read(ctx context.Context, req *mcp.Request) ([]json.RawMessage, error) {
 	added, err := listAll(ctx, a.from, req)
-	if err != nil {
+	if err != nil && added == nil {
 		return nil, err
 	}
 	for _, raw := range added {
@@ -265,6 +277,9 @@ type ownChanges struct {
 	open    chan struct{} // closed when the client has the acknowledgement
 }
 
+// Unwrap is for [mcp.PeerAs].
+func (o *ownChanges) Unwrap() mcp.Peer { return o.Peer }
+
 // Notify adds to the acknowledgement that tools are listened for. The position
 // of a client that resumes says nothing of the tools that are added, so they
 // count as changed.
@@ -288,6 +303,9 @@ type addedChanges struct {
 	ready chan struct{} // closed when the request is in force, or will never be
 	open  chan struct{}
 }
+
+// Unwrap is for [mcp.PeerAs].
+func (c *addedChanges) Unwrap() mcp.Peer { return c.Peer }
 
 // Notify passes on that the list changed, once the client has the
 // acknowledgement, and without the position, which is another Handler's.

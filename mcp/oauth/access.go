@@ -75,14 +75,9 @@ func (a *access) set(l *login) {
 	a.login, a.looked = l, true
 }
 
-// lock waits for the turn to change the access. The error is also that of an attempt that failed meanwhile: who
-// waited for it does not send the user to a page again.
-func (a *access) lock(ctx context.Context) (unlock func(), err error) {
-	return a.lockWith(ctx, "")
-}
-
-// lockWith does so for an attempt with something: what failed with something else is no error of it.
-func (a *access) lockWith(ctx context.Context, with string) (unlock func(), err error) {
+// lock waits for the turn to change the access. It also returns the error of an attempt with the same token that failed
+// meanwhile, so that the user is not sent to a page again. with is empty where all attempts are alike.
+func (a *access) lock(ctx context.Context, with string) (unlock func(), err error) {
 	tries, _ := a.tried(with)
 	select {
 	case a.turn <- struct{}{}:
@@ -106,9 +101,7 @@ func (a *access) tried(with string) (tries int, failed error) {
 }
 
 // ended notes how an attempt to get a token ended.
-func (a *access) ended(err error) { a.endedWith("", err) }
-
-func (a *access) endedWith(with string, err error) {
+func (a *access) ended(with string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tries, a.with, a.failed = a.tries+1, with, err

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // A Caller is who came to a server with an access token that was checked there.
@@ -34,14 +34,10 @@ func (Secret) String() string { return "(secret)" }
 // GoString is String, for %#v.
 func (Secret) GoString() string { return "(secret)" }
 
-// A grantee is whom an authorization server gives one token for a server. A user who comes by two clients, or with other
-// scopes, is two of them: what one client may do, the other must not get.
-type grantee struct{ issuer, subject, client, scopes string }
-
-func (c *Caller) grantee() grantee {
-	scopes := slices.Clone(c.Scopes)
-	slices.Sort(scopes)
-	return grantee{c.Issuer, c.Subject, c.ClientID, strings.Join(slices.Compact(scopes), " ")}
+// grantee is whom an authorization server gives one token for a server. A user who comes by two clients, or with other scopes, is
+// two of them: what one client may do, the other must not get.
+func (c *Caller) grantee() mcp.Grantee {
+	return (&mcp.Principal{Issuer: c.Issuer, Subject: c.Subject, ClientID: c.ClientID, Scopes: c.Scopes}).Grantee()
 }
 
 // hashOf names a token without showing it.

@@ -2,8 +2,36 @@ package oauth
 
 import (
 	"iter"
+	"net/http"
+	"slices"
 	"strings"
 )
+
+// A challenge holds what a 401 or 403 says in WWW-Authenticate (RFC 6750, RFC 9728).
+type challenge struct {
+	metadata string   // URL of the protected resource's metadata
+	scopes   []string // that are needed
+	fault    string   // such as insufficient_scope
+	proof    bool     // whether the server wants a proof of who has the token (RFC 9449)
+}
+
+// challengeOf reads the challenge for a token among those of a response.
+func challengeOf(h http.Header) (c challenge) {
+	for _, value := range h.Values("WWW-Authenticate") {
+		for scheme, parameters := range challenges(value) {
+			if !strings.EqualFold(scheme, "Bearer") && !strings.EqualFold(scheme, "DPoP") {
+				continue
+			}
+			c.metadata, c.proof = parameters["resource_metadata"], strings.EqualFold(scheme, "DPoP")
+			c.fault = parameters["error"]
+			if scope := strings.Fields(parameters["scope"]); len(scope) > 0 {
+				c.scopes = slices.Compact(scope)
+			}
+			return c
+		}
+	}
+	return c
+}
 
 // challenges are those of one WWW-Authenticate header: schemes with their parameters (RFC 9110 section 11).
 // What is malformed ends them.

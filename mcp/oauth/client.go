@@ -97,9 +97,7 @@ func New(o Options) *Client {
 	if o.Store == nil {
 		o.Store = OpenStore(func(context.Context) (state.Store, []byte, error) { return state.NewMemory(0), nil, nil })
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	return &Client{options: o, http: o.HTTP, store: o.Store, now: time.Now, access: map[string]*access{}}
 }
 

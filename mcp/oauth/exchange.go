@@ -5,11 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/oauthdoc"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // maxExchanged bounds for how many callers an Exchange keeps a token. For another one, the one that came least recently is
@@ -54,7 +59,7 @@ type Exchange struct {
 	now     func() time.Time
 
 	mu   sync.Mutex
-	all  map[grantee]*Exchanged
+	all  map[mcp.Grantee]*Exchanged
 	uses uint64
 }
 
@@ -68,7 +73,7 @@ func NewExchange(server string, o ExchangeOptions) (*Exchange, error) {
 		return nil, errors.New("authorization: Caller is missing: what finds the caller of a request")
 	}
 	o.Client.Store, o.Client.Visit, o.Client.Renew = nil, nil, nil
-	return &Exchange{server: u, options: o, now: time.Now, all: map[grantee]*Exchanged{}}, nil
+	return &Exchange{server: u, options: o, now: time.Now, all: map[mcp.Grantee]*Exchanged{}}, nil
 }
 
 // For is what the caller of a request has at the server, with a token that holds, where the server wants one: if need be, the
@@ -103,7 +108,7 @@ func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 	}
 	if e == nil {
 		if len(x.all) >= maxExchanged {
-			x.forgetOldest()
+			x.forget(slices.MinFunc(slices.Collect(maps.Values(x.all)), func(a, b *Exchanged) int { return cmp.Compare(a.used, b.used) }))
 		}
 		e = &Exchanged{exchange: x, grantee: key, flight: access{turn: make(chan struct{}, 1)}}
 		o := x.options.Client
@@ -118,19 +123,12 @@ func (x *Exchange) of(caller *Caller) (*Exchanged, error) {
 	}
 	x.uses++
 	e.used = x.uses
-	e.cameWith(caller)
-	return e, nil
-}
-
-// forgetOldest makes room for another caller; the lock is held.
-func (x *Exchange) forgetOldest() {
-	var oldest *Exchanged
-	for _, e := range x.all {
-		if oldest == nil || e.used < oldest.used {
-			oldest = e
-		}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if caller.Expires.IsZero() || caller.Expires.After(e.until) {
+		e.until, e.hash = caller.Expires, hashOf(caller.Token.Reveal())
 	}
-	x.forget(oldest)
+	return e, nil
 }
 
 // forget ends what a caller has; the lock is held.
@@ -155,7 +153,7 @@ func (x *Exchange) End(token Secret) {
 // caller's token for it. After it has ended, it sends none.
 type Exchanged struct {
 	exchange  *Exchange
-	grantee   grantee
+	grantee   mcp.Grantee
 	client    *Client
 	transport http.RoundTripper
 	flight    access      // whose turn is had by who exchanges
@@ -170,15 +168,6 @@ type Exchanged struct {
 	asked string    // hash of the token for which one was last asked
 }
 
-// cameWith notes the token with which the caller came.
-func (e *Exchanged) cameWith(c *Caller) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if c.Expires.IsZero() || c.Expires.After(e.until) {
-		e.until, e.hash = c.Expires, hashOf(c.Token.Reveal())
-	}
-}
-
 // isOf reports whether what the caller has goes back to a token: it was got for that one, is being got for it, or lasts as long.
 func (e *Exchanged) isOf(hash string) bool {
 	if l, _ := e.client.accessTo(e.exchange.server).current(); l != nil && l.Token.From == hash {
@@ -189,11 +178,7 @@ func (e *Exchanged) isOf(hash string) bool {
 	return e.hash == hash || e.asked == hash
 }
 
-// over is [ErrCallerEnded] after the end.
-func (e *Exchanged) over() error {
-	return e.overAt(e.exchange.now())
-}
-
+// overAt returns [ErrCallerEnded] where the caller's token has expired or was ended.
 func (e *Exchanged) overAt(now time.Time) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -211,7 +196,7 @@ func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) 
 			e.stale.Store(true)
 			return "", errBetween
 		}
-		if trusted := cmp.Or(e.exchange.options.Issuer, caller.Issuer); asked.Issuer != trusted {
+		if trusted := cmp.Or(e.exchange.options.Issuer, caller.Issuer); !oauthdoc.Same(asked.Issuer, trusted) {
 			return "", fmt.Errorf("%w: it is %s", ErrIssuer, trusted)
 		}
 		e.mu.Lock()
@@ -237,7 +222,7 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 			return nil
 		}
 	}
-	unlock, err := e.flight.lockWith(ctx, token)
+	unlock, err := e.flight.lock(ctx, token)
 	if err != nil {
 		return err
 	}
@@ -254,14 +239,14 @@ func (e *Exchanged) ready(ctx context.Context, token string) error {
 		e.stale.Store(false)
 	}
 	if ctx.Err() == nil { // else it is this caller's error only
-		e.flight.endedWith(token, err)
+		e.flight.ended(token, err)
 	}
 	return err
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (e *Exchanged) RoundTrip(req *http.Request) (*http.Response, error) {
-	err := e.over()
+	err := e.overAt(e.exchange.now())
 	if caller, found := e.exchange.options.Caller(req.Context()); found && caller.grantee() != e.grantee {
 		err = errors.New("the request is of another caller than the token")
 	}

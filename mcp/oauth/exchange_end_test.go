@@ -60,7 +60,7 @@ func TestARevokedTokenDoesNotRefuseTheOneThatReplacedIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unlock, err := e.flight.lockWith(t.Context(), hashOf("revoked"))
+		unlock, err := e.flight.lock(t.Context(), hashOf("revoked"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestARevokedTokenDoesNotRefuseTheOneThatReplacedIt(t *testing.T) {
 			second <- err
 		}()
 		synctest.Wait()
-		e.flight.endedWith(hashOf("revoked"), errors.New("refused"))
+		e.flight.ended(hashOf("revoked"), errors.New("refused"))
 		unlock()
 		if err := <-second; err != nil || len(d.asked) != 1 || d.asked[0].Get("subject_token") != renewed.Token.Reveal() {
 			t.Errorf("the second, whose token holds: %v, asked for %v", err, d.asked)

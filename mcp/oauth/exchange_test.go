@@ -183,7 +183,7 @@ func TestACallerWhoWaitsForAnAttemptBetweenRequestsMakesTheirOwn(t *testing.T) {
 		}
 		d.now = d.now.Add(2 * time.Hour)
 		a := e.client.accessTo(d.server)
-		unlock, err := a.lock(t.Context())
+		unlock, err := a.lock(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestACallerWhoWaitsForAnAttemptBetweenRequestsMakesTheirOwn(t *testing.T) {
 			asked <- err
 		}()
 		synctest.Wait()
-		a.ended(errBetween)
+		a.ended("", errBetween)
 		unlock()
 		if err := <-asked; err != nil || len(d.asked) != 2 {
 			t.Errorf("%v, %d exchanges", err, len(d.asked))
@@ -270,7 +270,7 @@ func TestARefusedExchangeIsRefusedForAllWhoWaitForIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unlock, err := e.flight.lock(t.Context())
+		unlock, err := e.flight.lock(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +283,7 @@ func TestARefusedExchangeIsRefusedForAllWhoWaitForIt(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		e.flight.endedWith(hashOf(ben.Token.Reveal()), refused)
+		e.flight.ended(hashOf(ben.Token.Reveal()), refused)
 		unlock()
 		all.Wait()
 	})

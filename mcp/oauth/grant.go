@@ -156,10 +156,11 @@ func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*acces
 	}
 	t, err := c.token(ctx, l, form, scopes)
 	if err == nil && form.Get("grant_type") == grantExchange {
-		t.From = hashOf(form.Get("subject_token"))
-	}
-	if err == nil && form.Get("grant_type") == grantExchange && subtle.ConstantTimeCompare([]byte(t.Access), []byte(form.Get("subject_token"))) == 1 {
-		return nil, fmt.Errorf("the authorization server %s gave the user's own token back, which is not passed on", l.Issuer.Issuer)
+		subject := form.Get("subject_token")
+		if subtle.ConstantTimeCompare([]byte(t.Access), []byte(subject)) == 1 {
+			return nil, fmt.Errorf("the authorization server %s gave the user's own token back, which is not passed on", l.Issuer.Issuer)
+		}
+		t.From = hashOf(subject)
 	}
 	return t, err
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/outside"
 )
 
 const (
@@ -25,7 +27,15 @@ const (
 func Guarded(allow func(host string) bool) *http.Client {
 	g := &guard{allow: allow, dialer: net.Dialer{Timeout: dialTime}}
 	g.transport = &http.Transport{DialContext: g.dial, TLSHandshakeTimeout: dialTime, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConns: 10}
-	return &http.Client{Transport: g, Timeout: answerTime, CheckRedirect: sameOrigin}
+	return &http.Client{Transport: g, Timeout: answerTime, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+		switch {
+		case len(via) > maxRedirects:
+			return errors.New("it redirects in circles")
+		case !outside.SameOrigin(req.URL, via[0].URL):
+			return fmt.Errorf("it redirects to another origin, %s://%s", req.URL.Scheme, req.URL.Host)
+		}
+		return nil
+	}}
 }
 
 type guard struct {
@@ -66,7 +76,7 @@ func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, er
 			if err != nil {
 				return err
 			}
-			if a := at.Addr(); here != a.Unmap().IsLoopback() || !here && !isPublic(a) {
+			if a := at.Addr(); here != a.Unmap().IsLoopback() || !here && !outside.Address(a) {
 				return fmt.Errorf("%s has the address %s, which is not of the internet", host, a)
 			}
 			if g.dialer.ControlContext != nil {
@@ -90,16 +100,4 @@ func from(ctx context.Context, server *url.URL) context.Context {
 		return context.WithValue(ctx, fromHere{}, true)
 	}
 	return ctx
-}
-
-// sameOrigin follows redirects that stay where they were.
-func sameOrigin(req *http.Request, via []*http.Request) error {
-	first := via[0].URL
-	switch {
-	case len(via) > maxRedirects:
-		return errors.New("it redirects in circles")
-	case req.URL.Scheme != first.Scheme || req.URL.Host != first.Host:
-		return fmt.Errorf("it redirects to another origin, %s://%s", req.URL.Scheme, req.URL.Host)
-	}
-	return nil
 }

@@ -2,14 +2,13 @@ package oauth
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/junction-mcp/junction/internal/oauthdoc"
 	"github.com/junction-mcp/junction/state"
 )
 
@@ -41,7 +40,7 @@ func (i *Identity) Login(ctx context.Context) (*Login, error) {
 		return nil, ErrLogin
 	}
 	a := c.accessTo(u)
-	unlock, err := a.lock(ctx)
+	unlock, err := a.lock(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +102,12 @@ func (i *Identity) Logout(ctx context.Context) (was *Login, revoked bool, err er
 
 // identityClaims are those of an ID token (OpenID Connect Core section 2).
 type identityClaims struct {
-	Issuer   string          `json:"iss"`
-	Subject  string          `json:"sub"`
-	Audience json.RawMessage `json:"aud"` // a text, or several
-	Party    string          `json:"azp"`
-	Expires  float64         `json:"exp"`
-	Nonce    string          `json:"nonce"`
+	Issuer   string    `json:"iss"`
+	Subject  string    `json:"sub"`
+	Audience jws.Texts `json:"aud"`
+	Party    string    `json:"azp"`
+	Expires  float64   `json:"exp"`
+	Nonce    string    `json:"nonce"`
 }
 
 // identify checks what came as an ID token with a code, and that it came for this login. Its signature is not: it came from the
@@ -146,28 +145,14 @@ func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
 
 // claims reads an ID token, and has the login end when it does.
 func (l *login) claims(t *accessToken, now time.Time) (c identityClaims, err error) {
-	parts := strings.Split(t.Identity, ".")
-	if len(parts) != 3 || len(t.Identity) > maxMetadata {
-		return c, errors.New("the ID token is no JWT")
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err == nil {
-		err = json.Unmarshal(text, &c)
-	}
-	if err != nil {
+	if err := jws.Unverified(t.Identity, &c); err != nil {
 		return c, fmt.Errorf("the ID token is no JWT: %w", err)
 	}
-	var audience []string
-	if json.Unmarshal(c.Audience, &audience) != nil {
-		var one string
-		_ = json.Unmarshal(c.Audience, &one) // what is neither is for nobody
-		audience = []string{one}
-	}
 	switch {
-	case c.Issuer != l.Issuer.Issuer:
+	case !oauthdoc.Same(c.Issuer, l.Issuer.Issuer):
 		return c, fmt.Errorf("the ID token is of %.200q, not of %s", c.Issuer, l.Issuer.Issuer)
-	case !slices.Contains(audience, l.Client.ID) || c.Party != "" && c.Party != l.Client.ID:
-		return c, fmt.Errorf("the ID token is for %.200q, not for %s", audience, plain(l.Client.ID))
+	case !slices.Contains(c.Audience, l.Client.ID) || c.Party != "" && c.Party != l.Client.ID:
+		return c, fmt.Errorf("the ID token is for %.200q, not for %s", c.Audience, plain(l.Client.ID))
 	}
 	left := time.Duration(min(c.Expires-float64(now.Unix()), maxExpires.Seconds()) * float64(time.Second))
 	if left <= 0 {

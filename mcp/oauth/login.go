@@ -132,9 +132,9 @@ func codeOf(back, state string, of *issuer) (string, error) {
 		return "", errors.New("the user came back from another login (state)")
 	}
 	switch iss := q["iss"]; {
-	case len(iss) == 0 && of.SendsIssuer:
+	case len(iss) == 0 && bool(of.SendsIssuer):
 		return "", fmt.Errorf("the authorization server %s promises to say who it is, and did not (iss)", of.Issuer)
-	case len(iss) > 0 && iss[0] != of.Issuer:
+	case len(iss) > 0 && iss[0] != of.Issuer: // as its metadata spell it, byte for byte (RFC 9207 section 2.4)
 		return "", fmt.Errorf("the user came back from another authorization server than %s (iss)", of.Issuer)
 	}
 	if fault := q.Get("error"); fault != "" {

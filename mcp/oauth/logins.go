@@ -52,7 +52,7 @@ func (c *Client) Login(ctx context.Context, server string, base http.RoundTrippe
 		return nil, ErrNotWanted
 	}
 	a := c.accessTo(u)
-	unlock, err := a.lock(ctx)
+	unlock, err := a.lock(ctx, "")
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (c *Client) Renew(ctx context.Context, server, mark string) error {
 		return err
 	}
 	a := c.accessTo(u)
-	unlock, err := a.lock(ctx)
+	unlock, err := a.lock(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (c *Client) Logout(ctx context.Context, server string) (was *Login, revoked
 		return nil, false, err
 	}
 	a := c.accessTo(u)
-	unlock, err := a.lock(ctx)
+	unlock, err := a.lock(ctx, "")
 	if err != nil {
 		return nil, false, err
 	}

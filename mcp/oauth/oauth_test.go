@@ -56,7 +56,7 @@ func TestAFailedLoginIsThatOfAllWhoWaitForIt(t *testing.T) {
 		closed := errors.New("the window was closed")
 		c := New(Options{})
 		g := c.accessTo(&url.URL{Scheme: "https", Host: "mcp.example"})
-		unlock, err := g.lock(t.Context())
+		unlock, err := g.lock(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,10 +69,10 @@ func TestAFailedLoginIsThatOfAllWhoWaitForIt(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		g.ended(closed)
+		g.ended("", closed)
 		unlock()
 		all.Wait()
-		if unlock, err = g.lock(t.Context()); err != nil {
+		if unlock, err = g.lock(t.Context(), ""); err != nil {
 			t.Errorf("who comes later: %v", err)
 		}
 		unlock()
@@ -137,7 +137,9 @@ func TestWhatCouldBeAnAttackIsRefused(t *testing.T) {
 		{"a login of somebody else", func(s *site) { s.back = func(q url.Values) { q.Set("state", "guessed") } }, "another login (state)"},
 		{"no state", func(s *site) { s.back = func(q url.Values) { q.Del("state") } }, "another login (state)"},
 		{"the code of another authorization server", func(s *site) { s.back = func(q url.Values) { q.Set("iss", "https://evil.example") } }, "another authorization server"},
-		{"an issuer that is nearly the same", func(s *site) { s.back = func(q url.Values) { q.Set("iss", s.URL+"/") } }, "another authorization server"},
+		{"an issuer that is nearly the same", func(s *site) { s.back = func(q url.Values) { q.Set("iss", s.URL+"/tenant") } }, "another authorization server"},
+		{"an issuer with a slash that its metadata has not", func(s *site) { s.back = func(q url.Values) { q.Set("iss", s.URL+"/") } }, "another authorization server"},
+		{"an issuer at another port", func(s *site) { s.back = func(q url.Values) { q.Set("iss", s.URL+"1") } }, "another authorization server"},
 		{"no issuer where one was promised", func(s *site) {
 			s.issuer = map[string]any{"authorization_response_iss_parameter_supported": true}
 			s.back = func(q url.Values) { q.Del("iss") }

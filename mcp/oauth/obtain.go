@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 
+	"github.com/junction-mcp/junction/internal/oauthdoc"
 	"github.com/junction-mcp/junction/state"
 )
 
@@ -26,7 +28,7 @@ func (c *Client) fresh(ctx context.Context, a *access) (*login, error) {
 	if l == nil || l.Token.Refresh == "" && c.options.Grant == nil || !l.Token.expiresSoon(c.now()) {
 		return l, nil
 	}
-	unlock, err := a.lock(ctx)
+	unlock, err := a.lock(ctx, "")
 	if err == nil {
 		defer unlock()
 		if now, _ := a.current(); now != l {
@@ -35,7 +37,7 @@ func (c *Client) fresh(ctx context.Context, a *access) (*login, error) {
 		if err = c.renew(ctx, a, l); isRefusal(err) {
 			err = nil // the server says next what it wants
 		}
-		a.ended(err)
+		a.ended("", err)
 	}
 	if err != nil && ctx.Err() == nil && c.now().Before(l.Token.Expires) {
 		return l, nil // it is still good
@@ -46,7 +48,7 @@ func (c *Client) fresh(ctx context.Context, a *access) (*login, error) {
 
 // look takes what the store has of a server.
 func (c *Client) look(ctx context.Context, a *access) error {
-	unlock, err := a.lock(ctx)
+	unlock, err := a.lock(ctx, "")
 	if err != nil {
 		return err
 	}
@@ -106,9 +108,7 @@ func (c *Client) nextToken(ctx context.Context, old *login) (*accessToken, error
 	if err != nil {
 		return nil, err
 	}
-	if next.Refresh == "" {
-		next.Refresh = old.Token.Refresh
-	}
+	next.Refresh = cmp.Or(next.Refresh, old.Token.Refresh)
 	if old.isIdentity() {
 		err = old.identifyAgain(next, c.now())
 	}
@@ -127,7 +127,7 @@ func (c *Client) keep(ctx context.Context, a *access, l *login, hold state.Hold)
 // authorize gets a token in place of one that was refused (nil for none), as the challenge asks for. It reports
 // whether an authorization server was asked for a new one.
 func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked challenge, more bool) (isNew bool, err error) {
-	unlock, err := a.lock(ctx)
+	unlock, err := a.lock(ctx, "")
 	if err != nil {
 		return false, err
 	}
@@ -143,7 +143,7 @@ func (c *Client) authorize(ctx context.Context, a *access, refused *login, asked
 		a.set(stored)
 		return false, nil
 	}
-	defer func() { a.ended(err) }()
+	defer func() { a.ended("", err) }()
 	if refused != nil && refused.Token.Refresh != "" && !more {
 		if err := c.renew(ctx, a, refused); !isRefusal(err) {
 			return false, err
@@ -170,7 +170,7 @@ func (c *Client) wantsLogin(ctx context.Context, a *access, asked challenge) err
 	if err == nil && protected == nil {
 		_, err = c.issuerOf(ctx, a.server.Scheme+"://"+a.server.Host) // as 2025-03-26 has it
 	}
-	if errors.Is(err, errNoMetadata) {
+	if errors.Is(err, oauthdoc.ErrNone) {
 		return errNotOAuth
 	}
 	return ErrLogin
@@ -219,7 +219,8 @@ func (c *Client) obtain(ctx context.Context, a *access, refused *login, asked ch
 // isRefusal reports whether an authorization server said no; another error may not come again.
 func isRefusal(err error) bool {
 	refused, is := errors.AsType[*Error](err)
-	return is && refused.Status < http.StatusInternalServerError
+	return is && refused.Status < http.StatusInternalServerError && refused.Status != http.StatusTooManyRequests &&
+		!slices.Contains([]string{"temporarily_unavailable", "server_error", "slow_down"}, refused.Code)
 }
 
 // discover finds out who gives tokens for a server, and which scopes to ask for. The login has no token yet.
@@ -232,9 +233,9 @@ func (c *Client) discover(ctx context.Context, a *access, asked challenge) (l *l
 		origin := a.server.Scheme + "://" + a.server.Host
 		l := &login{Server: canonical(a.server), Resource: canonical(a.server)}
 		of, err := c.issuerOf(ctx, origin)
-		if errors.Is(err, errNoMetadata) {
-			of, err = usual(origin), nil
-			l.guessed = true
+		if errors.Is(err, oauthdoc.ErrNone) {
+			of, err = &issuer{Issuer: origin, Authorize: origin + "/authorize", Token: origin + "/token", Register: origin + "/register", Challenges: []string{"S256"}}, nil
+			l.guessed = true // these are the endpoints of one that publishes no metadata
 		}
 		l.Issuer = of
 		return l, asked.scopes, err
@@ -251,7 +252,7 @@ func (c *Client) discover(ctx context.Context, a *access, asked challenge) (l *l
 			continue
 		}
 		l := &login{Server: canonical(a.server), Resource: protected.Resource, Issuer: of}
-		if asked.proof || protected.Bound {
+		if asked.proof || bool(protected.Bound) {
 			l.Proof, err = newProofKey(of.ProofAlgorithms)
 		}
 		return l, scopes, err

@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/oauthdoc"
 )
 
 // known is what the client is to an authorization server: as it was registered before, by a document that it
@@ -58,10 +60,10 @@ func (c *Client) register(ctx context.Context, with *issuer, redirect string) (*
 		return nil, err
 	}
 	var answer struct {
-		ID     string `json:"client_id"`
-		Secret string `json:"client_secret"`
-		Method string `json:"token_endpoint_auth_method"`
-		Until  int64  `json:"client_secret_expires_at"` // 0: for ever
+		ID     string           `json:"client_id"`
+		Secret string           `json:"client_secret"`
+		Method string           `json:"token_endpoint_auth_method"`
+		Until  oauthdoc.Seconds `json:"client_secret_expires_at"` // 0: for ever
 	}
 	header := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/json"}}
 	if err := c.post(ctx, with.Register, header, string(body), &answer); err != nil {
@@ -72,7 +74,7 @@ func (c *Client) register(ctx context.Context, with *issuer, redirect string) (*
 	}
 	r := &Registration{ID: answer.ID, Secret: answer.Secret, Method: cmp.Or(answer.Method, method), Redirect: redirect}
 	if answer.Until > 0 {
-		r.Expires = time.Unix(answer.Until, 0)
+		r.Expires = time.Unix(int64(min(answer.Until, 1<<40)), 0)
 	}
 	return r, nil
 }

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"bytes"
 	"context"
 	"crypto"
 	"encoding/json"
@@ -11,6 +12,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/oauthdoc"
 )
 
 // An Error is what an authorization server answered (RFC 6749 section 5.2).
@@ -49,10 +52,7 @@ type accessToken struct {
 
 // expiresSoon reports whether a token should be replaced.
 func (t *accessToken) expiresSoon(now time.Time) bool {
-	if t.Expires.IsZero() || now.Before(t.Again) {
-		return false
-	}
-	return !now.Add(min(ahead, t.Expires.Sub(t.At)/10)).Before(t.Expires)
+	return !t.Expires.IsZero() && !now.Before(t.Again) && !now.Add(min(ahead, t.Expires.Sub(t.At)/10)).Before(t.Expires)
 }
 
 // A Registration is what an authorization server knows a client by.
@@ -156,12 +156,12 @@ func (c *Client) token(ctx context.Context, l *login, form url.Values, scopes []
 
 // A tokenAnswer is what a token endpoint says (RFC 6749 section 5.1).
 type tokenAnswer struct {
-	Access    string  `json:"access_token"`
-	Type      string  `json:"token_type"`
-	Refresh   string  `json:"refresh_token"`
-	ExpiresIn float64 `json:"expires_in"`
-	Scope     string  `json:"scope"`
-	Identity  string  `json:"id_token"`
+	Access    string           `json:"access_token"`
+	Type      string           `json:"token_type"`
+	Refresh   string           `json:"refresh_token"`
+	ExpiresIn oauthdoc.Seconds `json:"expires_in"`
+	Scope     oauthdoc.Words   `json:"scope"`
+	Identity  string           `json:"id_token"`
 }
 
 // token is the token that was given, to who sent a proof or did not, for scopes that were asked for.
@@ -172,14 +172,15 @@ func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*acc
 		return nil, errors.New("the response has no access_token")
 	case strings.EqualFold(a.Type, "DPoP") && proved:
 		t.Bound = true
+	case a.Type == "" && !proved: // the usual one
 	case !strings.EqualFold(a.Type, "Bearer"):
 		return nil, fmt.Errorf("its type is %.40q, and only Bearer is sent", a.Type)
 	}
-	if granted := strings.Fields(a.Scope); len(granted) > 0 {
-		t.Scopes = granted
+	if len(a.Scope) > 0 {
+		t.Scopes = a.Scope
 	}
 	if a.ExpiresIn > 0 {
-		t.Expires = asked.Add(time.Duration(min(a.ExpiresIn, maxExpires.Seconds()) * float64(time.Second)))
+		t.Expires = asked.Add(time.Duration(min(float64(a.ExpiresIn), maxExpires.Seconds()) * float64(time.Second)))
 	}
 	return t, nil
 }
@@ -205,25 +206,30 @@ func (c *Client) post(ctx context.Context, to string, header http.Header, body s
 		return err
 	case len(text) > maxMetadata:
 		return fmt.Errorf("the response has more than %d KiB", maxMetadata>>10)
-	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusCreated:
-		var fault struct {
-			Code        string `json:"error"`
-			Description string `json:"error_description"`
+	}
+	if !json.Valid(bytes.TrimPrefix(text, []byte("\ufeff"))) {
+		if object := oauthdoc.FromForm(text); object != nil {
+			text = object
 		}
-		if json.Unmarshal(text, &fault) != nil || fault.Code == "" {
-			return fmt.Errorf("HTTP status %d", response.StatusCode)
-		}
+	}
+	fault := oauthdoc.FaultOf(text)
+	isGood := response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated
+	switch {
+	case fault.Code != "": // also with 200, as GitHub sends it
 		refused := &Error{Code: plain(fault.Code), Description: plain(fault.Description), Status: response.StatusCode}
 		if nonce := response.Header.Get(headerNonce); len(nonce) <= maxNonce {
 			refused.nonce = nonce
 		}
 		return refused
-	}
-	if into == nil {
+	case !isGood && fault.Description != "":
+		return fmt.Errorf("HTTP status %d: %s", response.StatusCode, plain(fault.Description))
+	case !isGood:
+		return fmt.Errorf("HTTP status %d", response.StatusCode)
+	case into == nil:
 		return nil
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("the response is no JSON: %w", err)
+	if err := oauthdoc.Decode(text, into); err != nil {
+		return fmt.Errorf("the response is no JSON object: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,9 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
 // Transport returns an http.RoundTripper for requests to the server at a URL: it sends the token along, and gets
@@ -18,10 +22,7 @@ func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTri
 	if err != nil {
 		return nil, err
 	}
-	if base == nil {
-		base = http.DefaultTransport
-	}
-	return &transport{client: c, access: c.accessTo(u), base: base}, nil
+	return &transport{client: c, access: c.accessTo(u), base: httplink.Noted(cmp.Or(base, http.DefaultTransport))}, nil
 }
 
 func serverURL(server string) (*url.URL, error) {
@@ -40,7 +41,7 @@ type transport struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	if at := t.access.server; req.URL.Scheme != at.Scheme || !strings.EqualFold(req.URL.Host, at.Host) {
+	if !outside.SameOrigin(req.URL, t.access.server) {
 		return t.base.RoundTrip(req)
 	}
 	ctx := req.Context()
@@ -108,9 +109,6 @@ func (t *transport) send(req *http.Request, l *login, again bool) (*http.Respons
 
 // probe asks a server without a token, to hear what it wants; wanted is whether it wants anything.
 func (c *Client) probe(ctx context.Context, server *url.URL, base http.RoundTripper) (asked challenge, wanted bool, err error) {
-	if base == nil {
-		base = http.DefaultTransport
-	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.String(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
@@ -119,7 +117,7 @@ func (c *Client) probe(ctx context.Context, server *url.URL, base http.RoundTrip
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Accept", "application/json, text/event-stream")
-	response, err := base.RoundTrip(req)
+	response, err := cmp.Or(base, http.DefaultTransport).RoundTrip(req)
 	if err != nil {
 		return challenge{}, false, err
 	}

@@ -9,9 +9,11 @@
 //
 // Spans follow OpenTelemetry's semantic conventions for MCP, which are still in
 // development: they are called after the method and, where there is one, the
-// tool or prompt, and never hold arguments or results. The id of a JSON-RPC
-// request and the session are not known above the transport, and omitted. A
-// subscriptions/listen, which can last for days, has no span.
+// tool or prompt, and never hold arguments or results. They have the id of the
+// JSON-RPC request, the transport and the address of the other side, where a transport
+// carries the request. mcp.session.id is a digest of the session's id over HTTP: the id
+// itself gives the use of the session. A subscriptions/listen, which can last for
+// days, has no span.
 //
 // Only OpenTelemetry's API is imported, and by this package alone: a program
 // without it has no telemetry in its build, and one with it chooses exporters.

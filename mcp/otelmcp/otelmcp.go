@@ -51,7 +51,7 @@ func (o Options) tracer() *tracer {
 // parent is the client's span, where the request's _meta names one; a span that
 // the context had already, such as that of an HTTP request, is linked to.
 func Server(o Options) mcp.Middleware {
-	t := o.tracer()
+	t := o.tracer() // the library has no event.Tap, and what handles a request needs its span
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if req.Method == methodListen {
@@ -71,7 +71,8 @@ func (t *tracer) serve(ctx context.Context, req *mcp.Request) (context.Context, 
 	around := trace.SpanContextFromContext(ctx)
 	extracted := t.Extract(ctx, carried{req})
 	remote := trace.SpanContextFromContext(extracted)
-	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes(req)...)}
+	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(append(attributes(req), carriage(mcp.CarriageOf(req), attrClient, attrClientP)...)...)}
 	linked := around
 	if t.public {
 		linked = remote
@@ -101,7 +102,11 @@ func Client(o Options) mcp.Middleware {
 			}
 			ctx, span := t.Start(ctx, spanName(req), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributes(req)...))
 			defer span.End()
-			result, err := next.Handle(ctx, t.inject(ctx, req))
+			sent := t.inject(ctx, req)
+			if span.IsRecording() {
+				sent = mcp.WatchCarriage(sent, func(c mcp.Carriage) { span.SetAttributes(carriage(c, attrServer, attrServerP)...) })
+			}
+			result, err := next.Handle(ctx, sent)
 			end(span, mcp.OutcomeOf(ctx, &result, err), err, false)
 			return result, err
 		})

@@ -109,13 +109,13 @@ func checkChain(t *testing.T, spans []sdk.ReadOnlySpan, path []string, where str
 			attribute.String("gen_ai.operation.name", "execute_tool"),
 			attribute.String("gen_ai.tool.name", "where"),
 		}
-		if revision := path[len(path)-1-i/2]; kind == trace.SpanKindServer {
-			want = slices.Insert(want, 1, attribute.String("mcp.protocol.version", revision))
-		} else if i < len(spans)-2 {
-			want = slices.Insert(want, 1, attribute.String("mcp.protocol.version", path[len(path)-2-i/2]))
-		}
-		if !slices.Equal(span.Attributes(), want) {
-			t.Errorf("span %d: attributes %v, want %v", i, span.Attributes(), want)
+		want = append(want, attribute.String("mcp.protocol.version", path[len(path)-1-i/2]), attribute.String("network.transport", "pipe"))
+		got := slices.DeleteFunc(slices.Clone(span.Attributes()), func(a attribute.KeyValue) bool { return a.Key == "jsonrpc.request.id" })
+		byKey := func(a, b attribute.KeyValue) int { return strings.Compare(string(a.Key), string(b.Key)) }
+		slices.SortFunc(got, byKey)
+		slices.SortFunc(want, byKey)
+		if !slices.Equal(got, want) || len(got) != len(span.Attributes())-1 {
+			t.Errorf("span %d: attributes %v, want %v and an id", i, span.Attributes(), want)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/mcp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -23,6 +23,15 @@ const (
 	attrOperation = attribute.Key("gen_ai.operation.name")
 	attrError     = attribute.Key("error.type")
 	attrStatus    = attribute.Key("rpc.response.status_code")
+	attrID        = attribute.Key("jsonrpc.request.id")
+	attrSession   = attribute.Key("mcp.session.id")
+	attrNetwork   = attribute.Key("network.transport")
+	attrProtocol  = attribute.Key("network.protocol.name")
+	attrProtocolV = attribute.Key("network.protocol.version")
+	attrClient    = attribute.Key("client.address")
+	attrClientP   = attribute.Key("client.port")
+	attrServer    = attribute.Key("server.address")
+	attrServerP   = attribute.Key("server.port")
 )
 
 // Limits, in characters, of what clients can put into a span.
@@ -53,7 +62,26 @@ func attributes(req *mcp.Request) []attribute.KeyValue {
 	case "prompts/get":
 		attrs = append(attrs, attrPrompt.String(plaintext.Line(req.Name, maxName)))
 	case "resources/read":
-		attrs = append(attrs, attrResource.String(plaintext.Line(secret.URI(req.Name), maxURI)))
+		attrs = append(attrs, attrResource.String(plaintext.Line(redact.URI(req.Name), maxURI)))
+	}
+	return attrs
+}
+
+// carriage are the attributes of how a request is carried; address and port are the keys of the other side.
+func carriage(c mcp.Carriage, address, port attribute.Key) (attrs []attribute.KeyValue) {
+	for _, a := range [...]struct {
+		key   attribute.Key
+		value string
+	}{
+		{attrRevision, c.Revision}, {attrID, c.ID}, {attrSession, c.Session}, {attrNetwork, c.Network}, {attrProtocol, c.Protocol},
+		{attrProtocolV, c.ProtocolVersion}, {address, c.Address},
+	} {
+		if a.value != "" {
+			attrs = append(attrs, a.key.String(plaintext.Line(a.value, maxName)))
+		}
+	}
+	if c.Address != "" && c.Port != 0 {
+		attrs = append(attrs, port.Int(c.Port))
 	}
 	return attrs
 }
@@ -79,7 +107,7 @@ func end(span trace.Span, outcome mcp.Outcome, err error, answering bool) {
 		} else {
 			span.SetAttributes(attrError.String(errorType(err)))
 		}
-		span.SetStatus(codes.Error, plaintext.Line(fault.Message, maxText))
+		span.SetStatus(codes.Error, plaintext.Line(redact.Text(fault.Message, maxText), maxText))
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 const (
 	maxSkills      = 10_000
 	maxListedBytes = 16 << 20 // of all entries
+	maxEntries     = 10_000   // of a folder
 )
 
 // ErrMismatch is the error of [Skill.Read] for a file that is not what the entry says, or that the entry does not
@@ -122,34 +123,19 @@ func digest(data []byte) string {
 func ReadDirectory(ctx context.Context, c *mcp.Client, uri string) ([]*mcp.Resource, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("uri", uri)
-	params := w.Bytes()
 	var all []*mcp.Resource
-	for range maxPages {
-		result, err := c.Do(ctx, MethodDirectory, params)
+	for raw, err := range c.ListWith(ctx, MethodDirectory, "resources", w.Bytes()) {
 		if err != nil {
 			return nil, err
 		}
-		body, err := result.Encoded()
-		if err != nil {
-			return nil, err
+		if len(all) == maxEntries {
+			return nil, fmt.Errorf("server %q: %s %.200q: more than %d files and folders", c.Name(), MethodDirectory, uri, maxEntries)
 		}
-		var page struct {
-			Resources  []*mcp.Resource `json:"resources"`
-			NextCursor string          `json:"nextCursor"`
-		}
-		if err := schema.DecodeLoose(body, &page); err != nil {
+		r := new(mcp.Resource)
+		if err := schema.DecodeLoose(raw, r); err != nil {
 			return nil, fmt.Errorf("server %q: %s %.200q: %w", c.Name(), MethodDirectory, uri, err)
 		}
-		if all = append(all, page.Resources...); page.NextCursor == "" {
-			return all, nil
-		}
-		w := jsonrpc.NewObject(nil)
-		w.String("uri", uri)
-		w.String("cursor", page.NextCursor)
-		params = w.Bytes()
+		all = append(all, r)
 	}
-	return nil, fmt.Errorf("server %q: %s %.200q: more than %d pages", c.Name(), MethodDirectory, uri, maxPages)
+	return all, nil
 }
-
-// maxPages is how many pages of one folder are followed.
-const maxPages = 100

@@ -33,6 +33,7 @@ func frontmatter(file []byte) (json.RawMessage, error) {
 	return object, nil
 }
 
+// parse returns the frontmatter as YAML.
 func parse(file []byte) (*yaml.Node, error) {
 	text := bytes.ReplaceAll(bytes.TrimPrefix(file, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
 	rest, found := bytes.CutPrefix(text, []byte("---\n"))

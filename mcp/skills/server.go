@@ -61,7 +61,9 @@ func Add(s *mcp.Server, tree fs.FS) (*Set, error) {
 	s.Declare(Extension, json.RawMessage(`{"directoryRead":true}`))
 	s.HandleMethod(MethodList, set.list)
 	s.HandleMethod(MethodGet, set.get)
-	s.HandleMethod(MethodDirectory, set.directory)
+	s.HandleMethod(MethodDirectory, func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		return AnswerDirectory(req, set.now.Load().skills...)
+	})
 	s.AddResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: "skill://{+path}", Name: "skill-file", Title: "Files of skills", Description: "The files that a SKILL.md refers to.",
 	}, set.read)
@@ -123,10 +125,6 @@ func (set *Set) get(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 	w := jsonrpc.NewObject(nil)
 	_ = w.Encoded("skill", now.skills[i].appendJSON) // what was read is valid
 	return mcp.Result{JSON: w.Bytes()}, nil
-}
-
-func (set *Set) directory(_ context.Context, req *mcp.Request) (mcp.Result, error) {
-	return AnswerDirectory(req, set.now.Load().skills...)
 }
 
 // AnswerDirectory answers resources/directory/read from the entries of skills, for a server or whoever stands before one.

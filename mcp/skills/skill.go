@@ -27,6 +27,7 @@ const (
 
 // Limits of one skill; the extension has the same.
 const (
+	maxName  = 64       // bytes of the name of a skill (agentskills.io/specification)
 	maxFiles = 512      // of one skill, SKILL.md among them
 	maxSize  = 16 << 20 // bytes of all files of one skill
 )
@@ -145,8 +146,10 @@ func (s *Skill) check() error {
 	case s.Name() != parts[len(parts)-2]:
 		return fmt.Errorf("frontmatter: the name %.80q is not that of its folder, %.80q", s.Name(), parts[len(parts)-2])
 	}
-	if err := checkName(s.Name()); err != nil {
-		return err
+	name := s.Name()
+	plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+	if len(name) > maxName || !plain || strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--") {
+		return fmt.Errorf("the name %.80q: expected at most %d small letters, digits and single hyphens between them", name, maxName)
 	}
 	if s.Dynamic {
 		return nil
@@ -161,12 +164,13 @@ func (s *Skill) checkFiles() error {
 	seen, size := map[string]bool{}, int64(0)
 	for _, f := range s.Files {
 		below, inside := strings.CutPrefix(f.URI, s.Root()+"/")
+		digits, hashed := strings.CutPrefix(f.Digest, "sha256:")
 		switch {
 		case !inside || !clean(strings.Split(below, "/")):
 			return fmt.Errorf("resources: %.200q is not in the skill's folder", f.URI)
 		case seen[f.URI]:
 			return fmt.Errorf("resources: %.200q is listed twice", f.URI)
-		case !isDigest(f.Digest):
+		case !hashed || len(digits) != 64 || strings.Trim(digits, "0123456789abcdef") != "":
 			return fmt.Errorf("resources: the digest of %.200q: expected sha256: and 64 hexadecimal digits, got %.100q", f.URI, f.Digest)
 		case f.Size < 0 || f.Size > maxSize-size:
 			return fmt.Errorf("resources: the size of %.200q is %d; all files of a skill may have %d MiB", f.URI, f.Size, maxSize>>20)
@@ -183,22 +187,6 @@ func (s *Skill) checkFiles() error {
 // clean reports whether the parts of a path name files as they stand.
 func clean(parts []string) bool {
 	return !slices.ContainsFunc(parts, func(part string) bool { return part == "" || part == "." || part == ".." })
-}
-
-func isDigest(text string) bool {
-	digits, found := strings.CutPrefix(text, "sha256:")
-	return found && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
-}
-
-// maxName is how long the name of a skill may be (agentskills.io/specification).
-const maxName = 64
-
-func checkName(name string) error {
-	plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
-	if len(name) > maxName || !plain || strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--") {
-		return fmt.Errorf("the name %.80q: expected at most %d small letters, digits and single hyphens between them", name, maxName)
-	}
-	return nil
 }
 
 // Directory lists what a folder of skills has, from their entries alone: files and folders, sorted by URI, as

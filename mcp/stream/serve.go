@@ -12,13 +12,14 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/lines"
 )
 
-// MaxConnections is how many clients [Serve] serves at the same time. One more
-// gets an error, and its connection is closed.
+// MaxConnections is how many clients [Serve] serves at the same time, of which
+// those of one address have a quarter. One more gets an error, and its connection is closed.
 const MaxConnections = 1_000
 
 // A client may take writeTimeout to read what is written to it, and a second
@@ -56,7 +57,7 @@ func ServeWith(ctx context.Context, l net.Listener, h mcp.Handler, o mcp.ServeOp
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	defer l.Close()
-	places := make(chan struct{}, MaxConnections)
+	places := share.New(MaxConnections)
 	for {
 		conn, err := accept(ctx, l)
 		if err != nil {
@@ -65,16 +66,24 @@ func ServeWith(ctx context.Context, l net.Listener, h mcp.Handler, o mcp.ServeOp
 		if conn == nil {
 			return nil
 		}
-		select {
-		case places <- struct{}{}:
-			clients.Go(func() {
-				s.serve(ctx, conn)
-				<-places
-			})
-		default:
+		caller := callerOf(conn)
+		if !places.Take(caller) {
 			turnAway(conn)
+			continue
 		}
+		clients.Go(func() {
+			defer places.Give(caller)
+			s.serve(share.With(ctx, caller), conn)
+		})
 	}
+}
+
+// callerOf names who connects, by the address. Clients on a Unix socket, and those of this machine, cannot be distinguished.
+func callerOf(conn net.Conn) string {
+	if at, is := conn.RemoteAddr().(*net.TCPAddr); is && !at.IP.IsLoopback() {
+		return share.Key("", "", at.String())
+	}
+	return ""
 }
 
 // accept returns the next client, or neither client nor error when ctx is done.

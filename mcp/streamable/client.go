@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
@@ -53,9 +55,7 @@ func Client(url string) mcp.Transport { return ClientWith(url, ClientOptions{}) 
 // ClientWith is [Client] with options.
 func ClientWith(url string, o ClientOptions) mcp.Transport {
 	t := &clientTransport{url: url, options: o}
-	if t.options.MaxRetries == 0 {
-		t.options.MaxRetries = defaultMaxRetries
-	}
+	t.options.MaxRetries = cmp.Or(t.options.MaxRetries, defaultMaxRetries)
 	return t
 }
 
@@ -115,7 +115,8 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	if ctx.Err() != nil {
 		return c.failure(ctx, "send a message", nil)
 	}
-	s := c.scope(ctx, link.Out{})
+	s := new(clientScope)
+	s.begin(ctx, c, link.Out{})
 	defer s.end()
 	resp, _, err := c.post(s.ctx, out)
 	if err != nil {
@@ -169,8 +170,11 @@ func (c *clientLink) get(ctx context.Context, session *clientSession, lastID str
 		return nil, c.statusError(ctx, resp, session, "", true)
 	}
 	if found := httplink.MediaType(resp); found != httplink.EventStream {
-		resp.Body.Close()
-		return nil, &notStream{found}
+		if !httplink.MayBeEvents(resp, found) {
+			resp.Body.Close()
+			return nil, &notStream{found}
+		}
+		c.met(tolerance.ContentType)
 	}
 	return resp, nil
 }
@@ -252,8 +256,8 @@ type clientScope struct {
 	arrived chan struct{} // closed when the server has the request; nil where nobody waits for that
 }
 
-func (c *clientLink) scope(ctx context.Context, out link.Out) *clientScope {
-	s := new(clientScope)
+// begin begins the scope of a call, which must be the zero value.
+func (s *clientScope) begin(ctx context.Context, c *clientLink, out link.Out) {
 	s.ctx, s.cancel = context.WithCancelCause(httplink.Within(c.ctx, ctx))
 	arrives, size := out.Arrives, len(out.Message) // the message is not kept longer than it must
 	var sent time.Time
@@ -267,7 +271,6 @@ func (c *clientLink) scope(ctx context.Context, out link.Out) *clientScope {
 		}
 		s.cancel(givenUp)
 	})
-	return s
 }
 
 // arrive notes that the server has the request, or never gets it.
@@ -280,4 +283,14 @@ func (s *clientScope) arrive() {
 func (s *clientScope) end() {
 	s.release()
 	s.cancel(nil)
+}
+
+// Way is for [link.WayOf].
+func (c *clientLink) Way() link.Way {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil {
+		return c.endpoint.Way("")
+	}
+	return c.endpoint.Way(c.session.id)
 }

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 	"github.com/junction-mcp/junction/mcp/internal/link"
-	"github.com/junction-mcp/junction/mcp/internal/pipe"
 )
 
 const (
@@ -32,8 +32,9 @@ func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 			return nil, c.failure(over, what, nil)
 		}
 	}
-	s := c.scope(ctx, out)
-	r := &clientReply{link: c, scope: s, id: out.ID, deliver: deliver, events: newClientEvents()}
+	r := &clientReply{link: c, id: out.ID, method: out.Method, deliver: deliver, events: newClientEvents()}
+	s := &r.scope
+	s.begin(ctx, c, out)
 	m, rest, err := r.roundTrip(out)
 	if err != nil {
 		err = c.failure(s.ctx, what, err)
@@ -41,38 +42,55 @@ func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 		return nil, err
 	}
 	s.release()
-	c.linger(s, rest)
+	r.linger(rest)
 	return m, nil
 }
 
 // linger reads to the end of a stream behind the response, so that its
 // connection can be used again, without making the caller wait for it.
-func (c *clientLink) linger(s *clientScope, rest io.ReadCloser) {
+func (r *clientReply) linger(rest io.ReadCloser) {
+	s := &r.scope
 	if rest == nil {
 		s.end()
 		return
 	}
 	read := func() {
 		timer := time.AfterFunc(lingerTime, func() { s.cancel(nil) })
+		if r.early {
+			r.awaitBlankLine(rest)
+		}
 		io.CopyN(io.Discard, rest, maxLinger)
 		timer.Stop()
 		rest.Close()
 		s.end()
 	}
-	if !c.own(read) {
+	if !r.link.own(read) {
 		rest.Close()
 		s.end()
+	}
+}
+
+// awaitBlankLine names that the blank line behind the response does not come.
+func (r *clientReply) awaitBlankLine(rest io.Reader) {
+	var next [1]byte
+	if n, _ := io.ReadFull(rest, next[:]); n == 0 || next[0] != '\n' && next[0] != '\r' {
+		r.met(tolerance.UnendedEvent)
 	}
 }
 
 // A clientReply is what comes back for one request.
 type clientReply struct {
 	link    *clientLink
-	scope   *clientScope
+	scope   clientScope
 	id      jsonrpc.ID
+	method  string
 	deliver func(*jsonrpc.Message)
 	session *clientSession // in which the request was sent; nil for none
 	events  clientEvents
+
+	named  uint64 // the tolerances that were named, by their bits
+	passed error  // why the last event that was passed over is not a message
+	early  bool   // the response came without its blank line, which may still come
 }
 
 // roundTrip sends the request and reads the reply. rest is what follows the
@@ -86,76 +104,71 @@ func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadC
 	r.session = session
 	switch found := httplink.MediaType(resp); {
 	case found == httplink.JSON:
-		m, err := r.readJSON(resp)
-		return m, nil, err
+		return r.readJSON(resp)
 	case found == httplink.EventStream:
 		return r.follow(resp)
-	case resp.StatusCode != http.StatusOK:
-		httplink.Discard(resp)
-		return nil, nil, fmt.Errorf("found HTTP status %d, which announces no response", resp.StatusCode)
 	default:
-		resp.Body.Close()
-		return nil, nil, fmt.Errorf("expected %s or %s, found the content type %q", httplink.JSON, httplink.EventStream, found)
+		return r.readOther(resp, found)
 	}
+}
+
+// readOther reads a reply that has another content type, by how it begins.
+func (r *clientReply) readOther(resp *http.Response, found string) (*jsonrpc.Message, io.ReadCloser, error) {
+	begin, err := httplink.Begin(resp)
+	form := httplink.FormOf(begin)
+	switch {
+	case err != nil:
+		err = cutOff(err)
+	case form == httplink.FormJSON:
+		r.met(tolerance.ContentType)
+		return r.readJSON(resp)
+	case form == httplink.FormEvents:
+		r.met(tolerance.ContentType)
+		return r.follow(resp)
+	case resp.StatusCode != http.StatusOK:
+		err = fmt.Errorf("found HTTP status %d, which announces no response", resp.StatusCode)
+	case jsonrpc.SkipSpace(begin, 0) == len(begin):
+		err = emptyBody(resp)
+	default:
+		err = fmt.Errorf("expected %s or %s, found the content type %q, and a body that begins with %q", httplink.JSON, httplink.EventStream, found, httplink.Shown(begin))
+	}
+	resp.Body.Close()
+	return nil, nil, err
+}
+
+func emptyBody(resp *http.Response) error {
+	return fmt.Errorf("found HTTP status %d with an empty body", resp.StatusCode)
 }
 
 // readJSON reads a reply that is one JSON text.
-func (r *clientReply) readJSON(resp *http.Response) (*jsonrpc.Message, error) {
-	defer resp.Body.Close()
+func (r *clientReply) readJSON(resp *http.Response) (*jsonrpc.Message, io.ReadCloser, error) {
+	if resp.ContentLength < 0 {
+		httplink.Expect(resp, httplink.FormJSON)
+	}
 	body, err := r.link.endpoint.ReadMessage(resp)
+	if err == httplink.ErrOtherForm {
+		r.met(tolerance.ContentType)
+		return r.follow(resp)
+	}
+	defer resp.Body.Close()
 	if err != nil {
-		return nil, cutOff(err)
+		return nil, nil, cutOff(err)
+	}
+	if text, marked := bytes.CutPrefix(body, []byte(httplink.ByteOrderMark)); marked {
+		r.met(tolerance.ByteOrderMark)
+		body = text
 	}
 	if jsonrpc.SkipSpace(body, 0) == len(body) {
-		return nil, fmt.Errorf("found HTTP status %d with an empty body", resp.StatusCode)
+		return nil, nil, emptyBody(resp)
 	}
 	m, err := r.receive(body)
+	if err != nil {
+		m, err = r.receiveSeveral(resp, body, err)
+	}
 	if m == nil && err == nil {
 		err = fmt.Errorf("found messages, but no response with the id %s", r.id)
 	}
-	return m, err
-}
-
-// receive sorts one message or one batch of the reply, and returns the response if
-// it is there.
-func (r *clientReply) receive(data []byte) (response *jsonrpc.Message, err error) {
-	if !jsonrpc.IsBatch(data) {
-		return r.receiveOne(data)
-	}
-	elements, fault := jsonrpc.SplitBatch(data, maxClientBatch, jsonrpc.Limits{})
-	if fault != nil {
-		return nil, finalError{fmt.Errorf("the reply is not valid: %w", fault)}
-	}
-	for _, element := range elements {
-		m, err := r.receiveOne(bytes.Clone(element)) // one that waits keeps nothing of the others
-		if err != nil {
-			return nil, err
-		}
-		if m != nil {
-			response = m
-		}
-	}
-	return response, nil
-}
-
-func (r *clientReply) receiveOne(data []byte) (*jsonrpc.Message, error) {
-	m, fault := pipe.Parse(data)
-	switch {
-	case fault != nil:
-		return nil, finalError{fmt.Errorf("the reply is not valid: %w", fault)}
-	case pipe.RespondsTo(&m, r.id):
-		if m.ID != r.id && !m.ID.IsZero() {
-			r.link.log.Debug("mcp: a response has another id than its request", "server", r.link.endpoint.Name, "id", string(m.ID), "expected", string(r.id),
-				mcp.LogBreach, "a response must have the same id as its request (basic)")
-		}
-		m.ID = r.id
-		return &m, nil
-	case m.Kind == jsonrpc.Response:
-		r.link.log.Debug("mcp: a response to another request", "server", r.link.endpoint.Name, "id", string(m.ID))
-	case r.deliver != nil:
-		r.deliver(&m)
-	}
-	return nil, nil
+	return m, nil, err
 }
 
 // finalError is an error that trying again would meet again.
@@ -166,9 +179,15 @@ func (e finalError) Unwrap() error { return e.error }
 // follow reads a reply that is a stream, and resumes the stream when it breaks.
 func (r *clientReply) follow(resp *http.Response) (*jsonrpc.Message, io.ReadCloser, error) {
 	for {
+		httplink.Expect(resp, httplink.FormEvents)
 		m, err := r.readStream(resp.Body)
 		if m != nil {
 			return m, resp.Body, nil
+		}
+		if err == httplink.ErrOtherForm {
+			r.met(tolerance.ContentType)
+			resp.ContentLength = 0 // it is not looked at again
+			return r.readJSON(resp)
 		}
 		resp.Body.Close()
 		if _, final := errors.AsType[finalError](err); final || r.scope.ctx.Err() != nil {
@@ -180,29 +199,14 @@ func (r *clientReply) follow(resp *http.Response) (*jsonrpc.Message, io.ReadClos
 	}
 }
 
-// readStream reads events until the response, or until the stream ends, which
-// is an error.
-func (r *clientReply) readStream(body io.Reader) (*jsonrpc.Message, error) {
-	return r.events.read(body, r.link.endpoint.MaxMessage, func(data []byte, again bool) (*jsonrpc.Message, error) {
-		if again && !r.isResponse(data) {
-			return nil, nil
-		}
-		return r.receive(data)
-	})
-}
-
-// isResponse reports whether data is the response, which is missing and so
-// cannot have come before.
-func (r *clientReply) isResponse(data []byte) bool {
-	m, fault := pipe.Parse(data)
-	return fault == nil && pipe.RespondsTo(&m, r.id)
-}
-
 // resume opens the stream again behind the last event (2025-11-25
 // basic/transports, resumability and redelivery).
 func (r *clientReply) resume(broken error) (*http.Response, error) {
 	if broken == io.EOF {
 		broken = errors.New("the stream ended")
+	}
+	if r.passed != nil {
+		broken = fmt.Errorf("%w, and an event was left out that is not a message: %w", broken, r.passed)
 	}
 	for {
 		switch {

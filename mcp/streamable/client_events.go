@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
 const (
@@ -32,16 +33,28 @@ type clientEvents struct {
 
 func newClientEvents() clientEvents { return clientEvents{retry: defaultRetry} }
 
-// read hands the data of each event to take, until that returns a message or an
-// error, or the stream ends. again says that an event with this id came before.
-func (e *clientEvents) read(body io.Reader, maxMessage int, take func(data []byte, again bool) (*jsonrpc.Message, error)) (*jsonrpc.Message, error) {
+// onlyName is the name that events with messages have, if any.
+const onlyName = "message"
+
+// An eventUse describes the use of events.
+type eventUse struct {
+	// take takes an event with data; again is true where one with its id came before. A message or an error ends the reading.
+	take func(e eventstream.Event, again bool) (*jsonrpc.Message, error)
+	// whole and unended are for events without a blank line, see [eventstream.Reader.AcceptUnended].
+	whole   func(data []byte) bool
+	unended func()
+}
+
+// read reads events until one ends it, or the stream does.
+func (e *clientEvents) read(body io.Reader, maxMessage int, use eventUse) (*jsonrpc.Message, error) {
 	reader := eventstream.NewReader(body, maxMessage)
+	reader.AcceptUnended(use.whole, use.unended)
 	resumed := e.resumed
 	e.resumed = true
 	e.failures++ // until an event comes
 	for {
 		event, err := reader.Next()
-		if errors.Is(err, eventstream.ErrTooLarge) {
+		if errors.Is(err, eventstream.ErrTooLarge) || httplink.IsCoding(err) {
 			return nil, finalError{err}
 		}
 		if err != nil {
@@ -49,10 +62,10 @@ func (e *clientEvents) read(body io.Reader, maxMessage int, take func(data []byt
 		}
 		e.failures = 0
 		again := e.note(event, resumed)
-		if len(event.Data) == 0 || event.Name != "" && event.Name != "message" {
+		if len(event.Data) == 0 {
 			continue // it only says where to resume
 		}
-		if m, err := take(event.Data, again); m != nil || err != nil {
+		if m, err := use.take(event, again); m != nil || err != nil {
 			return m, err
 		}
 	}

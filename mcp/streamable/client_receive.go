@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
@@ -30,7 +32,8 @@ func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*js
 	if err != nil {
 		return c.failure(ctx, what, err)
 	}
-	s := c.scope(ctx, link.Out{})
+	s := new(clientScope)
+	s.begin(ctx, c, link.Out{})
 	defer s.end()
 	if session != nil {
 		defer context.AfterFunc(session.ctx, func() { s.cancel(context.Cause(session.ctx)) })()
@@ -90,27 +93,51 @@ func notOffered(err error, opened bool) error {
 // readNotifications reads one connection of the stream to its end.
 func (c *clientLink) readNotifications(events *clientEvents, resp *http.Response, deliver func(*jsonrpc.Message)) error {
 	defer resp.Body.Close()
-	_, err := events.read(resp.Body, c.endpoint.MaxMessage, func(data []byte, again bool) (*jsonrpc.Message, error) {
-		if !again {
-			c.deliverEach(data, deliver)
-		}
-		return nil, nil
+	_, err := events.read(resp.Body, c.endpoint.MaxMessage, eventUse{
+		take: func(e eventstream.Event, again bool) (*jsonrpc.Message, error) {
+			switch {
+			case again:
+			case e.Name != "" && e.Name != onlyName:
+				c.met(tolerance.NotAMessage)
+			default:
+				c.deliverEvent(e.Data, deliver)
+			}
+			return nil, nil
+		},
+		whole:   pipe.AreMessages,
+		unended: func() { c.met(tolerance.UnendedEvent) },
 	})
 	return err
 }
 
-// onlyMessages is what the specification says of events.
-const onlyMessages = "the data of an event is one message of JSON-RPC (basic/transports)"
+// met names a tolerance on the stream for messages of the server.
+func (c *clientLink) met(t tolerance.Tolerance) {
+	t.Met(c.ctx, c.log, c.endpoint.Name, "the stream of a GET")
+}
+
+// deliverEvent delivers the messages in the data of one event.
+func (c *clientLink) deliverEvent(data []byte, deliver func(*jsonrpc.Message)) {
+	lines := [][]byte{data}
+	if _, fault := pipe.Parse(data); fault != nil && !jsonrpc.IsBatch(data) {
+		if several := pipe.MessageLines(data); several != nil {
+			c.met(tolerance.JoinedEvents)
+			lines = several
+		}
+	}
+	for _, line := range lines {
+		c.deliverEach(line, deliver)
+	}
+}
 
 // deliverEach delivers one message or one batch. What is no message is skipped, as
 // nobody waits for it.
 func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
-	elements := [][]byte{data}
+	elements, odd := [][]byte{data}, jsonrpc.Odd(0)
 	if jsonrpc.IsBatch(data) {
 		elements = nil
-		batch, fault := jsonrpc.SplitBatch(data, maxClientBatch, jsonrpc.Limits{})
-		if fault != nil {
-			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault, mcp.LogBreach, onlyMessages)
+		batch, mended, fault := pipe.SplitBatch(data, maxClientBatch)
+		if odd = mended; fault != nil {
+			c.met(tolerance.NotAMessage)
 		}
 		for _, element := range batch {
 			elements = append(elements, bytes.Clone(element)) // one that waits keeps nothing of the others
@@ -120,11 +147,12 @@ func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 		m, fault := pipe.Parse(element)
 		switch {
 		case fault != nil:
-			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault, mcp.LogBreach, onlyMessages)
+			c.met(tolerance.NotAMessage)
 		case m.Kind == jsonrpc.Response:
 			c.log.Debug("mcp: a response on the stream for other messages", "server", c.endpoint.Name, "id", string(m.ID),
 				mcp.LogBreach, "a server must not send a response on the stream of a GET, unless it resumes that of a request (basic/transports)")
 		default:
+			m.Odd |= odd
 			deliver(&m)
 		}
 	}

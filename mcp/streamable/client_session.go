@@ -4,18 +4,20 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
 const (
 	deleteTime   = 2 * time.Second // for ending the session when the link is closed
-	maxSessionID = 1 << 10
+	maxSessionID = 8 << 10         // bytes; what most servers and proxies take of a header
 )
 
 // methodDiscover finds out what a server speaks, and so goes without a session too.
@@ -88,11 +90,14 @@ func (c *clientLink) sessionHeader(session *clientSession) http.Header {
 func (c *clientLink) accepted(resp *http.Response, out link.Out, session *clientSession) *clientSession {
 	session.heard(true)
 	if out.Method != methodInitialize && out.Method != methodDiscover {
+		if ids := resp.Header[headerSession]; len(ids) > 0 && session != nil && ids[0] != session.id {
+			tolerance.SessionID.Met(c.ctx, c.log, c.endpoint.Name, "another one in the response to "+out.Method)
+		}
 		return session
 	}
 	var begun *clientSession
 	if out.Method == methodInitialize {
-		begun = c.newSession(resp.Header.Get(headerSession))
+		begun = c.newSession(resp.Header[headerSession])
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,14 +108,22 @@ func (c *clientLink) accepted(resp *http.Response, out link.Out, session *client
 	return c.session
 }
 
-// newSession returns the session with the id that the server assigned, or nil.
-func (c *clientLink) newSession(id string) *clientSession {
-	if !validSession(id) {
-		c.log.Warn("mcp: the server assigned a session id that the protocol does not allow; it is not used", "server", c.endpoint.Name,
-			mcp.LogBreach, "a session id has visible ASCII characters only (basic/transports)")
+// newSession returns the session with the id that the server assigned, or nil. Of several ids the first is the one that
+// other clients use.
+func (c *clientLink) newSession(ids []string) *clientSession {
+	if len(ids) == 0 || ids[0] == "" {
 		return nil
 	}
-	if id == "" {
+	if len(ids) == 1 { // a proxy may have made one header of two
+		ids = strings.Split(ids[0], ", ")
+	}
+	id := ids[0]
+	if slices.ContainsFunc(ids, func(other string) bool { return other != id }) {
+		tolerance.SessionID.Met(c.ctx, c.log, c.endpoint.Name, "initialize: two that differ")
+	}
+	if wrong := wrongSession(id); wrong != "" {
+		c.log.Warn("mcp: the server assigned a session id that cannot be used: "+wrong, "server", c.endpoint.Name)
+		tolerance.SessionID.Met(c.ctx, c.log, c.endpoint.Name, "initialize: "+wrong)
 		return nil
 	}
 	s := &clientSession{id: id, header: []string{id}}
@@ -118,14 +131,17 @@ func (c *clientLink) newSession(id string) *clientSession {
 	return s
 }
 
-// validSession reports whether an id consists of visible ASCII characters.
-func validSession(id string) bool {
-	for _, b := range []byte(id) {
+// wrongSession returns the rule that a session id breaks; empty if none.
+func wrongSession(id string) string {
+	if len(id) > maxSessionID {
+		return fmt.Sprintf("it has %d bytes, and at most %d are sent", len(id), maxSessionID)
+	}
+	for i, b := range []byte(id) {
 		if b < 0x21 || b > 0x7e {
-			return false
+			return fmt.Sprintf("its byte %d is 0x%02x, and it has visible ASCII characters only (basic/transports)", i+1, b)
 		}
 	}
-	return len(id) <= maxSessionID
+	return ""
 }
 
 // statusError makes the error of a status other than success. Where it says that

@@ -40,7 +40,9 @@ func dialTest(t *testing.T, h http.HandlerFunc, o ClientOptions) (link.Link, str
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
-	o.Logger = slog.New(slog.DiscardHandler)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	l, err := ClientWith(strings.Replace(server.URL, "http://", "http://me:s3cret@", 1)+"/mcp?key=s3cret", o).(link.Linker).Link(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +80,7 @@ func TestClientReadsReplies(t *testing.T) {
 			"error: " + expected + "the reply is not valid: offset 0: expected a value, found 'o' (-32700)", ""},
 		{"nothing", "application/json", " \n", 200, "error: " + expected + "found HTTP status 200 with an empty body", ""},
 		{"accepted", "", "", 202, "error: " + expected + "found HTTP status 202, which announces no response", ""},
-		{"a page", "text/html", "<p>log in", 200, `error: ` + expected + `expected application/json or text/event-stream, found the content type "text/html"`, ""},
+		{"a page", "text/html", "<p>log in", 200, `error: ` + expected + `expected application/json or text/event-stream, found the content type "text/html", and a body that begins with "<p>log in"`, ""},
 		{"too much", "application/json", strings.Repeat(" ", 2000), 200, "error: " + expected + "message too long: over 1000 bytes", ""},
 		{"a stream", "text/event-stream",
 			": hello\n\nid: 1\ndata:\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"one\"}\n\nevent: other\ndata: x\n\ndata: " + clientGood + "\n\n", 200, `{"a":1}`, "one"},

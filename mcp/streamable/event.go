@@ -11,7 +11,7 @@ import (
 // once, and by one at a time for one stream.
 type EventStore interface {
 	// Append keeps an event of a session. It must copy e.Data. It may drop older
-	// events to make room. An error says that the event is not kept; it is sent all
+	// events to make room; ctx names the caller for a [MemoryEvents] that it is passed on to. An error says that the event is not kept; it is sent all
 	// the same where there is a connection.
 	Append(ctx context.Context, session string, e Event) error
 	// After returns the events of a stream with numbers above the given one, in

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 // The defaults of [MemoryEvents].
@@ -20,8 +23,9 @@ const (
 	eventOverhead = 96 // what an event costs in addition to its data, about
 )
 
-// MemoryEvents is an [EventStore] in memory. Where there are too many events the
-// oldest go first. The zero value is ready; set the fields before it is used.
+// MemoryEvents is an [EventStore] in memory. Where there are too many events of a
+// session its oldest go first; where there are too many of all, the oldest of the
+// caller that has most. The zero value is ready; set the fields before it is used.
 type MemoryEvents struct {
 	// MaxEvents is how many events of one stream are kept; default 1,000.
 	MaxEvents int
@@ -33,17 +37,19 @@ type MemoryEvents struct {
 	Timeout time.Duration
 
 	mu       sync.Mutex
-	bytes    int
-	sessions map[string]*list.Element // of *sessionEvents
-	order    list.List                // least recently appended to first
+	bytes    *share.Held // by callers
+	sessions map[string]*sessionEvents
+	order    list.List             // of *sessionEvents, least recently appended to first
+	of       map[string]*list.List // the same of each caller
 }
 
 // sessionEvents are the events of one session, oldest first.
 type sessionEvents struct {
-	session string
-	events  []keptEvent
-	bytes   int
-	counts  map[uint64]int // by stream
+	session, caller string
+	events          []keptEvent
+	bytes           int
+	counts          map[uint64]int // by stream
+	place, ofCaller *list.Element
 }
 
 type keptEvent struct {
@@ -51,67 +57,94 @@ type keptEvent struct {
 	at time.Time
 }
 
-var errTooLarge = errors.New("the event is larger than a session may keep")
-
-// Append keeps an event.
-func (m *MemoryEvents) Append(_ context.Context, session string, e Event) error {
+// Append keeps an event, in the share of the caller that ctx names.
+func (m *MemoryEvents) Append(ctx context.Context, session string, e Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.setDefaults()
 	size := len(e.Data) + eventOverhead
 	if size > m.MaxSessionBytes || size > m.MaxBytes {
-		return errTooLarge
+		return errors.New("the event is larger than a session may keep")
 	}
 	now := time.Now()
-	s := m.of(session)
+	m.dropOld(now)
+	s := m.session(session, share.Of(ctx))
 	if s.counts[e.Stream] >= m.MaxEvents {
 		m.dropAt(s, slices.IndexFunc(s.events, func(k keptEvent) bool { return k.Stream == e.Stream }))
 	}
+	for s.bytes+size > m.MaxSessionBytes {
+		m.dropAt(s, 0)
+	}
+	m.makeRoom(s, size)
 	e.Data = bytes.Clone(e.Data)
 	s.events = append(s.events, keptEvent{e, now})
 	s.counts[e.Stream]++
 	s.bytes += size
-	m.bytes += size
-	for s.bytes > m.MaxSessionBytes {
-		m.dropAt(s, 0)
-	}
-	m.makeRoom(now)
+	m.bytes.Add(s.caller, size)
 	return nil
 }
 
 func (m *MemoryEvents) setDefaults() {
 	if m.sessions == nil {
-		m.sessions = make(map[string]*list.Element)
+		m.sessions, m.of, m.bytes = make(map[string]*sessionEvents), make(map[string]*list.List), share.NewHeld()
 	}
-	orDefault(&m.MaxEvents, defaultMaxEvents)
-	orDefault(&m.MaxSessionBytes, defaultMaxSessionBytes)
-	orDefault(&m.MaxBytes, defaultMaxBytes)
-	orDefault(&m.Timeout, defaultEventTimeout)
+	httpedge.OrDefault(&m.MaxEvents, defaultMaxEvents)
+	httpedge.OrDefault(&m.MaxSessionBytes, defaultMaxSessionBytes)
+	httpedge.OrDefault(&m.MaxBytes, defaultMaxBytes)
+	httpedge.OrDefault(&m.Timeout, defaultEventTimeout)
 }
 
-// of returns the events of a session, as the one appended to last.
-func (m *MemoryEvents) of(session string) *sessionEvents {
-	if element := m.sessions[session]; element != nil {
-		m.order.MoveToBack(element)
-		return element.Value.(*sessionEvents)
+// session returns the events of a session of a caller, as the one appended to last.
+func (m *MemoryEvents) session(session, caller string) *sessionEvents {
+	if s := m.sessions[session]; s != nil {
+		m.order.MoveToBack(s.place)
+		m.of[s.caller].MoveToBack(s.ofCaller)
+		return s
 	}
-	s := &sessionEvents{session: session, counts: make(map[uint64]int)}
-	m.sessions[session] = m.order.PushBack(s)
+	of := m.of[caller]
+	if of == nil {
+		of = list.New()
+		m.of[caller] = of
+	}
+	s := &sessionEvents{session: session, caller: caller, counts: make(map[uint64]int)}
+	s.place, s.ofCaller = m.order.PushBack(s), of.PushBack(s)
+	m.sessions[session] = s
 	return s
 }
 
-// makeRoom drops what is too old, and the oldest while there is too much.
-func (m *MemoryEvents) makeRoom(now time.Time) {
-	for element := m.order.Front(); element != nil; element = m.order.Front() {
-		s := element.Value.(*sessionEvents)
-		for len(s.events) > 0 && (m.bytes > m.MaxBytes || now.Sub(s.events[0].at) > m.Timeout) {
+// forget forgets a session.
+func (m *MemoryEvents) forget(s *sessionEvents) {
+	m.bytes.Add(s.caller, -s.bytes)
+	m.order.Remove(s.place)
+	of := m.of[s.caller]
+	if of.Remove(s.ofCaller); of.Len() == 0 {
+		delete(m.of, s.caller)
+	}
+	delete(m.sessions, s.session)
+}
+
+// dropOld drops what is too old.
+func (m *MemoryEvents) dropOld(now time.Time) {
+	for m.order.Len() > 0 {
+		s := m.order.Front().Value.(*sessionEvents)
+		for len(s.events) > 0 && now.Sub(s.events[0].at) > m.Timeout {
 			m.dropAt(s, 0)
 		}
 		if len(s.events) > 0 {
 			return
 		}
-		m.order.Remove(element)
-		delete(m.sessions, s.session)
+		m.forget(s)
+	}
+}
+
+// makeRoom drops the oldest of the callers that have most until there is room for an event of a session.
+func (m *MemoryEvents) makeRoom(to *sessionEvents, size int) {
+	for m.bytes.Used()+size > m.MaxBytes {
+		from, _ := m.bytes.GivesUp(to.caller, size)
+		s := m.of[from].Front().Value.(*sessionEvents)
+		if m.dropAt(s, 0); len(s.events) == 0 && s != to {
+			m.forget(s)
+		}
 	}
 }
 
@@ -119,7 +152,7 @@ func (m *MemoryEvents) dropAt(s *sessionEvents, i int) {
 	e := &s.events[i]
 	size := len(e.Data) + eventOverhead
 	s.bytes -= size
-	m.bytes -= size
+	m.bytes.Add(s.caller, -size)
 	if s.counts[e.Stream]--; s.counts[e.Stream] == 0 {
 		delete(s.counts, e.Stream)
 	}
@@ -135,12 +168,12 @@ func (m *MemoryEvents) dropAt(s *sessionEvents, i int) {
 func (m *MemoryEvents) After(_ context.Context, session string, stream, number uint64) ([]Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	element := m.sessions[session]
-	if element == nil {
+	s := m.sessions[session]
+	if s == nil {
 		return nil, nil
 	}
 	var found []Event
-	for _, k := range element.Value.(*sessionEvents).events {
+	for _, k := range s.events {
 		if k.Stream == stream && k.Number > number && time.Since(k.at) <= m.Timeout {
 			found = append(found, k.Event)
 		}
@@ -152,13 +185,9 @@ func (m *MemoryEvents) After(_ context.Context, session string, stream, number u
 func (m *MemoryEvents) Forget(session string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	element := m.sessions[session]
-	if element == nil {
-		return
+	if s := m.sessions[session]; s != nil {
+		m.forget(s)
 	}
-	m.bytes -= element.Value.(*sessionEvents).bytes
-	m.order.Remove(element)
-	delete(m.sessions, session)
 }
 
 // expire drops what is too old; the Endpoint calls it now and then.
@@ -166,5 +195,5 @@ func (m *MemoryEvents) expire() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.setDefaults()
-	m.makeRoom(time.Now())
+	m.dropOld(time.Now())
 }

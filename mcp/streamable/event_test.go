@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 func numbers(t *testing.T, m *MemoryEvents, session string, stream, after uint64) string {
@@ -47,8 +49,8 @@ func TestMemoryEventsTellStreamsApart(t *testing.T) {
 	m.Forget("a")
 	m.Forget("b")
 	m.Forget("c")
-	if m.bytes != 0 || len(m.sessions) != 0 || m.order.Len() != 0 {
-		t.Errorf("left: %d bytes, %d sessions", m.bytes, len(m.sessions))
+	if m.bytes.Used() != 0 || len(m.sessions) != 0 || m.order.Len() != 0 {
+		t.Errorf("left: %d bytes, %d sessions", m.bytes.Used(), len(m.sessions))
 	}
 }
 
@@ -137,4 +139,52 @@ func FuzzEventID(f *testing.F) {
 			t.Errorf("%q: %v %d %d, then %v %d %d", id, fromGET, stream, number, again, stream2, number2)
 		}
 	})
+}
+
+// A caller that fills the store loses its own events, its oldest first, and one that has few keeps them; one that comes has room for an
+// event at once.
+func TestMemoryEventsAreShared(t *testing.T) {
+	for name, keys := range map[string][2]string{
+		"principals": {share.Key("i", "eve", ""), share.Key("i", "ada", "")},
+		"addresses":  {share.Key("", "", "192.0.2.1:1"), share.Key("", "", "192.0.2.2:1")},
+	} {
+		const size, fit = 100, 10
+		m := &MemoryEvents{MaxBytes: fit * (size + eventOverhead)}
+		add := func(key int, session string, n uint64, size int) {
+			if err := m.Append(share.With(t.Context(), keys[key]), session, Event{1, n, make([]byte, size)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := func(session, want string) {
+			t.Helper()
+			if got := numbers(t, m, session, 1, 0); got != want {
+				t.Errorf("%s: of %s there are %s, want %s", name, session, got, want)
+			}
+		}
+		add(1, "hers", 1, size)
+		add(1, "hers", 2, size)
+		for n := range uint64(3 * fit) {
+			add(0, fmt.Sprint("s", n%3), n+1, size)
+		}
+		want("hers", "[1 2]")
+		want("s2", "[24 27 30]")
+		add(1, "another", 1, size)
+		want("hers", "[1 2]")
+		want("another", "[1]")
+		add(1, "hers", 3, 2*size)
+		want("hers", "[1 2 3]")
+		for n := range uint64(fit) {
+			add(1, "hers", 4+n, size)
+		}
+		want("hers", "[9 10 11 12 13]") // half of all
+		if used := m.bytes.Used(); used > m.MaxBytes || used != m.bytes.Of(keys[0])+m.bytes.Of(keys[1]) {
+			t.Errorf("%d bytes are counted", used)
+		}
+		for session := range m.sessions {
+			m.Forget(session)
+		}
+		if m.bytes.Used() != 0 || m.order.Len() != 0 || len(m.of) != 0 {
+			t.Errorf("left: %d bytes, %d sessions of %d callers", m.bytes.Used(), m.order.Len(), len(m.of))
+		}
+	}
 }

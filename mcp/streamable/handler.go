@@ -5,10 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/rebinding"
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/internal/unreadbody"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
@@ -27,11 +28,12 @@ type Options struct {
 	// SessionTimeout is how long a legacy session lives on when nothing of it is
 	// running, open or heard of; default 30 minutes.
 	SessionTimeout time.Duration
-	// MaxSessions is how many legacy sessions there may be; default 100,000. More
-	// are refused with 503.
+	// MaxSessions is how many legacy sessions there may be; default 100,000. Where there
+	// are so many, a caller (a principal, or an address where there is none) that has most
+	// loses its oldest idle one to a caller that has fewer. More are refused with 503.
 	MaxSessions int
 	// MaxStreams is how many streams for notifications (GET, subscriptions/listen) may be
-	// open; default 100,000. More are refused with 503.
+	// open; default 100,000, of which one caller has a quarter. More are refused with 503.
 	MaxStreams int
 
 	// AllowedHosts are names, without ports, under which clients may reach the
@@ -44,8 +46,9 @@ type Options struct {
 	// the server, in addition to its own and, where it was reached on localhost,
 	// those on localhost. Others are refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of allowed origins read the responses: OPTIONS is answered, and
-	// the headers of cross-origin resource sharing are sent. Default off.
+	// CORS lets pages of AllowedOrigins read the responses, or of all origins that are allowed
+	// where none is listed: OPTIONS is answered, and the headers of cross-origin resource
+	// sharing are sent. Default off.
 	CORS bool
 	// Principal authenticates a request. Where its error is (or wraps) an
 	// [http.Handler], such as that of [Unauthorized], that writes the refusal;
@@ -71,7 +74,7 @@ type Options struct {
 	// default a [MemoryEvents] with its own defaults.
 	EventStore EventStore
 	// RetryAfter is how long a client is asked to wait before it comes back to a
-	// stream that was cut; default 1 second.
+	// stream that a tool disconnected; default 1 second.
 	RetryAfter time.Duration
 }
 
@@ -80,38 +83,22 @@ const (
 	defaultSessionTimeout = 30 * time.Minute
 	defaultMaxSessions    = 100_000
 	defaultMaxStreams     = 100_000
-	defaultKeepAlive      = 25 * time.Second
 	defaultRetryAfter     = time.Second
 )
 
 func (o *Options) setDefaults() {
-	orDefault(&o.MaxMessage, mcp.DefaultMaxMessage)
-	orDefault(&o.DrainTimeout, mcp.DefaultDrainTimeout)
-	orDefault(&o.SessionTimeout, defaultSessionTimeout)
-	orDefault(&o.MaxSessions, defaultMaxSessions)
-	orDefault(&o.MaxStreams, defaultMaxStreams)
-	orDefault(&o.ReadTimeout, httpedge.DefaultReadTimeout)
-	orDefault(&o.WriteTimeout, httpedge.DefaultWriteTimeout)
-	orDefault(&o.RetryAfter, defaultRetryAfter)
-	if o.KeepAlive == 0 {
-		o.KeepAlive = defaultKeepAlive
-	}
+	httpedge.SetDefaults(&o.ServeOptions, &o.KeepAlive, &o.ReadTimeout, &o.WriteTimeout)
+	httpedge.OrDefault(&o.SessionTimeout, defaultSessionTimeout)
+	httpedge.OrDefault(&o.MaxSessions, defaultMaxSessions)
+	httpedge.OrDefault(&o.MaxStreams, defaultMaxStreams)
+	httpedge.OrDefault(&o.RetryAfter, defaultRetryAfter)
 	if o.EventStore == nil {
 		o.EventStore = &MemoryEvents{}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
 	}
 	if o.Challenge == nil {
 		o.Challenge = func(needs []string) string {
 			return `Bearer error="insufficient_scope", scope="` + quotedString.Replace(strings.Join(needs, " ")) + `"`
 		}
-	}
-}
-
-func orDefault[T int | time.Duration](value *T, otherwise T) {
-	if *value <= 0 {
-		*value = otherwise
 	}
 }
 
@@ -124,7 +111,7 @@ type Endpoint struct {
 	sessions  sessionTable
 	calls     edge.Calls[*call]
 	callers   callerTable
-	streams   atomic.Int64 // open streams for notifications
+	streams   *share.Budget // open streams for notifications
 	buffers   httpedge.Buffers
 	bodies    httpedge.Bodies
 	deadlines httpedge.Deadlines // of responses
@@ -149,7 +136,8 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	}
 	e := &Endpoint{edge: core, options: o, log: o.Logger}
 	e.guard = rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}
-	e.sessions.byID, e.sessions.timeout, e.sessions.limit = make(map[string]*session), o.SessionTimeout, o.MaxSessions
+	e.sessions.byID, e.sessions.of, e.sessions.timeout, e.sessions.places = make(map[string]*session), make(map[string]*ofCaller), o.SessionTimeout, share.New(o.MaxSessions)
+	e.streams = share.New(o.MaxStreams)
 	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout
 	e.callers.limit = core.MaxInFlight()
 	if m, ok := o.EventStore.(*MemoryEvents); ok {
@@ -161,11 +149,18 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 // ServeHTTP answers one HTTP request.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := exchange{endpoint: e, w: w, r: r}
+	if r.Method != http.MethodPost {
+		unreadbody.Close(w, r) // it is not read
+	}
 	if err := e.guard.Check(r); err != nil {
 		x.refuse(http.StatusForbidden, "%v", err)
 		return
 	}
-	if e.options.CORS && httpedge.CrossOrigin(w, r) || !x.authenticate() {
+	if e.options.CORS && httpedge.CrossOrigin(w, r, e.guard.Shares(r)) {
+		return
+	}
+	var known bool
+	if x.principal, known = e.deadlines.Authenticate(w, r, e.options.Principal, x.refuse, e.log, e.options.WriteTimeout); !known {
 		return
 	}
 	switch r.Method {
@@ -186,23 +181,13 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal *mcp.Principal
+	asked     share.Asked // of context
+
+	read bool // the body, or that was tried
 
 	paramHeaders map[string][]string // of a modern request: those that repeat arguments
 
 	noting sync.Mutex
 	noters []mcp.Noter // who watch the requests, until the response begins
 	began  int         // the status with which it did
-}
-
-// authenticate finds out who asks; if it reports false it has sent the response.
-func (x *exchange) authenticate() bool {
-	if x.endpoint.options.Principal == nil {
-		return true
-	}
-	var err error
-	if x.principal, err = x.endpoint.options.Principal(x.r); err == nil {
-		return true
-	}
-	x.endpoint.deadlines.RefuseUnauthenticated(x.w, x.r, err, x.endpoint.log, x.endpoint.options.WriteTimeout)
-	return false
 }

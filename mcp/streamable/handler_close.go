@@ -4,23 +4,22 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// findCaller names who counts as one client where requests belong to no session: a
-// principal, or an address where there is none. It is never empty.
-func (x *exchange) findCaller() string {
-	if p := x.principal; p != nil {
-		return "principal " + p.Issuer + "\x00" + p.Subject
-	}
-	if end := strings.LastIndexByte(x.r.RemoteAddr, ':'); end > 0 {
-		return x.r.RemoteAddr[:end]
-	}
-	return "unknown address"
+// Caller implements [httpedge.Caller], for requests that belong to no session.
+func (x *exchange) Caller() string { return httpedge.CallerOf(x.r, x.principal) }
+
+// context is that of the request, which names the caller.
+func (x *exchange) context() context.Context {
+	x.asked = share.Asked{Context: x.r.Context(), By: x}
+	return &x.asked
 }
 
 // A callerTable counts the running requests of each caller. It is safe for
@@ -41,7 +40,7 @@ func (t *callerTable) add(caller string) error {
 	defer t.mu.Unlock()
 	running := t.running[caller]
 	if running >= t.limit {
-		return fmt.Errorf("too many requests at once: at most %d", t.limit)
+		return fmt.Errorf("%s: at most %d", mcp.ErrBusy.Message, t.limit)
 	}
 	if t.running == nil {
 		t.running = make(map[string]int)
@@ -67,6 +66,7 @@ func (t *callerTable) remove(caller string) {
 type call struct {
 	caller  string // empty where the session limits its requests
 	listens bool   // a stream, which does not end by itself
+	streams string // in whose share of the streams it is
 }
 
 // errEnding is why a call may not begin.
@@ -76,13 +76,12 @@ var errEnding = errors.New("the server is shutting down")
 // kind. Its context ends with parent, and with the Endpoint; a call without a
 // parent is cancelled by its session. [Endpoint.end] must follow.
 func (e *Endpoint) begin(parent context.Context, c *call) (context.Context, error) {
-	if c.listens && e.streams.Add(1) > int64(e.options.MaxStreams) {
-		e.streams.Add(-1)
+	if c.listens && !e.streams.Take(c.streams) {
 		return nil, fmt.Errorf("too many open streams: at most %d", e.options.MaxStreams)
 	}
 	err := e.callers.add(c.caller)
 	if err != nil {
-		return nil, err
+		return nil, err // of no stream: those have no caller
 	}
 	ctx, fault := e.calls.Begin(parent, c, c.listens, 0)
 	if fault != nil {
@@ -100,7 +99,7 @@ func (e *Endpoint) end(c *call) {
 func (e *Endpoint) uncount(c *call) {
 	e.callers.remove(c.caller)
 	if c.listens {
-		e.streams.Add(-1)
+		e.streams.Give(c.streams)
 	}
 }
 

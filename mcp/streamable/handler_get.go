@@ -35,7 +35,9 @@ func (x *exchange) delete() {
 		return
 	}
 	if s := x.findSession(); s != nil {
-		x.endpoint.endSession(s, errDeleted)
+		if x.endpoint.sessions.remove(s, 0) {
+			s.end(errDeleted)
+		}
 		x.respond(http.StatusNoContent, nil)
 	}
 }

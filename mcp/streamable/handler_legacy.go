@@ -37,7 +37,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		return
 	}
 	defer x.endpoint.end(c)
-	out := &sessionReply{exchange: x, session: s}
+	out := &sessionReply{exchange: x, session: s, ctx: x.context()}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
 		reply := out.request(b, m, out)
@@ -48,15 +48,15 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 
 // initialize opens a session.
 func (x *exchange) initialize(m *jsonrpc.Message) {
-	c := &call{caller: x.findCaller()}
-	ctx, ok := x.enter(x.r.Context(), c, m.ID)
+	c := &call{caller: x.Caller()}
+	ctx, ok := x.enter(x.context(), c, m.ID)
 	if !ok {
 		return
 	}
 	defer x.endpoint.end(c)
-	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal, Carrier: x, Sessionless: x.endpoint.options.Stateless})
+	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal, Carrier: x, Way: x, Sessionless: x.endpoint.options.Stateless})
 	if protocol != nil && !x.endpoint.options.Stateless {
-		s := newSession(x.endpoint, protocol, x.principal)
+		s := newSession(x.endpoint, protocol, x.principal, c.caller)
 		if !x.endpoint.sessions.add(s) {
 			protocol.Close()
 			x.unavailable(m.ID, "too many sessions: at most %d", x.endpoint.options.MaxSessions)
@@ -80,16 +80,18 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 		x.initialize(m)
 		return
 	}
-	c := &call{caller: x.findCaller()}
-	ctx, ok := x.enter(context.WithoutCancel(x.r.Context()), c, m.ID)
+	c := &call{caller: x.Caller()}
+	ctx, ok := x.enter(context.WithoutCancel(x.context()), c, m.ID)
 	if !ok {
 		return
 	}
 	defer x.endpoint.end(c)
 	out := &directReply{exchange: x}
 	defer out.close()
+	alone := x.endpoint.edge.Sessionless(x.namedRevision())
+	defer alone.Close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
-		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Carrier: x, Out: out})
+		reply := alone.Request(ctx, b, m, edge.From{Principal: x.principal, Carrier: x, Way: x, Out: out})
 		out.finish(out.status(&reply, http.StatusOK), reply.Message)
 		return reply.Message
 	})
@@ -121,7 +123,7 @@ func (x *exchange) batch(body []byte) {
 		return
 	}
 	c := &call{} // its requests count one by one
-	ctx, ok := x.enter(context.WithoutCancel(x.r.Context()), c, "")
+	ctx, ok := x.enter(context.WithoutCancel(x.context()), c, "")
 	if !ok {
 		return
 	}
@@ -146,18 +148,20 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 			if m.Kind != jsonrpc.Request {
 				return nil
 			}
-			c := &call{caller: x.findCaller()}
+			c := &call{caller: x.Caller()}
 			ctx, err := x.endpoint.begin(ctx, c)
 			if err != nil {
 				return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 			}
 			defer x.endpoint.end(c)
-			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Carrier: x, Out: ordered}).Message
+			alone := x.endpoint.edge.Sessionless(r)
+			defer alone.Close()
+			return alone.Request(ctx, nil, m, edge.From{Principal: x.principal, Carrier: x, Way: x, Out: ordered}).Message
 		})
 		out.finish(batchStatus(responses), responses)
 		return
 	}
-	out := &sessionReply{exchange: x, session: s}
+	out := &sessionReply{exchange: x, session: s, ctx: x.context()}
 	defer out.close()
 	ordered := &batchReply{reply: out}
 	responses := one(func(m *jsonrpc.Message) []byte {

@@ -74,16 +74,11 @@ func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 		return mismatch("header Mcp-Method is %.80q, the method is %.80q", method, m.Method)
 	}
 	x.paramHeaders = noParamHeaders
-	switch m.Method {
-	case "tools/call":
+	if m.Method == "tools/call" {
 		x.paramHeaders = x.findParamHeaders()
-		return x.checkName(m.Members.Get("name"), "name")
-	case "prompts/get":
-		return x.checkName(m.Members.Get("name"), "name")
-	case "resources/read":
-		return x.checkName(m.Members.Get("uri"), "uri")
-	case "tasks/get", "tasks/update", "tasks/cancel":
-		return x.checkName(m.Members.Get("taskId"), "taskId")
+	}
+	if known := revision.MethodNamed(m.Method); known.Header {
+		return x.checkName(m.Members.Get(known.Subject), known.Subject)
 	}
 	return nil
 }
@@ -137,17 +132,19 @@ func (x *exchange) findParamHeaders() map[string][]string {
 // context ends with the connection: that is how a modern client cancels.
 func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
 	c := &call{listens: m.Method == methodListen}
-	if !c.listens { // subscriptions have a limit of their own
-		c.caller = x.findCaller()
+	if caller := x.Caller(); c.listens { // subscriptions have a limit of their own
+		c.streams = caller
+	} else {
+		c.caller = caller
 	}
-	ctx, ok := x.enter(x.r.Context(), c, m.ID)
+	ctx, ok := x.enter(x.context(), c, m.ID)
 	if !ok {
 		return b
 	}
 	defer x.endpoint.end(c)
 	out := &directReply{exchange: x, call: c}
 	defer out.close()
-	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, Carrier: x, ParamHeaders: x.paramHeaders, Out: out})
+	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, Carrier: x, Way: x, ParamHeaders: x.paramHeaders, Out: out})
 	if x.r.Context().Err() == nil {
 		out.finish(out.status(&reply, modernStatus(&reply)), reply.Message)
 	} else {

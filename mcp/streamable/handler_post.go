@@ -1,10 +1,8 @@
 package streamable
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
-	"os"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -23,21 +21,21 @@ const (
 
 // post answers a message, or a batch of them.
 func (x *exchange) post() {
-	if !httpedge.IsJSON(x.r.Header["Content-Type"]) {
-		x.refuse(http.StatusUnsupportedMediaType, "the body must be %s", httpedge.JSON)
+	if !httpedge.CanRead(x.w, x.r, x.refuse) {
 		return
 	}
 	if accept := x.r.Header["Accept"]; !httpedge.Accepts(accept, httpedge.JSON) || !httpedge.Accepts(accept, httpedge.EventStream) {
 		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s and %s", httpedge.JSON, httpedge.EventStream)
 		return
 	}
-	body, ok := x.body()
+	x.read = true
+	body, ok := x.endpoint.bodies.Receive(x.w, x.r, x, x.refuse)
 	if !ok {
 		return
 	}
 	if jsonrpc.IsBatch(body) {
 		if x.admit("", len(body)) {
-			defer x.endpoint.edge.ReleaseMessage(len(body))
+			defer x.endpoint.edge.ReleaseMessage(len(body), x)
 			x.batch(body)
 		}
 		return
@@ -50,7 +48,7 @@ func (x *exchange) post() {
 	if !x.admit(m.ID, size) {
 		return
 	}
-	defer x.endpoint.edge.ReleaseMessage(size)
+	defer x.endpoint.edge.ReleaseMessage(size, x)
 	if x.isModern(&m) {
 		x.modern(&m)
 	} else {
@@ -63,7 +61,7 @@ func (x *exchange) post() {
 // request runs: a stack that outgrows 8 KiB is copied for each burst of requests.
 func (x *exchange) parse(m *jsonrpc.Message, body []byte) bool {
 	var fault *jsonrpc.Error
-	if *m, fault = jsonrpc.Parse(body, jsonrpc.Limits{}); fault != nil {
+	if *m, fault = edge.Parse(body); fault != nil {
 		x.fault(http.StatusBadRequest, m.ID, fault)
 		return false
 	}
@@ -73,7 +71,7 @@ func (x *exchange) parse(m *jsonrpc.Message, body []byte) bool {
 // admit admits a message of so many bytes to those that are being answered; if it
 // reports false it has sent the response.
 func (x *exchange) admit(id jsonrpc.ID, size int) bool {
-	if x.endpoint.edge.AdmitMessage(size) {
+	if x.endpoint.edge.AdmitMessage(size, x) {
 		return true
 	}
 	x.unavailable(id, "too many bytes of requests in progress; try again when some have ended")
@@ -83,10 +81,7 @@ func (x *exchange) admit(id jsonrpc.ID, size int) bool {
 // isModern decides by the header and, where that is missing or legacy, by the
 // body. initialize is legacy whatever the header says: the body is the truth.
 func (x *exchange) isModern(m *jsonrpc.Message) bool {
-	if m.Method != methodInitialize && x.namesModern() {
-		return true
-	}
-	return m.Kind == jsonrpc.Request && edge.IsModern(m)
+	return m.Method != methodInitialize && x.namesModern() || m.Kind == jsonrpc.Request && edge.IsModern(m)
 }
 
 // namesModern reports whether the header names a modern revision, or one that
@@ -98,31 +93,6 @@ func (x *exchange) namesModern() bool {
 		}
 	}
 	return false
-}
-
-// body reads the whole body; if it reports false it has sent the response.
-func (x *exchange) body() ([]byte, bool) {
-	body, err := x.endpoint.bodies.Read(x.w, x.r)
-	var large *http.MaxBytesError
-	switch {
-	case err == nil:
-		return body, true
-	case errors.As(err, &large):
-		x.tooLarge()
-	case errors.Is(err, httpedge.ErrBusy):
-		x.unavailable("", "%v", err)
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		x.w.Header().Set("Connection", "close")
-		x.refuse(http.StatusRequestTimeout, "the body did not come within %v", x.endpoint.options.ReadTimeout)
-	default:
-		x.refuse(http.StatusBadRequest, "the body could not be read: %v", err)
-	}
-	return nil, false
-}
-
-func (x *exchange) tooLarge() {
-	x.w.Header().Set("Connection", "close") // rather than read all of it
-	x.refuse(http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", x.endpoint.options.MaxMessage)
 }
 
 // singleHeader returns the value of a header that must occur exactly once.

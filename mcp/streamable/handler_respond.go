@@ -5,12 +5,17 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/unreadbody"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 // respond sends a message as the whole response.
 func (x *exchange) respond(status int, message []byte) {
+	if !x.read {
+		unreadbody.Close(x.w, x.r)
+	}
 	x.endpoint.deadlines.Respond(x.w, status, message, x.endpoint.options.WriteTimeout)
 	x.noteResponse(status)
 }
@@ -51,18 +56,23 @@ func (x *exchange) fault(status int, id jsonrpc.ID, fault *jsonrpc.Error) {
 
 // refuse answers a request that was not looked into.
 func (x *exchange) refuse(status int, format string, args ...any) {
-	code := jsonrpc.InvalidRequest
-	if status >= http.StatusInternalServerError {
-		code = jsonrpc.InternalError
+	if status == http.StatusServiceUnavailable {
+		x.unavailable("", format, args...)
+		return
 	}
-	x.fault(status, "", jsonrpc.Errorf(code, format, args...))
+	x.fault(status, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
 }
 
 // unavailable refuses for now the request with the id, if that is known.
 func (x *exchange) unavailable(id jsonrpc.ID, format string, args ...any) {
+	x.retryLater()
+	x.fault(http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, format, args...))
+}
+
+// retryLater has the response say when the client may send the request again.
+func (x *exchange) retryLater() {
 	seconds := int(x.endpoint.options.RetryAfter.Seconds())
 	x.w.Header().Set("Retry-After", strconv.Itoa(max(1, seconds)))
-	x.fault(http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, format, args...))
 }
 
 // notAllowed refuses the HTTP method, and says which there are.
@@ -78,8 +88,12 @@ func (x *exchange) notAllowed(format string, args ...any) {
 	x.refuse(http.StatusMethodNotAllowed, format, args...)
 }
 
-// status is the HTTP status for a response that is no stream. A caller who lacks scopes hears which.
+// status is the HTTP status for a response that is no stream. A caller that lacks scopes gets their names.
 func (x *exchange) status(reply *edge.Reply, status int) int {
+	if reply.Ended {
+		x.retryLater()
+		return http.StatusServiceUnavailable
+	}
 	if reply.Needs == nil {
 		return status
 	}
@@ -98,4 +112,9 @@ func modernStatus(reply *edge.Reply) int {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK
+}
+
+// Carriage implements [edge.Way].
+func (x *exchange) Carriage() mcp.Carriage {
+	return httpedge.Carriage(x.r, x.r.Header.Get(headerSession))
 }

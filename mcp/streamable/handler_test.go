@@ -41,7 +41,7 @@ func TestASubscriptionIsAStreamUntilTheClientCloses(t *testing.T) {
 	f.RemoveTool("echo")
 	e.want("notifications/tools/list_changed")
 	e.resp.Body.Close()
-	wait(t, func() bool { return s.endpoint.streams.Load() == 0 })
+	wait(t, func() bool { return s.endpoint.streams.Used() == 0 })
 }
 
 // wait waits for something that happens soon by itself.
@@ -131,7 +131,7 @@ func TestStreamsAreLimited(t *testing.T) {
 		t.Errorf("listen: status %d", resp.StatusCode)
 	}
 	e.resp.Body.Close()
-	wait(t, func() bool { return s.endpoint.streams.Load() == 0 })
+	wait(t, func() bool { return s.endpoint.streams.Used() == 0 })
 	s.events(s.do("GET", "", "Mcp-Session-Id", session))
 }
 
@@ -273,4 +273,31 @@ func TestHandlerPanicsWithoutOne(t *testing.T) {
 		}
 	}()
 	Handler(nil)
+}
+
+// TestARequestThatRunsAtTheEndGetsAResponse sees that what did not end in time is responded to with 503, and not cut off.
+func TestARequestThatRunsAtTheEndGetsAResponse(t *testing.T) {
+	begun := make(chan struct{})
+	s := newSite(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method != "tools/call" {
+			return mcp.Result{}, nil
+		}
+		begun <- struct{}{}
+		<-ctx.Done()
+		return mcp.Result{}, fmt.Errorf("the server: %w", ctx.Err())
+	}), Options{})
+	session := s.handshake(polling)
+	responses := make(chan *http.Response, 2)
+	go func() { responses <- s.do("POST", callTool(1, "wait", "{}"), "Mcp-Session-Id", session) }()
+	<-begun
+	go func() { responses <- s.modern("tools/call", "wait", `"name":"wait"`) }()
+	<-begun
+	s.endpoint.Close()
+	for range 2 {
+		r := <-responses
+		body, err := io.ReadAll(r.Body)
+		if err != nil || r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") == "" || !strings.Contains(string(body), "the server is shutting down") {
+			t.Errorf("status %d, %v: %s, %v", r.StatusCode, r.Header, body, err)
+		}
+	}
 }

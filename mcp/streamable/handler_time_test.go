@@ -241,8 +241,8 @@ func TestEventsAreKeptForAWhile(t *testing.T) {
 		store := s.endpoint.options.EventStore.(*MemoryEvents)
 		store.mu.Lock()
 		defer store.mu.Unlock()
-		if store.bytes != 0 {
-			t.Errorf("%d bytes are kept", store.bytes)
+		if store.bytes.Used() != 0 {
+			t.Errorf("%d bytes are kept", store.bytes.Used())
 		}
 		if n := len(s.endpoint.sessions.find(session, nil).streams); n != 0 {
 			t.Errorf("%d streams are kept", n)

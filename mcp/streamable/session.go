@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"container/list"
 	"crypto/rand"
 	"errors"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
@@ -19,6 +21,7 @@ import (
 var (
 	errDeleted = errors.New("the client ended the session")
 	errExpired = errors.New("the session expired: it was idle for too long")
+	errMade    = errors.New("the session made room for one of another caller: there were too many")
 )
 
 // A session is one legacy client. While nothing of it runs it is a few hundred
@@ -27,6 +30,8 @@ type session struct {
 	id        string
 	protocol  *edge.Session
 	principal *mcp.Principal
+	caller    string        // in whose share it is
+	place     *list.Element // among those of the caller; under the lock of the table
 	calls     edge.Calls[jsonrpc.ID]
 	endpoint  *Endpoint
 	used      atomic.Int64 // when it was last heard of, in Unix nanoseconds
@@ -39,11 +44,14 @@ type session struct {
 	resumed       int // open connections of streams that were resumed
 }
 
-func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal) *session {
-	s := &session{id: rand.Text(), endpoint: e, protocol: protocol, principal: principal}
+func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal, caller string) *session {
+	s := &session{id: rand.Text(), endpoint: e, protocol: protocol, principal: principal, caller: caller}
 	s.touch()
 	return s
 }
+
+// Caller names the caller whose session it is, for [share.Asked].
+func (s *session) Caller() string { return s.caller }
 
 func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
 
@@ -96,12 +104,6 @@ func (s *session) end(cause error) {
 	s.protocol.Close()
 }
 
-func (e *Endpoint) endSession(s *session, cause error) {
-	if e.sessions.remove(s, 0) {
-		s.end(cause)
-	}
-}
-
 // findSession finds the session that the request belongs to. If it returns nil it
 // has answered.
 func (x *exchange) findSession() *session {
@@ -117,37 +119,92 @@ func (x *exchange) findSession() *session {
 	return s
 }
 
-func samePrincipal(a, b *mcp.Principal) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Issuer == b.Issuer && a.Subject == b.Subject
-}
-
 // A sessionTable holds the sessions by id, and ends those that nobody uses any
 // more. It has one timer, which runs while there are sessions.
 type sessionTable struct {
 	mu      sync.RWMutex
 	byID    map[string]*session
+	of      map[string]*ofCaller
+	places  *share.Budget
 	timeout time.Duration
-	limit   int
 	expire  func()      // drops old events; nil if the store does so itself
 	timer   *time.Timer // nil while there is no session
 	closed  bool
 }
 
-// add puts a session in; false if there are too many, or the table is closed.
+// ofCaller are the sessions of a caller, the oldest first.
+type ofCaller struct {
+	caller string
+	list.List
+}
+
+// maxSessionsLooked is how many sessions of a caller are looked at to find one that is idle.
+const maxSessionsLooked = 256
+
+// add puts a session in; false if there are too many, or the table is closed. Where there are too many, the caller that has most
+// of them loses its oldest one, of those that are idle if there are, to a caller that has fewer.
 func (t *sessionTable) add(s *session) bool {
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed || len(t.byID) >= t.limit {
-		return false
+	var lost *session
+	ok, from := false, ""
+	if !t.closed {
+		ok, from = t.places.Borrow(s.caller)
 	}
-	t.byID[s.id] = s
-	if t.timer == nil {
-		t.timer = time.AfterFunc(t.period(), t.sweep)
+	if from != "" {
+		if lost = t.spare(from); lost != nil {
+			t.drop(lost)
+			ok, _ = t.places.Borrow(s.caller)
+		}
 	}
-	return true
+	if ok {
+		t.byID[s.id] = s
+		of := t.of[s.caller]
+		if of == nil {
+			of = &ofCaller{caller: s.caller}
+			t.of[s.caller] = of
+		}
+		s.caller, s.place = of.caller, of.PushBack(s) // one text for all of them
+		if t.timer == nil {
+			t.timer = time.AfterFunc(t.period(), t.sweep)
+		}
+	}
+	t.mu.Unlock()
+	if lost != nil {
+		lost.end(errMade)
+	}
+	return ok
+}
+
+// spare is a session that a caller that has most can lose: the oldest of which nothing runs or is open, or else, so that nobody keeps all
+// by using some, the oldest that was looked at. Those that are in use go behind the others, to be looked at later. The lock is held.
+func (t *sessionTable) spare(caller string) *session {
+	of := t.of[caller]
+	if of == nil {
+		return nil
+	}
+	now := time.Now()
+	var first *session
+	for looked := 0; looked < min(maxSessionsLooked, of.Len()); looked++ {
+		s := of.Front().Value.(*session)
+		if s.idle(now) > 0 {
+			return s
+		}
+		if first == nil {
+			first = s
+		}
+		of.MoveToBack(s.place)
+	}
+	return first
+}
+
+// drop takes a session out; the lock is held.
+func (t *sessionTable) drop(s *session) {
+	delete(t.byID, s.id)
+	of := t.of[s.caller]
+	if of.Remove(s.place); of.Len() == 0 {
+		delete(t.of, s.caller)
+	}
+	t.places.Give(s.caller)
 }
 
 // find returns the session of the principal with the id, which is used from now on;
@@ -167,7 +224,7 @@ func (t *sessionTable) find(id string, principal *mcp.Principal) *session {
 func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, used bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	if s = t.byID[id]; s == nil || !samePrincipal(s.principal, principal) {
+	if s = t.byID[id]; s == nil || !s.principal.IsOf(principal) {
 		return nil, false
 	}
 	if s.idle(time.Now()) >= t.timeout {
@@ -192,7 +249,7 @@ func (t *sessionTable) remove(s *session, idle time.Duration) bool {
 	if t.byID[s.id] != s || idle > 0 && s.idle(time.Now()) < idle {
 		return false
 	}
-	delete(t.byID, s.id)
+	t.drop(s)
 	return true
 }
 
@@ -203,6 +260,7 @@ func (t *sessionTable) close() []*session {
 	t.closed = true
 	all := slices.Collect(maps.Values(t.byID))
 	clear(t.byID)
+	clear(t.of)
 	if t.timer != nil {
 		t.timer.Stop()
 	}

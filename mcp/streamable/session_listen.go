@@ -16,8 +16,8 @@ type notificationStream struct {
 // listen answers a GET with the session's notifications: on a new stream if st is nil,
 // else on that one after the given event.
 func (x *exchange) listen(s *session, st *stream, after uint64) {
-	c := &call{listens: true}
-	ctx, ok := x.enter(x.r.Context(), c, "")
+	c := &call{listens: true, streams: x.Caller()}
+	ctx, ok := x.enter(x.context(), c, "")
 	if !ok {
 		return
 	}
@@ -35,7 +35,7 @@ func (x *exchange) listen(s *session, st *stream, after uint64) {
 	out := x.openEvents(n.cancel)
 	defer out.Close()
 	if st == nil {
-		n.stream.attach(out, x.endpoint.options.RetryAfter)
+		n.stream.attach(out)
 	} else {
 		st.resume(ctx, out, after)
 	}

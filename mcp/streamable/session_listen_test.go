@@ -26,7 +26,7 @@ func (s *site) getAndClose(session string) {
 		s.t.Fatalf("GET: status %d", resp.StatusCode)
 	}
 	cancel()
-	wait(s.t, func() bool { return s.endpoint.streams.Load() == 0 })
+	wait(s.t, func() bool { return s.endpoint.streams.Used() == 0 })
 }
 
 func TestRepeatedGETsKeepFewStreamsAndNoPOSTStreamLosesItsPlace(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 	"github.com/junction-mcp/junction/mcp/internal/turn"
@@ -98,10 +99,11 @@ func (s *session) findStream(number uint64) *stream {
 	return nil
 }
 
-// event is the form of a message on the wire.
+// event is the form of a message on the wire. Its name is the default, and sent all the same: clients on the Java SDK
+// before 2.1 ignore an event without one on the stream of a GET.
 func (st *stream) event(number uint64, data []byte) eventstream.Event {
 	id := appendEventID(make([]byte, 0, 24), st.fromGET, st.number, number)
-	return eventstream.Event{ID: string(id), HasID: true, Data: data}
+	return eventstream.Event{Name: "message", ID: string(id), HasID: true, Data: data}
 }
 
 // acquire waits for the stream's turn without an end of its own: whoever has it writes
@@ -118,8 +120,10 @@ func (st *stream) write(e eventstream.Event) error {
 }
 
 // attach puts a new stream on its first connection. Where the client knows of
-// polling, the first event says how to come back.
-func (st *stream) attach(out *httpedge.EventWriter, retry time.Duration) {
+// polling, the first event has an id with which it can come back. When to come
+// back is not sent before disconnect: clients on the Java SDK before 2.1 give up
+// a stream that has a retry field.
+func (st *stream) attach(out *httpedge.EventWriter) {
 	st.acquire()
 	defer st.turn.Release()
 	st.out = out
@@ -130,7 +134,7 @@ func (st *stream) attach(out *httpedge.EventWriter, retry time.Duration) {
 		return
 	}
 	prime := st.event(0, []byte{})
-	prime.Retry, prime.HasRetry = retry, true
+	prime.Name = ""
 	st.write(prime)
 }
 
@@ -147,7 +151,7 @@ func (st *stream) Send(ctx context.Context, message []byte) error {
 func (st *stream) send(ctx context.Context, message []byte) error {
 	st.last++
 	store := st.session.endpoint.options.EventStore
-	kept := store.Append(context.WithoutCancel(ctx), st.session.id, Event{Stream: st.number, Number: st.last, Data: message})
+	kept := store.Append(&share.Asked{Context: context.WithoutCancel(ctx), By: st.session}, st.session.id, Event{Stream: st.number, Number: st.last, Data: message})
 	if st.session.hasEnded() {
 		store.Forget(st.session.id) // it may have been forgotten before
 	}
@@ -235,6 +239,7 @@ func (st *stream) detach(out *httpedge.EventWriter) {
 type sessionReply struct {
 	*exchange
 	session *session
+	ctx     context.Context // of the HTTP request, found once: the requests of a batch run at the same time
 	stream  *stream
 }
 
@@ -242,13 +247,13 @@ type sessionReply struct {
 // the connection: a lost one does not mean that the client has lost interest.
 func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) edge.Reply {
 	s := p.session
-	ctx, fault := s.calls.Begin(context.WithoutCancel(p.r.Context()), m.ID, false, p.endpoint.edge.MaxInFlight())
+	ctx, fault := s.calls.Begin(context.WithoutCancel(p.ctx), m.ID.Plain(), false, p.endpoint.edge.MaxInFlight())
 	if fault != nil {
 		return edge.Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
 	}
-	defer s.calls.End(m.ID)
+	defer s.calls.End(m.ID.Plain())
 	defer s.touch() // before: a session in which nothing runs may have expired
-	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Carrier: p.exchange, Out: out})
+	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Carrier: p.exchange, Way: p.exchange, Out: out})
 }
 
 // Send sends a message before the response.
@@ -260,7 +265,7 @@ func (p *sessionReply) Send(ctx context.Context, message []byte) error {
 func (p *sessionReply) openStream() *stream {
 	if p.stream == nil {
 		p.stream = p.session.newStream()
-		p.stream.attach(p.openEvents(nil), p.endpoint.options.RetryAfter)
+		p.stream.attach(p.openEvents(nil))
 	}
 	return p.stream
 }
@@ -311,8 +316,8 @@ func (x *exchange) resume(s *session, last string) {
 
 // replay sends the rest of the stream of a POST.
 func (x *exchange) replay(s *session, st *stream, after uint64) {
-	c := &call{listens: true}
-	ctx, ok := x.enter(x.r.Context(), c, "")
+	c := &call{listens: true, streams: x.Caller()}
+	ctx, ok := x.enter(x.context(), c, "")
 	if !ok {
 		return
 	}

@@ -2,7 +2,6 @@ package tasks
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -25,15 +24,22 @@ func (a *asker) Value(key any) any {
 	return a.Context.Value(key)
 }
 
-// asked notes that the owner of a task asked about it. The request has to be allowed what the call was, no more and no less:
-// the task acts with its token.
-func (t *Tasks) asked(ctx context.Context, id string, who *mcp.Principal) {
-	t.mu.Lock()
-	r := t.running[id]
-	t.mu.Unlock()
-	if r == nil || who == nil || r.req.Principal == nil || !slices.Equal(who.Scopes, r.req.Principal.Scopes) {
+// asked notes that the owner of a task asked about it. The request has to be of the same grantee and program as the call: the task
+// acts with its token.
+func (t *Tasks) asked(ctx context.Context, id string, req *mcp.Request) {
+	r := t.runOf(id)
+	if r == nil || req.Principal == nil || r.req.Principal == nil || req.Principal.Grantee() != r.req.Principal.Grantee() || programOf(req) != programOf(&r.req) {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)
 	r.asker.newest.Store(&ctx)
+}
+
+// programOf is the name that the client of a request gives itself: all that tells two programs of a user apart whose credentials name
+// none.
+func programOf(req *mcp.Request) string {
+	if req.Meta.Client == nil {
+		return ""
+	}
+	return req.Meta.Client.Name
 }

@@ -62,9 +62,9 @@ func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	case !Declared(req.Meta.Capabilities):
 		return mcp.Result{}, form.Missing()
 	}
-	l := &listener{tasks: t, req: req, next: next, sent: map[string]time.Time{}, changed: make(chan struct{}, 1), acknowledged: make(chan struct{})}
+	l := &listener{tasks: t, req: req, sent: map[string]time.Time{}, changed: make(chan struct{}, 1), acknowledged: make(chan struct{})}
 	for _, id := range wanted {
-		if _, err := t.find(ctx, id, req.Principal, next); err == nil {
+		if _, err := t.find(ctx, id, req.Principal); err == nil {
 			l.ids = append(l.ids, id)
 		}
 	}
@@ -90,7 +90,6 @@ func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 type listener struct {
 	tasks        *Tasks
 	req          *mcp.Request
-	next         mcp.Handler
 	ids          []string
 	sent         map[string]time.Time // when the state of a task that was sent is from; of watch
 	changed      chan struct{}        // of capacity 1: one of the tasks changed in this process
@@ -152,7 +151,7 @@ func (l *listener) watch(ctx context.Context) {
 
 // look notifies of a task that changed, and reports whether it may change again.
 func (l *listener) look(ctx context.Context, id string) bool {
-	task, err := l.tasks.find(ctx, id, l.req.Principal, l.next)
+	task, err := l.tasks.find(ctx, id, l.req.Principal)
 	if err != nil {
 		return ctx.Err() == nil && mcp.ErrorOf(err).Code != mcp.CodeInvalidParams
 	}

@@ -11,10 +11,10 @@ import (
 	"math"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/granted"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
-	form "github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/state"
 )
 
@@ -23,10 +23,10 @@ const (
 	maxTaskPage = 50             // tasks of a page of a list
 )
 
-// ownerKey begins the keys of somebody's tasks in one part.
+// ownerKey begins the keys of the tasks of one client of a user in one part.
 func ownerKey(who *mcp.Principal, part string) string {
 	h := sha256.New()
-	for _, text := range []string{who.Issuer, who.Subject, part} {
+	for _, text := range []string{who.Issuer, who.Subject, who.ClientID, part} {
 		fmt.Fprintf(h, "%d:%s", len(text), text) // no two give the same
 	}
 	return owners + base64.RawURLEncoding.EncodeToString(h.Sum(nil)) + "/"
@@ -39,11 +39,11 @@ func (r *record) ownKey() string {
 
 // own answers tasks/list, which the edge asks for clients of 2025-11-25. Only tasks of somebody who is known can be
 // listed: of others each session has its own.
-func (t *Tasks) own(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+func (t *Tasks) own(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Principal == nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "tasks/list: it is not known who asks")
 	}
-	prefix := ownerKey(req.Principal, partOf(ctx))
+	prefix := ownerKey(req.Principal, granted.Part(ctx))
 	after := ""
 	if cursor := jsonrpc.Get(req.Params, "cursor"); cursor != nil {
 		text, _ := jsonrpc.Unquote(cursor)
@@ -71,14 +71,18 @@ func (t *Tasks) own(ctx context.Context, req *mcp.Request, next mcp.Handler) (mc
 	tasks := jsonrpc.NewArray(nil)
 	for _, e := range entries {
 		_, id, _ := strings.Cut(strings.TrimPrefix(e.Key, prefix), "-")
-		task, err := t.find(ctx, id, req.Principal, next)
-		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // it ended long ago
+		task, err := t.find(ctx, id, req.Principal)
+		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) || errors.As(err, new(*mcp.ScopeError)) { // it ended long ago, or needs more
 			continue
 		}
 		if task == nil { // another error may say that it cannot be gone on with now, and is that of whoever waits for it
 			return mcp.Result{}, err
 		}
-		encoded, err := schema.Encode(nil, task.listed())
+		listed := task.plain()
+		if string(jsonrpc.Get(task.Result, "isError")) == "true" { // all that a list has of the result
+			listed.Result = json.RawMessage(`{"isError":true}`)
+		}
+		encoded, err := schema.Encode(nil, listed)
 		if err != nil {
 			return mcp.Result{}, err
 		}
@@ -90,13 +94,4 @@ func (t *Tasks) own(ctx context.Context, req *mcp.Request, next mcp.Handler) (mc
 		w.String("nextCursor", more)
 	}
 	return mcp.Result{JSON: w.Bytes()}, nil
-}
-
-// listed is a task without its result, but for whether that is a failure.
-func (r *record) listed() *form.Task {
-	s := r.plain()
-	if string(jsonrpc.Get(r.Result, "isError")) == "true" {
-		s.Result = json.RawMessage(`{"isError":true}`)
-	}
-	return s
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/loose"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -79,7 +80,11 @@ func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, er
 	}); err != nil {
 		return nil, err
 	}
-	return r.await(ctx, task.ID, key)
+	response, err := r.await(ctx, task.ID, key)
+	if err != nil {
+		return nil, err
+	}
+	return loose.ReadAnswer(ctx, r.tasks.options.Logger, q.Method, q.Params, response), nil
 }
 
 // Disconnect does what [mcp.Disconnect] says, until the call is a task.
@@ -87,7 +92,7 @@ func (r *run) Disconnect() {
 	r.mu.Lock()
 	task := r.task
 	r.mu.Unlock()
-	if d, ok := r.direct.(interface{ Disconnect() }); ok && task == nil {
+	if d, ok := mcp.PeerAs[interface{ Disconnect() }](r.direct); ok && task == nil {
 		d.Disconnect()
 	}
 }

@@ -41,13 +41,13 @@ type record struct {
 	TTL     time.Duration `json:"ttl"`
 	Poll    time.Duration `json:"poll"`
 
-	Owner     *mcp.Principal             `json:"owner,omitempty"` // whose task it is
-	Part      string                     `json:"part,omitempty"`  // that it was begun through
-	Process   string                     `json:"process"`         // that runs it
-	Call      *savedCall                 `json:"call,omitempty"`  // where another process can go on with it
-	Asked     int                        `json:"asked"`           // requests to the client so far
-	Inputs    map[string]json.RawMessage `json:"inputs"`          // those that wait
-	Responses map[string]json.RawMessage `json:"responses"`       // that the tool did not take yet
+	mcp.Grant                            // whose task it is, and which scopes it needs
+	Caller    string                     `json:"caller,omitempty"` // whose room its result takes, as internal/share names callers
+	Process   string                     `json:"process"`          // that runs it
+	Call      *savedCall                 `json:"call,omitempty"`   // where another process can go on with it
+	Asked     int                        `json:"asked"`            // requests to the client so far
+	Inputs    map[string]json.RawMessage `json:"inputs"`           // those that wait
+	Responses map[string]json.RawMessage `json:"responses"`        // that the tool did not take yet
 	Result    json.RawMessage            `json:"result,omitempty"`
 	Fault     *fault                     `json:"fault,omitempty"`
 }
@@ -96,19 +96,24 @@ func (r *record) detailed() *form.Task {
 	return s
 }
 
-// find is a task of somebody. One whose process died goes on in this one, if it can, or else has failed.
-func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal, next mcp.Handler) (*record, error) {
+// find returns a task that the sender of a request may touch; all that a client reads or changes of a task goes through it.
+// A task whose process died goes on in this one, if it can, or else has failed.
+func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal) (*record, error) {
 	r, _, err := t.read(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	if !r.isOf(who) || r.Part != partOf(ctx) {
+	switch err := r.Allows(ctx, who); {
+	case errors.Is(err, mcp.ErrNotGranted):
 		return nil, form.Unknown(id)
+	case err != nil:
+		return nil, err
 	}
 	if r.isOver() || t.lives(ctx, r.Process) {
 		return r, nil
 	}
 	if r.Call != nil {
+		next, _ := ctx.Value(handlerKey{}).(mcp.Handler)
 		return t.takeOver(ctx, r, next)
 	}
 	before := r.Process
@@ -139,14 +144,6 @@ func (t *Tasks) read(ctx context.Context, id string) (*record, state.Version, er
 		return nil, "", fmt.Errorf("task %s: %w", id, err)
 	}
 	return r, e.Version, nil
-}
-
-// isOf reports whether a task is somebody's; nil is who is not known.
-func (r *record) isOf(who *mcp.Principal) bool {
-	if who == nil || r.Owner == nil {
-		return who == nil && r.Owner == nil
-	}
-	return r.Owner.Issuer == who.Issuer && r.Owner.Subject == who.Subject
 }
 
 // lives reports whether a process that runs tasks lives.
@@ -206,6 +203,9 @@ func (t *Tasks) put(ctx context.Context, task *record, old state.Version) error 
 		if _, err := s.Put(ctx, task.ownKey(), nil, w); err != nil {
 			return err
 		}
+	}
+	if task.isOver() {
+		w.Owner = task.Caller
 	}
 	_, err = s.CompareAndSwap(ctx, prefix+task.ID, old, value, w)
 	return err

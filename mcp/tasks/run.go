@@ -12,9 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/granted"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	form "github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/state"
@@ -34,6 +36,7 @@ type run struct {
 	req    mcp.Request
 	direct mcp.Peer // until it is a task
 	within time.Duration
+	user   string // in whose share of the places it is
 
 	ctx  context.Context
 	stop context.CancelCauseFunc
@@ -51,6 +54,7 @@ type run struct {
 
 	mu       sync.Mutex
 	task     *record       // nil: it is none yet
+	grant    mcp.Grant     // of the task
 	answered chan struct{} // closed, and replaced, when there may be responses
 	reported time.Time     // when the message was last changed
 }
@@ -72,9 +76,38 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	}
 	r.asker = &asker{Context: context.WithoutCancel(ctx)}
 	r.ctx, r.stop = context.WithCancelCause(r.asker)
-	r.ctx = context.WithValue(r.ctx, runKey{}, r)
+	r.ctx = granted.Watch(context.WithValue(r.ctx, runKey{}, r), r.decided)
+	r.grant = mcp.GrantOf(ctx, req)
+	if r.user = share.Of(ctx); req.Principal != nil {
+		r.user = share.Key(req.Principal.Issuer, req.Principal.Subject, "")
+	}
 	r.free = context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })
 	return r
+}
+
+// decided notes which tool is called and which scopes it needs, as whatever is between the tasks and the tool decides. The task may be
+// there already.
+func (r *run) decided(tool string, needs []string, decided bool) {
+	r.mu.Lock()
+	more := (&mcp.Principal{Scopes: r.grant.Needs}).Lacks(needs)
+	known := len(more) == 0 && r.grant.Tool != "" && (r.grant.Decided || !decided)
+	if !r.grant.Decided && (decided || r.grant.Tool == "") {
+		r.grant.Tool, r.grant.Decided = tool, decided
+	}
+	r.grant.Needs = append(slices.Clone(r.grant.Needs), more...)
+	task, grant := r.task, r.grant
+	r.mu.Unlock()
+	if task == nil || known {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), storeTime)
+	defer cancel()
+	if _, err := r.tasks.change(ctx, task.ID, func(task *record) error {
+		task.Grant = grant
+		return nil
+	}); err != nil { // then all scopes of its owner are needed
+		r.tasks.options.Logger.Warn("the scopes that a task needs cannot be stored", "task", task.ID, "error", err)
+	}
 }
 
 type runKey struct{}
@@ -99,7 +132,10 @@ func (r *run) begin(ctx context.Context) error {
 // store stores the task: a client may ask about it as soon as it hears of it.
 func (r *run) store(ctx context.Context) error {
 	now := time.Now()
-	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Owner: r.req.Principal, Part: partOf(r.ctx)}
+	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Caller: r.user}
+	r.mu.Lock()
+	task.Grant = r.grant
+	r.mu.Unlock()
 	if r.req.State.Get(stateKey) != nil {
 		task.Call = &savedCall{Params: r.req.Params, Capabilities: r.req.Meta.Capabilities, Client: r.req.Meta.Client, State: r.req.State.All()}
 	}
@@ -138,7 +174,7 @@ func (t *Tasks) enter(id string, r *run) error {
 		return ErrClosed
 	case t.running[id] != nil:
 		return errTaken
-	case len(t.running) >= t.options.MaxRunning:
+	case !t.places.Take(r.user):
 		return mcp.Errorf(mcp.CodeInternalError, "%d tasks are running; try again later", len(t.running))
 	}
 	t.running[id] = r
@@ -149,6 +185,7 @@ func (t *Tasks) enter(id string, r *run) error {
 
 func (t *Tasks) leave(id string) {
 	t.mu.Lock()
+	t.places.Give(t.running[id].user)
 	delete(t.running, id)
 	t.mu.Unlock()
 	t.runs.Done()

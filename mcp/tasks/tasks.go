@@ -13,8 +13,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/granted"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	form "github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/state"
@@ -50,9 +52,12 @@ type Options struct {
 	TTL time.Duration
 	// Poll is how often clients are asked to look; default one second.
 	Poll time.Duration
-	// MaxRunning is how many tasks may run at a time in this process; default 1,000. Calls that would be more fail; with
+	// MaxRunning is how many tasks may run at a time in this process; default 1,000. One user has a quarter. Calls that would be more fail; with
 	// Later and After they go on as calls.
 	MaxRunning int
+	// OnRequest, if not nil, is called with the context of each request about a task that its sender may touch, and the tool whose call
+	// the task is. It must be safe for concurrent use.
+	OnRequest func(ctx context.Context, req *mcp.Request, tool string)
 	// Logger receives what goes wrong and no client hears of; default slog.Default().
 	Logger *slog.Logger
 }
@@ -85,6 +90,7 @@ type Tasks struct {
 
 	mu        sync.Mutex
 	running   map[string]*run                   // by the task's id
+	places    *share.Budget                     // of running
 	listeners map[string]map[*listener]struct{} // by the id of a task
 	closed    bool
 }
@@ -106,7 +112,7 @@ func New(o Options) (*Tasks, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	t := &Tasks{options: o, process: rand.Text(), lease: processTime, shown: make(chan struct{}), running: map[string]*run{}, listeners: map[string]map[*listener]struct{}{}, opening: make(chan struct{}, 1)}
+	t := &Tasks{options: o, process: rand.Text(), lease: processTime, shown: make(chan struct{}), running: map[string]*run{}, places: share.New(o.MaxRunning), listeners: map[string]map[*listener]struct{}{}, opening: make(chan struct{}, 1)}
 	if o.Store != nil {
 		t.store.Store(&o.Store)
 	}
@@ -154,41 +160,53 @@ func (t *Tasks) Middleware() mcp.Middleware { return t.Part("") }
 // was begun through one part is not known in the others, and goes on in that part after a restart. Names of parts must
 // stay the same over restarts.
 func (t *Tasks) Part(name string) mcp.Middleware {
-	return func(next mcp.Handler) mcp.Handler {
+	calls, requests := t.Split(name)
+	return func(next mcp.Handler) mcp.Handler { return calls(requests(next)) }
+}
+
+// Split is Part in two, for who has other middleware between them: calls makes tasks of calls, and requests answers requests about
+// tasks. What is between sees a call once, however long it runs as a task, and each request about a task.
+func (t *Tasks) Split(name string) (calls, requests mcp.Middleware) {
+	calls = func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			ctx = context.WithValue(ctx, partKey{}, name)
+			ctx = granted.WithPart(ctx, name)
 			switch req.Method {
 			case "tools/call":
 				return t.call(ctx, req, next)
-			case "tasks/get", "tasks/update", "tasks/cancel":
-				if !Declared(req.Meta.Capabilities) {
-					return mcp.Result{}, form.Missing()
-				}
-				return t.about(ctx, req, next)
-			case "tasks/list":
-				if !Declared(req.Meta.Capabilities) {
-					return mcp.Result{}, form.Missing()
-				}
-				return t.own(ctx, req, next)
-			case "subscriptions/listen":
-				return t.listen(ctx, req, next)
 			case "tools/list":
 				return t.list(ctx, req, next)
 			case "server/discover":
 				return t.discover(ctx, req, next)
+			case "tasks/get", "tasks/update", "tasks/cancel", "tasks/list", "subscriptions/listen":
+				ctx = context.WithValue(ctx, handlerKey{}, next)
 			}
 			return next.Handle(ctx, req)
 		})
 	}
+	requests = func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			switch req.Method {
+			case "tasks/get", "tasks/update", "tasks/cancel", "tasks/list":
+				switch {
+				case !Declared(req.Meta.Capabilities):
+					return mcp.Result{}, form.Missing()
+				case req.Method == "tasks/list":
+					return t.own(ctx, req)
+				}
+				return t.about(ctx, req)
+			case "subscriptions/listen":
+				return t.listen(ctx, req, next)
+			case "tools/call":
+				granted.Called(ctx, req.Name)
+			}
+			return next.Handle(ctx, req)
+		})
+	}
+	return calls, requests
 }
 
-type partKey struct{}
-
-// partOf is the part that a request came through.
-func partOf(ctx context.Context) string {
-	name, _ := ctx.Value(partKey{}).(string)
-	return name
-}
+// handlerKey is the key of the Handler that gets the calls of tools which become tasks.
+type handlerKey struct{}
 
 // Declared reports whether a client knows tasks.
 func Declared(c *mcp.ClientCapabilities) bool { return form.Declared(c) }
@@ -281,7 +299,7 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 }
 
 // about answers a request about a task.
-func (t *Tasks) about(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+func (t *Tasks) about(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	id, err := form.ID(req.Params)
 	if err != nil {
 		return mcp.Result{}, err
@@ -289,11 +307,14 @@ func (t *Tasks) about(ctx context.Context, req *mcp.Request, next mcp.Handler) (
 	asking := ctx
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	task, err := t.find(ctx, id, req.Principal, next)
+	task, err := t.find(ctx, id, req.Principal)
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	t.asked(asking, id, req.Principal)
+	if t.options.OnRequest != nil {
+		t.options.OnRequest(asking, req, task.Tool)
+	}
+	t.asked(asking, id, req)
 	switch req.Method {
 	case "tasks/get":
 		return mcp.Result{Value: task.detailed()}, nil
@@ -324,32 +345,27 @@ func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Re
 		}
 		return nil
 	})
-	t.wake(id)
+	if r := t.runOf(id); r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		close(r.answered)
+		r.answered = make(chan struct{})
+	}
 	return mcp.Result{}, err
 }
 
 // cancel ends a task. One that is over stays as it is.
 func (t *Tasks) cancel(ctx context.Context, id string) (mcp.Result, error) {
 	_, err := t.change(ctx, id, func(task *record) error { return task.end(cancelled) })
-	t.mu.Lock()
-	r := t.running[id]
-	t.mu.Unlock()
-	if r != nil {
+	if r := t.runOf(id); r != nil {
 		r.stop(errCancelled)
 	}
 	return mcp.Result{}, err
 }
 
-// wake has a task that runs here look for responses.
-func (t *Tasks) wake(id string) {
+// runOf returns the run of a task in this process; nil if it does not run here.
+func (t *Tasks) runOf(id string) *run {
 	t.mu.Lock()
-	r := t.running[id]
-	t.mu.Unlock()
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	close(r.answered)
-	r.answered = make(chan struct{})
+	defer t.mu.Unlock()
+	return t.running[id]
 }

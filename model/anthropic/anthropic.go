@@ -14,8 +14,8 @@ const (
 	// Provider is the name under which this adapter keeps what belongs to it.
 	Provider = "anthropic"
 
-	// apiVersion is the version of the messages API that is spoken here.
-	apiVersion = "2023-06-01"
+	// APIVersion is the version of the messages API that is spoken here.
+	APIVersion = "2023-06-01"
 
 	defaultBaseURL = "https://api.anthropic.com/"
 	// defaultMaxTokens limits an answer, as the provider requires a limit.
@@ -68,9 +68,7 @@ func New(o Options) (*Model, error) {
 		return nil, err
 	}
 	known := familyOf(o.Model)
-	if o.Window == 0 {
-		o.Window = known.window
-	}
+	o.Window = cmp.Or(o.Window, known.window)
 	if o.Price == (model.Price{}) {
 		o.Price = known.price
 	}
@@ -97,7 +95,7 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(mode
 
 func setHeaders(h http.Header, key string) {
 	h.Set("Accept", "text/event-stream")
-	h.Set("Anthropic-Version", apiVersion)
+	h.Set("Anthropic-Version", APIVersion)
 	if key != "" {
 		h.Set("X-Api-Key", key)
 	}

@@ -3,9 +3,11 @@ package injected
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -159,9 +161,11 @@ var parameterTag = regexp.MustCompile(`<parameter=["']?([^>"'<{]{1,128})["']?>`)
 // parameter can be missing; it reports false if that of the last one is, and the body
 // is not closed.
 func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessage, bool) {
-	var properties []byte
-	if t := b.find(function); t != nil {
-		properties = jsonrpc.Get(t.Schema, "properties")
+	properties := map[string]schema.View{}
+	if t := b.find(function); t != nil && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
+		for p := range schema.Look(t.Schema).Properties() {
+			properties[p.Name] = p.View
+		}
 	}
 	w := jsonrpc.NewObject(nil)
 	whole, seen := true, map[string]bool{}
@@ -174,7 +178,7 @@ func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessag
 		text, _, ends := strings.Cut(body[t[1]:end], "</parameter>")
 		if name := strings.TrimSpace(body[t[2]:t[3]]); !seen[name] {
 			seen[name] = true
-			w.Raw(name, convert(text, jsonrpc.Get(properties, name)))
+			w.Raw(name, convert(text, properties[name]))
 		}
 		whole = ends || closed || i+1 < len(tags)
 	}
@@ -183,14 +187,14 @@ func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessag
 
 // convert returns the JSON of a value that was written as plain text, in the type
 // that its schema wants.
-func convert(text string, schema json.RawMessage) json.RawMessage {
-	types := typesOf(schema)
+func convert(text string, property schema.View) json.RawMessage {
+	types := property.Types()
 	plain := strings.TrimSpace(text)
 	raw, ok := readLoose(plain)
 	if len(types) == 0 {
-		ok = schema == nil && jsonrpc.Valid([]byte(plain), jsonrpc.Limits{}) == nil
+		ok = property.Raw() == nil && jsonrpc.Valid([]byte(plain), jsonrpc.Limits{}) == nil
 	}
-	if ok && (!types["string"] || plain == "null" && types["null"]) {
+	if ok && (!slices.Contains(types, "string") || plain == "null" && slices.Contains(types, "null")) {
 		return raw
 	}
 	text = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")

@@ -87,28 +87,6 @@ func (b *toolbox) malformed(name, raw, why string) *model.Call {
 	return c
 }
 
-// typesOf returns the types that a schema names.
-func typesOf(schema json.RawMessage) map[string]bool {
-	types := map[string]bool{}
-	of := func(schema []byte) bool {
-		kind := jsonrpc.Get(schema, "type")
-		add := func(value []byte) bool {
-			if name, ok := jsonrpc.Unquote(value); ok {
-				types[name] = true
-			}
-			return true
-		}
-		add(kind)
-		jsonrpc.EachElement(kind, add)
-		return true
-	}
-	of(schema)
-	for _, key := range []string{"anyOf", "oneOf"} {
-		jsonrpc.EachElement(jsonrpc.Get(schema, key), of)
-	}
-	return types
-}
-
 // read makes calls of a value: of an object, or of a list of them. It returns nil
 // unless all of it are calls. Where the model did not say that it is one, only calls
 // with arguments of tools that exist count.

@@ -79,12 +79,12 @@ func unable(p *plan, step string) string {
 func written(p *plan) string {
 	words := []string{own(p.tool.Name)}
 	for _, param := range p.params {
-		value, given := p.values[param.name]
-		name := plaintext.Line(param.name, maxLine)
+		value, given := p.values[param.Name]
+		name := plaintext.Line(param.Name, maxLine)
 		switch {
 		case given:
 			words = append(words, name+"="+plaintext.Line(string(value), maxLine/2))
-		case param.required:
+		case param.Required:
 			words = append(words, name+"=…")
 		}
 	}

@@ -24,9 +24,8 @@ type plan struct {
 
 // param is one parameter of a tool.
 type param struct {
-	name     string
-	types    []string // JSON types; none means any
-	required bool
+	schema.Property
+	types []string // JSON types; none means any
 }
 
 // paramsOf are the parameters in the order of the schema, the required ones first.
@@ -34,25 +33,14 @@ func paramsOf(raw json.RawMessage) []param {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return nil
 	}
-	var must []string
-	_ = json.Unmarshal(jsonrpc.Get(raw, "required"), &must) // a schema may be anything
 	var required, others []param
-	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(quoted, value []byte) bool {
-		var p param
-		p.name, _ = jsonrpc.Unquote(quoted)
-		kinds := jsonrpc.Get(value, "type")
-		if one, ok := jsonrpc.Unquote(kinds); ok {
-			p.types = []string{one}
+	for p := range schema.Look(raw).Properties() {
+		if p.Required {
+			required = append(required, param{p, p.Types()})
 		} else {
-			_ = json.Unmarshal(kinds, &p.types)
+			others = append(others, param{p, p.Types()})
 		}
-		if p.required = slices.Contains(must, p.name); p.required {
-			required = append(required, p)
-		} else {
-			others = append(others, p)
-		}
-		return true
-	})
+	}
 	return append(required, others...)
 }
 
@@ -72,18 +60,25 @@ func find(tools []model.Tool, step string) *plan {
 	for i := range tools {
 		tool := &tools[i]
 		names := split(own(tool.Name))
-		unsaid := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(spoken, name) })
+		unsaid, likened := slices.Clone(names), 0
+		unsaid = slices.DeleteFunc(unsaid, func(name string) bool {
+			said, like := slices.Contains(spoken, name), slices.Contains(spoken, alike[name])
+			if like && !said {
+				likened++
+			}
+			return said || like
+		})
 		exact := slices.Contains(said, tool.Name)
 		if len(unsaid) == len(names) && !exact {
 			continue
 		}
 		p := fill(step, pieces, tool, names)
 		ready := p.problem == ""
-		score := 1 - float64(len(unsaid))/float64(len(names)+1)
+		score := 1 - float64(len(unsaid))/float64(len(names)+1) - 0.1*float64(likened)
 		switch {
 		case exact:
 			score += 3
-		case len(unsaid) == 0:
+		case len(unsaid)+likened == 0:
 			score++
 		case !ready || len(p.values) == 0:
 			continue
@@ -132,8 +127,8 @@ func fill(step string, pieces []piece, tool *model.Tool, names []string) *plan {
 // pair takes key=value; cityName, city_name and City-Name are the same.
 func (p *plan) pair(from *piece) {
 	for _, param := range p.params {
-		if param.name == from.key || slices.Equal(split(param.name), split(from.key)) {
-			p.values[param.name] = value(&param, from.text)
+		if param.Name == from.key || slices.Equal(split(param.Name), split(from.key)) {
+			p.values[param.Name] = value(&param, from.text)
 			return
 		}
 	}
@@ -144,15 +139,15 @@ func (p *plan) pair(from *piece) {
 // none. One that is not required gets it where it is the only one.
 func (p *plan) inOrder(pieces []piece, k kind, types ...string) {
 	open := slices.DeleteFunc(slices.Clone(p.params), func(param param) bool {
-		_, given := p.values[param.name]
+		_, given := p.values[param.Name]
 		fits := len(param.types) == 0 || slices.ContainsFunc(param.types, func(t string) bool { return slices.Contains(types, t) })
 		return given || !fits
 	})
 	for i := range pieces {
-		if pieces[i].kind != k || len(open) == 0 || !open[0].required && len(open) > 1 {
+		if pieces[i].kind != k || len(open) == 0 || !open[0].Required && len(open) > 1 {
 			continue
 		}
-		p.values[open[0].name] = value(&open[0], pieces[i].text)
+		p.values[open[0].Name] = value(&open[0], pieces[i].text)
 		open = open[1:]
 	}
 }
@@ -160,14 +155,14 @@ func (p *plan) inOrder(pieces []piece, k kind, types ...string) {
 // rest gives what follows the name of the tool to the only argument that is required,
 // if that is a text and has no value.
 func (p *plan) rest(text string, pieces []piece) {
-	if len(p.params) == 0 || len(p.values) > 0 || len(p.params) > 1 && p.params[1].required {
+	if len(p.params) == 0 || len(p.values) > 0 || len(p.params) > 1 && p.params[1].Required {
 		return
 	}
-	if only := &p.params[0]; only.required && slices.Contains(only.types, "string") {
+	if only := &p.params[0]; only.Required && slices.Contains(only.types, "string") {
 		if len(pieces) == 1 && pieces[0].kind == quoted {
 			text = pieces[0].text
 		}
-		p.values[only.name] = value(only, text)
+		p.values[only.Name] = value(only, text)
 	}
 }
 
@@ -183,10 +178,10 @@ func (p *plan) check() {
 	w := jsonrpc.NewObject(nil)
 	var missing []string
 	for _, param := range p.params {
-		if value, given := p.values[param.name]; given {
-			w.Raw(param.name, value)
-		} else if param.required {
-			missing = append(missing, plaintext.Line(fmt.Sprintf("%s (%s)", param.name, strings.Join(param.types, " or ")), maxLine))
+		if value, given := p.values[param.Name]; given {
+			w.Raw(param.Name, value)
+		} else if param.Required {
+			missing = append(missing, plaintext.Line(fmt.Sprintf("%s (%s)", param.Name, strings.Join(param.types, " or ")), maxLine))
 		}
 	}
 	p.arguments = w.Bytes()

@@ -78,6 +78,9 @@ var (
 	ending = regexp.MustCompile(`^(.{3,}?)(?:ing|ed|es|s|e)$`)
 )
 
+// alike are words of tools' names, and those that questions have for them, as [split] has them.
+var alike = map[string]string{"sum": "add", "add": "sum"}
+
 // split takes a text or an identifier apart into words in lower case, without their
 // endings: adds and adding are add.
 func split(s string) []string {

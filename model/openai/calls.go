@@ -136,14 +136,8 @@ func (c *call) isOver(p piece) bool {
 // complete says whether a call can be kept of an answer that was cut: its
 // arguments are an object, or it has none and another call came behind it.
 func (c *call) complete(last bool) bool {
-	if c.name == "" {
-		return false
-	}
 	text := strings.TrimSpace(c.arguments.String())
-	if text == "" {
-		return !last
-	}
-	return isObject(text)
+	return c.name != "" && (text == "" && !last || isObject(text))
 }
 
 // isObject says whether a text is one whole object. Its ends are looked at first,

@@ -19,6 +19,8 @@ type Preset struct {
 	Local bool
 	// Dialect names the JSON Schema it takes; see model.DialectNamed.
 	Dialect string
+	// NoEffort is whether it takes no level of effort in thinking.
+	NoEffort bool
 
 	reasoning returned
 	// maxTokens is the request's member for the limit of the answer.
@@ -43,15 +45,15 @@ func Presets() []Preset {
 	return []Preset{
 		{Name: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", Dialect: "openai", reasoning: never, maxTokens: "max_completion_tokens"},
 		{Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", KeyEnv: "GEMINI_API_KEY", Dialect: "gemini", reasoning: never},
-		{Name: "deepseek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: "DEEPSEEK_API_KEY", Dialect: "openai", reasoning: always},
-		{Name: "qwen", BaseURL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", KeyEnv: "DASHSCOPE_API_KEY", Dialect: "openai"},
-		{Name: "mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: "MISTRAL_API_KEY", Dialect: "openai", reasoning: never, shortIDs: true},
+		{Name: "deepseek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: "DEEPSEEK_API_KEY", Dialect: "openai", NoEffort: true, reasoning: always},
+		{Name: "qwen", BaseURL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", KeyEnv: "DASHSCOPE_API_KEY", Dialect: "openai", NoEffort: true},
+		{Name: "mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: "MISTRAL_API_KEY", Dialect: "openai", NoEffort: true, reasoning: never, shortIDs: true},
 		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY", Dialect: "openai", reasoning: never},
 		{Name: "xai", BaseURL: "https://api.x.ai/v1", KeyEnv: "XAI_API_KEY", Dialect: "openai"},
 		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY", Dialect: "openai", reasoning: detailed},
 		{Name: "ollama", BaseURL: "http://localhost:11434/v1", Local: true, Dialect: "plain"},
 		{Name: "lmstudio", BaseURL: "http://localhost:1234/v1", Local: true, Dialect: "plain"},
-		{Name: "llamacpp", BaseURL: "http://localhost:8080/v1", Local: true, Dialect: "grammar"},
+		{Name: "llamacpp", BaseURL: "http://localhost:8080/v1", Local: true, Dialect: "grammar", NoEffort: true},
 		{Name: "vllm", BaseURL: "http://localhost:8000/v1", Local: true, Dialect: "plain"},
 	}
 }

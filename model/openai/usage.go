@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
@@ -20,12 +21,7 @@ func usageOf(event []byte) *model.Usage {
 	if input+output == 0 {
 		return nil
 	}
-	read := wire.Number(jsonrpc.Get(u, "prompt_tokens_details"), "cached_tokens")
-	for _, name := range []string{"prompt_cache_hit_tokens", "cached_tokens"} {
-		if read == 0 {
-			read = wire.Number(u, name)
-		}
-	}
+	read := cmp.Or(wire.Number(jsonrpc.Get(u, "prompt_tokens_details"), "cached_tokens"), wire.Number(u, "prompt_cache_hit_tokens"), wire.Number(u, "cached_tokens"))
 	return &model.Usage{
 		Input: input, Output: output, CacheRead: min(read, input),
 		Reasoning: min(wire.Number(jsonrpc.Get(u, "completion_tokens_details"), "reasoning_tokens"), output),

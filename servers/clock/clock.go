@@ -1,6 +1,7 @@
 package clock
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -37,9 +38,7 @@ type Conversion struct {
 
 // New returns a server that tells the time.
 func New(o Options) *mcp.Server {
-	if o.Zone == nil {
-		o.Zone = time.Local
-	}
+	o.Zone = cmp.Or(o.Zone, time.Local)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -55,7 +55,7 @@ func (c *changes) toggleTool(context.Context, struct{}) (toggleOutput, error) {
 		c.server.RemoveTool(extraTool)
 		return toggleOutput{false}, nil
 	}
-	mcp.AddToolWith(c.server, mcp.Tool{Name: extraTool, Title: "Extra", Description: "Only there after toggle-tool was called.", Annotations: readOnly()}, func(context.Context, struct{}) (string, error) {
+	mcp.AddToolWith(c.server, look(extraTool, "Extra", "Only there after toggle-tool was called."), func(context.Context, struct{}) (string, error) {
 		return "The tool that comes and goes is here.", nil
 	})
 	return toggleOutput{true}, nil

@@ -33,7 +33,7 @@ func addContentTools(s *mcp.Server) {
 		}},
 		{"get-mixed", "Mixed content", "Return every kind of content at once, with annotations that say for whom each is.", mixed},
 	} {
-		mcp.AddToolWith(s, mcp.Tool{Name: t.name, Title: t.title, Description: t.description, Annotations: readOnly()}, func(context.Context, struct{}) ([]mcp.Content, error) { return t.content(), nil })
+		mcp.AddToolWith(s, look(t.name, t.title, t.description), func(context.Context, struct{}) ([]mcp.Content, error) { return t.content(), nil })
 	}
 }
 

@@ -23,10 +23,10 @@ func cities() map[string][]string {
 
 // addPrompts registers one prompt of each kind.
 func addPrompts(s *mcp.Server) {
-	mcp.AddPromptWith(s, mcp.Prompt{Name: "greeting", Title: "Greeting", Description: "A prompt without arguments.", Icons: icons()}, greeting)
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "greeting", Title: "Greeting", Description: "A prompt without arguments.", Icons: icons()}, fixed(mcp.Text("Hello! Who are you, and what can you do?")))
 	mcp.AddPromptWith(s, mcp.Prompt{Name: "travel", Title: "Plan a journey", Description: "A prompt with a required and an optional argument, both with suggestions."}, travel)
-	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-resource", Title: "With a resource", Description: "A prompt that brings a resource along."}, withResource)
-	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-image", Title: "With a picture", Description: "A prompt that brings a picture along."}, withImage)
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-resource", Title: "With a resource", Description: "A prompt that brings a resource along."}, fixed(mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText)), mcp.Text("Summarize the text above.")))
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-image", Title: "With a picture", Description: "A prompt that brings a picture along."}, fixed(mcp.Image(picture(), "image/png"), mcp.Text("What is in this picture?")))
 	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "travel"}, completeTravel)
 }
 
@@ -34,10 +34,15 @@ func says(role mcp.Role, content mcp.Content) mcp.PromptMessage {
 	return mcp.PromptMessage{Role: role, Content: content}
 }
 
-func greeting(context.Context, struct{}) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
-		says(mcp.RoleUser, mcp.Text("Hello! Who are you, and what can you do?")),
-	}}, nil
+// fixed returns a prompt of which the user says each content, always.
+func fixed(contents ...mcp.Content) func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
+	return func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
+		result := new(mcp.GetPromptResult)
+		for _, content := range contents {
+			result.Messages = append(result.Messages, says(mcp.RoleUser, content))
+		}
+		return result, nil
+	}
 }
 
 func travel(_ context.Context, in travelArguments) (*mcp.GetPromptResult, error) {
@@ -64,18 +69,4 @@ func completeTravel(_ context.Context, req mcp.CompletionRequest) (*mcp.Completi
 		country = req.Context.Arguments["country"]
 	}
 	return startingWith(req.Argument.Value, cities()[country]), nil
-}
-
-func withResource(context.Context, struct{}) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
-		says(mcp.RoleUser, mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText))),
-		says(mcp.RoleUser, mcp.Text("Summarize the text above.")),
-	}}, nil
-}
-
-func withImage(context.Context, struct{}) (*mcp.GetPromptResult, error) {
-	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
-		says(mcp.RoleUser, mcp.Image(picture(), "image/png")),
-		says(mcp.RoleUser, mcp.Text("What is in this picture?")),
-	}}, nil
 }

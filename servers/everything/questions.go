@@ -58,21 +58,11 @@ type placeForm struct {
 
 // addQuestions registers tools that ask the user or the client something.
 func addQuestions(s *mcp.Server) {
-	mcp.AddToolWith(s, mcp.Tool{Name: "ask",
-		Title: "Ask with a form", Description: "Ask the user to fill in a form with every kind of field, and return what was filled in.", Annotations: readOnly(),
-	}, ask)
-	mcp.AddToolWith(s, mcp.Tool{Name: "ask-url",
-		Title: "Ask with a web page", Description: "Ask the user to visit a web page (example.com), as a server does for a login or a payment.", Annotations: readOnly(),
-	}, askURL)
-	mcp.AddToolWith(s, mcp.Tool{Name: "ask-twice",
-		Title: "Ask twice", Description: "Ask the user two questions, the second of which depends on the answer to the first.", Annotations: readOnly(),
-	}, askTwice)
-	mcp.AddToolWith(s, mcp.Tool{Name: "ask-two-at-once",
-		Title: "Ask two at once", Description: "Ask the user two questions that do not depend on each other, both at once where the client can.", Annotations: readOnly(),
-	}, askTwoAtOnce)
-	mcp.AddToolWith(s, mcp.Tool{Name: "list-roots",
-		Title: "List roots", Description: "Ask the client which folders it lets servers work in, and list them.", Annotations: readOnly(),
-	}, listRoots)
+	mcp.AddToolWith(s, look("ask", "Ask with a form", "Ask the user to fill in a form with every kind of field, and return what was filled in."), ask)
+	mcp.AddToolWith(s, look("ask-url", "Ask with a web page", "Ask the user to visit a web page (example.com), as a server does for a login or a payment."), askURL)
+	mcp.AddToolWith(s, look("ask-twice", "Ask twice", "Ask the user two questions, the second of which depends on the answer to the first."), askTwice)
+	mcp.AddToolWith(s, look("ask-two-at-once", "Ask two at once", "Ask the user two questions that do not depend on each other, both at once where the client can."), askTwoAtOnce)
+	mcp.AddToolWith(s, look("list-roots", "List roots", "Ask the client which folders it lets servers work in, and list them."), listRoots)
 }
 
 // answered turns a user's refusal into an ordinary answer. Any other error stays one.

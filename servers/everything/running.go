@@ -23,15 +23,9 @@ type logInput struct {
 
 // addRunningTools registers tools that take time or tell something meanwhile.
 func addRunningTools(s *mcp.Server) {
-	mcp.AddToolWith(s, mcp.Tool{Name: "count-slowly",
-		Title: "Count slowly", Description: "Count up to a number and report progress at every step.", Annotations: readOnly(),
-	}, countSlowly)
-	mcp.AddToolWith(s, mcp.Tool{Name: "wait",
-		Title: "Wait", Description: "Do nothing for some time. Cancel the call to see whether cancelling works.", Annotations: readOnly(),
-	}, wait)
-	mcp.AddToolWith(s, mcp.Tool{Name: "log",
-		Title: "Log at every level", Description: "Write one log message at each of the eight levels; the client sees those it asked for.", Annotations: readOnly(),
-	}, logAll)
+	mcp.AddToolWith(s, look("count-slowly", "Count slowly", "Count up to a number and report progress at every step."), countSlowly)
+	mcp.AddToolWith(s, look("wait", "Wait", "Do nothing for some time. Cancel the call to see whether cancelling works."), wait)
+	mcp.AddToolWith(s, look("log", "Log at every level", "Write one log message at each of the eight levels; the client sees those it asked for."), logAll)
 }
 
 func countSlowly(ctx context.Context, in countInput) (string, error) {

@@ -19,12 +19,8 @@ type sampleInput struct {
 
 // addModelTools registers tools that ask the client's language model.
 func addModelTools(s *mcp.Server) {
-	mcp.AddToolWith(s, mcp.Tool{Name: "sample",
-		Title: "Ask the model", Description: "Ask the client's language model something and return its answer.", Annotations: readOnly(),
-	}, sample)
-	mcp.AddToolWith(s, mcp.Tool{Name: "sample-with-tools",
-		Title: "Ask the model, with a tool", Description: "Ask the client's language model something, and let it use a tool that adds numbers.", Annotations: readOnly(),
-	}, sampleWithTools)
+	mcp.AddToolWith(s, look("sample", "Ask the model", "Ask the client's language model something and return its answer."), sample)
+	mcp.AddToolWith(s, look("sample-with-tools", "Ask the model, with a tool", "Ask the client's language model something, and let it use a tool that adds numbers."), sampleWithTools)
 }
 
 func question(in sampleInput) mcp.CreateMessageRequest {

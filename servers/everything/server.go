@@ -38,6 +38,11 @@ func must(err error) {
 	}
 }
 
+// look is a tool that only looks.
+func look(name, title, description string) mcp.Tool {
+	return mcp.Tool{Name: name, Title: title, Description: description, Annotations: readOnly()}
+}
+
 // readOnly are the annotations of a tool that only looks.
 func readOnly() *mcp.ToolAnnotations {
 	return &mcp.ToolAnnotations{ReadOnlyHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(false)}

@@ -42,36 +42,26 @@ type deleteInput struct {
 func addPlainTools(s *mcp.Server) {
 	mcp.AddToolWith(s, mcp.Tool{Name: "echo",
 		Title: "Echo", Description: "Return the message unchanged.", Annotations: readOnly(), Icons: icons(),
-	}, echo)
-	mcp.AddToolWith(s, mcp.Tool{Name: "add",
-		Title: "Add two numbers", Description: "Add two numbers. The sum comes as structured content and as text.", Annotations: readOnly(),
-	}, add)
-	mcp.AddToolWith(s, mcp.Tool{Name: "list-primes",
-		Title: "List prime numbers", Description: "List prime numbers. The structured content is a list, not an object.", Annotations: readOnly(),
-	}, listPrimes)
-	mcp.AddToolWith(s, mcp.Tool{Name: "get-nothing",
-		Title: "Nothing", Description: "Succeed with an empty result: no content at all.", Annotations: readOnly(),
-	}, getNothing)
-	mcp.AddToolWith(s, mcp.Tool{Name: "big-text",
-		Title: "Big text", Description: "Return a large text, to see how a client copes with it.", Annotations: readOnly(),
-	}, bigText)
-	mcp.AddToolWith(s, mcp.Tool{Name: "pick",
-		Title: "Argument in a header", Description: "Take an argument that HTTP clients repeat in a header, so that proxies can route by it.", Annotations: readOnly(),
-	}, pick)
-	mcp.AddToolWith(s, mcp.Tool{Name: "fail",
-		Title: "Fail", Description: "Fail always, with an error that the model can read.", Annotations: readOnly(),
-	}, fail)
+	}, func(_ context.Context, in echoInput) (string, error) { return in.Message, nil })
+	mcp.AddToolWith(s, look("add", "Add two numbers", "Add two numbers. The sum comes as structured content and as text."), func(_ context.Context, in addInput) (addOutput, error) { return addOutput{in.A + in.B}, nil })
+	mcp.AddToolWith(s, look("list-primes", "List prime numbers", "List prime numbers. The structured content is a list, not an object."), listPrimes)
+	mcp.AddToolWith(s, look("get-nothing", "Nothing", "Succeed with an empty result: no content at all."), func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil })
+	mcp.AddToolWith(s, look("big-text", "Big text", "Return a large text, to see how a client copes with it."), bigText)
+	mcp.AddToolWith(s, look("pick", "Argument in a header", "Take an argument that HTTP clients repeat in a header, so that proxies can route by it."), func(_ context.Context, in pickInput) (string, error) {
+		return "Found " + in.Item + " in region " + in.Region + ".", nil
+	})
+	mcp.AddToolWith(s, look("fail", "Fail", "Fail always, with an error that the model can read."), func(context.Context, struct{}) (string, error) {
+		return "", errors.New("this tool always fails; there is nothing to mend")
+	})
 	mcp.AddToolWith(s, mcp.Tool{Name: "delete",
 		Title: "Delete (pretends)", Description: "Say of itself that it is destructive and reaches into the world, to see what a client does about that. Nothing is deleted.",
 		Annotations: &mcp.ToolAnnotations{
 			Title: "Delete something", ReadOnlyHint: new(false), DestructiveHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(true),
 		},
-	}, pretendDelete)
+	}, func(_ context.Context, in deleteInput) (string, error) {
+		return "Pretended to delete " + in.Name + ".", nil
+	})
 }
-
-func echo(_ context.Context, in echoInput) (string, error) { return in.Message, nil }
-
-func add(_ context.Context, in addInput) (addOutput, error) { return addOutput{in.A + in.B}, nil }
 
 func listPrimes(_ context.Context, in primesInput) ([]int, error) {
 	primes := []int{}
@@ -90,21 +80,7 @@ next:
 	return primes, nil
 }
 
-func getNothing(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }
-
 func bigText(_ context.Context, in bigTextInput) (string, error) {
 	const line = "The quick brown fox jumps over the lazy dog, and nobody minds.\n"
 	return strings.Repeat(line, in.Size/len(line)+1)[:in.Size], nil
-}
-
-func pick(_ context.Context, in pickInput) (string, error) {
-	return "Found " + in.Item + " in region " + in.Region + ".", nil
-}
-
-func fail(context.Context, struct{}) (string, error) {
-	return "", errors.New("this tool always fails; there is nothing to mend")
-}
-
-func pretendDelete(_ context.Context, in deleteInput) (string, error) {
-	return "Pretended to delete " + in.Name + ".", nil
 }

@@ -14,10 +14,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/base"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/commonmark"
-	"github.com/JohannesKaufmann/html-to-markdown/v2/plugin/table"
 	"github.com/junction-mcp/junction/mcp"
 	"golang.org/x/net/html/charset"
 )
@@ -46,13 +42,13 @@ type server struct {
 	options Options
 	client  *http.Client
 	robots  robots
-	pages   *converter.Converter
+	pages   pages
 }
 
 // New returns a server that reads pages.
 func New(o Options) *mcp.Server {
 	o.Agent = cmp.Or(o.Agent, "Junction")
-	f := &server{options: o, pages: converter.NewConverter(converter.WithPlugins(base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin()))}
+	f := &server{options: o, pages: newPages()}
 	f.client = &http.Client{Timeout: fetchTime, Transport: transport(o.AllowPrivate), CheckRedirect: f.checkRedirect}
 	s := mcp.NewServerWith("fetch", "1.0.0", mcp.ServerOptions{Title: "Fetch", Description: "Pages of the web, as Markdown.", NoLogging: true})
 	mcp.AddToolWith(s, mcp.Tool{Name: "fetch", Title: "Read a page",
@@ -85,7 +81,7 @@ func (f *server) fetch(ctx context.Context, in fetchIn) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := f.text(at, kind, body, in.Raw)
+	text, err := f.text(ctx, at, kind, body, in.Raw)
 	if err != nil {
 		return "", err
 	}
@@ -160,10 +156,8 @@ func (f *server) checkRedirect(req *http.Request, via []*http.Request) error {
 }
 
 // text is a page as a model reads it.
-func (f *server) text(at *url.URL, kind string, body []byte, raw bool) (string, error) {
-	if kind == "" {
-		kind = http.DetectContentType(body)
-	}
+func (f *server) text(ctx context.Context, at *url.URL, kind string, body []byte, raw bool) (string, error) {
+	kind = cmp.Or(kind, http.DetectContentType(body))
 	media, _, err := mime.ParseMediaType(kind)
 	if err != nil {
 		return "", fmt.Errorf("%s: its type is %q, which is none", at, kind)
@@ -181,11 +175,11 @@ func (f *server) text(at *url.URL, kind string, body []byte, raw bool) (string, 
 		all, err := io.ReadAll(decoded)
 		return strings.ToValidUTF8(string(all), "\uFFFD"), err
 	}
-	markdown, err := f.pages.ConvertReader(decoded, converter.WithDomain(at.Scheme+"://"+at.Host))
+	markdown, err := f.pages.markdown(ctx, decoded, at)
 	if err != nil {
-		return "", fmt.Errorf("%s: make Markdown of it: %w", at, err)
+		return "", fmt.Errorf("%s: make Markdown of it: %w; raw returns the page as it is", at, err)
 	}
-	return strings.ToValidUTF8(string(markdown), "\uFFFD"), nil
+	return strings.ToValidUTF8(markdown, "\uFFFD"), nil
 }
 
 // part is what stands from one character on, with how to read on.

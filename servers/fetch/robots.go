@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,24 +39,14 @@ func (f *server) mayRead(ctx context.Context, page *url.URL) error {
 	if err != nil {
 		return err
 	}
-	if path := page.EscapedPath(); !rules.TestAgent(orRoot(path)+query(page), f.options.Agent) {
+	path := cmp.Or(page.EscapedPath(), "/")
+	if page.RawQuery != "" {
+		path += "?" + page.RawQuery
+	}
+	if !rules.TestAgent(path, f.options.Agent) {
 		return fmt.Errorf("%s asks programs not to read %s (robots.txt); the user can read it in a browser", page.Host, page.Path)
 	}
 	return nil
-}
-
-func orRoot(path string) string {
-	if path == "" {
-		return "/"
-	}
-	return path
-}
-
-func query(u *url.URL) string {
-	if u.RawQuery == "" {
-		return ""
-	}
-	return "?" + u.RawQuery
 }
 
 // rulesOf are those of a page's site. Where they cannot be had, nothing may be read; where there are none,

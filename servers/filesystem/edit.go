@@ -91,13 +91,17 @@ func (p place) editable() ([]byte, error) {
 	return data, nil
 }
 
-// apply makes one edit. In a file with Windows line ends, texts that were
-// written with plain ones mean those of the file.
+// apply makes one edit. In a file most of whose lines end with CRLF, texts that were written with LF mean CRLF.
 func (e edit) apply(text string) (string, int, error) {
 	found := strings.Count(text, e.Old)
-	if found == 0 && strings.Contains(text, "\r\n") && !strings.Contains(e.Old, "\r") {
-		e.Old, e.New = strings.ReplaceAll(e.Old, "\n", "\r\n"), strings.ReplaceAll(e.New, "\n", "\r\n")
-		found = strings.Count(text, e.Old)
+	if strings.Count(text, "\r\n")*2 > strings.Count(text, "\n") {
+		if !strings.Contains(e.Old, "\r") && (found == 0 || e.Old[0] == '\n') { // an LF alone is also found within CRLF
+			e.Old = strings.ReplaceAll(e.Old, "\n", "\r\n")
+			found = strings.Count(text, e.Old)
+		}
+		if !strings.Contains(e.New, "\r") {
+			e.New = strings.ReplaceAll(e.New, "\n", "\r\n")
+		}
 	}
 	switch {
 	case found == 0:

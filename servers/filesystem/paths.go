@@ -24,7 +24,7 @@ type root struct {
 
 func openRoots(dirs []string) ([]*root, error) {
 	if len(dirs) == 0 {
-		return nil, errNoRoots
+		return nil, errors.New("no roots: name at least one folder to serve")
 	}
 	var roots []*root
 	taken := map[string]bool{}
@@ -98,9 +98,19 @@ func (p place) uri() string {
 	return (&url.URL{Scheme: "file", Path: path}).String()
 }
 
-// find turns a path of a caller into a place. It looks at the path only; what
-// is there, and whether a link leads out, the root itself finds out.
+// find turns a path of a caller into a place. Names that nothing has exactly mean the entry that looks the same: models
+// write the space that they see, and not the one that macOS puts into the names of screenshots.
 func (f *files) find(path string) (place, error) {
+	p, err := f.findExact(path)
+	if err != nil {
+		return place{}, err
+	}
+	return p.lookAlike()
+}
+
+// findExact turns a path into a place. It looks at the path only; what is there, and whether a link leads out, the root
+// itself finds out.
+func (f *files) findExact(path string) (place, error) {
 	switch {
 	case len(path) > maxPath:
 		return place{}, fmt.Errorf("path: at most %d bytes, got %d", maxPath, len(path))

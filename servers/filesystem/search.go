@@ -143,29 +143,20 @@ func (s *searching) folder(ctx context.Context, p place) error {
 }
 
 func (s *searching) entry(ctx context.Context, p place, e fs.DirEntry) error {
-	if s.name(s.below(p)) {
-		if err := s.named(ctx, p, e); err != nil {
-			return err
+	var err error
+	if below := strings.TrimPrefix(strings.TrimPrefix(p.String(), s.top.String()), "/"); s.name(below) {
+		switch {
+		case s.text == nil:
+			err = s.found(match{Path: shown(p.String())})
+		case e.Type().IsRegular():
+			err = s.file(ctx, p)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	if e.IsDir() && e.Name() != ".git" {
 		return s.folder(ctx, p)
-	}
-	return nil
-}
-
-// below is the path of a place below the top.
-func (s *searching) below(p place) string {
-	return strings.TrimPrefix(strings.TrimPrefix(p.String(), s.top.String()), "/")
-}
-
-// named looks at an entry whose name fits.
-func (s *searching) named(ctx context.Context, p place, e fs.DirEntry) error {
-	switch {
-	case s.text == nil:
-		return s.found(match{Path: shown(p.String())})
-	case e.Type().IsRegular():
-		return s.file(ctx, p)
 	}
 	return nil
 }

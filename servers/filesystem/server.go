@@ -1,7 +1,7 @@
 package filesystem
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -40,12 +40,8 @@ type files struct {
 // that cannot be opened.
 func New(o Options) (*mcp.Server, error) {
 	f := &files{maxRead: o.MaxRead, log: o.Logger}
-	if f.maxRead <= 0 {
-		f.maxRead = DefaultMaxRead
-	}
-	if f.log == nil {
-		f.log = slog.Default()
-	}
+	f.maxRead = cmp.Or(max(f.maxRead, 0), DefaultMaxRead)
+	f.log = cmp.Or(f.log, slog.Default())
 	var err error
 	if f.roots, err = openRoots(o.Roots); err != nil {
 		return nil, fmt.Errorf("filesystem: %w", err)
@@ -105,6 +101,3 @@ func (f *files) addWritingTools(s *mcp.Server) {
 	mcp.AddToolWith(s, change("make-folder", "Make a folder", "Make a folder, and those above it that are missing.", false, true), f.makeFolder)
 	mcp.AddToolWith(s, change("delete", "Delete", "Delete a file, a link, or an empty folder. This cannot be undone.", true, true), f.delete)
 }
-
-// errNoRoots is the error for Options without roots.
-var errNoRoots = errors.New("no roots: name at least one folder to serve")

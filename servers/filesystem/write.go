@@ -147,7 +147,7 @@ func (f *files) move(_ context.Context, in moveInput) (moveOutput, error) {
 	if err != nil {
 		return moveOutput{}, fmt.Errorf("from: %w", err)
 	}
-	to, err := f.find(in.To)
+	to, err := f.findExact(in.To) // a move may be what makes a name exact
 	if err != nil {
 		return moveOutput{}, fmt.Errorf("to: %w", err)
 	}

@@ -3,6 +3,7 @@ package graphql
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/servers/internal/tree"
@@ -84,12 +85,7 @@ func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
 }
 
 func needsArguments(f *tree.Object) bool {
-	for _, e := range f.List("args") {
-		if a, ok := e.(*tree.Object); ok && needed(a) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.List("args"), func(e any) bool { a, ok := e.(*tree.Object); return ok && needed(a) })
 }
 
 // checkSelection refuses a text that is not one selection set: whatever it says, it ends where it ends. The API checks the

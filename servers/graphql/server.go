@@ -1,6 +1,7 @@
 package graphql
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,12 +69,8 @@ func open(ctx context.Context, o Options) (*Server, error) {
 	if err != nil || at.Host == "" {
 		return nil, errors.New("expected the URL of the API, http or https")
 	}
-	if o.Name == "" {
-		o.Name = "graphql"
-	}
-	if o.Depth == 0 {
-		o.Depth = defaultDepth
-	}
+	o.Name = cmp.Or(o.Name, "graphql")
+	o.Depth = cmp.Or(o.Depth, defaultDepth)
 	if o.Depth < 1 || o.Depth > maxDepth {
 		return nil, fmt.Errorf("depth %d: expected 1 to %d", o.Depth, maxDepth)
 	}
@@ -143,11 +140,8 @@ func (s *Server) request(query string, variables *tree.Object) *httptool.Request
 // addAll registers a tool for each field that is picked. A mutation with the name of a query is called mutate_NAME.
 func (s *Server) addAll(types *schema, o *Options) error {
 	taken := map[string]bool{}
-	for _, operation := range []string{"query", "mutation"} {
-		root := types.query
-		if operation == "mutation" {
-			root = types.mutation
-		}
+	for i, root := range []string{types.query, types.mutation} {
+		operation := []string{"query", "mutation"}[i]
 		for _, e := range types.types[root].List("fields") {
 			field, ok := e.(*tree.Object)
 			if !ok || !isName(field.Text("name")) || !picked(field.Text("name"), o) {
@@ -211,12 +205,9 @@ type fieldTool struct {
 }
 
 func (f *fieldTool) tool(name string, types *schema) mcp.Tool {
-	annotations := httptool.AnnotationsFor(http.MethodPost)
-	if f.operation == "query" {
-		annotations = httptool.AnnotationsFor(http.MethodGet)
-	}
+	method := map[string]string{"query": http.MethodGet, "mutation": http.MethodPost}[f.operation]
 	description := strings.TrimSpace(clip(f.field.Text("description"), maxDescription) + "\n\n" + f.operation + " " + f.name + ": " + written(f.field.Object("type")))
-	return mcp.Tool{Name: name, Description: description, Annotations: annotations, InputSchema: tree.Append(nil, types.input(f.field, f.selection != ""))}
+	return mcp.Tool{Name: name, Description: description, Annotations: httptool.AnnotationsFor(method), InputSchema: tree.Append(nil, types.input(f.field, f.selection != ""))}
 }
 
 // call sends the query or the mutation, with the arguments as variables.

@@ -222,9 +222,8 @@ func (s *schema) input(field *tree.Object, selects bool) *tree.Object {
 
 // clip shortens a text to about n bytes.
 func clip(text string, n int) string {
-	text = strings.TrimSpace(text)
-	if len(text) <= n {
-		return text
+	if text = strings.TrimSpace(text); len(text) > n {
+		text = strings.ToValidUTF8(text[:n], "") + "…"
 	}
-	return strings.ToValidUTF8(text[:n], "") + "…"
+	return text
 }

@@ -167,7 +167,7 @@ func (c *Client) linked(media string, text bool, body []byte, said string) *mcp.
 	if text {
 		said = fmt.Sprintf("The answer has %d bytes. It begins:\n%s", len(body), cut(body, maxBeginning))
 	}
-	uri := c.kept.put(media, text, body)
+	uri := c.kept.Put("", media, text, body)
 	if uri == "" {
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(said + "\nIt is too large to be kept.")}}
 	}

@@ -2,17 +2,24 @@ package httptool
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
+	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/internal/kept"
 )
 
 // The defaults of Options, and what cannot be changed.
@@ -25,6 +32,7 @@ const (
 	maxRedirects     = 5
 	maxAtOnce        = 32 // requests of one Client
 	maxIdle          = 8  // connections that wait for the next request
+	dialTime         = 30 * time.Second
 )
 
 // Options say where requests go and what they may cost. The zero value of each field means its default.
@@ -45,6 +53,9 @@ type Options struct {
 	KeptTime time.Duration
 	// Transport sends the requests; default one of its own, with the proxies of the environment.
 	Transport http.RoundTripper
+	// OutsideOnly refuses connections to this machine and to private networks, whatever names lead there. It does not
+	// apply to Transport, nor to a proxy, which connects by itself.
+	OutsideOnly bool
 	// Logger receives what goes wrong inside; default slog.Default().
 	Logger *slog.Logger
 }
@@ -56,8 +67,8 @@ type Client struct {
 	options Options
 	base    *url.URL
 	http    *http.Client
-	slots   chan struct{}
-	kept    *keep
+	turns   *share.Turns // to send a request
+	kept    *kept.Answers
 }
 
 // A Request is one request of a tool.
@@ -97,7 +108,7 @@ func NewClient(name string, o Options) (*Client, error) {
 		}
 	}
 	o.defaults()
-	c := &Client{options: o, base: base, slots: make(chan struct{}, maxAtOnce), kept: newKeep(name, o.MaxKept, o.KeptTime)}
+	c := &Client{options: o, base: base, turns: share.NewTurns(maxAtOnce), kept: &kept.Answers{Prefix: "answer://" + name + "/", Most: o.MaxKept, Age: o.KeptTime}}
 	transport := o.Transport
 	if transport == nil {
 		transport = http.DefaultTransport
@@ -105,31 +116,46 @@ func NewClient(name string, o Options) (*Client, error) {
 			own := usual.Clone()
 			own.MaxIdleConnsPerHost = maxIdle
 			transport = own
+			if o.OutsideOnly {
+				transport = outsideOnly(own)
+			}
 		}
 	}
 	c.http = &http.Client{Transport: &attaching{transport, base}, CheckRedirect: checkRedirect}
 	return c, nil
 }
 
+// outsideOnly returns a transport that connects to addresses of the internet, or to the proxies of another one.
+func outsideOnly(proxied *http.Transport) http.RoundTripper {
+	direct := proxied.Clone()
+	direct.Proxy = nil
+	direct.DialContext = (&net.Dialer{Timeout: dialTime, Control: func(_, address string, _ syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err != nil || !outside.Address(at.Addr()) {
+			return fmt.Errorf("%s is not an address of the internet, as the document that leads there is: if that is right, set a base URL", address)
+		}
+		return nil
+	}}).DialContext
+	return roundTrip(func(r *http.Request) (*http.Response, error) {
+		if proxied.Proxy != nil {
+			if proxy, err := proxied.Proxy(r); err != nil || proxy != nil {
+				return proxied.RoundTrip(r)
+			}
+		}
+		return direct.RoundTrip(r)
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 func (o *Options) defaults() {
-	if o.Timeout <= 0 {
-		o.Timeout = defaultTime
-	}
-	if o.MaxAnswer <= 0 {
-		o.MaxAnswer = defaultMaxAnswer
-	}
-	if o.MaxInline <= 0 {
-		o.MaxInline = defaultMaxInline
-	}
-	if o.MaxKept <= 0 {
-		o.MaxKept = defaultMaxKept
-	}
-	if o.KeptTime <= 0 {
-		o.KeptTime = defaultKeptTime
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), defaultTime)
+	o.MaxAnswer = cmp.Or(max(o.MaxAnswer, 0), defaultMaxAnswer)
+	o.MaxInline = cmp.Or(max(o.MaxInline, 0), defaultMaxInline)
+	o.MaxKept = cmp.Or(max(o.MaxKept, 0), defaultMaxKept)
+	o.KeptTime = cmp.Or(max(o.KeptTime, 0), defaultKeptTime)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 }
 
 // parseBase reads a base URL; none is a nil URL.
@@ -153,13 +179,18 @@ func parseBase(text string) (*url.URL, error) {
 
 // Close ends idle connections and forgets the answers kept.
 func (c *Client) Close() error {
-	c.kept.clear()
+	c.kept.Close()
 	c.http.CloseIdleConnections()
 	return nil
 }
 
 // Offer registers the answers kept as resources of a server.
-func (c *Client) Offer(s *mcp.Server) { c.kept.offer(s) }
+func (c *Client) Offer(s *mcp.Server) {
+	s.AddResourceTemplate(mcp.ResourceTemplate{
+		URITemplate: c.kept.Prefix + "{id}", Name: "answer", Title: "An answer of the API",
+		Description: "What a tool of this server was answered, whole: results link to it. It is kept for " + c.kept.Age.String() + " at most.",
+	}, c.kept.Read)
+}
 
 // Send sends a request. The error says what went wrong without the query of the URL, in which secrets may stand.
 func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
@@ -174,12 +205,11 @@ func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-limited.Done():
-		return nil, c.failure(ctx, r, limited.Err())
+	done, err := c.turns.Wait(limited, share.Of(ctx))
+	if err != nil {
+		return nil, c.failure(ctx, r, err)
 	}
+	defer done()
 	all := append(append([]Credential(nil), c.options.Credentials...), r.Credentials...)
 	request, err := http.NewRequestWithContext(context.WithValue(limited, attachKey{}, all), r.Method, target.String(), bytes.NewReader(r.Body))
 	if err != nil {
@@ -277,24 +307,12 @@ func checkRedirect(next *http.Request, via []*http.Request) error {
 	switch {
 	case len(via) > maxRedirects:
 		return fmt.Errorf("it was redirected more than %d times", maxRedirects)
-	case !sameOrigin(first.URL, next.URL):
+	case !outside.SameOrigin(first.URL, next.URL):
 		return fmt.Errorf("it was redirected to another origin, %s://%s, which is refused", next.URL.Scheme, next.URL.Host)
 	case next.Method != first.Method && next.Response.StatusCode != http.StatusSeeOther:
 		return http.ErrUseLastResponse // what was to be written would only be read
 	}
 	return nil
-}
-
-// sameOrigin compares scheme, host and port.
-func sameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
-}
-
-func portOf(u *url.URL) string {
-	if port := u.Port(); port != "" {
-		return port
-	}
-	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
 // attachKey is where a request's context has its credentials.
@@ -309,7 +327,7 @@ type attaching struct {
 
 func (a *attaching) RoundTrip(r *http.Request) (*http.Response, error) {
 	credentials, _ := r.Context().Value(attachKey{}).([]Credential)
-	if len(credentials) > 0 && a.base != nil && sameOrigin(a.base, r.URL) {
+	if len(credentials) > 0 && a.base != nil && outside.SameOrigin(a.base, r.URL) {
 		r = r.Clone(r.Context())
 		for _, c := range credentials {
 			c.attach(r)

@@ -272,9 +272,8 @@ func (p pair) values(given *tree.Object) ([]string, error) {
 	}
 	values := make([]string, len(list))
 	for i, e := range list {
-		var err error
-		if values[i], err = plainText(e); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		if values[i], ok = tree.Plain(e); !ok {
+			return nil, fmt.Errorf("%s: an object or a list cannot stand here", name)
 		}
 	}
 	return values, nil
@@ -286,9 +285,9 @@ func fillText(p pieces, given *tree.Object, escape func(string) string) (string,
 	for _, one := range p {
 		text := one.text
 		if one.argument != "" {
-			var err error
-			if text, err = plainText(given.Get(one.argument)); err != nil {
-				return "", fmt.Errorf("%s: %w", one.argument, err)
+			var ok bool
+			if text, ok = tree.Plain(given.Get(one.argument)); !ok {
+				return "", fmt.Errorf("%s: an object or a list cannot stand here", one.argument)
 			}
 			if escape != nil {
 				text = escape(text)
@@ -334,17 +333,4 @@ func fillBody(value any, given *tree.Object) (filled any, there bool, err error)
 		return o, true, nil
 	}
 	return value, true, nil
-}
-
-// plainText is a value as text; missing is "".
-func plainText(value any) (string, error) {
-	switch v := value.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return v, nil
-	case bool, tree.Number:
-		return string(tree.Append(nil, v)), nil
-	}
-	return "", errors.New("an object or a list cannot stand here")
 }

@@ -308,35 +308,6 @@ func TestARequestEndsInTime(t *testing.T) {
 	})
 }
 
-func TestAnswersAreKeptForAWhileAndWithinBytes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		k := newKeep("test", 100, time.Minute)
-		first := k.put("text/plain", true, make([]byte, 60))
-		time.Sleep(30 * time.Second)
-		second := k.put("text/plain", true, make([]byte, 30))
-		if k.get(first) == nil || k.get(second) == nil || first == second {
-			t.Error("both fit")
-		}
-		time.Sleep(30 * time.Second)
-		synctest.Wait()
-		if k.held != 30 || k.get(first) != nil || k.get(second) == nil {
-			t.Errorf("the first is too old: %d bytes are held", k.held)
-		}
-		third := k.put("text/plain", true, make([]byte, 90))
-		if k.get(second) != nil || k.get(third) == nil {
-			t.Error("the oldest goes first")
-		}
-		if k.put("text/plain", true, make([]byte, 101)) != "" || k.get(third) == nil {
-			t.Error("what cannot fit is not kept, and drops nothing")
-		}
-		time.Sleep(time.Minute)
-		synctest.Wait()
-		if len(k.queue) != 0 || k.held != 0 || k.timer != nil {
-			t.Error("nothing is left")
-		}
-	})
-}
-
 func TestAnnotationsFollowFromTheMethod(t *testing.T) {
 	for method, want := range map[string]string{
 		"GET":    `{"readOnlyHint":true,"destructiveHint":false,"idempotentHint":true,"openWorldHint":true}`,

@@ -1,6 +1,7 @@
 package httptool
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -53,9 +54,7 @@ func New(name string, o Options, templates ...Template) (*Server, error) {
 		}
 		prepared[i] = f
 	}
-	if o.Base == "" {
-		o.Base = commonOrigin(prepared)
-	}
+	o.Base = cmp.Or(o.Base, commonOrigin(prepared))
 	client, err := NewClient(name, o)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", name, err)
@@ -234,9 +233,7 @@ func (f *filling) readBody() (err error) {
 // describe completes the tool, and finds arguments of the template that its schema does not have.
 func (f *filling) describe() error {
 	used := f.arguments()
-	if f.tool.Annotations == nil {
-		f.tool.Annotations = AnnotationsFor(f.method)
-	}
+	f.tool.Annotations = cmp.Or(f.tool.Annotations, AnnotationsFor(f.method))
 	if f.tool.InputSchema == nil {
 		properties, required := tree.NewObject(), []any{}
 		for _, name := range used {

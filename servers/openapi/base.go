@@ -3,10 +3,11 @@ package openapi
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
@@ -35,8 +36,8 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 		return nil, fmt.Errorf("servers: %q is not of http or https: set a base URL", text)
 	}
 	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	if d.from != nil && isInner(u.Hostname()) && !isInner(d.from.Hostname()) {
-		return nil, fmt.Errorf("servers: the document of %s leads to %s, which is inside: if that is right, set a base URL", d.from.Host, u.Host)
+	if d.outside && !outside.Host(u.Hostname()) {
+		return nil, fmt.Errorf("servers: the document of %s leads to %s, which is inside or not a name of the internet in ASCII: if that is right, set a base URL", d.from.Host, u.Host)
 	}
 	return u, nil
 }
@@ -52,7 +53,7 @@ func fillVariables(server *tree.Object, given map[string]string) (string, error)
 		if set, ok := given[name]; ok {
 			value = set
 		}
-		if allowed := v.Texts("enum"); len(allowed) > 0 && !contains(allowed, value) {
+		if allowed := v.Texts("enum"); len(allowed) > 0 && !slices.Contains(allowed, value) {
 			return "", fmt.Errorf("servers: %s is %q: expected one of %s", name, value, strings.Join(allowed, ", "))
 		}
 		values[name] = value
@@ -62,24 +63,6 @@ func fillVariables(server *tree.Object, given map[string]string) (string, error)
 		return "", fmt.Errorf("servers: %s has a variable without a value: set it, or a base URL", text)
 	}
 	return text, nil
-}
-
-func contains(all []string, one string) bool {
-	for _, e := range all {
-		if e == one {
-			return true
-		}
-	}
-	return false
-}
-
-// isInner reports whether a host is this machine, or has an address that is not public.
-func isInner(host string) bool {
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && (address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified())
 }
 
 // rootBase is where the document's operations are: at the base URL that was given, or else at its first server.

@@ -2,6 +2,7 @@ package openapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -62,12 +63,28 @@ func (d *document) bodyOf(operation part) (*body, error) {
 		b := &body{media: medias[i], description: from.Text("description"), required: from.True("required"), content: from.at("content").at(medias[i])}
 		b.encoding = b.content.Object.Object("encoding")
 		if strings.Contains(b.media, "*") {
-			b.media = "application/octet-stream"
+			b.media = d.mediaWithin(b.media, b.content.at("schema"))
 		}
 		b.findFiles(d)
 		return b, nil
 	}
 	return nil, nil
+}
+
+// mediaWithin returns the type within a range, such as */*, that values of a schema are written as: JSON for all but
+// strings, which are text where the range has it, or else bytes.
+func (d *document) mediaWithin(mediaRange string, schema part) string {
+	mediaRange = strings.ToLower(mediaRange)
+	schema, _, err := d.follow(schema)
+	isString := err != nil || schema.Len() == 0 || slices.Contains(schema.Texts("type"), "string")
+	isBytes := err != nil || schema.Len() == 0 || schema.Text("format") == "binary" || schema.Text("contentEncoding") != ""
+	switch {
+	case strings.HasSuffix(mediaRange, "json"), !isString && (strings.HasPrefix(mediaRange, "*/") || strings.HasPrefix(mediaRange, "application/") || mediaRange == "*"):
+		return "application/json"
+	case strings.HasPrefix(mediaRange, "text/"), !isBytes && strings.HasPrefix(mediaRange, "*"):
+		return "text/plain"
+	}
+	return "application/octet-stream"
 }
 
 // findFiles notes which properties of a form are bytes.
@@ -252,9 +269,7 @@ func (b *body) onePart(w *multipart.Writer, name string, value any) error {
 			return err
 		}
 		disposition += "; filename=" + quoted(name)
-		if media == "" {
-			media = "application/octet-stream"
-		}
+		media = cmp.Or(media, "application/octet-stream")
 	case isText:
 		data = []byte(text)
 	default:

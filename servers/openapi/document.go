@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"os"
 	"path"
@@ -14,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
@@ -34,6 +37,7 @@ type document struct {
 	read    func(name string) ([]byte, error)
 	left    int      // bytes that may still be read
 	from    *url.URL // where it is; nil for a file
+	outside bool     // it came from the internet, and must not lead inside
 }
 
 // A file is a part of a document. References in it are relative to it.
@@ -62,7 +66,14 @@ func load(ctx context.Context, from string, transport http.RoundTripper) (*docum
 		}
 		ctx, cancel := context.WithTimeout(ctx, documentTime)
 		defer cancel()
-		d.from, name = u, from
+		d.from, name, d.outside = u, from, outside.Host(u.Hostname())
+		if proxy, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && proxy == nil {
+			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+				if at, err := netip.ParseAddrPort(c.Conn.RemoteAddr().String()); err == nil && !outside.Address(at.Addr()) {
+					d.outside = false // a name of the own network
+				}
+			}})
+		}
 		d.read = func(name string) ([]byte, error) { return fetch(ctx, transport, u, name, d.left) }
 	default:
 		from, err := filepath.EvalSymlinks(from) // where the parts of the document are

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,7 +75,7 @@ func (o *operation) read(d *document, root part, s *security, options *Options) 
 		return err
 	}
 	nameArguments(o.parameters, o.body != nil)
-	if err := o.checkPath(); err != nil {
+	if err := o.readPath(); err != nil {
 		return err
 	}
 	if options.Requests.Base == "" {
@@ -108,19 +109,54 @@ func (o *operation) release() {
 	}
 }
 
-// checkPath finds arguments of the path that the operation does not describe.
-func (o *operation) checkPath() error {
-	for segment := range strings.SplitSeq(o.path, "/") {
-		for rest := segment; strings.Contains(rest, "{"); {
-			_, after, _ := strings.Cut(rest, "{")
-			name, next, closed := strings.Cut(after, "}")
-			if !closed || !slices.ContainsFunc(o.parameters, func(p *parameter) bool { return p.in == "path" && p.name == name }) {
-				return fmt.Errorf("{%s} is no parameter of the path", name)
+// readPath finds the argument of each placeholder of the path. The forms that routers have, {name+}, {+name}, {name*} and
+// {name:pattern}, become {name}; where they take several segments, so does the argument.
+func (o *operation) readPath() error {
+	var path strings.Builder
+	for rest := o.path; ; {
+		before, after, found := strings.Cut(rest, "{")
+		path.WriteString(before)
+		if !found {
+			o.path = path.String()
+			return nil
+		}
+		text, next := cutPlaceholder(after)
+		p := o.pathParameter(text)
+		if p == nil {
+			bare, pattern, _ := strings.Cut(text, ":")
+			name := strings.Trim(bare, "+*")
+			if p = o.pathParameter(name); p == nil {
+				return fmt.Errorf("{%s} is no parameter of the path", text)
 			}
-			rest = next
+			p.slashes = p.slashes || name != bare || pattern == "path" || strings.Contains(pattern, ".*") || strings.Contains(pattern, ".+")
+		}
+		path.WriteString("{" + p.name + "}")
+		rest = next
+	}
+}
+
+func (o *operation) pathParameter(name string) *parameter {
+	i := slices.IndexFunc(o.parameters, func(p *parameter) bool { return p.in == "path" && p.name == name })
+	if i < 0 {
+		return nil
+	}
+	return o.parameters[i]
+}
+
+// cutPlaceholder cuts a text at the brace that closes a placeholder, whose pattern may have braces of its own.
+func cutPlaceholder(text string) (placeholder, rest string) {
+	depth := 0
+	for i, c := range text {
+		switch {
+		case c == '{':
+			depth++
+		case c == '}' && depth > 0:
+			depth--
+		case c == '}':
+			return text[:i], text[i+1:]
 		}
 	}
-	return nil
+	return text, ""
 }
 
 // readResponses finds out what is answered where all goes well.
@@ -174,13 +210,8 @@ func (o *operation) tool(input *tree.Object) mcp.Tool {
 }
 
 func (o *operation) description() string {
-	summary, text := strings.TrimSpace(o.from.Text("summary")), strings.TrimSpace(o.from.Text("description"))
-	if summary == "" {
-		summary = strings.TrimSpace(o.item.Text("summary"))
-	}
-	if text == "" {
-		text = strings.TrimSpace(o.item.Text("description"))
-	}
+	summary := cmp.Or(strings.TrimSpace(o.from.Text("summary")), strings.TrimSpace(o.item.Text("summary")))
+	text := cmp.Or(strings.TrimSpace(o.from.Text("description")), strings.TrimSpace(o.item.Text("description")))
 	if strings.HasPrefix(text, summary) {
 		summary = ""
 	}
@@ -193,7 +224,7 @@ func (o *operation) description() string {
 
 // input is the schema of the arguments. Without a cut it keeps references, and ok says whether it is within the limits.
 func (o *operation) input(d *document, cut int) (schema *tree.Object, ok bool) {
-	c := newConverter(d, cut)
+	c := &converter{d: d, cut: cut, defs: tree.NewObject(), names: map[string]string{}}
 	properties, required := tree.NewObject(), []any{}
 	for _, p := range o.parameters {
 		converted, _ := c.schema(p.schema.file, p.schema.Get("schema"), 1).(*tree.Object)

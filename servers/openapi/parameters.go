@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"slices"
@@ -80,10 +81,7 @@ func readParameter(from part) (*parameter, error) {
 			return nil, fmt.Errorf("parameter %q is no name of a header", p.name)
 		}
 	}
-	p.style = from.Text("style")
-	if p.style == "" {
-		p.style = defaults[p.in]
-	}
+	p.style = cmp.Or(from.Text("style"), defaults[p.in])
 	styles := map[string][]string{
 		"path": {"simple", "label", "matrix"}, "query": {"form", "spaceDelimited", "pipeDelimited", "deepObject"}, "header": {"simple"}, "cookie": {"form"},
 	}

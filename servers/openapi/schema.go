@@ -1,11 +1,11 @@
 package openapi
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/servers/internal/toolschema"
 	"github.com/junction-mcp/junction/servers/internal/tree"
@@ -27,10 +27,6 @@ type converter struct {
 	defs  *tree.Object      // by name
 	names map[string]string // of defs, by target
 	parts int               // schemas so far; what comes after too many accepts anything
-}
-
-func newConverter(d *document, cut int) *converter {
-	return &converter{d: d, cut: cut, defs: tree.NewObject(), names: map[string]string{}}
 }
 
 // types that there are.
@@ -82,12 +78,7 @@ func (c *converter) reference(p part, depth int) any {
 
 // isSimple reports whether a schema has no others within, so that it may stand where it is used.
 func isSimple(o *tree.Object) bool {
-	for _, name := range o.Names() {
-		if toolschema.Within(name) != toolschema.None {
-			return false
-		}
-	}
-	return len(o.List("enum")) <= 20
+	return len(o.List("enum")) <= 20 && !slices.ContainsFunc(o.Names(), func(name string) bool { return toolschema.Within(name) != toolschema.None })
 }
 
 // define enters the target of a reference among the definitions, and returns its name.
@@ -190,9 +181,7 @@ func (c *converter) keyword(p part, out *tree.Object, name string, hidden []stri
 // combine sets alternatives. oneOf becomes anyOf: documents use it for forms that overlap.
 func (c *converter) combine(out *tree.Object, name string, converted []any) {
 	switch {
-	case name == "oneOf" && out.Has("anyOf"):
-		out.Set("allOf", append(out.List("allOf"), tree.NewObject("anyOf", converted)))
-	case name == "anyOf" && out.Has("anyOf"):
+	case (name == "oneOf" || name == "anyOf") && out.Has("anyOf"):
 		out.Set("allOf", append(out.List("allOf"), tree.NewObject("anyOf", converted)))
 	case name == "oneOf":
 		out.Set("anyOf", converted)
@@ -251,10 +240,7 @@ func nullable(out *tree.Object) *tree.Object {
 
 // description is that of a schema, with its default and what else has no keyword of its own.
 func (c *converter) description(p part) string {
-	text := clip(p.Text("description"), maxInputText)
-	if text == "" {
-		text = clip(p.Text("title"), maxInputText)
-	}
+	text := cmp.Or(clip(p.Text("description"), maxInputText), clip(p.Text("title"), maxInputText))
 	if p.True("deprecated") {
 		text = strings.TrimSpace("Deprecated. " + text)
 	}
@@ -272,6 +258,7 @@ func (c *converter) description(p part) string {
 // values sets enum and const.
 func (c *converter) values(p part, out *tree.Object) {
 	if values := p.List("enum"); len(values) > 0 {
+		values = p.asTyped(values)
 		if len(values) <= maxEnumerations {
 			out.Set("enum", values)
 		} else {
@@ -280,7 +267,7 @@ func (c *converter) values(p part, out *tree.Object) {
 		}
 	}
 	if p.Has("const") {
-		out.Set("const", p.Get("const"))
+		out.Set("const", p.asTyped([]any{p.Get("const")})[0])
 	}
 	for _, name := range []string{"format", "pattern", "contentEncoding", "contentMediaType"} {
 		if text := p.Text(name); text != "" && len(text) <= maxInputText {
@@ -335,12 +322,25 @@ func clip(text string, n int) string {
 	if len(text) <= n {
 		return text
 	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	text = text[:n]
+	text = strings.ToValidUTF8(text[:n], "")
 	if space := strings.LastIndexAny(text, " \n"); space > n*3/4 {
 		text = text[:space]
 	}
 	return text + "…"
+}
+
+// asTyped returns the values of an enum as a schema of strings has them: YAML reads 1.10 and true without quotes as others.
+func (p part) asTyped(values []any) []any {
+	kinds := p.Texts("type")
+	if !slices.Contains(kinds, "string") || slices.Contains(kinds, "number") || slices.Contains(kinds, "integer") || slices.Contains(kinds, "boolean") {
+		return values
+	}
+	values = slices.Clone(values)
+	for i, v := range values {
+		switch v.(type) {
+		case tree.Number, bool:
+			values[i] = string(tree.Append(nil, v))
+		}
+	}
+	return values
 }

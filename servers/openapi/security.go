@@ -21,9 +21,10 @@ type security struct {
 	secrets map[string]string // by scheme; "" for the one that an operation needs
 }
 
-// securityOf reads the schemes of a document, and finds secrets that none of them is for.
-func (d *document) securityOf(root part, secrets map[string]string) (*security, error) {
-	s := &security{secrets: secrets}
+// securityOf reads the schemes of a document, and finds secrets that none of them is for. everywhere are those that go
+// with every request: secrets named bearer and basic, where the document has no scheme of that name.
+func (d *document) securityOf(root part, secrets map[string]string) (s *security, everywhere []httptool.Credential, err error) {
+	s = &security{secrets: secrets}
 	all := root.at("components").at("securitySchemes")
 	for _, name := range all.Names() {
 		p, _, err := d.follow(all.at(name))
@@ -48,15 +49,19 @@ func (d *document) securityOf(root part, secrets map[string]string) (*security, 
 	}
 	for name, value := range secrets {
 		c, known := s.credential(name)
+		if place := httptool.Place(name); !known && (place == httptool.Bearer || place == httptool.Basic) {
+			everywhere = append(everywhere, httptool.Credential{In: place, Value: value})
+			continue
+		}
 		if !known {
-			return nil, fmt.Errorf("there is no security scheme %q that takes a secret; there are: %s", name, strings.Join(s.names(), ", "))
+			return nil, nil, fmt.Errorf("there is no security scheme %q that takes a secret; there are: %s", name, strings.Join(s.names(), ", "))
 		}
 		c.Value = value
 		if err := c.Check(); err != nil {
-			return nil, fmt.Errorf("the secret for %q: %w", name, err)
+			return nil, nil, fmt.Errorf("the secret for %q: %w", name, err)
 		}
 	}
-	return s, nil
+	return s, everywhere, nil
 }
 
 func (s *security) names() []string {

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -34,12 +35,10 @@ func (s Selection) paths(o *operation) bool {
 
 func (s Selection) operations(o *operation) bool {
 	return slices.ContainsFunc(s.Operations, func(pattern string) bool {
-		for _, name := range []string{o.id, o.name} {
-			if ok, err := path.Match(pattern, name); pattern == name || ok && err == nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc([]string{o.id, o.name}, func(name string) bool {
+			ok, err := path.Match(pattern, name)
+			return pattern == name || ok && err == nil
+		})
 	})
 }
 
@@ -51,16 +50,10 @@ func (s Selection) methods(o *operation) bool {
 func (s Selection) check() error {
 	for _, pattern := range slices.Concat(s.Paths, s.Operations) {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return &patternError{pattern}
+			return fmt.Errorf("the pattern %s cannot be read: a [ is not closed, or a \\ ends it", pattern)
 		}
 	}
 	return nil
-}
-
-type patternError struct{ pattern string }
-
-func (e *patternError) Error() string {
-	return "the pattern " + e.pattern + " cannot be read: a [ is not closed, or a \\ ends it"
 }
 
 // matchPath matches segment by segment, in time that is the product of the numbers of segments.

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,10 +28,14 @@ type Options struct {
 	Variables map[string]string
 	// Secrets are the secrets for the document's security schemes, by the scheme's name: a token, a key, or USER:PASSWORD.
 	// "" is for the scheme that an operation needs if it needs one; where the document does not say which, a bearer token.
+	// "bearer" and "basic" go with every request, unless the document has a scheme of that name.
 	Secrets map[string]string
 	// Requests say what requests may cost. Base overrides the servers of the document, and Credentials go with all.
 	Requests httptool.Options
 }
+
+// NoTool is the message of the warning about an operation that cannot be a tool; its attribute "error" says which one, and why.
+const NoTool = "openapi: an operation is no tool"
 
 // A Server is a server whose tools are the operations of a document. Close it when done.
 type Server struct {
@@ -67,9 +72,7 @@ func shown(from string) string {
 }
 
 func open(ctx context.Context, o Options) (*Server, error) {
-	if o.Requests.Logger == nil {
-		o.Requests.Logger = slog.Default()
-	}
+	o.Requests.Logger = cmp.Or(o.Requests.Logger, slog.Default())
 	for _, selection := range []Selection{o.Include, o.Exclude} {
 		if err := selection.check(); err != nil {
 			return nil, err
@@ -84,17 +87,17 @@ func open(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.New("it has no paths")
 	}
 	info := root.at("info")
-	if o.Name == "" {
-		o.Name = serverName(info.Text("title"))
-	}
-	secrets, err := d.securityOf(root, o.Secrets)
+	o.Name = cmp.Or(o.Name, serverName(info.Text("title")))
+	secrets, everywhere, err := d.securityOf(root, o.Secrets)
 	if err != nil {
 		return nil, err
 	}
+	o.Requests.Credentials = slices.Concat(o.Requests.Credentials, everywhere)
 	given := o.Requests
 	if given.Base, err = d.rootBase(root, o.Requests.Base, o.Variables); err != nil {
 		return nil, err
 	}
+	given.OutsideOnly = d.outside && o.Requests.Base == ""
 	client, err := httptool.NewClient(o.Name, given)
 	if err != nil {
 		return nil, err
@@ -155,9 +158,12 @@ func (s *Server) addAll(d *document, root part, secrets *security, o *Options) e
 		added++
 	}
 	for _, err := range s.Skipped {
-		o.Requests.Logger.Warn("openapi: an operation is no tool", "document", shown(o.From), "error", err)
+		o.Requests.Logger.Warn(NoTool, "document", shown(o.From), "error", err)
 	}
-	if added == 0 {
+	switch {
+	case added == 0 && len(s.Skipped) == 0:
+		return errors.New("it describes no operation that could be a tool")
+	case added == 0:
 		return fmt.Errorf("no operation can be a tool: %w", errors.Join(s.Skipped[:min(3, len(s.Skipped))]...))
 	}
 	return nil

@@ -1,6 +1,7 @@
 package openapi
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -28,21 +29,6 @@ func escapeExcept(text, except string) string {
 // reserved are the bytes that allowReserved leaves in a query. Those that would end a value there are not among them.
 const reserved = "/:?@!$'()*,;[]"
 
-var errNested = errors.New("an object or a list within another cannot be written in this place")
-
-// plainText is a value that is no object and no list as text. A value that is null is the empty text.
-func plainText(value any) (string, error) {
-	switch v := value.(type) {
-	case nil:
-		return "", nil
-	case string:
-		return v, nil
-	case bool, tree.Number:
-		return string(tree.Append(nil, v)), nil
-	}
-	return "", errNested
-}
-
 // flat is a list, or the names and values of an object in turn, as texts.
 func flat(value any) (texts []string, err error) {
 	values := []any{}
@@ -57,9 +43,9 @@ func flat(value any) (texts []string, err error) {
 		values = append(values, value)
 	}
 	for _, e := range values {
-		text, err := plainText(e)
-		if err != nil {
-			return nil, err
+		text, ok := tree.Plain(e)
+		if !ok {
+			return nil, errors.New("an object or a list within another cannot be written in this place")
 		}
 		texts = append(texts, text)
 	}
@@ -121,10 +107,8 @@ func (p *parameter) inHeader(value any) (string, error) {
 	}
 	_, isObject := value.(*tree.Object)
 	text := joined(texts, isObject && p.explode, ",", func(t string) string { return t })
-	for _, c := range []byte(text) {
-		if c < ' ' && c != '\t' || c == 0x7f {
-			return "", errors.New("a header cannot have a line end or another control character")
-		}
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		return "", errors.New("a header cannot have a line end or another control character")
 	}
 	return text, nil
 }
@@ -164,10 +148,7 @@ func writePairs(name string, value any, style string, explode bool, write func(s
 		}
 		return pairs, nil
 	}
-	separator := map[string]string{"spaceDelimited": "%20", "pipeDelimited": "%7C"}[style]
-	if separator == "" {
-		separator = ","
-	}
+	separator := cmp.Or(map[string]string{"spaceDelimited": "%20", "pipeDelimited": "%7C"}[style], ",")
 	return []string{escape(name) + "=" + joined(texts, false, separator, write)}, nil
 }
 
@@ -185,6 +166,6 @@ func deepPairs(pairs []string, name string, value any, write func(string) string
 		}
 		return pairs
 	}
-	text, _ := plainText(value) // it is no object and no list
+	text, _ := tree.Plain(value) // it is no object and no list
 	return append(pairs, escapeExcept(name, "[]")+"="+write(text))
 }

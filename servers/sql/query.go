@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 // A queryIn is what query takes.
@@ -150,17 +152,16 @@ func collect(ctx context.Context, c *dbsql.Conn, statement string, values []any,
 func (d *Database) session(ctx context.Context, write bool, f func(context.Context, *dbsql.Conn) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, errTime)
 	defer cancel()
-	select {
-	case d.slots <- struct{}{}:
-		defer func() { <-d.slots }()
-	case <-ctx.Done():
+	done, err := d.turns.Wait(ctx, share.Of(ctx))
+	if err != nil {
 		return fmt.Errorf("%d statements run at this time; try again", maxSessions)
 	}
+	defer done()
 	pool := d.reading
 	if write {
 		pool = d.writing
 	}
-	err := func() error {
+	err = func() error {
 		c, err := pool.Conn(ctx)
 		if err != nil {
 			return fmt.Errorf("cannot connect to the %s database: %w", d.dialect.name, err)

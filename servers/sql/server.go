@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"context"
 	dbsql "database/sql"
 	"errors"
@@ -8,7 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/internal/kept"
 )
 
 const (
@@ -39,8 +42,8 @@ type Database struct {
 	dialect          *dialect
 	reading, writing *dbsql.DB
 	timeout          time.Duration
-	slots            chan struct{}
-	results          store
+	turns            *share.Turns // to run a statement
+	results          *kept.Answers
 	secrets          []string
 	uri              string // what the URIs of all resources begin with
 
@@ -52,23 +55,21 @@ type Database struct {
 // password.
 func Open(ctx context.Context, o Options) (*Database, error) {
 	if o.DSN == "" {
-		return nil, errNoDSN
+		return nil, errors.New("sql: there is no DSN")
 	}
 	if len(o.DSN) > maxDSN {
 		return nil, fmt.Errorf("sql: the DSN: expected at most %d bytes, got %d", maxDSN, len(o.DSN))
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), DefaultTimeout)
 	t, err := parseDSN(o.DSN, o.Timeout)
 	if err != nil {
 		return nil, fmt.Errorf("sql: %w", err)
 	}
 	d := &Database{
-		dialect: t.dialect, timeout: o.Timeout, secrets: t.secrets, uri: "sql://" + t.authority(o.Write) + "/", slots: make(chan struct{}, maxSessions), shown: map[string]bool{},
+		dialect: t.dialect, timeout: o.Timeout, secrets: t.secrets, uri: "sql://" + t.authority(o.Write) + "/", turns: share.NewTurns(maxSessions), shown: map[string]bool{},
 		reading: dbsql.OpenDB(t.read), writing: dbsql.OpenDB(t.write),
 	}
-	d.results.uri = d.uri + "results/"
+	d.results = &kept.Answers{Prefix: d.uri + "results/", Most: maxKept, Age: keepTime}
 	d.reading.SetMaxIdleConns(-1)
 	d.writing.SetMaxIdleConns(-1)
 	reads := "It is only read."
@@ -88,7 +89,7 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 
 // Close ends the connections and drops the results that were kept.
 func (d *Database) Close() error {
-	d.results.close()
+	d.results.Close()
 	return errors.Join(d.reading.Close(), d.writing.Close())
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"github.com/lib/pq"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/internal/kept"
 )
 
 // file makes a file of SQLite with what the statements make.
@@ -151,27 +153,31 @@ func TestALargeResultCanBeReadAsCSV(t *testing.T) {
 }
 
 func TestResultsAreKeptForATimeAndUpToASize(t *testing.T) {
+	d := opened(t, Options{DSN: "sqlite:" + file(t, shop...)})
 	synctest.Test(t, func(t *testing.T) {
-		var s store
-		defer s.close()
-		there := func(uri string) bool { _, ok := s.find(uri); return ok }
-		first := s.keep("a")
+		s := &kept.Answers{Prefix: d.results.Prefix, Most: d.results.Most, Age: d.results.Age}
+		defer s.Close()
+		keep := func(text string) string { return s.Put(".csv", "text/csv", true, []byte(text)) }
+		there := func(uri string) bool { _, err := s.Read(t.Context(), uri, nil); return err == nil }
+		first := keep("a")
 		time.Sleep(keepTime - time.Second)
-		second := s.keep("b")
+		second := keep("b")
 		if !there(first) || !there(second) {
 			t.Error("a result is gone early")
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if there(first) || !there(second) || s.size != 1 {
+		if there(first) || !there(second) {
 			t.Error("the first result is not gone, or not alone")
 		}
 		big := strings.Repeat("x", maxCSV)
+		var uris []string
 		for range maxKept/maxCSV + 3 {
-			s.keep(big)
+			uris = append(uris, keep(big))
 		}
-		if there(second) || s.size > maxKept || len(s.kept) != maxKept/maxCSV {
-			t.Errorf("%d results of %d bytes are kept", len(s.kept), s.size)
+		kept := slices.DeleteFunc(uris, func(uri string) bool { return !there(uri) })
+		if there(second) || len(kept) != maxKept/maxCSV {
+			t.Errorf("%d results are kept", len(kept))
 		}
 	})
 }
@@ -388,7 +394,7 @@ func TestManyCallsAtOnceWaitForTheirTurn(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if len(d.slots) != 0 || d.reading.Stats().OpenConnections != 0 {
-		t.Errorf("%d slots are taken, %d connections are open", len(d.slots), d.reading.Stats().OpenConnections)
+	if d.turns.Running() != 0 || d.reading.Stats().OpenConnections != 0 {
+		t.Errorf("%d turns are taken, %d connections are open", d.turns.Running(), d.reading.Stats().OpenConnections)
 	}
 }

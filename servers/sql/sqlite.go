@@ -4,7 +4,9 @@ import (
 	"context"
 	dbsql "database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -52,6 +54,9 @@ func sqliteTarget(path string) (*target, error) {
 	}
 	info, err := os.Stat(path)
 	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; an empty file there is a new database", err)
+		}
 		return nil, fmt.Errorf("the file of the DSN: %w", err)
 	}
 	if !info.Mode().IsRegular() {

@@ -13,9 +13,6 @@ const maxWire = 64 << 20
 // wireTime is how long a connection may live on after the time of its statement is over, to cancel it.
 const wireTime = 10 * time.Second
 
-// errTooMuch is what reading from a database ends with that sent too much.
-var errTooMuch = errors.New("the database sent more than 64 MiB for one statement; select fewer or shorter columns")
-
 // A dialer connects to a database. Each connection is for one statement, so time and bytes of a connection
 // are those of the statement, whatever the driver does.
 type dialer struct{ timeout time.Duration }
@@ -56,7 +53,7 @@ type bounded struct {
 // Read reads as long as there is something left.
 func (b *bounded) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errTooMuch
+		return 0, errors.New("the database sent more than 64 MiB for one statement; select fewer or shorter columns")
 	}
 	n, err := b.Conn.Read(p)
 	b.left -= n

@@ -100,8 +100,16 @@ func (s *Store) write(ctx context.Context, key string, value []byte, w state.Wri
 			return err
 		}
 		if old != nil {
-			if err := compare(ctx, tx, key, *old); err != nil {
+			var number int64
+			is := state.Version("")
+			err := tx.QueryRowContext(ctx, `SELECT version FROM entries WHERE key = ?`, []byte(key)).Scan(&number)
+			if err == nil {
+				is = versionOf(number)
+			} else if !errors.Is(err, sql.ErrNoRows) {
 				return err
+			}
+			if is != *old {
+				return state.ErrConflict
 			}
 		}
 		var err error
@@ -135,22 +143,6 @@ func (s *Store) fail(err error) error {
 // change runs do in a transaction that others see whole or not at all.
 func (s *Store) change(ctx context.Context, what string, do func(*sql.Tx) error) error {
 	return s.fail(s.file.Change(ctx, what, do))
-}
-
-// compare returns [state.ErrConflict] where a value is of another version.
-func compare(ctx context.Context, tx *sql.Tx, key string, old state.Version) error {
-	var version int64
-	now := state.Version("")
-	switch err := tx.QueryRowContext(ctx, `SELECT version FROM entries WHERE key = ?`, []byte(key)).Scan(&version); {
-	case err == nil:
-		now = versionOf(version)
-	case !errors.Is(err, sql.ErrNoRows):
-		return err
-	}
-	if now != old {
-		return state.ErrConflict
-	}
-	return nil
 }
 
 // next is a number that was never given before.

@@ -95,6 +95,11 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 		return j
 	}
 	call := c.flow()
+	defer func() {
+		if j.Refusal == "" {
+			d.flow.Sent(call)
+		}
+	}()
 	d.known(&c, &call, &j.Rules)
 	flowing, offered := d.flow.Ask(call), d.askOffered(&c, call)
 	asked, allowed := flowing.And(offered), j.Rules.Effect == policy.Allow // a yes is one to both flows
@@ -103,7 +108,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 		return j
 	case allowed && asked.Allowed:
 	case allowed:
-		j.Reasons = []string{"A rule allows it, but not after what was read. " + asked.Why}
+		j.Reasons = []string{"A rule allows this call. It needs approval because of what was read before. " + asked.Why}
 	case asked.Allowed:
 		j.Reasons = []string{j.Rules.Reason}
 	default:

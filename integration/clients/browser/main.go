@@ -15,11 +15,12 @@ import (
 )
 
 var (
-	form  = regexp.MustCompile(`(?s)<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>`)
-	input = regexp.MustCompile(`<input[^>]*>`)
-	name  = regexp.MustCompile(`name="([^"]*)"`)
-	value = regexp.MustCompile(`value="([^"]+)"`)
-	press = regexp.MustCompile(`type="submit"`)
+	form   = regexp.MustCompile(`(?s)<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>`)
+	input  = regexp.MustCompile(`<input[^>]*>`)
+	name   = regexp.MustCompile(`name="([^"]*)"`)
+	value  = regexp.MustCompile(`value="([^"]+)"`)
+	button = regexp.MustCompile(`<button name="([^"]*)" value="([^"]*)"`)
+	press  = regexp.MustCompile(`type="submit"`)
 )
 
 func main() {
@@ -91,6 +92,9 @@ func fields(body []byte) url.Values {
 			v = html.UnescapeString(string(m[1]))
 		}
 		values.Set(string(n[1]), v)
+	}
+	if m := button.FindSubmatch(body); m != nil && !pressed {
+		values.Set(string(m[1]), html.UnescapeString(string(m[2])))
 	}
 	return values
 }

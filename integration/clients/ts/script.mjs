@@ -149,14 +149,14 @@ async function perform1(peer, probe, step) {
   const timeout = step.timeoutMs ?? 20000;
   switch (step.op) {
     case 'list':
-      return list(peer);
+      return list(peer, step);
     case 'call':
-      return tool(await peer.call(step, { timeout }));
+      return tool(await peer.call(step, { timeout }), step);
     case 'cancelCall': {
       const abort = new AbortController();
       setTimeout(() => abort.abort('cancelled by the script'), step.afterMs ?? 200);
       try {
-        return { cancelled: false, ...tool(await peer.call(step, { timeout, signal: abort.signal })) };
+        return { cancelled: false, ...tool(await peer.call(step, { timeout, signal: abort.signal }), step) };
       } catch (err) {
         if (!abort.signal.aborted) throw err;
         return { cancelled: true };
@@ -164,11 +164,11 @@ async function perform1(peer, probe, step) {
     }
     case 'read': {
       const r = await peer.read(step.uri, { timeout });
-      return { text: r.contents.map((c) => c.text ?? `blob:${c.blob.length}`).join('\n'), uris: r.contents.map((c) => c.uri) };
+      return { text: r.contents.map((c) => c.text ?? `blob:${c.blob.length}`).join('\n'), uris: r.contents.map((c) => c.uri), ...whole(step, r) };
     }
     case 'prompt': {
       const r = await peer.prompt(step.name, step.arguments ?? {}, { timeout });
-      return { text: r.messages.map((m) => m.content.text ?? m.content.type).join('\n') };
+      return { text: r.messages.map((m) => m.content.text ?? m.content.type).join('\n'), ...whole(step, r) };
     }
     case 'complete': {
       const r = await peer.complete(step.ref, step.argument, { timeout });
@@ -208,21 +208,29 @@ async function meet(step, timeout) {
   return {};
 }
 
-async function list(peer) {
+// whole is a result as the SDK returns it, where the step asks for it.
+function whole(step, result) {
+  return step.whole ? { whole: result } : {};
+}
+
+async function list(peer, step) {
   const out = { errors: {} };
+  const all = {};
   for (const what of ['tools', 'resources', 'templates', 'prompts']) {
     try {
-      out[what] = (await peer.list(what)).map((x) => x.uriTemplate ?? x.uri ?? x.name);
+      all[what] = await peer.list(what);
+      out[what] = all[what].map((x) => x.uriTemplate ?? x.uri ?? x.name);
     } catch (err) {
       out[what] = null;
       out.errors[what] = describe(err);
     }
   }
-  return out;
+  return { ...out, ...whole(step, all) };
 }
 
-function tool(r) {
+function tool(r, step) {
   return {
+    ...whole(step, r),
     isError: r.isError ?? false,
     text: (r.content ?? []).map((c) => c.text ?? c.resource?.text ?? '').join('\n'),
     types: (r.content ?? []).map((c) => c.type),

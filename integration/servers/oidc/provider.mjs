@@ -3,6 +3,8 @@
 //	KEY=JWK node provider.mjs ADDRESS [TTL] [opaque]
 //
 // KEY is the public key of the client "keyed". A token endpoint that was asked with a refresh token answers after HOLD ms.
+// GATEWAY, if set, is where users come back to of the client "gateway", for whom the users are colleagues, of the group eng and with an address that
+// only userinfo names; after a POST to /disable nobody is.
 // TTL is for how many seconds an access token lasts, IDENTITY_TTL an ID token. Tokens are JWTs, or opaque; introspection, revocation, dynamic
 // registration, resource indicators and DPoP are on; /counts says how many tokens were given. Refresh tokens rotate, and one that is used twice ends the login.
 import { Provider } from 'oidc-provider'
@@ -14,14 +16,23 @@ const native = { application_type: 'native', redirect_uris: ['http://127.0.0.1/c
 const key = JSON.parse(process.env.KEY ?? 'null')
 const hold = Number(process.env.HOLD ?? 0)
 
+const gateway = process.env.GATEWAY
+let disabled = false
+const colleagues = gateway && {
+  claims: { email: ['email', 'email_verified'], groups: ['groups'] },
+  findAccount: (_ctx, sub) => disabled ? undefined : { accountId: sub, claims: () => ({ sub, email: 'Ada@corp.example', email_verified: true, groups: ['all', 'eng'] }) },
+}
+
 const provider = new Provider(issuer, {
   clients: [
     { client_id: 'server', client_secret: 'the secret of the server', redirect_uris: [], response_types: [], grant_types: [] },
     { client_id: 'machine', client_secret: 'the secret of the machine', redirect_uris: [], response_types: [], grant_types: ['client_credentials'], scope: 'read write' },
     { client_id: 'known', client_secret: 'the secret of the known', ...native },
+    ...(gateway ? [{ client_id: 'gateway', client_secret: 'the secret of the gateway', ...native, redirect_uris: [gateway] }] : []),
     ...(key ? [{ client_id: 'keyed', token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] }, ...native }] : []),
   ],
   scopes: ['openid', 'offline_access', 'read', 'write', 'admin'],
+  ...colleagues,
   rotateRefreshToken: true,
   ttl: { AccessToken: Number(ttl), ClientCredentials: Number(ttl), RefreshToken: 24 * hour, IdToken: Number(process.env.IDENTITY_TTL ?? hour), Grant: 24 * hour, Session: 24 * hour, Interaction: hour },
   jwks: undefined,
@@ -52,6 +63,10 @@ provider.on('grant.success', (ctx) => {
 provider.on('grant.revoked', () => { counts.revoked++ })
 provider.use(async (ctx, next) => {
   if (ctx.path === '/counts') ctx.body = counts
+  else if (gateway && ctx.path === '/disable') {
+    disabled = true
+    ctx.body = 'done'
+  }
   else await next()
   if (ctx.oidc?.params?.grant_type === 'refresh_token') {
     counts.asked++

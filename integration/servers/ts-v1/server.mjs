@@ -10,9 +10,15 @@ import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod';
 import { listen, parseFlags, question, reply, sleep, text } from './flags.mjs';
+import { shapes } from './shapes.mjs';
 
 const watched = 'test://watched';
 const state = { touched: 0, cancelled: false };
+
+// make returns a server with the bridge tools, or with those of shapes.mjs.
+function make() {
+  return flags.shapes ? shapes() : build();
+}
 
 function build() {
   const server = new McpServer(
@@ -137,7 +143,7 @@ function serveHTTP(address) {
         onsessioninitialized: (id) => sessions.set(id, transport),
         onsessionclosed: (id) => sessions.delete(id),
       });
-      await build().connect(transport);
+      await make().connect(transport);
     }
     await transport.handleRequest(req, res);
   });
@@ -152,7 +158,7 @@ function serveSSE(address) {
       const transport = new SSEServerTransport('/messages', res);
       sessions.set(transport.sessionId, transport);
       res.on('close', () => sessions.delete(transport.sessionId));
-      await build().connect(transport);
+      await make().connect(transport);
       return;
     }
     const transport = sessions.get(url.searchParams.get('sessionId'));
@@ -167,4 +173,4 @@ if (flags.capabilities) {
   console.log(JSON.stringify({ name: 'ts-v1', eras: ['legacy'], transports: ['stdio', 'http', 'sse'], cannot: {} }));
 } else if (flags.http) serveHTTP(flags.http);
 else if (flags.sse) serveSSE(flags.sse);
-else await build().connect(new StdioServerTransport());
+else await make().connect(new StdioServerTransport());

@@ -1,11 +1,11 @@
 // The flags of the TypeScript bridge servers: --stdio (default), --http ADDR, --sse ADDR,
-// --era E where the SDK has two, --capabilities.
+// --era E where the SDK has two, --capabilities, and of ts-v1 --shapes.
 export function parseFlags(argv) {
   const flags = {};
   for (let i = 0; i < argv.length; i++) {
     const name = argv[i].replace(/^--/, '');
     if (['http', 'sse', 'era'].includes(name)) flags[name] = argv[++i];
-    else if (['stdio', 'capabilities'].includes(name)) flags[name] = true;
+    else if (['stdio', 'capabilities', 'shapes'].includes(name)) flags[name] = true;
     else throw new Error(`unknown flag ${argv[i]}`);
   }
   return flags;

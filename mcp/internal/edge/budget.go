@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 // What one client can make this side hold, in bytes. Other limits count things
@@ -15,9 +16,9 @@ const (
 	maxSessionHeld = 1 << 20  // of what one session, or one listen, keeps: description and subscriptions
 	freeHeld       = 512      // the first bytes of that, which every session has and which are not counted
 
-	maxSessionsHeld   = 16 << 20 // of what all sessions and listens of an Edge keep
+	maxSessionsHeld   = 16 << 20 // of what all sessions and listens of one caller keep; those of all others, a third more
 	maxConnectionHeld = 32 << 20 // of one connection's messages that are being answered; each counts jobSize more
-	maxMessagesHeld   = 64 << 20 // of all clients' messages that are being answered, without the first jobSize of each
+	maxMessagesHeld   = 64 << 20 // of one caller's messages that are being answered, without the first jobSize of each; all others', a third more
 	jobSize           = 4 << 10  // what answering a small message costs
 	maxBatchResponses = 16 << 20 // of the responses to one batch
 
@@ -26,18 +27,19 @@ const (
 
 // A Budget limits the bytes that clients can make this side hold. What is kept
 // is admitted first and released when it is dropped. A Budget may be part of
-// another, which then has to admit the same. It is safe for concurrent use.
+// one of all clients, which then has to admit the same. It is safe for concurrent use.
 type Budget struct {
-	most  int
-	whole *Budget // of which this is a part, or nil
+	most   int
+	whole  *share.Budget // of which this is a part, or nil
+	caller string        // in whose share of it
 
 	mu     sync.Mutex
 	held   int
 	closed bool
 }
 
-// NewBudget returns a budget of so many bytes, as part of whole if that is not nil.
-func NewBudget(most int, whole *Budget) *Budget { return &Budget{most: most, whole: whole} }
+// NewBudget returns a budget of so many bytes.
+func NewBudget(most int) *Budget { return &Budget{most: most} }
 
 // Admit takes n bytes from the budget. It reports false, and takes nothing,
 // where that is more than is left. What is larger than a whole budget is
@@ -48,7 +50,7 @@ func (b *Budget) Admit(n int) bool {
 	if b.closed || b.held > 0 && b.held+n > b.most {
 		return false
 	}
-	if b.whole != nil && !b.whole.Admit(n) {
+	if b.whole != nil && !b.whole.TakeN(b.caller, n) {
 		return false
 	}
 	b.held += n
@@ -64,7 +66,7 @@ func (b *Budget) Release(n int) {
 	}
 	b.held -= n
 	if b.whole != nil {
-		b.whole.Release(n)
+		b.whole.GiveN(b.caller, n)
 	}
 }
 
@@ -73,7 +75,7 @@ func (b *Budget) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.whole != nil && !b.closed {
-		b.whole.Release(b.held)
+		b.whole.GiveN(b.caller, b.held)
 	}
 	b.closed, b.held = true, 0
 }
@@ -85,15 +87,20 @@ func (b *Budget) Held() int {
 	return b.held
 }
 
+// A Caller is in whose share something is; see [share.Key].
+type Caller interface{ Caller() string }
+
 // AdmitMessage takes a message of n bytes, which is about to be answered, from
 // what all clients may have. A small one is free, as the number of requests is
 // limited: large ones of others do not keep it out.
-func (e *Edge) AdmitMessage(n int) bool { return n <= jobSize || e.messages.Admit(n-jobSize) }
+func (e *Edge) AdmitMessage(n int, by Caller) bool {
+	return n <= jobSize || e.messages.TakeN(by.Caller(), n-jobSize)
+}
 
 // ReleaseMessage gives a message of n bytes back when it was answered.
-func (e *Edge) ReleaseMessage(n int) {
+func (e *Edge) ReleaseMessage(n int, by Caller) {
 	if n > jobSize {
-		e.messages.Release(n - jobSize)
+		e.messages.GiveN(by.Caller(), n-jobSize)
 	}
 }
 
@@ -125,7 +132,7 @@ func (s *Session) dropResource(uri string) {
 // admitListen checks the parameters of a subscriptions/listen and takes what
 // stays of it as long as it lasts: they, and something for each of its resources, whoever
 // serves it. It returns how much that is.
-func (e *Edge) admitListen(params json.RawMessage) (held int, fault *jsonrpc.Error) {
+func (e *Edge) admitListen(params json.RawMessage, caller string) (held int, fault *jsonrpc.Error) {
 	uris := jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions")
 	size := len(params)
 	jsonrpc.EachElement(uris, func(element []byte) bool {
@@ -141,7 +148,7 @@ func (e *Edge) admitListen(params json.RawMessage) (held int, fault *jsonrpc.Err
 		return 0, fault
 	case size > maxSessionHeld:
 		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen: at most %d bytes of parameters, of which each resource counts %d more, got %d", maxSessionHeld, subscriptionSize, size)
-	case !e.sessions.Admit(held):
+	case !e.sessions.TakeN(caller, held):
 		return 0, jsonrpc.Errorf(jsonrpc.InternalError, "the open subscriptions exceed the memory limit; try again later, or with fewer resources")
 	}
 	return held, nil
@@ -155,6 +162,6 @@ func Compact(m *jsonrpc.Message, size int) int {
 		return size
 	}
 	data := jsonrpc.AppendRequest(nil, m.ID, m.Method, m.Params)
-	*m, _ = jsonrpc.Parse(data, jsonrpc.Limits{})
+	*m, _ = Parse(data)
 	return len(data)
 }

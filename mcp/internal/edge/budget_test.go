@@ -163,7 +163,7 @@ func TestListensHoldLimitedBytes(t *testing.T) {
 	}
 	cancel(ErrShutdown)
 	listens.Wait()
-	if held := e.sessions.Held(); held != 0 {
+	if held := e.sessions.Used(); held != 0 {
 		t.Errorf("%d bytes are held when no listen runs", held)
 	}
 }
@@ -240,13 +240,13 @@ func TestAListenCountsEachOfItsResources(t *testing.T) {
 	if reply := listen(10_000); reply.Code == jsonrpc.InvalidParams {
 		t.Errorf("one with 10,000 resources: %.200s", reply.Message)
 	}
-	if held := e.sessions.Held(); held != 0 {
+	if held := e.sessions.Used(); held != 0 {
 		t.Errorf("%d bytes are held when no listen runs", held)
 	}
 	params := []byte(`{"notifications":{"resourceSubscriptions":[` + strings.Repeat(`,"a"`, 10_000)[1:] + `]}}`)
 	n := 0
 	for ; n < 100; n++ {
-		if _, fault := e.admitListen(params); fault != nil {
+		if _, fault := e.admitListen(params, ""); fault != nil {
 			break
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // Calls is a table of running requests, so that they can be counted, cancelled
@@ -43,7 +44,7 @@ func (t *Calls[K]) Begin(parent context.Context, key K, listens bool, limit int)
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "a request with the id %s is running already", fmt.Sprint(key))
 	}
 	if limit > 0 && len(t.running) >= limit {
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests at once: at most %d", limit)
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "%s: at most %d", mcp.ErrBusy.Message, limit)
 	}
 	c := runningCall{listens: listens}
 	ctx := parent
@@ -95,23 +96,17 @@ func (t *Calls[K]) CancelAll(cause error) { t.cancel(cause, false) }
 func (t *Calls[K]) CancelListens(cause error) { t.cancel(cause, true) }
 
 func (t *Calls[K]) cancel(cause error, listensOnly bool) {
-	for _, cancel := range t.cancels(listensOnly) {
-		cancel(cause)
-	}
-}
-
-// cancels returns what ends the running requests. It is called without the lock,
-// as what waits for a context may use the table.
-func (t *Calls[K]) cancels(listensOnly bool) []context.CancelCauseFunc {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	var all []context.CancelCauseFunc
+	t.mu.Lock()
 	for _, c := range t.running {
 		if c.cancel != nil && (c.listens || !listensOnly) {
 			all = append(all, c.cancel)
 		}
 	}
-	return all
+	t.mu.Unlock()
+	for _, cancel := range all { // without the lock, as what waits for a context may use the table
+		cancel(cause)
+	}
 }
 
 // Close lets no more requests begin; cause says why. Those that run go on.

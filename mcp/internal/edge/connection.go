@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -25,6 +26,9 @@ type Connection struct {
 	batches Calls[*Job]
 	held    *Budget // messages that are being answered
 
+	// Way says how messages come; nil is by pipe. It is set before any does.
+	Way Way
+
 	mu      sync.Mutex
 	session *Session
 }
@@ -32,9 +36,17 @@ type Connection struct {
 // NewConnection returns a connection whose messages go to out, which must order
 // what several goroutines send. ctx ends it; call [Connection.Close] in any case.
 func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Principal) *Connection {
-	c := &Connection{edge: e, out: out, principal: principal, held: NewBudget(maxConnectionHeld, nil)}
+	c := &Connection{edge: e, out: out, principal: principal, held: NewBudget(maxConnectionHeld)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
+}
+
+// Carriage implements [Way].
+func (c *Connection) Carriage() mcp.Carriage {
+	if c.Way == nil {
+		return mcp.Carriage{Network: "pipe"}
+	}
+	return c.Way.Carriage()
 }
 
 // Close ends the requests that still run, as at a shutdown, and the session's
@@ -47,6 +59,9 @@ func (c *Connection) Close() {
 		s.Close()
 	}
 }
+
+// Caller is in whose share the connection is, as its context says.
+func (c *Connection) Caller() string { return share.Of(c.ctx) }
 
 // Held is how many bytes of messages are being answered.
 func (c *Connection) Held() int { return c.held.Held() }
@@ -94,7 +109,7 @@ func (c *Connection) AcceptOf(j *Job, data []byte, principal *mcp.Principal) boo
 		return true
 	}
 	var fault *jsonrpc.Error
-	if j.message, fault = jsonrpc.Parse(data, jsonrpc.Limits{}); fault != nil {
+	if j.message, fault = Parse(data); fault != nil {
 		c.hold(j, len(data)) // its response may have to wait, too; where there is no room nothing more is read
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
 		return true
@@ -112,7 +127,7 @@ func (c *Connection) hold(j *Job, size int) bool {
 	if !c.held.Admit(size + jobSize) {
 		return false
 	}
-	if !c.edge.AdmitMessage(size) {
+	if !c.edge.AdmitMessage(size, c) {
 		c.held.Release(size + jobSize)
 		return false
 	}
@@ -124,7 +139,7 @@ func (c *Connection) hold(j *Job, size int) bool {
 func (j *Job) release() {
 	if j.held > 0 {
 		j.connection.held.Release(j.held)
-		j.connection.edge.ReleaseMessage(j.held - jobSize)
+		j.connection.edge.ReleaseMessage(j.held-jobSize, j.connection)
 	}
 }
 
@@ -145,7 +160,7 @@ func (c *Connection) accept(j *Job) bool {
 		return false
 	}
 	var fault *jsonrpc.Error
-	if j.ctx, fault = c.calls.Begin(c.ctx, m.ID, m.Method == methodListen, c.edge.options.InFlight); fault != nil {
+	if j.ctx, fault = c.calls.Begin(c.ctx, m.ID.Plain(), m.Method == methodListen, c.edge.options.InFlight); fault != nil {
 		j.reply = jsonrpc.AppendError(nil, m.ID, fault)
 		return true
 	}
@@ -153,7 +168,7 @@ func (c *Connection) accept(j *Job) bool {
 		c.acceptLegacy(j)
 	}
 	if j.reply != nil {
-		c.calls.End(m.ID)
+		c.calls.End(m.ID.Plain())
 	}
 	return true
 }
@@ -167,7 +182,7 @@ func (c *Connection) acceptLegacy(j *Job) {
 	case j.session == nil && m.Method == methodInitialize:
 		j.reply = c.initialize(j)
 	case j.session != nil && m.Method == methodSetLevel:
-		j.reply = j.session.Request(j.ctx, nil, m, From{}).Message
+		j.reply = j.session.Request(j.ctx, nil, m, From{Way: c}).Message
 	case j.session == nil && m.Method == methodPing:
 		j.reply = jsonrpc.AppendResult(nil, m.ID, []byte(`{}`)) // allowed before the handshake
 	}
@@ -186,8 +201,8 @@ func (j *Job) Run(dst []byte) []byte {
 		defer c.batches.End(j)
 		return c.batch(dst, j)
 	}
-	defer c.calls.End(j.message.ID)
-	from := From{Principal: j.principal, Caller: c, Out: c.out}
+	defer c.calls.End(j.message.ID.Plain())
+	from := From{Principal: j.principal, Caller: c, Out: c.out, Way: c}
 	if j.session != nil {
 		return j.session.Request(j.ctx, dst, &j.message, from).Message
 	}
@@ -202,7 +217,7 @@ func (c *Connection) current() *Session {
 
 func (c *Connection) initialize(j *Job) []byte {
 	m := &j.message
-	s, reply := c.edge.Initialize(j.ctx, nil, m, From{Principal: j.principal})
+	s, reply := c.edge.Initialize(j.ctx, nil, m, From{Principal: j.principal, Way: c})
 	if s == nil || c.adopt(s) {
 		return reply.Message
 	}
@@ -237,8 +252,19 @@ func (c *Connection) notification(m *jsonrpc.Message) {
 	}
 }
 
-// CancelledID is the id of the request that a notifications/cancelled names.
-func CancelledID(m *jsonrpc.Message) jsonrpc.ID { return jsonrpc.ID(m.Members.Get("requestId")) }
+// CancelledID is the id of the request that a notifications/cancelled names, in its plain form.
+func CancelledID(m *jsonrpc.Message) jsonrpc.ID {
+	return jsonrpc.ID(m.Members.Get("requestId")).Plain()
+}
+
+// clientForms are the forms that are read of a client: its ids are repeated as they came, and what it asks for has the
+// character that takes the place of half a pair. Bytes in another encoding are refused, as they may be the name of something.
+const clientForms = jsonrpc.OddNumber | jsonrpc.OddSurrogate
+
+// Parse reads one message of a client.
+func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
+	return jsonrpc.ParseLoose(data, jsonrpc.Limits{}, clientForms)
+}
 
 // listen starts the notifications of a legacy session, once.
 func (c *Connection) listen() {
@@ -300,7 +326,7 @@ func Batch(dst, data []byte, limit int, handle func(*jsonrpc.Message) []byte) []
 		return jsonrpc.AppendError(dst, "", fault)
 	}
 	responses := make([][]byte, len(elements))
-	held := NewBudget(maxBatchResponses, nil)
+	held := NewBudget(maxBatchResponses)
 	var running sync.WaitGroup
 	for i, element := range elements {
 		running.Go(func() { responses[i] = batchResponse(element, held, handle) })
@@ -322,7 +348,7 @@ func Batch(dst, data []byte, limit int, handle func(*jsonrpc.Message) []byte) []
 // batchResponse handles one message of a batch. All responses wait for the last, so
 // their bytes are limited together; once they are too many no other request runs.
 func batchResponse(element []byte, held *Budget, handle func(*jsonrpc.Message) []byte) []byte {
-	m, fault := jsonrpc.Parse(element, jsonrpc.Limits{})
+	m, fault := Parse(element)
 	if fault != nil {
 		return jsonrpc.AppendError(nil, m.ID, fault)
 	}

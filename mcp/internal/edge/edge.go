@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -49,6 +51,8 @@ type Options struct {
 	StateTime time.Duration
 	// Seal encrypts requestState; default a ring that ends with the process.
 	Seal *seal.Ring
+	// Middleware is around each request of a client, also those that reach no Handler.
+	Middleware []mcp.Middleware
 	// Wire sees the messages; nil for nobody.
 	Wire mcp.Wire
 	// Transport is how messages travel, as [mcp.WireMessage] has it.
@@ -59,11 +63,12 @@ type Options struct {
 // An Edge serves one Handler to any number of clients. It is safe for concurrent use.
 type Edge struct {
 	handler  mcp.Handler
+	inner    mcp.Handler // without options.Middleware
 	options  Options
 	log      *slog.Logger
 	seal     *seal.Ring
-	sessions *Budget // what is kept of all sessions and listens
-	messages *Budget // large messages that are being answered
+	sessions *share.Budget // what is kept of all sessions and listens
+	messages *share.Budget // large messages that are being answered
 
 	capabilities newest[mcp.ClientCapabilities]
 	info         newest[mcp.Implementation]
@@ -74,18 +79,10 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 	if h == nil {
 		return nil, errors.New("mcp: no handler to serve")
 	}
-	if o.InFlight <= 0 {
-		o.InFlight = defaultInFlight
-	}
-	if o.AskTime <= 0 {
-		o.AskTime = defaultAskTime
-	}
-	if o.StateTime <= 0 {
-		o.StateTime = defaultStateTime
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
+	o.InFlight = cmp.Or(max(o.InFlight, 0), defaultInFlight)
+	o.AskTime = cmp.Or(max(o.AskTime, 0), defaultAskTime)
+	o.StateTime = cmp.Or(max(o.StateTime, 0), defaultStateTime)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
 	if o.Seal == nil {
 		ring, err := seal.NewRing()
 		if err != nil {
@@ -93,8 +90,8 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 		}
 		o.Seal = ring
 	}
-	e := &Edge{options: o, log: o.Logger, seal: o.Seal, sessions: NewBudget(maxSessionsHeld, nil), messages: NewBudget(maxMessagesHeld, nil)}
-	e.handler = guarded{e, h}
+	e := &Edge{options: o, log: o.Logger, seal: o.Seal, sessions: share.Bytes(maxSessionsHeld), messages: share.Bytes(maxMessagesHeld)}
+	e.handler, e.inner = e.around(h), h
 	return e, nil
 }
 
@@ -119,8 +116,28 @@ type From struct {
 	Out Sender
 	// Carrier, if not nil, hears who watches the request, before it is handled.
 	Carrier Carrier
+	// Way, if not nil, knows how the request came.
+	Way Way
 	// Sessionless: no later request belongs to the session that this one begins.
 	Sessionless bool
+}
+
+// A Way knows how messages come from a client.
+type Way interface {
+	// Carriage has no ID.
+	Carriage() mcp.Carriage
+}
+
+// carriage is how the request with the id came.
+func carriage(way Way, id jsonrpc.ID) mcp.Carriage {
+	var c mcp.Carriage
+	if way != nil {
+		c = way.Carriage()
+	}
+	if c.ID = string(id); id.IsString() {
+		c.ID, _ = jsonrpc.Unquote([]byte(id))
+	}
+	return c
 }
 
 // A Carrier knows of a request, and of its response, what the messages do not say.
@@ -136,6 +153,8 @@ type Reply struct {
 	Malformed bool
 	// Needs are the scopes that the caller has to have, some of which it lacks; nil where that is not why it failed.
 	Needs []string
+	// Ended: the request failed as the server is shutting down.
+	Ended bool
 }
 
 // failed responds with a Handler's error.

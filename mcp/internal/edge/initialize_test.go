@@ -48,7 +48,7 @@ func TestTwoInitializesAtOnceLeakNoSession(t *testing.T) {
 	close(h.gate)
 	accepting.Wait()
 	c.Close()
-	if held := e.sessions.Held(); held != 0 {
+	if held := e.sessions.Used(); held != 0 {
 		t.Errorf("after the only connection was closed %d bytes of sessions are held for good, of %d for all clients", held, maxSessionsHeld)
 	}
 }

@@ -30,6 +30,7 @@ type following struct {
 // A follower is the listen request for one task of a session, and its Peer. It ends with the task, or with the stream.
 // One that is lost or fails is not made again until the client asks about the task, as it has to in any case.
 type follower struct {
+	mcp.NoPeer
 	session *Session
 	stream  *sessionStream
 	id      string
@@ -98,7 +99,7 @@ func (f *follower) run() {
 	}
 	s := f.session
 	req := mcp.NewRequest(methodListen, task.ListenParams(f.id))
-	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = s.meta, s, s.principal, &s.values, f
+	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = s.meta, s, s.principal.Load(), &s.values, f
 	req.Meta.Capabilities = task.Declare(req.Meta.Capabilities)
 	_, err := s.edge.handler.Handle(ctx, req)
 	if ctx.Err() == nil {
@@ -139,9 +140,4 @@ func (f *follower) Notify(ctx context.Context, method string, params json.RawMes
 		}
 	}
 	return nil
-}
-
-// Ask implements [mcp.Peer].
-func (f *follower) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: nothing is asked in a subscription to a task", q.Method)
 }

@@ -41,7 +41,7 @@ type keptResult struct {
 // wantsTask reports whether a client of the session wants a task of a call.
 func (s *Session) wantsTask(m *jsonrpc.Message) bool {
 	wanted := m.Members.Get("task")
-	return s.revision.Tasks && s.has.tasks() && revision.MayBeTask(m.Method) && len(wanted) > 0 && wanted[0] == '{'
+	return s.hasTasks() && revision.MethodNamed(m.Method).Task && len(wanted) > 0 && wanted[0] == '{'
 }
 
 // asTask is the result of a call that its client wanted as a task.
@@ -117,7 +117,11 @@ func (c *sessionCall) aboutTask(ctx context.Context) (mcp.Result, error) {
 		return mcp.Result{}, isOver(id, task.Completed)
 	}
 	if c.req.Method == "tasks/result" {
-		w := &task.Waiter{Do: c.askHandler, Listen: c.listenForTask, Report: func(context.Context, int, string) {}, Ask: func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+		listen := func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error {
+			_, err := c.asModern(ctx, methodListen, params, peer)
+			return err
+		}
+		w := &task.Waiter{Do: c.askHandler, Listen: listen, Report: func(context.Context, int, string) {}, Ask: func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 			q.Params = withMetaMember(q.Params, revision.MetaRelatedTask, revision.RelatedTask(id))
 			return c.Ask(ctx, q)
 		}}
@@ -181,11 +185,6 @@ func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.Raw
 // askHandler makes a request about a task as a modern client that knows tasks.
 func (c *sessionCall) askHandler(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
 	return c.asModern(ctx, method, params, c)
-}
-
-func (c *sessionCall) listenForTask(ctx context.Context, params json.RawMessage, peer mcp.Peer) error {
-	_, err := c.asModern(ctx, methodListen, params, peer)
-	return err
 }
 
 func (c *sessionCall) asModern(ctx context.Context, method string, params json.RawMessage, peer mcp.Peer) (mcp.Result, error) {

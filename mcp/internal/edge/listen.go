@@ -109,12 +109,7 @@ func (s *Session) listenFor(uri, since string) *subscription {
 }
 
 func (l *subscription) params() json.RawMessage {
-	has := &l.session.has
-	filter := mcp.SubscriptionFilter{
-		ToolsListChanged:     has.Tools.ListChanged,
-		PromptsListChanged:   has.Prompts.ListChanged,
-		ResourcesListChanged: has.Resources.ListChanged,
-	}
+	filter := mcp.AllLists().OfferedBy(&l.session.has)
 	if l.uri != "" {
 		filter = mcp.SubscriptionFilter{ResourceSubscriptions: []string{l.uri}}
 	}
@@ -280,7 +275,7 @@ func (s *Session) subscribable(m *jsonrpc.Message) (uri string, fault *jsonrpc.E
 	if !ok || uri == "" {
 		return "", jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: expected a string, got %.40s", m.Members.Get("uri"))
 	}
-	if !s.has.Resources.Subscribe {
+	if s.has.Resources == nil || !s.has.Resources.Subscribe {
 		return "", jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not notify of changes of resources", m.Method)
 	}
 	return uri, nil

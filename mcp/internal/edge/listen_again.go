@@ -25,7 +25,7 @@ func (l *subscription) run() {
 	s := l.session
 	for pause := firstListenPause; ; pause = min(2*pause, lastListenPause) {
 		began := time.Now()
-		req := &mcp.Request{Method: methodListen, Params: l.params(), Meta: s.meta, Caller: s, Principal: s.principal, Peer: l}
+		req := &mcp.Request{Method: methodListen, Params: l.params(), Meta: s.meta, Caller: s, Principal: s.principal.Load(), Peer: l}
 		_, err := s.edge.handler.Handle(l.ctx, req)
 		if l.ctx.Err() != nil {
 			return
@@ -91,19 +91,9 @@ func (l *subscription) missed(ctx context.Context) error {
 		w.String("uri", l.uri)
 		return send(notifyUpdated, w.Bytes())
 	}
-	has := &l.session.has
-	for _, list := range []struct {
-		changes bool
-		method  string
-	}{
-		{has.Tools.ListChanged, "notifications/tools/list_changed"},
-		{has.Prompts.ListChanged, "notifications/prompts/list_changed"},
-		{has.Resources.ListChanged, "notifications/resources/list_changed"},
-	} {
-		if list.changes {
-			if err := send(list.method, nil); err != nil {
-				return err
-			}
+	for _, method := range mcp.AllLists().OfferedBy(&l.session.has).Lists() {
+		if err := send(method, nil); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -91,8 +91,9 @@ func requestMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Error {
 	return nil
 }
 
+// isToken reports whether raw is a progress token. Like an id, an integer with a fraction or an exponent is repeated as it came.
 func isToken(raw json.RawMessage) bool {
-	return raw[0] == '"' || (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && !bytes.ContainsAny(raw, ".eE")
+	return raw[0] == '"' || (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && !bytes.ContainsAny([]byte(jsonrpc.ID(raw).Plain()), ".eE")
 }
 
 func missingMeta(key string) *jsonrpc.Error {

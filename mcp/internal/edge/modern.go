@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -17,7 +18,7 @@ func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from 
 	meta, fault := e.ReadMeta(m, "")
 	if fault != nil {
 		l := e.lineOf(&meta.meta)
-		ctx = l.takes(ctx, m.Raw(), from.Carrier)
+		ctx = l.takes(ctx, m, from.Carrier)
 		return l.reply(ctx, dst, refuse(dst, m.ID, fault))
 	}
 	return e.Call(ctx, dst, m, &meta, from)
@@ -26,8 +27,8 @@ func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from 
 // Call is [Edge.Modern] for a request whose metadata was read already.
 func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *ModernMeta, from From) Reply {
 	l := e.lineOf(&meta.meta)
-	ctx = l.takes(ctx, m.Raw(), from.Carrier)
-	c, fault := e.newCall(m, meta, from)
+	ctx = l.takes(ctx, m, from.Carrier)
+	c, fault := e.newCall(ctx, m, meta, from)
 	if fault != nil {
 		return l.reply(ctx, dst, refuse(dst, m.ID, fault))
 	}
@@ -35,15 +36,16 @@ func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *M
 	return l.reply(ctx, dst, c.reply(ctx, dst, meta.revision, &result, err))
 }
 
-func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) (*modernCall, *jsonrpc.Error) {
+func (e *Edge) newCall(ctx context.Context, m *jsonrpc.Message, meta *ModernMeta, from From) (*modernCall, *jsonrpc.Error) {
 	if instead := removed(m.Method); instead != "" {
 		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s: %s", m.Method, meta.revision.Name, instead)
 	}
-	c := &modernCall{edge: e, id: m.ID, outlet: outlet{out: from.Out, line: e.lineOf(&meta.meta)}}
+	c := &modernCall{edge: e, id: m.ID, way: from.Way, outlet: outlet{out: from.Out, line: e.lineOf(&meta.meta)}}
 	setRequest(&c.req, m, &meta.meta, &from)
 	c.req.Peer = c
 	if m.Method == methodListen {
-		held, fault := e.admitListen(m.Params)
+		c.caller = share.Of(ctx)
+		held, fault := e.admitListen(m.Params, c.caller)
 		c.held = held
 		return c, fault
 	}
@@ -75,7 +77,9 @@ type modernCall struct {
 	outlet   outlet
 	req      mcp.Request
 	state    mcp.State
+	way      Way
 	held     int      // of the sessions' budget, for a listen request
+	caller   string   // in whose share of it
 	progress progress // in the outlet's order
 
 	mu     sync.Mutex
@@ -87,7 +91,7 @@ type modernCall struct {
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
 	c.outlet.close()
 	if c.req.Method == methodListen {
-		c.edge.sessions.Release(c.held)
+		c.edge.sessions.GiveN(c.caller, c.held)
 	}
 	if err != nil && c.req.Method == methodListen && errors.Is(context.Cause(ctx), ErrShutdown) {
 		*result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
@@ -107,7 +111,20 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 		}
 		return failed(dst, r, c.id, c.req.Method, err)
 	}
-	return failed(dst, r, c.id, c.req.Method, err)
+	return ended(ctx, dst, r, c.id, c.req.Method, err)
+}
+
+// ended is failed of a request that may have failed as the server is shutting down.
+func ended(ctx context.Context, dst []byte, r *revision.Revision, id jsonrpc.ID, method string, err error) Reply {
+	if !errors.Is(context.Cause(ctx), ErrShutdown) {
+		return failed(dst, r, id, method, err)
+	}
+	if errors.Is(err, context.Canceled) {
+		err = ErrShutdown
+	}
+	reply := failed(dst, r, id, method, err)
+	reply.Ended = true
+	return reply
 }
 
 // Notify sends a notification on the request's own stream.
@@ -120,3 +137,6 @@ func (c *modernCall) Notify(ctx context.Context, method string, params json.RawM
 	}
 	return c.outlet.notify(ctx, func() []byte { return outgoing(method, params, &c.req.Meta, &c.progress) })
 }
+
+// Carriage is for [mcp.CarriageOf].
+func (c *modernCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }

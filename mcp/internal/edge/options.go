@@ -13,8 +13,11 @@ func Serving(h mcp.Handler, o mcp.ServeOptions) (*Edge, error) {
 // ServingOver is [Serving] for a transport of another kind, as [mcp.WireMessage] calls it.
 func ServingOver(h mcp.Handler, o mcp.ServeOptions, transport string) (*Edge, error) {
 	ring, err := seal.NewRing(o.StateKeys...)
+	if o.StateKeysFrom != nil {
+		ring, err = seal.NewRingFrom(o.StateKeysFrom)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return New(h, Options{InFlight: o.MaxInFlight, AskTime: o.AskTimeout, StateTime: o.StateTimeout, Seal: ring, Wire: o.Wire, Transport: transport, Logger: o.Logger})
+	return New(h, Options{InFlight: o.MaxInFlight, AskTime: o.AskTimeout, StateTime: o.StateTimeout, Middleware: o.Middleware, Seal: ring, Wire: o.Wire, Transport: transport, Logger: o.Logger})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/loose"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -46,7 +47,7 @@ func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 	if responses == nil && state == nil {
 		return nil
 	}
-	if !revision.Askable(m.Method) {
+	if !revision.MethodNamed(m.Method).Asks {
 		return nil // members that mean nothing here are ignored, like all unknown ones
 	}
 	c.rounds.responses = map[string]json.RawMessage{}
@@ -105,7 +106,7 @@ func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
 func (c *modernCall) binding() []byte {
 	h := sha256.New()
 	if p := c.req.Principal; p != nil {
-		fmt.Fprintf(h, "%q %q ", p.Issuer, p.Subject)
+		fmt.Fprintf(h, "%q %q %q ", p.Issuer, p.Subject, p.ClientID)
 	}
 	fmt.Fprintf(h, "%q ", c.req.Method)
 	params := jsonrpc.NewObject(nil)
@@ -120,14 +121,14 @@ func (c *modernCall) binding() []byte {
 
 // Ask finds the client's response among those it sent along; if it is not there,
 // the request goes out with the response.
-func (c *modernCall) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+func (c *modernCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := c.req.Meta.Capabilities.Allow(q); err != nil {
 		return nil, err
 	}
 	if c.req.Method == methodListen {
 		return nil, mcp.ErrInputRequired // a subscription has no rounds: only a call can ask
 	}
-	if !revision.Askable(c.req.Method) {
+	if !revision.MethodNamed(c.req.Method).Asks {
 		return nil, mcp.Errorf(mcp.CodeInternalError, "%s asked the client something (%s); only tools/call, prompts/get and resources/read can", c.req.Method, q.Method)
 	}
 	c.mu.Lock()
@@ -138,7 +139,7 @@ func (c *modernCall) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessag
 			c.rounds.used = map[string]bool{}
 		}
 		c.rounds.used[key] = true
-		return response, nil
+		return loose.ReadAnswer(ctx, c.edge.log, q.Method, q.Params, response), nil
 	}
 	if slices.ContainsFunc(c.rounds.asked, func(other openRequest) bool { return other.key == key }) {
 		return nil, mcp.ErrInputRequired

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/loose"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -51,7 +52,7 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, se
 		if m.Error != nil {
 			return nil, &mcp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
 		}
-		return m.Result, nil
+		return loose.ReadAnswer(ctx, s.edge.log, r.Method, r.Params, m.Result), nil
 	case <-ctx.Done():
 		cause := context.Cause(ctx)
 		w := jsonrpc.NewObject(nil)

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
@@ -21,10 +23,10 @@ const defaultLevel = mcp.LogInfo
 type Session struct {
 	edge      *Edge
 	revision  *revision.Revision
-	principal *mcp.Principal
-	held      Budget       // description and subscriptions
-	meta      mcp.Meta     // stamped on every request
-	has       capabilities // which notifications the server has
+	principal atomic.Pointer[mcp.Principal] // as the newest request has it: nil where nobody authenticates
+	held      Budget                        // description and subscriptions
+	meta      mcp.Meta                      // stamped on every request
+	has       mcp.ServerCapabilities        // which notifications the server has
 	requests  serverRequests
 	values    mcp.Session // what the Handler keeps here
 	tasks     legacyTasks
@@ -36,19 +38,9 @@ type Session struct {
 	stream    *sessionStream    // of the running Listen, if any
 }
 
-// capabilities are the parts of a server's that decide what to listen for.
-type capabilities struct {
-	Tools, Prompts struct {
-		ListChanged bool `json:"listChanged"`
-	}
-	Resources struct {
-		ListChanged bool `json:"listChanged"`
-		Subscribe   bool `json:"subscribe"`
-	}
-	Extensions map[string]json.RawMessage `json:"extensions"`
+func (s *Session) hasTasks() bool {
+	return s.revision.Tasks && s.has.Extensions[revision.TasksExtension] != nil
 }
-
-func (c *capabilities) tasks() bool { return c.Extensions[revision.TasksExtension] != nil }
 
 // Initialize answers a client's initialize and returns the session that begins
 // with it; nil if the reply is an error. from.Out is not used.
@@ -59,7 +51,7 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	}
 	r := revision.Negotiate(version)
 	l := e.lineOf(&mcp.Meta{Revision: r.Name})
-	ctx = l.takes(ctx, m.Raw(), from.Carrier)
+	ctx = l.takes(ctx, m, from.Carrier)
 	s, reply := e.begin(ctx, dst, m, from, r)
 	if s != nil {
 		l = s.line()
@@ -69,8 +61,9 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 
 // begin begins a session of the revision.
 func (e *Edge) begin(ctx context.Context, dst []byte, m *jsonrpc.Message, from From, r *revision.Revision) (*Session, Reply) {
-	s := &Session{edge: e, revision: r, principal: from.Principal, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
-	s.held.most, s.held.whole = maxSessionHeld, e.sessions
+	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
+	s.principal.Store(from.Principal)
+	s.held.most, s.held.whole, s.held.caller = maxSessionHeld, e.sessions, share.Of(ctx)
 	if fault := s.describe(m); fault != nil {
 		return nil, refuse(dst, m.ID, fault)
 	}
@@ -103,8 +96,12 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 
 // discover asks the Handler what it is, and returns the result of initialize.
 func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []byte, err error) {
-	req := &mcp.Request{Method: methodDiscover, Meta: s.meta, Caller: s, Principal: s.principal, Peer: noPeer{}}
-	result, err := s.edge.handler.Handle(ctx, req)
+	req := &mcp.Request{Method: methodInitialize, Meta: s.meta, Caller: s, Principal: s.principal.Load(), Peer: mcp.NoPeer{}}
+	result, err := s.edge.around(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		asked := *req
+		asked.Method = methodDiscover
+		return s.edge.inner.Handle(ctx, &asked)
+	})).Handle(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +119,15 @@ func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []b
 	return revision.Handshake(s.revision, discovered, result.Meta), nil
 }
 
-// Close forgets what the session holds of its client's. It must be called when
-// the session is over; what still runs of it goes on.
-func (s *Session) Close() { s.held.Close() }
+// Close forgets what the session holds of its client's, and ends what the Handler
+// keeps. It must be called when the session is over; what still runs of it goes on.
+func (s *Session) Close() {
+	s.held.Close()
+	s.values.End()
+}
 
 // Sessionless returns a session for one legacy request that came without a
-// handshake, from a client that can be asked nothing.
+// handshake, from a client that can be asked nothing. It must be closed, too.
 func (e *Edge) Sessionless(r *revision.Revision) *Session {
 	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	s.held.most = maxSessionHeld
@@ -144,35 +144,63 @@ func (s *Session) Revision() *revision.Revision { return s.revision }
 // to dst.
 func (s *Session) Request(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	l := s.line()
-	ctx = l.takes(ctx, m.Raw(), from.Carrier)
+	ctx = l.takes(ctx, m, from.Carrier)
 	return l.reply(ctx, dst, s.respond(ctx, dst, m, from))
 }
 
 // respond makes the response to a request.
 func (s *Session) respond(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
+	if from.Principal != nil { // what is listened for goes on with what the client may do now
+		s.principal.Store(from.Principal)
+	}
 	switch m.Method {
 	case methodPing:
-		return Reply{Message: jsonrpc.AppendResult(dst, m.ID, []byte(`{}`))}
+		return s.acknowledge(ctx, dst, m, &from, func(context.Context, *jsonrpc.Message) *jsonrpc.Error { return nil })
 	case methodInitialize:
 		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: this session was initialized already"))
 	case methodSetLevel:
-		return s.acknowledge(dst, m, s.setLevel(m))
+		return s.acknowledge(ctx, dst, m, &from, func(_ context.Context, m *jsonrpc.Message) *jsonrpc.Error { return s.setLevel(m) })
 	case methodSubscribe:
-		return s.acknowledge(dst, m, s.subscribe(ctx, m))
+		return s.acknowledge(ctx, dst, m, &from, s.subscribe)
 	case methodUnsubscribe:
-		return s.acknowledge(dst, m, s.unsubscribe(m))
+		return s.acknowledge(ctx, dst, m, &from, func(_ context.Context, m *jsonrpc.Message) *jsonrpc.Error { return s.unsubscribe(m) })
 	case methodDiscover, methodListen:
 		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, s.revision.Name))
 	}
 	return s.call(ctx, dst, m, from)
 }
 
-func (s *Session) acknowledge(dst []byte, m *jsonrpc.Message, fault *jsonrpc.Error) Reply {
+// acknowledge does what a request asks for that the edge answers itself, with the middleware around it. do gets a copy of the message:
+// it may keep it, while the messages of all other requests stay on their stacks.
+func (s *Session) acknowledge(ctx context.Context, dst []byte, m *jsonrpc.Message, from *From, do func(context.Context, *jsonrpc.Message) *jsonrpc.Error) Reply {
+	var fault *jsonrpc.Error
+	kept := *m
+	if len(s.edge.options.Middleware) == 0 {
+		fault = do(ctx, &kept)
+	} else {
+		req := &mcp.Request{Peer: mcp.NoPeer{}}
+		setRequest(req, m, &s.meta, from)
+		req.Caller = s
+		_, err := s.edge.around(mcp.HandlerFunc(func(ctx context.Context, _ *mcp.Request) (mcp.Result, error) {
+			if fault = do(ctx, &kept); fault != nil {
+				return mcp.Result{}, mcp.Errorf(fault.Code, "%s", fault.Message)
+			}
+			return mcp.Result{}, nil
+		})).Handle(ctx, req)
+		if err != nil && fault == nil { // the middleware's
+			return failed(dst, s.revision, m.ID, m.Method, err)
+		}
+	}
 	if fault != nil {
 		fault = s.revision.Error(m.Method, fault)
 		return Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
 	}
 	return Reply{Message: jsonrpc.AppendResult(dst, m.ID, []byte(`{}`))}
+}
+
+// around has the options' middleware around a Handler.
+func (e *Edge) around(h mcp.Handler) mcp.Handler {
+	return guarded{e, mcp.Chain(h, e.options.Middleware...)}
 }
 
 // call hands a request to the Handler.
@@ -191,7 +219,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 		}
 	}
 	from.Caller = s
-	c := &sessionCall{session: s, outlet: outlet{out: from.Out, line: s.line()}}
+	c := &sessionCall{session: s, id: m.ID, way: from.Way, outlet: outlet{out: from.Out, line: s.line()}}
 	setRequest(&c.req, m, &meta, &from)
 	c.req.Peer, c.req.Session = c, &s.values
 	result, err := s.answer(ctx, c, m)
@@ -205,7 +233,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 	if err == nil {
 		return s.edge.appendReply(dst, s.revision, m.ID, revision.ResultOf(m.Method), &result)
 	}
-	return failed(dst, s.revision, m.ID, m.Method, err)
+	return ended(ctx, dst, s.revision, m.ID, m.Method, err)
 }
 
 // answer asks the Handler.
@@ -218,9 +246,9 @@ func (s *Session) answer(ctx context.Context, c *sessionCall, m *jsonrpc.Message
 			return result, err
 		}
 		return s.asTask(&result)
-	case s.revision.Tasks && s.has.tasks() && m.Method == methodTasksList:
+	case s.hasTasks() && m.Method == methodTasksList:
 		return c.listTasks(ctx)
-	case s.revision.Tasks && s.has.tasks() && (m.Method == "tasks/get" || m.Method == "tasks/result" || m.Method == "tasks/cancel"):
+	case s.hasTasks() && (m.Method == "tasks/get" || m.Method == "tasks/result" || m.Method == "tasks/cancel"):
 		return c.aboutTask(ctx)
 	}
 	return s.edge.handler.Handle(ctx, &c.req)
@@ -241,10 +269,15 @@ func (s *Session) setLevel(m *jsonrpc.Message) *jsonrpc.Error {
 // A sessionCall is one running request of a legacy client, and its Peer.
 type sessionCall struct {
 	session  *Session
+	id       jsonrpc.ID
+	way      Way
 	outlet   outlet
 	req      mcp.Request
 	progress progress // in the outlet's order
 }
+
+// Carriage is for [mcp.CarriageOf].
+func (c *sessionCall) Carriage() mcp.Carriage { return carriage(c.way, c.id) }
 
 // Notify sends a notification on the request's own stream.
 func (c *sessionCall) Notify(ctx context.Context, method string, params json.RawMessage) error {
@@ -265,12 +298,3 @@ func (c *sessionCall) send(ctx context.Context, message []byte) error {
 
 // Disconnect closes the connection where the transport can resume; see [mcp.Disconnect].
 func (c *sessionCall) Disconnect() { c.outlet.disconnect() }
-
-// noPeer is the Peer of a request that the edge makes on its own.
-type noPeer struct{}
-
-func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
-
-func (noPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeInternalError, "%s: there is nobody to ask", q.Method)
-}

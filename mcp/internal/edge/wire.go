@@ -2,35 +2,56 @@ package edge
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // A line is the connection to a client as an mcp.Wire sees it.
 type line struct {
-	wire      mcp.Wire // nil: nobody ever looks
+	wire      mcp.Wire // nil: there are no watchers
 	revision  string
 	client    *mcp.Implementation
 	transport string
+	log       *slog.Logger
 }
 
 // lineOf is the line of a request with this metadata.
 func (e *Edge) lineOf(meta *mcp.Meta) line {
-	return line{wire: e.options.Wire, transport: e.options.Transport, revision: meta.Revision, client: meta.Client}
+	return line{wire: e.options.Wire, transport: e.options.Transport, log: e.log, revision: meta.Revision, client: meta.Client}
 }
 
 func (s *Session) line() line { return s.edge.lineOf(&s.meta) }
 
 // takes is passes for a request of the client. What carried it hears who watches.
-func (l *line) takes(ctx context.Context, message []byte, carrier Carrier) context.Context {
-	seen := l.passes(ctx, true, message)
+func (l *line) takes(ctx context.Context, m *jsonrpc.Message, carrier Carrier) context.Context {
+	seen := l.passes(ctx, true, m.Raw())
+	if m.Odd != 0 {
+		l.met(seen, m)
+	}
 	if seen != ctx && carrier != nil {
-		if n := mcp.NoterOf(seen); n != nil {
+		if n := mcp.NoterOf(seen, note.HTTP); n != nil {
 			carrier.Watched(n)
 		}
 	}
 	return seen
+}
+
+// met names the forms that were read of a client's request.
+func (l *line) met(ctx context.Context, m *jsonrpc.Message) {
+	name := "a client"
+	if l.client != nil {
+		name = l.client.Name
+	}
+	if m.Odd&jsonrpc.OddNumber != 0 {
+		tolerance.WholeNumberID.Met(ctx, l.log, name, m.Method)
+	}
+	if m.Odd&jsonrpc.OddSurrogate != 0 {
+		tolerance.HalfSurrogate.Met(ctx, l.log, name, m.Method)
+	}
 }
 
 // passes shows a message to whoever looks, and returns the context for what is done because of it.

@@ -5,10 +5,14 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/internal/unreadbody"
 )
 
 // Media types.
@@ -20,16 +24,9 @@ const (
 const (
 	// FirstRead is how much memory a body gets on the word of its length alone.
 	FirstRead = 4 << 10
-	// maxAllBodyBytes is how many bytes all bodies that are being read may take beyond
-	// their first ones. One of the largest may always be read.
+	// maxAllBodyBytes is how many bytes all bodies of one caller that are being read may take beyond
+	// their first ones. One of the largest may always be read. Those of all others may take a third more.
 	maxAllBodyBytes = 16 << 20
-)
-
-// How long a client may take by default to send a body, and to read a response
-// or an event.
-const (
-	DefaultReadTimeout  = 30 * time.Second
-	DefaultWriteTimeout = 10 * time.Second
 )
 
 // ErrBusy is returned where too many large bodies are being read.
@@ -44,44 +41,73 @@ type Bodies struct {
 	// each 64 KiB that it announced.
 	Timeout time.Duration
 
-	held      atomic.Int64
+	once      sync.Once
+	held      *share.Budget
 	deadlines Deadlines
 }
 
 // Read reads the whole body of a request into memory of its own. The error is an
 // [*http.MaxBytesError] if it has more than b.Max bytes, [ErrBusy], or wraps
 // [os.ErrDeadlineExceeded].
-func (b *Bodies) Read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+func (b *Bodies) Read(w http.ResponseWriter, r *http.Request, by Caller) ([]byte, error) {
 	length := r.ContentLength
 	if length > int64(b.Max) {
 		return nil, &http.MaxBytesError{Limit: int64(b.Max)}
 	}
 	var body []byte
 	err := b.deadlines.Read(w, b.Timeout+time.Duration(max(length, 0)/slowest)*time.Second, func() (err error) {
-		body, err = b.read(w, r, length)
-		return err
+		if length < 0 || length > FirstRead {
+			body, err = b.readGrowing(http.MaxBytesReader(w, r.Body, int64(b.Max)), int(length), by.Caller())
+			return err
+		}
+		body = make([]byte, length)
+		if _, err := io.ReadFull(r.Body, body); err != nil {
+			return err
+		}
+		r.Body.Close() // so that the server need not look for more before it answers
+		return nil
 	})
-	return body, err
-}
-
-func (b *Bodies) read(w http.ResponseWriter, r *http.Request, length int64) ([]byte, error) {
-	if length < 0 || length > FirstRead {
-		return b.readGrowing(http.MaxBytesReader(w, r.Body, int64(b.Max)), int(length))
-	}
-	body := make([]byte, length)
-	if _, err := io.ReadFull(r.Body, body); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	r.Body.Close() // so that the server need not look for more before it answers
 	return body, nil
+}
+
+// Receive is [Bodies.Read]; if it returns false it has refused the request.
+func (b *Bodies) Receive(w http.ResponseWriter, r *http.Request, by Caller, refuse Refuse) ([]byte, bool) {
+	body, err := b.Read(w, r, by)
+	if err == nil {
+		return body, true
+	}
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		unreadbody.Close(w, r) // rather than read all of it
+		refuse(http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", b.Max)
+	case errors.Is(err, ErrBusy):
+		unreadbody.Close(w, r)
+		refuse(http.StatusServiceUnavailable, "%v", err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		refuse(http.StatusRequestTimeout, "the body did not come within %v", b.Timeout)
+	default:
+		refuse(http.StatusBadRequest, "the body could not be read: %v", err)
+	}
+	return nil, false
+}
+
+// budget is that of the bodies that are being read.
+func (b *Bodies) budget() *share.Budget {
+	b.once.Do(func() { b.held = share.Bytes(max(maxAllBodyBytes, b.Max+1)) })
+	return b.held
 }
 
 // readGrowing reads to the end. Memory is taken as data comes, up to length if
 // that is known and doubled as needed, so that a client pays for what it costs.
-func (b *Bodies) readGrowing(r io.Reader, length int) ([]byte, error) {
+func (b *Bodies) readGrowing(r io.Reader, length int, caller string) ([]byte, error) {
 	body := make([]byte, 0, FirstRead)
-	held := int64(0)
-	defer func() { b.held.Add(-held) }()
+	held := 0
+	defer func() { b.budget().GiveN(caller, held) }()
 	for {
 		if len(body) == cap(body) {
 			grown := 2 * cap(body)
@@ -89,11 +115,10 @@ func (b *Bodies) readGrowing(r io.Reader, length int) ([]byte, error) {
 				length = b.Max
 			}
 			grown = min(grown, length+1) // one more, so that the end is found without growing again
-			more := int64(grown - len(body))
-			held += more
-			if b.held.Add(more) > max(maxAllBodyBytes, int64(b.Max)+1) {
+			if !b.budget().TakeN(caller, grown-len(body)) {
 				return nil, ErrBusy
 			}
+			held += grown - len(body)
 			body = slices.Grow(body, grown-len(body))
 		}
 		n, err := r.Read(body[len(body):cap(body)])
@@ -117,6 +142,25 @@ func IsJSON(values []string) bool {
 	}
 	kind, _, err := mime.ParseMediaType(values[0])
 	return kind == JSON && (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter))
+}
+
+// CanRead reports whether a body is JSON without a content coding; if it returns false it has refused the request. A refused
+// coding adds to the response which ones are taken (RFC 9110, section 15.5.16).
+func CanRead(w http.ResponseWriter, r *http.Request, refuse Refuse) bool {
+	if !IsJSON(r.Header["Content-Type"]) {
+		unreadbody.Close(w, r)
+		refuse(http.StatusUnsupportedMediaType, "the body must be %s", JSON)
+		return false
+	}
+	for _, coding := range r.Header["Content-Encoding"] {
+		if coding = strings.TrimSpace(coding); coding != "" && !strings.EqualFold(coding, "identity") {
+			unreadbody.Close(w, r)
+			w.Header().Set("Accept-Encoding", "identity")
+			refuse(http.StatusUnsupportedMediaType, "the body must have no content coding")
+			return false
+		}
+	}
+	return true
 }
 
 // Accepts reports whether an Accept header allows the media type. Nothing at

@@ -56,7 +56,7 @@ func TestReadBody(t *testing.T) {
 			if r.ContentLength = -1; known {
 				r.ContentLength = int64(length)
 			}
-			body, err := (&Bodies{Max: most, Timeout: time.Second}).Read(httptest.NewRecorder(), r)
+			body, err := (&Bodies{Max: most, Timeout: time.Second}).Read(httptest.NewRecorder(), r, caller("eve"))
 			var large *http.MaxBytesError
 			if length > most {
 				if !errors.As(err, &large) {
@@ -73,13 +73,18 @@ func TestABodyThatEndsEarlyIsAnError(t *testing.T) {
 	for _, length := range []int64{10, FirstRead + 10} {
 		r := httptest.NewRequest("POST", "/", io.NopCloser(io.MultiReader(strings.NewReader("x"), failing{})))
 		r.ContentLength = length
-		if body, err := (&Bodies{Max: 1 << 20, Timeout: time.Second}).Read(httptest.NewRecorder(), r); err == nil {
+		if body, err := (&Bodies{Max: 1 << 20, Timeout: time.Second}).Read(httptest.NewRecorder(), r, caller("eve")); err == nil {
 			t.Errorf("got %q", body)
 		}
 	}
 }
 
 type failing struct{}
+
+// A caller is in whose share a body is.
+type caller string
+
+func (c caller) Caller() string { return string(c) }
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
@@ -94,12 +99,12 @@ func TestBodiesThatAreBeingReadHaveABudget(t *testing.T) {
 		r := httptest.NewRequest("POST", "/", in)
 		r.ContentLength = 1 << 20
 		go func() {
-			_, err := b.Read(httptest.NewRecorder(), r)
+			_, err := b.Read(httptest.NewRecorder(), r, caller("eve"))
 			in.Close()
 			results <- err
 		}()
 		out.Write(make([]byte, 900<<10)) // half open from now on, if it was taken
-		if held := b.held.Load(); held > maxAllBodyBytes+2<<20 {
+		if held := b.budget().Used(); held > maxAllBodyBytes+2<<20 {
 			t.Fatalf("%d bytes are held", held)
 		}
 	}
@@ -116,7 +121,7 @@ func TestBodiesThatAreBeingReadHaveABudget(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if held := b.held.Load(); held != 0 || refused < clients/2 || refused > clients-10 {
+	if held := b.budget().Used(); held != 0 || refused < clients/2 || refused > clients-10 {
 		t.Errorf("%d of %d were refused, %d bytes are held in the end", refused, clients, held)
 	}
 }

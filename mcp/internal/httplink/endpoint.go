@@ -2,6 +2,7 @@ package httplink
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,13 +10,16 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/outside"
 	"github.com/junction-mcp/junction/internal/plainhttp"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
@@ -70,11 +74,11 @@ func Name(rawURL string) string {
 
 func nameOf(u *url.URL) string {
 	const most = 200
-	if plain := u.Scheme + "://" + u.Host + u.Path; len(plain) <= most && strings.HasPrefix(u.Path, "/") && secret.IsPlainURL(plain) {
+	if plain := u.Scheme + "://" + u.Host + u.Path; len(plain) <= most && strings.HasPrefix(u.Path, "/") && redact.IsPlainURL(plain) {
 		return plain
 	}
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return plaintext.Line(secret.URL(shown.String()), most)
+	return plaintext.Line(redact.URL(shown.String()), most)
 }
 
 // New returns the Endpoint of a URL, which must be absolute, and http or https.
@@ -89,12 +93,8 @@ func New(rawURL string, o Options) (*Endpoint, error) {
 		return nil, fmt.Errorf("expected a server's URL with a host, found none")
 	}
 	e := &Endpoint{URL: u, Name: nameOf(u), MaxMessage: o.MaxMessage, Log: o.Logger, header: o.Header}
-	if e.MaxMessage <= 0 {
-		e.MaxMessage = mcp.DefaultMaxMessage
-	}
-	if e.Log == nil {
-		e.Log = slog.Default()
-	}
+	e.MaxMessage = cmp.Or(max(e.MaxMessage, 0), mcp.DefaultMaxMessage)
+	e.Log = cmp.Or(e.Log, slog.Default())
 	e.client, e.own = client(o.HTTP)
 	if c := e.client; c.Transport != nil && c.Jar == nil && c.Timeout == 0 && u.User == nil {
 		e.transport = c.Transport // Client.Do copies the headers of every request, for a redirect
@@ -131,7 +131,7 @@ func mayFollow(next *http.Request, via []*http.Request) error {
 		return fmt.Errorf("redirected more than %d times", maxRedirects)
 	case first.URL.Scheme == "https" && next.URL.Scheme != "https":
 		return fmt.Errorf("redirected from https to %s, which is not followed", nameOf(next.URL))
-	case !SameOrigin(first.URL, next.URL) && !upgraded(first.URL, next.URL):
+	case !outside.SameOrigin(first.URL, next.URL) && !upgraded(first.URL, next.URL):
 		return fmt.Errorf("redirected to another server, %s; if that is right, use its URL", nameOf(next.URL))
 	case next.Method != first.Method:
 		return fmt.Errorf("redirected to %s in a way that turns %s into %s; if that is right, use its URL", nameOf(next.URL), first.Method, next.Method)
@@ -139,70 +139,54 @@ func mayFollow(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// SameOrigin reports whether two URLs have the same scheme, host and port.
-func SameOrigin(a, b *url.URL) bool {
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
-
 // upgraded reports whether b is the same host as a by https, both at the
 // standard ports.
 func upgraded(a, b *url.URL) bool {
-	return a.Scheme == "http" && b.Scheme == "https" && port(a) == "80" && port(b) == "443" &&
+	return a.Scheme == "http" && b.Scheme == "https" && outside.Port(a) == "80" && outside.Port(b) == "443" &&
 		strings.EqualFold(a.Hostname(), b.Hostname())
-}
-
-func port(u *url.URL) string {
-	switch p := u.Port(); {
-	case p != "":
-		return p
-	case u.Scheme == "https":
-		return "443"
-	default:
-		return "80"
-	}
 }
 
 // Do sends a request to u, which is of the same server. The header's values win
 // over those of the Options, which are added to it. The body of the response is the caller's to close.
 // Errors name nothing but their cause.
 func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
-	req, err := e.request(ctx, method, u, header, body)
+	watched, w := e.exchanges.watching(ctx)
+	req, err := e.request(watched, method, u, header, body)
 	if err != nil {
 		return nil, bare(err)
 	}
-	resp, err := e.do(ctx, req, u, header, body)
-	n := mcp.NoterOf(ctx)
+	resp, err := e.do(w, req, u, header, body)
 	if err != nil {
-		if n != nil {
-			e.exchanges.Note(n, req, 0, nil)
-		}
 		return nil, bare(err)
 	}
-	if n != nil {
-		e.exchanges.Note(n, req, resp.StatusCode, resp.Header)
+	if resp.Header[headerCoding] != nil && decode(resp, header[headerCodes]) {
+		tolerance.ContentCoding.Met(ctx, e.Log, e.Name, method)
 	}
 	return resp, nil
 }
 
 // do sends a request, and follows redirects with others like it.
-func (e *Endpoint) do(ctx context.Context, req *http.Request, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
+func (e *Endpoint) do(w *watch, req *http.Request, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	client := *e.client
 	if e.transport != nil {
-		resp, err := e.transport.RoundTrip(req)
+		resp, err := w.trip(e.transport, req)
 		if err != nil || resp.StatusCode/100 != 3 {
 			return resp, err
 		}
-		client.Transport = &received{RoundTripper: e.transport, response: resp}
-		if req, err = e.request(ctx, req.Method, u, header, body); err != nil {
+		client.Transport = &received{e.transport, w, resp}
+		if req, err = e.request(req.Context(), req.Method, u, header, body); err != nil {
 			return nil, err
 		}
+	} else if w != nil {
+		client.Transport = &received{cmp.Or(client.Transport, http.DefaultTransport), w, nil}
 	}
 	return client.Do(req)
 }
 
-// received has a response already, to the first request.
+// received has a response already, to the first request, unless that is nil.
 type received struct {
-	http.RoundTripper
+	next     http.RoundTripper
+	watch    *watch
 	response *http.Response
 }
 
@@ -212,7 +196,7 @@ func (r *received) RoundTrip(req *http.Request) (*http.Response, error) {
 		r.response, resp.Request = nil, req
 		return resp, nil
 	}
-	return r.RoundTripper.RoundTrip(req)
+	return r.watch.trip(r.next, req)
 }
 
 func (e *Endpoint) request(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Request, error) {
@@ -230,6 +214,7 @@ func (e *Endpoint) request(ctx context.Context, method string, u *url.URL, heade
 			header[name] = values
 		}
 	}
+	askCoding(header, method, u.Scheme)
 	req.Header = header
 	return req, nil
 }
@@ -298,4 +283,11 @@ func (e *Endpoint) Close() {
 	if e.own {
 		e.client.CloseIdleConnections()
 	}
+}
+
+// Way is how messages go to the endpoint, in a session with an id; empty for none.
+func (e *Endpoint) Way(session string) link.Way {
+	w := link.Way{Network: "tcp", Protocol: "http", Address: e.URL.Hostname(), Session: redact.Digest(session)}
+	w.Port, _ = strconv.Atoi(outside.Port(e.URL))
+	return w
 }

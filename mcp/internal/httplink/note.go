@@ -1,6 +1,7 @@
 package httplink
 
 import (
+	"context"
 	"encoding/json"
 	"hash/maphash"
 	"net/http"
@@ -10,12 +11,10 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/note"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/mcp"
 )
-
-// noteKind is the kind of the notes that have headers.
-const noteKind = "http"
 
 const (
 	maxNotes = 64      // different ones that may come again
@@ -52,10 +51,65 @@ type value struct {
 func (x *Exchanges) Note(n mcp.Noter, r *http.Request, status int, header http.Header) {
 	one := exchange{r, status, header}
 	if c := x.again(&one); c != nil && c.note != nil {
-		n.Note(noteKind, c.note)
+		n.Note(note.HTTP, c.note)
 		return
 	}
-	n.Note(noteKind, &exchange{r, status, header})
+	n.Note(note.HTTP, &exchange{r, status, header})
+}
+
+// A watch is for the round trips of one request that is watched. A nil one notes none.
+type watch struct {
+	of    *Exchanges
+	noter mcp.Noter
+	trips atomic.Int32 // that were noted
+}
+
+type watchKey struct{}
+
+// watching returns the watch of the request with a context, and a context by which [Noted] finds it.
+func (x *Exchanges) watching(ctx context.Context) (context.Context, *watch) {
+	n := mcp.NoterOf(ctx, note.HTTP)
+	if n == nil {
+		return ctx, nil
+	}
+	w := &watch{of: x, noter: n}
+	return context.WithValue(ctx, watchKey{}, w), w
+}
+
+// trip sends a request by next, and notes that unless what is below next did.
+func (w *watch) trip(next http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if w == nil {
+		return next.RoundTrip(r)
+	}
+	before := w.trips.Load()
+	resp, err := next.RoundTrip(r)
+	switch {
+	case w.trips.Load() > before:
+		return resp, err
+	case err != nil:
+		w.of.Note(w.noter, r, 0, nil)
+	default:
+		w.of.Note(w.noter, r, resp.StatusCode, resp.Header)
+	}
+	w.trips.Add(1)
+	return resp, err
+}
+
+// Noted returns a RoundTripper for what is below one that sends some requests more than once, or with other headers: who watches a
+// request gets a note of each round trip.
+func Noted(next http.RoundTripper) http.RoundTripper { return watchedTransport{next} }
+
+type watchedTransport struct{ http.RoundTripper }
+
+// RoundTrip implements [http.RoundTripper].
+func (n watchedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	w, _ := r.Context().Value(watchKey{}).(*watch)
+	return w.trip(n.RoundTripper, r)
+}
+
+// CloseIdleConnections is called by [http.Client].
+func (n watchedTransport) CloseIdleConnections() {
+	(&http.Client{Transport: n.RoundTripper}).CloseIdleConnections()
 }
 
 // again returns the note of an exchange that is like one before, or nil. Peers choose how long headers are: nobody waits while they are
@@ -243,25 +297,12 @@ func writeShown(w *jsonrpc.Writer, member string, header http.Header) {
 }
 
 func shownValue(name, value string) string {
-	switch name {
-	case "Mcp-Session-Id": // who has all of it is in the session; its beginning tells it from others
-		const enough = 6
-		if len(value) < 4*enough {
-			return secret.Hidden
-		}
-		return value[:enough] + secret.Cut
-	case "Mcp-Name":
-		return secret.URI(value)
-	case "Accept", "Accept-Encoding", "Accept-Language", "Allow", "Cache-Control", "Connection", "Content-Encoding", "Content-Type", "Date",
-		"Host", "Last-Event-Id", "Mcp-Method", "Mcp-Protocol-Version", "Origin", "Retry-After", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site",
-		"Server", "Traceparent", "Transfer-Encoding", "User-Agent", "Vary", "Via", "X-Accel-Buffering":
-		return value // texts that look like secrets are hidden later, as everywhere
+	if http.CanonicalHeaderKey(name) != "Mcp-Session-Id" {
+		return redact.Header(name, value)
 	}
-	if canonical := http.CanonicalHeaderKey(name); canonical != name {
-		return shownValue(canonical, value)
+	const enough = 6 // who has all of it is in the session; its beginning tells it from others
+	if len(value) < 4*enough {
+		return redact.Hidden
 	}
-	if argument, is := strings.CutPrefix(name, "Mcp-Param-"); is && !secret.Named(argument) {
-		return value
-	}
-	return secret.Hidden
+	return value[:enough] + redact.Cut
 }

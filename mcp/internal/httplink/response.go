@@ -1,6 +1,7 @@
 package httplink
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,9 @@ const (
 // ErrTooLong is wrapped by errors for a body over the limit.
 var ErrTooLong = errors.New("message too long")
 
+// ErrOtherForm is the error for a body that is not of its Content-Type; see [Expect].
+var ErrOtherForm = errors.New("the body is not of its content type")
+
 // MediaType returns the media type of a response in lower case, or what stands
 // in its place if that is not valid.
 func MediaType(resp *http.Response) string {
@@ -56,12 +60,15 @@ func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id
 	if resp.Request != nil {
 		err.Method = resp.Request.Method
 	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	body, unread := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	body = bytes.TrimPrefix(body, []byte(ByteOrderMark))
 	if m, fault := pipe.Parse(body); fault == nil && m.Error != nil {
 		err.Fault = &mcp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
 		id = m.ID
 	}
-	err.Body = plaintext.Line(strings.TrimSpace(string(body)), maxShown)
+	if err.Body = plaintext.Line(strings.TrimSpace(string(body)), maxShown); errors.Is(unread, errCoding) {
+		err.Body = unread.Error()
+	}
 	return err, id
 }
 

@@ -18,9 +18,17 @@ const readSize = 64 << 10
 // A Reader reads lines. It forgives what has one meaning only: a byte order
 // mark at the start, CRLF, blank lines, and a last line without an end.
 type Reader struct {
-	r     *bufio.Reader
-	max   int
-	begun bool
+	r      *bufio.Reader
+	max    int
+	begun  bool
+	marked bool
+}
+
+// Marked reports, once, whether a byte order mark stood at the start.
+func (r *Reader) Marked() bool {
+	marked := r.marked
+	r.marked = false
+	return marked
 }
 
 // NewReader returns a reader of lines of at most max bytes.
@@ -44,7 +52,7 @@ func (r *Reader) Next() ([]byte, error) {
 		line, err := r.line()
 		if !r.begun && (err == nil || len(line) > 0) {
 			r.begun = true
-			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			line, r.marked = bytes.CutPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 		if len(bytes.TrimLeft(line, " \t")) > 0 && (err == nil || err == io.EOF) {

@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,12 +37,8 @@ const (
 // goes on only until maxUnanswered bytes of requests wait for that. A Write of w
 // may take as long as w allows.
 func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrupt func(), o mcp.ServeOptions) error {
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = mcp.DefaultMaxMessage
-	}
-	if o.DrainTimeout <= 0 {
-		o.DrainTimeout = mcp.DefaultDrainTimeout
-	}
+	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), mcp.DefaultMaxMessage)
+	o.DrainTimeout = cmp.Or(max(o.DrainTimeout, 0), mcp.DefaultDrainTimeout)
 	s := &serving{in: NewReader(r, o.MaxMessage), out: NewWriter(w), end: make(chan struct{})}
 	s.free = sync.NewCond(&s.turn)
 	var cancel context.CancelFunc
@@ -49,6 +46,7 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	defer cancel()
 	s.readCtx, s.stopReading = context.WithCancel(s.ctx)
 	s.connection = e.NewConnection(s.ctx, s.out, nil)
+	s.connection.Way = socket{r}
 	s.idle.Store(1)
 	s.workers.Add(1)
 	go s.work()

@@ -6,6 +6,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -76,6 +77,21 @@ type Link interface {
 	ClosingCancels() bool
 }
 
+// A Way is how a link carries messages: the transport as telemetry names it, the server's address, and a digest of the session's id.
+type Way struct {
+	Network, Protocol, Address string
+	Port                       int
+	Session                    string
+}
+
+// WayOf returns the way of a link; by pipe where it does not say.
+func WayOf(l Link) Way {
+	if w, ok := l.(interface{ Way() Way }); ok {
+		return w.Way()
+	}
+	return Way{Network: "pipe"}
+}
+
 // A Linker is a transport that makes links.
 type Linker interface {
 	Link(ctx context.Context) (Link, error)
@@ -117,3 +133,17 @@ var ErrNoResponse = errors.New("the server may have executed the request")
 // known to have the request. Cancel such a call again later: a server ignores a
 // cancellation that comes first.
 var ErrMayArrive = errors.New("the request may still arrive")
+
+// A StrayError is Err, where the output of the server has a line that is not a message, and may be why.
+type StrayError struct {
+	Err  error
+	Line string
+}
+
+// Error adds the line.
+func (e *StrayError) Error() string {
+	return fmt.Sprintf("%v; its output has a line that is not a message, and perhaps is a part of one: %q", e.Err, e.Line)
+}
+
+// Unwrap is Err.
+func (e *StrayError) Unwrap() error { return e.Err }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
@@ -91,8 +90,7 @@ func (b *Inbox) deliver(m *jsonrpc.Message) {
 		return
 	}
 	if m.ID != c.id && !m.ID.IsZero() {
-		b.log.Debug("mcp: a response has another id than its request", "server", b.name, "id", string(m.ID), "expected", string(c.id),
-			mcp.LogBreach, "a response must have the same id as its request (basic)")
+		m.Odd |= jsonrpc.OddID
 	}
 	m.ID = c.id
 	b.complete(c, m)
@@ -154,8 +152,5 @@ func otherForm(id jsonrpc.ID) jsonrpc.ID {
 // RespondsTo reports whether m is the response to the request with this id, where
 // no other request could be meant: an error may lack its id.
 func RespondsTo(m *jsonrpc.Message, id jsonrpc.ID) bool {
-	if m.Kind != jsonrpc.Response {
-		return false
-	}
-	return m.ID == id || m.ID == otherForm(id) || m.ID.IsZero()
+	return m.Kind == jsonrpc.Response && (m.ID == id || m.ID == otherForm(id) || m.ID.IsZero())
 }

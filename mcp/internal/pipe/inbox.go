@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -45,9 +46,7 @@ type Inbox struct {
 
 // NewInbox returns an Inbox for the server that errors call name.
 func NewInbox(name string, log *slog.Logger) *Inbox {
-	if log == nil {
-		log = slog.Default()
-	}
+	log = cmp.Or(log, slog.Default())
 	return &Inbox{
 		name:    name,
 		log:     log,
@@ -58,6 +57,10 @@ func NewInbox(name string, log *slog.Logger) *Inbox {
 		room:    make(chan struct{}, 1),
 	}
 }
+
+// NameSkipped has named called for everything that is skipped as it is not a message, in place of a record about a line
+// of standard output. It must be called before [Inbox.Take].
+func (b *Inbox) NameSkipped(named func()) { b.skipped.named = named }
 
 // Done is closed when nothing will arrive any more.
 func (b *Inbox) Done() <-chan struct{} { return b.done }
@@ -103,37 +106,44 @@ func (b *Inbox) Closed() { b.Fail(mcp.ErrClosed) }
 // Inbox is done. data must not be changed any more.
 func (b *Inbox) Take(data []byte) {
 	if !jsonrpc.IsBatch(data) {
-		b.take(data)
+		b.takeOdd(data, 0)
 		return
 	}
-	elements, fault := jsonrpc.SplitBatch(data, maxBatch, jsonrpc.Limits{})
+	elements, odd, fault := SplitBatch(data, maxBatch)
 	if fault != nil {
 		b.skipped.add(data, fault)
 		return
 	}
 	for _, element := range elements {
-		b.take(bytes.Clone(element)) // one that waits keeps nothing of the others
+		b.takeOdd(bytes.Clone(element), odd) // one that waits keeps nothing of the others
 	}
 }
 
-func (b *Inbox) take(data []byte) {
+// takeOdd takes one message; odd has how the text of its batch was mended.
+func (b *Inbox) takeOdd(data []byte, odd jsonrpc.Odd) {
 	m := new(jsonrpc.Message)
 	var fault *jsonrpc.Error
 	if *m, fault = Parse(data); fault != nil {
 		b.refuse(data, m.ID, fault)
 		return
 	}
+	m.Odd |= odd
+	b.accept(m, len(data))
+}
+
+// accept sorts a message of so many bytes.
+func (b *Inbox) accept(m *jsonrpc.Message, size int) {
 	if m.Kind == jsonrpc.Response {
 		b.deliver(m)
 		return
 	}
-	b.put(m, len(data))
+	b.put(m, size)
 }
 
 // refuse skips what is no message, unless it is a response that came out wrong:
 // then the call need not wait any longer.
 func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
-	if !id.IsZero() && looksLikeResponse(data) {
+	if !id.IsZero() && LooksLikeResponse(data) {
 		if c := b.pick(id); c != nil {
 			c.done <- response{err: fmt.Errorf("the response to %s is not valid: %w", c.method, fault)}
 			return

@@ -1,6 +1,8 @@
 package pipe
 
 import (
+	"cmp"
+	"encoding/json"
 	"log/slog"
 	"sync"
 
@@ -9,37 +11,26 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Parse reads one message of a server. It forgives members that are null where
-// they should be absent, such as "error":null next to a result, which some
-// libraries write.
+// Parse reads one message of a server, in any form that [jsonrpc.ParseLoose] knows.
 func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
-	m, fault := jsonrpc.Parse(data, jsonrpc.Limits{})
-	if fault == nil || fault.Code != jsonrpc.InvalidRequest {
-		return m, fault
-	}
-	members, broken := jsonrpc.Index(data, jsonrpc.Limits{})
-	if broken != nil {
-		return m, fault
-	}
-	var empty []string
-	for _, name := range []string{"id", "method", "params", "result", "error"} {
-		if string(members.Get(name)) == "null" {
-			empty = append(empty, name)
-		}
-	}
-	if len(empty) == 0 {
-		return m, fault
-	}
-	edited := jsonrpc.NewObject(nil)
-	edited.Members(data[jsonrpc.SkipSpace(data, 0):], empty...)
-	if again, stillWrong := jsonrpc.Parse(edited.Bytes(), jsonrpc.Limits{}); stillWrong == nil {
-		return again, nil
-	}
-	return m, fault
+	return jsonrpc.ParseLoose(data, jsonrpc.Limits{}, jsonrpc.OddAny)
 }
 
-// looksLikeResponse reports whether data has what only responses have.
-func looksLikeResponse(data []byte) bool {
+// SplitBatch is [jsonrpc.SplitBatch] of a batch whose text may be mended first; odd has how it was.
+func SplitBatch(data []byte, most int) (elements []json.RawMessage, odd jsonrpc.Odd, fault *jsonrpc.Error) {
+	elements, fault = jsonrpc.SplitBatch(data, most, jsonrpc.Limits{})
+	if fault != nil && fault.Code == jsonrpc.ParseError {
+		if text, mended := jsonrpc.MendText(data); mended != 0 {
+			if again, still := jsonrpc.SplitBatch(text, most, jsonrpc.Limits{}); still == nil {
+				return again, mended, nil
+			}
+		}
+	}
+	return elements, 0, fault
+}
+
+// LooksLikeResponse reports whether data has what only responses have.
+func LooksLikeResponse(data []byte) bool {
 	members, fault := jsonrpc.Index(data, jsonrpc.Limits{})
 	return fault != nil || members.Get("result") != nil || members.Get("error") != nil
 }
@@ -52,20 +43,46 @@ type skipped struct {
 	log    *slog.Logger
 	name   string
 	onSkip func(line string) // may be nil
+	named  func()            // names each, where that is not a line of standard output; may be nil
 
 	mu     sync.Mutex
 	logged int
+	first  string // line that was skipped
+	held   string // first line of those that are held back as parts of a message
 }
 
+// hold returns which lines are held back.
+func (n *skipped) hold(lines [][]byte) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.held = ""; len(lines) > 0 {
+		n.held = lineText(lines[0])
+	}
+}
+
+// seen returns the line that shows best why no message came; empty if there is none.
+func (n *skipped) seen() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return cmp.Or(n.held, n.first)
+}
+
+func lineText(data []byte) string { return plaintext.Line(string(data[:min(len(data), 1024)]), 200) }
+
 func (n *skipped) add(data []byte, fault *jsonrpc.Error) {
+	if n.named != nil {
+		n.named()
+		return
+	}
+	line := lineText(data)
 	n.mu.Lock()
 	n.logged++
 	logged := n.logged
+	n.first = cmp.Or(n.first, line)
 	n.mu.Unlock()
 	if logged > maxSkipped {
 		return
 	}
-	line := plaintext.Line(string(data[:min(len(data), 1024)]), 200)
 	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped", "server", n.name, "line", line, "why", fault.Message,
 		mcp.LogBreach, "a server must write nothing to its standard output that is not a valid message (basic/transports)")
 	if n.onSkip != nil {

@@ -1,6 +1,7 @@
 package pipe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/lines"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -44,9 +46,7 @@ type Options struct {
 // on: closing the link closes rw, which must make a Read or Write that waits
 // return.
 func New(rw io.ReadWriteCloser, o Options) link.Link {
-	if o.MaxMessage <= 0 {
-		o.MaxMessage = mcp.DefaultMaxMessage
-	}
+	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), mcp.DefaultMaxMessage)
 	s := &streams{
 		Inbox:    NewInbox(o.Name, o.Logger),
 		rw:       rw,
@@ -58,6 +58,7 @@ func New(rw io.ReadWriteCloser, o Options) link.Link {
 		closing:  make(chan struct{}),
 		written:  make(chan struct{}),
 	}
+	s.gather.most = o.MaxMessage
 	s.skipped.onSkip = o.Skipped
 	s.running.Go(s.read)
 	s.running.Go(s.write)
@@ -75,6 +76,7 @@ type streams struct {
 	out      chan outgoing
 	one      chan struct{} // holds a token while out has a large message: those that are taken back must not fill it
 	running  sync.WaitGroup
+	gather   gatherer // of the goroutine that reads
 
 	closeOnce sync.Once
 	closing   chan struct{}
@@ -91,7 +93,13 @@ func (s *streams) Call(ctx context.Context, out link.Out, _ func(*jsonrpc.Messag
 	if err := s.send(ctx, out.Message); err != nil {
 		return c.Fail(err)
 	}
-	return c.Wait(ctx)
+	m, err := c.Wait(ctx)
+	if err != nil && ctx.Err() != nil {
+		if line := s.skipped.seen(); line != "" {
+			err = &link.StrayError{Err: err, Line: line}
+		}
+	}
+	return m, err
 }
 
 // Send implements [link.Link].
@@ -240,13 +248,60 @@ func (s *streams) read() {
 		line, err := s.in.Next()
 		switch {
 		case err == nil:
-			s.Take(line)
+			s.takeLine(line)
 		case errors.Is(err, lines.ErrTooLong):
 			s.Lost(err)
 		default:
+			s.takeStray(s.gather.drop())
 			s.Fail(s.ended(err))
 			return
 		}
+	}
+}
+
+// takeLine takes a message, or a part of one.
+func (s *streams) takeLine(line []byte) {
+	if s.in.Marked() {
+		tolerance.ByteOrderMark.Met(context.Background(), s.log, s.name, "standard output")
+	}
+	gathering := len(s.gather.lines) > 0
+	var fault *jsonrpc.Error
+	if jsonrpc.IsBatch(line) {
+		if !gathering {
+			_, _, fault = SplitBatch(line, maxBatch)
+		}
+		if !gathering && (fault == nil || fault.Code != jsonrpc.ParseError) {
+			s.Take(line)
+			return
+		}
+	} else {
+		m := new(jsonrpc.Message)
+		if *m, fault = Parse(line); fault == nil {
+			if gathering {
+				s.takeStray(s.gather.drop())
+				s.skipped.hold(nil)
+			}
+			s.accept(m, len(line))
+			return
+		}
+		if !gathering && fault.Code != jsonrpc.ParseError {
+			s.refuse(line, m.ID, fault)
+			return
+		}
+	}
+	message, stray := s.gather.add(line)
+	s.takeStray(stray)
+	s.skipped.hold(s.gather.lines)
+	if message != nil {
+		tolerance.SeveralLines.Met(context.Background(), s.log, s.name, "standard output")
+		s.Take(message)
+	}
+}
+
+// takeStray takes lines that are no part of a message of several.
+func (s *streams) takeStray(lines [][]byte) {
+	for _, line := range lines {
+		s.Take(line)
 	}
 }
 
@@ -302,3 +357,9 @@ func (s *streams) Close() error {
 
 // ClosingCancels implements [link.Link]: a call has no channel of its own.
 func (s *streams) ClosingCancels() bool { return false }
+
+// Way is for [link.WayOf].
+func (s *streams) Way() link.Way {
+	network, address, port := lines.RemoteOf(s.rw)
+	return link.Way{Network: network, Address: address, Port: port}
+}

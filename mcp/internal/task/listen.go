@@ -23,14 +23,10 @@ const MaxListened = 100
 func ListenParams(id string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Object("notifications")
-	w.Raw("taskIds", ids(id))
+	w.Array("taskIds")
+	w.StringElement(id)
 	w.End()
-	return w.Bytes()
-}
-
-func ids(id string) json.RawMessage {
-	w := jsonrpc.NewArray(nil)
-	w.Element(jsonrpc.AppendString(nil, id))
+	w.End()
 	return w.Bytes()
 }
 
@@ -71,6 +67,7 @@ func IsForFree(ctx context.Context) bool { return ctx.Value(freeKey{}) != nil }
 
 // A hearing is the Peer of a subscription to a task that is waited for.
 type hearing struct {
+	mcp.NoPeer
 	id    string
 	over  context.CancelFunc
 	tasks chan *Task // of capacity 1: the newest
@@ -107,11 +104,6 @@ func (h *hearing) Notify(_ context.Context, method string, params json.RawMessag
 		}
 	}
 	return nil
-}
-
-// Ask implements [mcp.Peer].
-func (h *hearing) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: nothing is asked in a subscription to a task", q.Method)
 }
 
 // isWhole reports whether a task holds what one of its status has.

@@ -3,7 +3,6 @@ package upstream_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -68,30 +67,37 @@ func TestAServerThatWithdrawsRequestsWhileTheirCallIsResumedBlocksNobody(t *test
 	})
 }
 
-func TestAServerThatDoesNotRespondToSetLevelHoldsUpNoDeadline(t *testing.T) {
+func TestServerThatDoesNotRespondToSetLevelHoldsUpNoCall(t *testing.T) {
+	const levelTime, sendTime = 100 * time.Millisecond, 5 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		c, s := played(t, mcp.ClientOptions{OnLog: func(mcp.LogMessage) {}}, `{"tools":{},"logging":{}}`, func(s *playedServer, m message) {
 			if m.Method == "tools/call" {
+				if len(s.received("logging/setLevel")) != 1 {
+					t.Error("the call came before the level")
+				}
 				s.send(done, m.ID)
 			}
 		})
-		first := make(chan error)
-		go func() {
-			_, err := c.CallTool(t.Context(), "a", nil)
-			first <- err
-		}()
-		synctest.Wait()
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		defer cancel()
 		began := time.Now()
-		if _, err := c.CallTool(ctx, "b", nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 300*time.Millisecond {
-			t.Errorf("with a deadline of 300 ms it took %v: %v", time.Since(began), err)
+		var calling sync.WaitGroup
+		for range 3 {
+			calling.Go(func() {
+				if _, err := c.CallTool(t.Context(), "a", nil); err != nil {
+					t.Error(err)
+				}
+			})
 		}
-		if err := <-first; err != nil {
-			t.Errorf("without one: %v", err)
+		calling.Wait()
+		if took := time.Since(began); took != levelTime {
+			t.Errorf("three calls took %v, want %v", took, levelTime)
 		}
+		began = time.Now()
+		if _, err := c.CallTool(t.Context(), "b", nil); err != nil || time.Since(began) != 0 {
+			t.Errorf("the next took %v: %v", time.Since(began), err)
+		}
+		time.Sleep(2 * sendTime)
 		if _, err := c.CallTool(t.Context(), "c", nil); err != nil || len(s.received("logging/setLevel")) != 1 {
-			t.Errorf("the next: %v; the level was set %d times", err, len(s.received("logging/setLevel")))
+			t.Errorf("a later one: %v; the level was set %d times", err, len(s.received("logging/setLevel")))
 		}
 	})
 }

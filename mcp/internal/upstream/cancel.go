@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 const (
@@ -20,8 +21,9 @@ func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 	if s == nil || c.link.ClosingCancels() && s.revision.Modern || c.link.Err() != nil {
 		return true
 	}
-	c.cancelling.Add(1)
-	defer c.cancelling.Add(-1)
+	by := share.Of(ctx)
+	c.places.Hold(by)
+	defer c.places.Give(by)
 	w := jsonrpc.NewObject(nil)
 	w.ID("requestId", id)
 	w.String("reason", context.Cause(ctx).Error())
@@ -33,10 +35,11 @@ func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 // more ignores the others (basic/utilities/cancellation). It reports whether the server
 // took one.
 func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
-	defer c.repeating.Add(-1)
-	if c.repeating.Add(1) > maxRepeating {
+	by := share.Of(ctx)
+	if !c.repeating.Take(by) {
 		return false
 	}
+	defer c.repeating.Give(by)
 	for pause := overtakeTime / 8; pause < overtakeTime && sleep(c.ctx, pause); pause *= 2 {
 		sent = c.sendCancelled(ctx, id) || sent
 	}

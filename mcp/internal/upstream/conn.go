@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,10 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/loose"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/task"
@@ -25,43 +29,38 @@ const (
 	maxRounds     = 16                     // rounds of one request, before it is given up
 	maxPages      = 1_000                  // pages of a list that is read for its headers
 	closeTime     = 5 * time.Second        // how long Close waits for clients that take no notification
+	levelTime     = 100 * time.Millisecond // for a server to take a log level before it gets a call
 	sendTime      = 5 * time.Second        // how long a notification or a response to the server may take
 	connectTime   = 2 * time.Minute        // how long connecting may take
 	probeTime     = 5 * time.Second        // how long a server may take to respond to server/discover
+	lateTime      = 250 * time.Millisecond // for a response to server/discover after one to initialize, where the first was late
 	streamTime    = 250 * time.Millisecond // how long a server may take to open the session's stream before calls are made
 	roundsBackoff = 100 * time.Millisecond // before the next round where the server asked for nothing; doubled with each round
 )
 
 const (
-	methodInitialize    = "initialize"
-	methodPing          = "ping"
-	methodDiscover      = "server/discover"
-	methodListen        = "subscriptions/listen"
-	methodSetLevel      = "logging/setLevel"
-	methodSubscribe     = "resources/subscribe"
-	methodUnsubscribe   = "resources/unsubscribe"
-	methodToolsCall     = "tools/call"
-	methodToolsList     = "tools/list"
-	methodPromptsList   = "prompts/list"
-	methodResourcesList = "resources/list"
-	methodTemplatesList = "resources/templates/list"
-	methodPromptsGet    = "prompts/get"
-	methodResourcesRead = "resources/read"
-	methodElicit        = "elicitation/create"
-	methodSample        = "sampling/createMessage"
-	methodRootsList     = "roots/list"
+	methodInitialize  = "initialize"
+	methodPing        = "ping"
+	methodDiscover    = "server/discover"
+	methodListen      = "subscriptions/listen"
+	methodSetLevel    = "logging/setLevel"
+	methodSubscribe   = "resources/subscribe"
+	methodUnsubscribe = "resources/unsubscribe"
+	methodToolsCall   = "tools/call"
+	methodToolsList   = "tools/list"
+	methodPromptsGet  = "prompts/get"
+	methodElicit      = "elicitation/create"
+	methodSample      = "sampling/createMessage"
+	methodRootsList   = "roots/list"
 
-	notificationInitialized      = "notifications/initialized"
-	notificationCancelled        = "notifications/cancelled"
-	notificationProgress         = "notifications/progress"
-	notificationMessage          = "notifications/message"
-	notificationRootsChanged     = "notifications/roots/list_changed"
-	notificationAcknowledged     = "notifications/subscriptions/acknowledged"
-	notificationToolsChanged     = "notifications/tools/list_changed"
-	notificationPromptsChanged   = "notifications/prompts/list_changed"
-	notificationResourcesChanged = "notifications/resources/list_changed"
-	notificationUpdated          = "notifications/resources/updated"
-	notificationTaskStatus       = "notifications/tasks/status"
+	notificationInitialized  = "notifications/initialized"
+	notificationCancelled    = "notifications/cancelled"
+	notificationProgress     = "notifications/progress"
+	notificationMessage      = "notifications/message"
+	notificationRootsChanged = "notifications/roots/list_changed"
+	notificationAcknowledged = "notifications/subscriptions/acknowledged"
+	notificationUpdated      = "notifications/resources/updated"
+	notificationTaskStatus   = "notifications/tasks/status"
 )
 
 // A conn is a connection to one server.
@@ -71,12 +70,15 @@ type conn struct {
 	log     *slog.Logger
 	tools   toolTable
 
-	session     atomic.Pointer[session] // nil until the era is known
-	ids         atomic.Int64
-	cancelling  atomic.Int64 // cancellations that are being sent
-	repeating   atomic.Int64 // that are sent again
-	namesNone   atomic.Bool  // the server sent a request without an association
-	queuedBytes atomic.Int64 // of the notifications in all mailboxes, which wait for the owners of calls
+	session   atomic.Pointer[session] // nil until the era is known
+	late      *discovery              // the last one; for the goroutine that connects
+	ids       atomic.Int64
+	places    *share.Budget // of requests that wait, and of cancellations that are being sent
+	listens   *share.Budget // of listen requests
+	repeating *share.Budget // that are sent again
+	namesNone atomic.Bool   // the server sent a request without an association
+	inFlight  inFlight      // notifications that wait for the listeners
+	queued    *share.Budget // bytes of the notifications in all mailboxes, which wait for the owners of calls
 
 	ctx       context.Context // ends with the connection
 	cancel    context.CancelCauseFunc
@@ -103,7 +105,6 @@ type conn struct {
 	lost    error // why, where the link does not say
 	calls   map[jsonrpc.ID]*call
 
-	listens   int                       // of them, listen requests
 	owed      map[*call]context.Context // exchanges of which the server has to learn when the context ends
 	lingering map[any]*linger           // by the client that gave up calls
 	cancelled int64                     // exchanges of such calls that are over
@@ -135,11 +136,10 @@ type era interface {
 }
 
 func newConn(l link.Link, o mcp.ConnectOptions) *conn {
-	c := &conn{link: l, options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call),
+	c := &conn{options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call), places: share.New(maxCalls), listens: share.New(maxListens), repeating: share.New(maxRepeating), queued: share.Bytes(maxAllEventBytes),
 		done: make(chan struct{}), gone: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), settled: make(chan struct{}, 1), owed: make(map[*call]context.Context), work: make(chan func())}
-	if c.log == nil {
-		c.log = slog.Default()
-	}
+	c.log = cmp.Or(c.log, slog.Default())
+	c.link = c.reading(l)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.open, c.giveUpAll = context.WithCancelCause(c.ctx)
 	c.spawn(func() {
@@ -254,6 +254,9 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	if err == nil && req.Method == methodToolsList {
 		result.JSON = c.tools.learn(result.JSON, c.omits(s))
 	}
+	if req.Method == methodToolsCall { // a notification can lead to other requests
+		c.inFlight.wait(ctx)
+	}
 	return result, err
 }
 
@@ -330,12 +333,12 @@ func (c *conn) send(method string, params []byte) bool {
 }
 
 // result makes a Result of a server's response.
-func (c *conn) result(s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Result, error) {
+func (c *conn) result(ctx context.Context, s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Result, error) {
 	if m.Error != nil {
 		return mcp.Result{}, c.protocolError(s, req, m.Error)
 	}
 	if len(m.Result) == 0 || m.Result[0] != '{' {
-		return mcp.Result{}, fmt.Errorf("server %q: %s: expected a result that is an object, got %.80s", c.options.Name, describe(req), m.Result)
+		return mcp.Result{}, fmt.Errorf("server %q: %s: %w, got %.80s", c.options.Name, describe(req), loose.ErrNoObject, m.Result)
 	}
 	body, a, err := s.revision.Split(req.Method, m.Result, &m.Members)
 	if err != nil {
@@ -343,6 +346,12 @@ func (c *conn) result(s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Res
 	}
 	if a.Type == revision.Task && !task.Declared(req.Meta.Capabilities) {
 		return mcp.Result{}, fmt.Errorf("server %q: %s: the result is a task, and the client did not declare that it knows tasks", c.options.Name, describe(req))
+	}
+	if a.Type == "" || a.Type == revision.Complete {
+		if filled := revision.Filled(req.Method, body, &m.Members); len(filled) != len(body) {
+			c.met(ctx, tolerance.MissingMember, req.Method)
+			body = filled
+		}
 	}
 	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
 }

@@ -1,17 +1,21 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
@@ -19,15 +23,28 @@ import (
 // Connect reaches a server by a link that dial makes, and finds out which era it
 // speaks (2026-07-28 basic/transports/stdio and streamable-http, backward
 // compatibility): a modern request first; the response says, or else the
-// handshake does. dial may be called twice, as some servers end at a request
-// that they do not know.
+// handshake does. With LegacyFirst it is the other way round. dial may be called
+// twice, as some servers end at a request that they do not know.
 func Connect(ctx context.Context, dial func(context.Context) (link.Link, error), o mcp.ConnectOptions) (mcp.Conn, error) {
-	limit := orDefault(o.ConnectTimeout, connectTime)
+	limit := cmp.Or(max(o.ConnectTimeout, 0), connectTime)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not connected within %v: %w", limit, context.DeadlineExceeded))
 	defer cancel()
 	c, err := open(ctx, dial, o)
 	if err != nil {
 		return nil, err
+	}
+	var refused error // why the handshake failed that came before the modern request
+	if o.LegacyFirst && o.Revision == "" {
+		if refused = newLegacy(c).handshake(ctx); refused == nil {
+			return c, nil
+		}
+		if ctx.Err() != nil || isStatus(refused, http.StatusUnauthorized, http.StatusForbidden) {
+			c.Close()
+			return nil, refused
+		}
+		if c, err = reopen(ctx, c, dial); err != nil {
+			return nil, err
+		}
 	}
 	s, timedOut, err := c.probe(ctx)
 	switch {
@@ -38,15 +55,16 @@ func Connect(ctx context.Context, dial func(context.Context) (link.Link, error),
 		c.session.Store(s)
 		return c, nil
 	}
-	if c.link.Err() != nil {
-		c.Close()
-		if c, err = open(ctx, dial, o); err != nil {
+	if err = refused; err == nil {
+		if c, err = reopen(ctx, c, dial); err != nil {
 			return nil, err
 		}
-	}
-	err = newLegacy(c).handshake(ctx)
-	if err == nil {
-		return c, nil
+		if err = newLegacy(c).handshake(ctx); err == nil {
+			if timedOut && c.late != nil && c.late.isModern(ctx, c) {
+				return modernAfterAll(ctx, c, dial)
+			}
+			return c, nil
+		}
 	}
 	if timedOut && o.Revision == "" && refusedByServer(err) {
 		// It slept through the first request, perhaps because it was still starting.
@@ -63,12 +81,51 @@ func Connect(ctx context.Context, dial func(context.Context) (link.Link, error),
 	return connectOlder(ctx, older, err, o)
 }
 
+// modernAfterAll is the connection to a server that responded to the modern request too late, and to the handshake as well. On one
+// channel for everything it goes on in the era in which the server responds once more; over HTTP a new one begins, which waits longer.
+func modernAfterAll(ctx context.Context, c *conn, dial func(context.Context) (link.Link, error)) (mcp.Conn, error) {
+	if !c.link.ClosingCancels() {
+		if s, _, err := c.probe(ctx); err == nil && s != nil {
+			c.session.Store(s)
+		}
+		return c, nil
+	}
+	c.Close()
+	o := c.options
+	o.ProbeTimeout = cmp.Or(max(o.ConnectTimeout, 0), connectTime)
+	c, err := open(ctx, dial, o)
+	if err != nil {
+		return nil, err
+	}
+	s, _, err := c.probe(ctx)
+	if s == nil && err == nil {
+		if err = newLegacy(c).handshake(ctx); err == nil {
+			return c, nil
+		}
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.session.Store(s)
+	return c, nil
+}
+
+// reopen returns a connection whose link is not broken: the same, or a new one.
+func reopen(ctx context.Context, c *conn, dial func(context.Context) (link.Link, error)) (*conn, error) {
+	if c.link.Err() == nil {
+		return c, nil
+	}
+	c.Close()
+	return open(ctx, dial, c.options)
+}
+
 func open(ctx context.Context, dial func(context.Context) (link.Link, error), o mcp.ConnectOptions) (*conn, error) {
 	l, err := dial(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", o.Name, err)
 	}
-	c := newConn(watched(l, o.Wire), o)
+	c := newConn(l, o)
 	if !l.ClosingCancels() { // one channel for everything: read it from the start
 		c.receiveAll(c.ctx, func(err error) {
 			if c.ctx.Err() == nil {
@@ -138,7 +195,11 @@ func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error)
 			}
 			continue
 		case ctx.Err() != nil:
-			return nil, false, fmt.Errorf("server %q: %w", o.Name, context.Cause(ctx))
+			cause := context.Cause(ctx)
+			if stray, is := errors.AsType[*link.StrayError](err); is {
+				cause = &link.StrayError{Err: cause, Line: stray.Line}
+			}
+			return nil, false, fmt.Errorf("server %q: %w", o.Name, cause)
 		case isStatus(err, http.StatusUnauthorized, http.StatusForbidden):
 			return nil, false, fmt.Errorf("server %q: %w", o.Name, err)
 		}
@@ -182,15 +243,7 @@ func asError(e *jsonrpc.Error) error {
 
 func isStatus(err error, codes ...int) bool {
 	var status *mcp.StatusError
-	if !errors.As(err, &status) {
-		return false
-	}
-	for _, code := range codes {
-		if status.Status == code {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &status) && slices.Contains(codes, status.Status)
 }
 
 // choose takes another modern revision that the server offers; nil where it
@@ -215,25 +268,100 @@ func (c *conn) choose(e *jsonrpc.Error) (*revision.Revision, error) {
 	return nil, err
 }
 
-// discover asks the server what it is, and gives it a moment to respond.
+// A discovery is a request for what the server is. The response may come when nobody waits for it any more.
+type discovery struct {
+	revision *revision.Revision
+	done     chan struct{} // closed when there is a response, or can be none
+	message  *jsonrpc.Message
+	err      error
+}
+
+// isModern reports whether a modern response came after all: servers that start read what was sent meanwhile at once, so that the
+// response to what was sent first is there, or comes in a moment.
+func (d *discovery) isModern(ctx context.Context, c *conn) bool {
+	moment := time.NewTimer(lateTime)
+	defer moment.Stop()
+	select {
+	case <-d.done:
+		return d.err == nil && d.message.Error == nil && c.discovered(d.revision, d.message) != nil
+	case <-moment.C:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// discover asks the server what it is, and gives it a moment to respond once it has
+// started. A response that comes later is that of c.late, until ctx ends.
 func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Message, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, orDefault(c.options.ProbeTimeout, probeTime), errNoResponse)
-	defer cancel()
 	s := &session{revision: r}
 	req := &mcp.Request{Method: methodDiscover, Meta: c.options.Meta, Peer: noPeer{}}
 	k, err := c.addCallWithin(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	defer c.finishCall(k)
-	return c.link.Call(k.ctx, newModern(c).out(s, k.id, req, nil, nil), func(m *jsonrpc.Message) { c.receive(k, m) })
+	d := &discovery{revision: r, done: make(chan struct{})}
+	c.late = d
+	if !c.spawn(func() {
+		defer close(d.done)
+		defer c.finishCall(k)
+		d.message, d.err = c.link.Call(k.ctx, newModern(c).out(s, k.id, req, nil, nil), func(m *jsonrpc.Message) { c.receive(k, m) })
+	}) {
+		c.finishCall(k)
+		return nil, mcp.ErrClosed
+	}
+	waiting, end := context.WithCancelCause(ctx)
+	var ending sync.WaitGroup
+	defer ending.Wait()
+	defer end(nil)
+	ending.Go(func() { c.endProbe(waiting, end) })
+	select {
+	case <-d.done:
+		return d.message, d.err
+	case <-waiting.Done():
+	}
+	if ctx.Err() == nil {
+		return nil, context.Cause(waiting)
+	}
+	<-d.done // with ctx
+	return d.message, d.err
+}
+
+// endProbe ends a probe that gets no response in time. The time begins again as long
+// as the server is still starting, or was when it began.
+func (c *conn) endProbe(ctx context.Context, end context.CancelCauseFunc) {
+	starting := c.options.Starting
+	if starting == nil {
+		starting = func() bool { return false }
+	}
+	limit := c.options.ProbeTimeout
+	if limit <= 0 {
+		limit = probeTime
+		if deadline, has := ctx.Deadline(); has { // half of the time is for the handshake
+			limit = max(1, min(limit, time.Until(deadline)/2))
+		}
+	}
+	ticker := time.NewTicker(limit)
+	defer ticker.Stop()
+	for before := starting(); ; {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		now := starting()
+		if !now && !before {
+			end(errNoResponse)
+			return
+		}
+		before = now
+	}
 }
 
 // discovered makes a session of what the server said of itself; nil if that is
 // no discovery.
 func (c *conn) discovered(r *revision.Revision, m *jsonrpc.Message) *session {
 	s := &session{revision: r, era: newModern(c)}
-	result, err := c.result(s, &mcp.Request{Method: methodDiscover}, m)
+	result, err := c.result(c.ctx, s, &mcp.Request{Method: methodDiscover}, m)
 	if err != nil {
 		return nil
 	}
@@ -276,7 +404,7 @@ func (e *legacy) handshake(ctx context.Context) error {
 		}
 		return fmt.Errorf("server %q: initialize: %w", o.Name, err)
 	}
-	s, err := e.initialized(m)
+	s, err := e.initialized(ctx, m)
 	if err != nil {
 		return err
 	}
@@ -304,9 +432,20 @@ func (e *legacy) initializeParams(r *revision.Revision) ([]byte, error) {
 }
 
 // initialized makes a session of what the server said of itself in the handshake.
-func (e *legacy) initialized(m *jsonrpc.Message) (*session, error) {
-	version, ok := jsonrpc.Unquote(m.Members.Get("protocolVersion"))
+func (e *legacy) initialized(ctx context.Context, m *jsonrpc.Message) (*session, error) {
+	raw := m.Members.Get("protocolVersion")
+	version, ok := jsonrpc.Unquote(raw)
 	r := revision.Lookup(version)
+	switch {
+	case r != nil:
+	case ok:
+		r = revision.Lookup(strings.TrimSpace(version))
+	case raw == nil || string(raw) == "null":
+		r, ok = revision.Oldest(), true
+	}
+	if r != nil && r.Name != version {
+		e.met(ctx, tolerance.ProtocolVersion, methodInitialize)
+	}
 	if !ok || r == nil || r.Modern {
 		return nil, fmt.Errorf("server %q: initialize: expected one of the protocol versions %v, got %.40s", e.options.Name, revision.Legacy(), m.Members.Get("protocolVersion"))
 	}
@@ -360,19 +499,10 @@ type sessionStream struct {
 // closeStream ends the stream of the session before.
 func (e *legacy) closeStream() {
 	if e.stream != nil {
-		e.stream.cancel(errReplaced)
+		e.stream.cancel(errors.New("a new session replaced it"))
 		<-e.stream.ended
 		e.stream = nil
 	}
-}
-
-var errReplaced = errors.New("a new session replaced it")
-
-func orDefault(d, otherwise time.Duration) time.Duration {
-	if d > 0 {
-		return d
-	}
-	return otherwise
 }
 
 func orNoCapabilities(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {

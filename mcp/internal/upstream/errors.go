@@ -22,6 +22,9 @@ func (c *conn) protocolError(s *session, req *mcp.Request, e *jsonrpc.Error) err
 // the body of an HTTP status held one. It is an [mcp.ErrLost] where the server
 // may have executed the request.
 func (c *conn) failed(s *session, req *mcp.Request, err error) error {
+	if named, is := err.(*namedError); is {
+		err = named.err
+	}
 	var status *mcp.StatusError
 	if errors.As(err, &status) && status.Fault != nil && !errors.Is(err, link.ErrSessionLost) {
 		return c.protocolError(s, req, statusFault(status))
@@ -36,15 +39,37 @@ func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 	if ended != nil && errors.Is(err, mcp.ErrClosed) {
 		err = ended // it was closed because it had ended
 	}
-	failed := fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), err)
+	noResponse := errors.Is(err, link.ErrNoResponse)
+	if errors.Is(err, mcp.ErrClosed) {
+		err = mcp.ErrClosed // whatever was expected just then
+	}
+	failed := c.named(req, err)
 	switch {
-	case errors.Is(err, link.ErrNoResponse):
+	case noResponse:
 		return lostError{failed}
 	case ended != nil:
 		return lostError{fmt.Errorf("%w; %w", failed, link.ErrNoResponse)}
 	}
 	return failed
 }
+
+// named says which request of which server failed.
+func (c *conn) named(req *mcp.Request, err error) error {
+	return &namedError{fmt.Sprintf("server %q: %s: %v", c.options.Name, describe(req), err), err}
+}
+
+// A namedError is an error that names the server and the request.
+type namedError struct {
+	text string
+	err  error
+}
+
+func (e *namedError) Error() string { return e.text }
+
+func (e *namedError) Unwrap() error { return e.err }
+
+// Unanswered implements [unanswered.Error].
+func (e *namedError) Unanswered() {}
 
 // A lostError is an [mcp.ErrLost] with its own text.
 type lostError struct{ error }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/share"
 )
 
 // Limits of what waits for the owner of a call or of a listen request.
@@ -15,7 +15,8 @@ const (
 	maxEvents     = 1_024   // notifications and requests
 	maxEventBytes = 4 << 20 // of them
 
-	maxAllEventBytes = 16 << 20 // of the notifications of all calls and listen requests of a connection
+	maxAllEventBytes = 16 << 20 // of the notifications of all calls and listen requests of one caller of a connection
+	freeEventBytes   = 1 << 10  // of one call or listen request, which do not count there
 )
 
 // sizeOf is how many bytes a message keeps: all that came, whatever of it is of use.
@@ -29,12 +30,21 @@ type event struct {
 	message *jsonrpc.Message // also that of a notification or a request
 	err     error
 
+	flight *inFlight // of a notification that no call owns: where it is counted; nil for others
+
 	// answered: the client's response to a request of the server, and the round
 	// that it was given in.
 	request *serverRequest // also of requested and withdrawn
 	askKey  string         // under which the client was asked
 	result  json.RawMessage
 	round   *round // also of attached
+}
+
+// over is called when the event was handled.
+func (e *event) over() {
+	if e.flight != nil {
+		e.flight.over()
+	}
 }
 
 type eventKind uint8
@@ -56,8 +66,9 @@ type mailbox struct {
 	mu      sync.Mutex
 	first   func() // see begin; nil when it was called
 	events  []event
-	total   *atomic.Int64 // bytes of the notifications in all mailboxes of the connection; nil: not counted
-	counted int64         // of them, those in this one
+	all     *share.Budget // bytes of the notifications in all mailboxes of the connection; nil: not counted
+	by      string        // in whose share of them these are
+	counted int           // of them, those in this one
 	bytes   int           // of the notifications and requests in events, as sizeOf counts
 	count   int           // notifications and requests in events
 	closed  bool
@@ -114,15 +125,17 @@ func (b *mailbox) add(e event) bool {
 		if b.count >= maxEvents || b.count > 0 && b.bytes+size > maxEventBytes {
 			return e.kind == notification
 		}
-		if e.kind == notification && b.total != nil {
-			if b.total.Load() > 0 && b.total.Load()+int64(size) > maxAllEventBytes {
+		if e.kind == notification && b.all != nil && b.bytes+size > freeEventBytes {
+			if !b.all.TakeN(b.by, size) {
 				return true
 			}
-			b.total.Add(int64(size))
-			b.counted += int64(size)
+			b.counted += size
 		}
 		b.count++
 		b.bytes += size
+	}
+	if e.flight != nil {
+		e.flight.begin()
 	}
 	b.events = append(b.events, e)
 	return true
@@ -171,8 +184,8 @@ func (b *mailbox) stopped() bool {
 
 // forget subtracts this mailbox's notifications from the connection's.
 func (b *mailbox) forget() {
-	if b.total != nil {
-		b.total.Add(-b.counted)
+	if b.counted > 0 {
+		b.all.GiveN(b.by, b.counted)
 		b.counted = 0
 	}
 }
@@ -183,6 +196,9 @@ func (b *mailbox) close() []event {
 	defer b.mu.Unlock()
 	b.closed = true
 	events := b.events
+	for i := range events {
+		events[i].over()
+	}
 	b.events = nil
 	b.forget()
 	return events

@@ -294,7 +294,7 @@ func TestAClientThatCallsAndCancelsDoesNotKeepOthersFromTheServer(t *testing.T) 
 			calling.Wait()
 			cancel()
 		}
-		bob, err := c.addCall(&mcp.Request{Method: methodToolsCall, Caller: "bob"})
+		bob, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall, Caller: "bob"})
 		if err != nil {
 			refused = err
 		} else {

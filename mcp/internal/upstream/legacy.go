@@ -7,9 +7,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/turn"
@@ -31,9 +33,12 @@ type legacy struct {
 	asksFirst    atomic.Bool // the server did not answer a list before what it asked was refused
 	rootsRefused atomic.Bool // that were the roots, and it has not learned since that it can have them
 
+	parkedPlaces *share.Budget // of parked calls
+	parkedBytes  *share.Budget // that they hold
+	watchers     *share.Budget // of tasks that are watched
+
 	mu            sync.Mutex
 	parked        map[string]*call            // by ticket
-	parkedBytes   int                         // that they hold
 	asked         map[askedKey]*serverRequest // what the server waits for responses to, inside and outside of calls
 	askedBytes    int                         // of their parameters
 	listeners     map[*listener]struct{}
@@ -48,6 +53,7 @@ type legacy struct {
 func newLegacy(c *conn) *legacy {
 	return &legacy{
 		conn: c, callTurn: new(callerTurn),
+		parkedPlaces: share.New(maxParked), parkedBytes: share.Bytes(maxParkedBytes), watchers: share.New(maxWatched),
 		parked: map[string]*call{}, asked: map[askedKey]*serverRequest{}, outsideSlots: make(chan struct{}, maxWaiting),
 		listeners: map[*listener]struct{}{}, unheard: map[string]bool{}, subscriptions: map[string]*subscription{}, watched: map[string]*taskWatch{},
 	}
@@ -110,7 +116,7 @@ func reservedNames(meta json.RawMessage) []string {
 
 // setLevel makes the server log what the client of a request wants to hear. It
 // is asked for the least severe level that anybody wanted so far. A server that
-// refuses, or does not respond in time, is not asked again.
+// refuses, or does not respond, is not asked again.
 func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) error {
 	if level.Severity() == 0 || s.capabilities.Logging == nil {
 		return nil
@@ -123,23 +129,35 @@ func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) e
 	if e.level != "" && e.level.Severity() <= level.Severity() {
 		return nil
 	}
-	if err := e.sendLevel(ctx, s, level); err != nil && ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
 	e.level = level
-	return nil
+	return e.sendLevel(ctx, s, level)
 }
 
+// sendLevel sends the level ahead of what the caller sends. A server that does not respond holds up
+// nothing: the response is waited for only as long as one that does respond takes.
 func (e *legacy) sendLevel(ctx context.Context, s *session, level mcp.LogLevel) error {
-	ctx, cancel := context.WithTimeout(ctx, sendTime)
-	defer cancel()
-	w := jsonrpc.NewObject(nil)
-	w.String("level", string(level))
-	_, err := e.do(ctx, s, methodSetLevel, w.Bytes())
-	if err != nil {
-		e.log.Debug("mcp: the server does not take the log level", "server", e.options.Name, "level", level, "error", err)
+	responded := make(chan struct{})
+	e.spawn(func() {
+		defer close(responded)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendTime) // of the call, for its watchers
+		defer cancel()
+		defer context.AfterFunc(e.ctx, cancel)()
+		w := jsonrpc.NewObject(nil)
+		w.String("level", string(level))
+		if _, err := e.do(ctx, s, methodSetLevel, w.Bytes()); err != nil {
+			e.log.Debug("mcp: the server does not take the log level", "server", e.options.Name, "level", level, "error", err)
+		}
+	})
+	timer := time.NewTimer(levelTime)
+	defer timer.Stop()
+	select {
+	case <-responded:
+	case <-timer.C:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-e.ctx.Done(): // nothing may have been spawned
 	}
-	return err
+	return nil
 }
 
 // do makes a request in which nothing else happens.
@@ -151,7 +169,7 @@ func (e *legacy) do(ctx context.Context, s *session, method string, params json.
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	return e.result(s, req, m)
+	return e.result(ctx, s, req, m)
 }
 
 func (e *legacy) ping(ctx context.Context, s *session) error {
@@ -261,7 +279,7 @@ func (e *legacy) handleOutside(r *serverRequest) {
 		case err != nil:
 			e.reject(r, faultToServer(err))
 		case e.forget(r):
-			e.respond(r.session, r.message.ID, jsonrpc.AppendResult(nil, r.message.ID, result))
+			e.respond(r.session, r.message.ID, jsonrpc.AppendResult(nil, r.message.ID, r.session.revision.ServerRequestResult(r.message.Method, result)))
 		}
 	}
 	if !e.assign(r, false, cancel) || !e.spawn(ask) {

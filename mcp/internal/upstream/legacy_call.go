@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/resent"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
@@ -96,7 +96,7 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 			return mcp.Result{}, context.Cause(ctx)
 		}
 	}
-	k, err := e.conn.addCall(req)
+	k, err := e.conn.addCall(ctx, req)
 	if err != nil {
 		if inTurn {
 			e.callTurn.release()
@@ -249,7 +249,7 @@ func (p *legacyCall) finish() {
 		p.cancel(nil)
 	}
 	e.mu.Lock()
-	delete(e.parked, p.ticket)
+	e.unpark(p.ticket)
 	e.mu.Unlock()
 	p.releaseReserved()
 	late := p.events.close()
@@ -339,7 +339,11 @@ func (p *legacyCall) respond(ev event) {
 	if ev.err != nil {
 		o.err = p.era.failed(p.session, p.req, ev.err)
 	} else {
-		o.result, o.err = p.era.result(p.session, p.req, ev.message)
+		ctx := p.era.ctx
+		if p.round != nil {
+			ctx = p.round.ctx
+		}
+		o.result, o.err = p.era.result(ctx, p.session, p.req, ev.message)
 	}
 	if p.round != nil {
 		p.final = &o
@@ -374,7 +378,7 @@ func (p *legacyCall) repeat(err error) bool {
 	}
 	open := p.open
 	if p.resent, p.open = p.resent || noResponse, nil; noResponse {
-		resent.Add(p.round.ctx)
+		note.Repeat(p.round.ctx, "")
 	}
 	for _, r := range open {
 		r.stopAsking()

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/mcp/internal/turn"
@@ -16,38 +19,37 @@ import (
 
 // A listener is one running subscriptions/listen on a legacy connection.
 type listener struct {
-	filter    mcp.SubscriptionFilter
+	filter    filter
 	tasks     []string // those it is for, by id; see legacy_task_listen.go
 	onlyTasks bool
 	peer      mcp.Peer
 	events    mailbox
 }
 
+// A filter is that of a listen request.
+type filter struct {
+	mcp.SubscriptionFilter
+	lists []string // notifications of those in it
+}
+
 // filterOf reads the filter of a listen request.
-func filterOf(req *mcp.Request) (mcp.SubscriptionFilter, error) {
+func filterOf(req *mcp.Request) (*filter, error) {
 	var params struct {
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
 	}
 	if err := schema.DecodeLoose(orEmptyObject(req.Params), &params); err != nil {
-		return params.Notifications, mcp.Errorf(mcp.CodeInvalidParams, "notifications: %v", err)
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "notifications: %v", err)
 	}
-	return params.Notifications, nil
+	return &filter{params.Notifications, params.Notifications.Lists()}, nil
 }
 
 // wants reports whether the filter lets a notification through. Log messages
 // that belong to no call reach every listener; the edge knows who may see them.
-func wants(f *mcp.SubscriptionFilter, method, uri string) bool {
-	switch method {
-	case notificationToolsChanged:
-		return f.ToolsListChanged
-	case notificationPromptsChanged:
-		return f.PromptsListChanged
-	case notificationResourcesChanged:
-		return f.ResourcesListChanged
-	case notificationUpdated:
+func (f *filter) wants(method, uri string) bool {
+	if method == notificationUpdated {
 		return slices.Contains(f.ResourceSubscriptions, uri)
 	}
-	return method == notificationMessage
+	return method == notificationMessage || slices.Contains(f.lists, method)
 }
 
 // listen passes on what the session is sent, and subscribes to the resources
@@ -59,11 +61,12 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	l := &listener{filter: offered(s, wanted), peer: req.Peer, events: newMailbox()}
+	agreedTo := wanted.OfferedBy(&s.capabilities)
+	l := &listener{filter: filter{agreedTo, agreedTo.Lists()}, peer: req.Peer, events: newMailbox()}
 	if err := l.readTasks(s, req); err != nil {
 		return mcp.Result{}, err
 	}
-	l.events.total = &e.queuedBytes
+	l.events.all, l.events.by = e.queued, share.Of(ctx)
 	defer l.events.close()
 	e.join(l)
 	defer e.leave(l)
@@ -72,10 +75,9 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	acknowledged := l.filter
-	acknowledged.ResourceSubscriptions = agreed
+	agreedTo.ResourceSubscriptions = agreed
 	w := jsonrpc.NewObject(nil)
-	if err := schema.EncodeMember(&w, "notifications", acknowledged); err != nil {
+	if err := schema.EncodeMember(&w, "notifications", agreedTo); err != nil {
 		return mcp.Result{}, err
 	}
 	if err := req.Peer.Notify(ctx, notificationAcknowledged, l.withTasks(w.Bytes())); err != nil {
@@ -95,6 +97,7 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 				} else {
 					pass(ctx, l.peer, ev.message)
 				}
+				ev.over()
 			}
 		case <-ctx.Done():
 			return mcp.Result{}, e.failed(s, req, context.Cause(ctx))
@@ -111,7 +114,7 @@ func (e *legacy) join(l *listener) {
 	e.listeners[l] = struct{}{}
 	var missed []string
 	for method := range e.unheard {
-		if !l.onlyTasks && wants(&l.filter, method, "") {
+		if !l.onlyTasks && l.filter.wants(method, "") {
 			missed = append(missed, method)
 			delete(e.unheard, method)
 		}
@@ -135,23 +138,10 @@ func (e *legacy) leave(l *listener) {
 	e.mu.Unlock()
 }
 
-// offered is the part of a filter that the server sends notifications of.
-func offered(s *session, f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
-	o := mcp.SubscriptionFilter{
-		ToolsListChanged:     f.ToolsListChanged && s.capabilities.Tools != nil && s.capabilities.Tools.ListChanged,
-		PromptsListChanged:   f.PromptsListChanged && s.capabilities.Prompts != nil && s.capabilities.Prompts.ListChanged,
-		ResourcesListChanged: f.ResourcesListChanged && s.capabilities.Resources != nil && s.capabilities.Resources.ListChanged,
-	}
-	if s.capabilities.Resources != nil && s.capabilities.Resources.Subscribe {
-		o.ResourceSubscriptions = f.ResourceSubscriptions
-	}
-	return o
-}
-
 // notify hands a notification to all who listen for it.
 func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 	if m.Method == notificationCancelled {
-		e.withdraw(askedKey{s, jsonrpc.ID(m.Members.Get("requestId"))})
+		e.withdraw(askedKey{s, jsonrpc.ID(m.Members.Get("requestId")).Plain()})
 		return
 	}
 	of := "uri"
@@ -163,11 +153,11 @@ func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 		switch {
 		case m.Method == notificationTaskStatus:
 			l.hint(uri)
-		case l.onlyTasks || !wants(&l.filter, m.Method, uri):
+		case l.onlyTasks || !l.filter.wants(m.Method, uri):
 		case m.Method == notificationMessage:
-			l.events.put(event{kind: notification, message: m})
+			l.events.put(event{kind: notification, message: m, flight: &e.inFlight})
 		default:
-			l.events.putOnce(event{kind: notification, message: m})
+			l.events.putOnce(event{kind: notification, message: m, flight: &e.inFlight})
 		}
 	}
 }
@@ -178,30 +168,18 @@ func (e *legacy) listenersFor(method string) []*listener {
 	defer e.mu.Unlock()
 	isHeard := false
 	for l := range e.listeners {
-		isHeard = isHeard || !l.onlyTasks && wants(&l.filter, method, "")
+		isHeard = isHeard || !l.onlyTasks && l.filter.wants(method, "")
 	}
-	switch method {
-	case notificationToolsChanged, notificationPromptsChanged, notificationResourcesChanged:
-		if !isHeard {
-			e.unheard[method] = true
-		}
+	if !isHeard && revision.Changed(method) != "" {
+		e.unheard[method] = true
 	}
-	return e.everyListener()
+	return slices.Collect(maps.Keys(e.listeners))
 }
 
 func (e *legacy) allListeners() []*listener {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.everyListener()
-}
-
-// everyListener is allListeners under the lock.
-func (e *legacy) everyListener() []*listener {
-	all := make([]*listener, 0, len(e.listeners))
-	for l := range e.listeners {
-		all = append(all, l)
-	}
-	return all
+	return slices.Collect(maps.Keys(e.listeners))
 }
 
 // A subscription is a resource that the session subscribes to, once for all who

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -24,8 +25,7 @@ const stateParked = "parked"
 func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMessage) (mcp.Result, error) {
 	ticket, _ := jsonrpc.Unquote(state)
 	e.mu.Lock()
-	k := e.parked[ticket]
-	delete(e.parked, ticket)
+	k := e.unpark(ticket)
 	e.mu.Unlock()
 	r := newRound(ctx, req)
 	req.State.Set(stateParked, nil) // first: this round may park the call again
@@ -54,7 +54,7 @@ func (p *legacyCall) park() {
 	for _, r := range p.open {
 		r.blocked = nil // it is the round that ends, with all of its request
 	}
-	p.expiry = time.After(orDefault(e.options.ParkTimeout, parkTime))
+	p.expiry = time.After(cmp.Or(max(e.options.ParkTimeout, 0), parkTime))
 	if p.holdsTurn {
 		p.yield = time.After(turnTime)
 	}
@@ -88,32 +88,45 @@ func (p *legacyCall) reserve(size int, ticket string) bool {
 	e := p.era
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if ticket != "" && e.parkedFull(p.caller) || e.parkedBytes > 0 && e.parkedBytes+size > maxParkedBytes {
+	if !e.parkedBytes.TakeN(p.by, size) {
 		return false
 	}
 	if ticket != "" {
+		if e.hasManyParked(p.caller) || !e.parkedPlaces.Take(p.by) {
+			e.parkedBytes.GiveN(p.by, size)
+			return false
+		}
 		e.parked[ticket] = p.call
 	}
-	e.parkedBytes += size
 	p.reserved += size
 	return true
 }
 
-// parkedFull reports whether a client can have no more calls parked. The caller holds mu.
-func (e *legacy) parkedFull(caller any) bool {
+// unpark returns the call that is parked under a ticket, which ends that; nil where there is none. The caller holds mu.
+func (e *legacy) unpark(ticket string) *call {
+	k := e.parked[ticket]
+	if k != nil {
+		delete(e.parked, ticket)
+		e.parkedPlaces.Give(k.by)
+	}
+	return k
+}
+
+// hasManyParked reports whether a client can have no more calls parked. The caller holds mu.
+func (e *legacy) hasManyParked(caller any) bool {
 	own := 0
 	for _, k := range e.parked {
 		if k.caller == caller {
 			own++
 		}
 	}
-	return len(e.parked) >= maxParked || own >= maxParkedOfOne
+	return own >= maxParkedOfOne
 }
 
 // releaseReserved returns the bytes that reserve took.
 func (p *legacyCall) releaseReserved() {
 	p.era.mu.Lock()
 	defer p.era.mu.Unlock()
-	p.era.parkedBytes -= p.reserved
+	p.era.parkedBytes.GiveN(p.by, p.reserved)
 	p.reserved = 0
 }

@@ -47,7 +47,7 @@ type askedKey struct {
 	id      jsonrpc.ID
 }
 
-func (r *serverRequest) key() askedKey { return askedKey{r.session, r.message.ID} }
+func (r *serverRequest) key() askedKey { return askedKey{r.session, r.message.ID.Plain()} }
 
 // register puts a request of the server on the table; false if it is not to be
 // handed to anybody.
@@ -219,5 +219,5 @@ func (p *legacyCall) forward(ev event) {
 	if !p.sent && p.held == nil {
 		p.held = time.After(heldTime)
 	}
-	p.era.conn.respond(r.session, r.message.ID, jsonrpc.AppendResult(nil, r.message.ID, ev.result))
+	p.era.conn.respond(r.session, r.message.ID, jsonrpc.AppendResult(nil, r.message.ID, r.session.revision.ServerRequestResult(r.message.Method, ev.result)))
 }

@@ -1,9 +1,12 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -65,7 +68,7 @@ func (e *legacy) joinRenewal(lost *session) (r *renewal, mine bool) {
 }
 
 func (e *legacy) runRenewal(r *renewal) {
-	ctx, cancel := context.WithTimeoutCause(e.ctx, orDefault(e.options.ConnectTimeout, connectTime), fmt.Errorf("no new session in time: %w", context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(e.ctx, cmp.Or(max(e.options.ConnectTimeout, 0), connectTime), fmt.Errorf("no new session in time: %w", context.DeadlineExceeded))
 	defer cancel()
 	e.log.Info("mcp: the server does not know the session any more; a new one is begun", "server", e.options.Name)
 	err := e.handshake(ctx)
@@ -116,29 +119,23 @@ func (e *legacy) restoreSubscriptions(ctx context.Context, s *session) {
 func (e *legacy) subscribed() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	uris := make([]string, 0, len(e.subscriptions))
-	for uri := range e.subscriptions {
-		uris = append(uris, uri)
-	}
-	return uris
+	return slices.Collect(maps.Keys(e.subscriptions))
 }
 
 // announce notifies all who listen that anything may have changed.
 func (e *legacy) announce(s *session) {
 	for _, l := range e.allListeners() {
-		f := offered(s, l.filter)
-		changed := func(wanted bool, method string, params []byte) {
-			if wanted {
-				l.events.putOnce(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: method, Params: params}})
-			}
+		f := l.filter.OfferedBy(&s.capabilities)
+		changed := func(method string, params []byte) {
+			l.events.putOnce(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: method, Params: params}})
 		}
-		changed(f.ToolsListChanged, notificationToolsChanged, nil)
-		changed(f.PromptsListChanged, notificationPromptsChanged, nil)
-		changed(f.ResourcesListChanged, notificationResourcesChanged, nil)
+		for _, method := range f.Lists() {
+			changed(method, nil)
+		}
 		for _, uri := range f.ResourceSubscriptions {
 			w := jsonrpc.NewObject(nil)
 			w.String("uri", uri)
-			changed(true, notificationUpdated, w.Bytes())
+			changed(notificationUpdated, w.Bytes())
 		}
 		for _, id := range l.tasks {
 			l.hint(id)

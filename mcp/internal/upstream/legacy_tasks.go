@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/loose"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/share"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/task"
 )
@@ -72,24 +75,14 @@ func raised(s *session, req *mcp.Request, result mcp.Result) mcp.Result {
 
 // learnTools lists the tools once, as lists say which may run as tasks.
 func (e *legacy) learnTools(ctx context.Context, s *session, req *mcp.Request) error {
-	var cursor json.RawMessage
-	for page := 0; page < maxPages && !e.tools.listed.Load(); page++ {
-		list := &mcp.Request{Method: methodToolsList, Meta: req.Meta, Peer: noPeer{}}
-		list.Meta.ProgressToken = nil
-		if cursor != nil {
-			w := jsonrpc.NewObject(nil)
-			w.Raw("cursor", cursor)
-			list.Params = w.Bytes()
-		}
-		result, err := e.begin(ctx, s, list)
-		if err != nil {
-			return err
-		}
-		cursor = jsonrpc.Get(result.JSON, "nextCursor")
-		e.tools.learn(result.JSON, e.omits(s))
-		e.tools.listed.Store(cursor == nil)
+	if e.tools.listed.Load() {
+		return nil
 	}
-	return nil
+	err := e.learnPages(ctx, s, req, e.begin)
+	if err == nil {
+		e.tools.listed.Store(true)
+	}
+	return err
 }
 
 // aboutTask answers a request about a task with what the server says of it.
@@ -154,6 +147,8 @@ func (e *legacy) finished(ctx context.Context, s *session, req *mcp.Request, id 
 // A taskWatch waits for the result of a task, as the server asks for input only meanwhile. It is the Peer of the
 // request for it.
 type taskWatch struct {
+	mcp.NoPeer
+	log   *slog.Logger
 	meta  mcp.Meta
 	idle  *time.Timer
 	asked chan struct{} // closed when there was a request
@@ -170,7 +165,7 @@ type taskInput struct {
 
 // withInputs adds to a task what the server asks.
 func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, raised json.RawMessage) (json.RawMessage, error) {
-	w, err := e.watch(req, id)
+	w, err := e.watch(req, id, share.Of(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -195,19 +190,19 @@ func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, ra
 	return jsonrpc.With(raised, "inputRequests", requests.Bytes()), nil
 }
 
-// watch returns the one that waits for a task's result; it begins to where nobody does.
-func (e *legacy) watch(req *mcp.Request, id string) (*taskWatch, error) {
-	ctx, cancel := context.WithCancelCause(e.ctx)
-	fresh := &taskWatch{meta: req.Meta, asked: make(chan struct{}), inputs: map[string]*taskInput{}, idle: time.AfterFunc(watchTime, func() { cancel(errGivenUp) })}
+// watch returns the one that waits for a task's result; it begins to where nobody does, in the share of a caller.
+func (e *legacy) watch(req *mcp.Request, id, by string) (*taskWatch, error) {
+	ctx, cancel := context.WithCancelCause(share.With(e.ctx, by))
+	fresh := &taskWatch{log: e.log, meta: req.Meta, asked: make(chan struct{}), inputs: map[string]*taskInput{}, idle: time.AfterFunc(watchTime, func() { cancel(errGivenUp) })}
 	fresh.meta.ProgressToken = nil
-	w := e.watching(id, fresh)
+	w := e.watching(id, by, fresh)
 	if w != fresh {
 		fresh.idle.Stop()
 		cancel(nil)
 	}
 	switch {
 	case w == nil:
-		return nil, mcp.Errorf(mcp.CodeInternalError, "%d tasks of this server wait for their clients already; try again later", maxWatched)
+		return nil, mcp.Errorf(mcp.CodeInternalError, "%d tasks of this server wait for their clients already, or a quarter of them for one caller's; try again later", maxWatched)
 	case w != fresh:
 		w.idle.Reset(watchTime)
 		return w, nil
@@ -219,6 +214,7 @@ func (e *legacy) watch(req *mcp.Request, id string) (*taskWatch, error) {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		delete(e.watched, id)
+		e.watchers.Give(by)
 	}
 	runs := e.spawn(func() {
 		defer over()
@@ -235,13 +231,13 @@ func (e *legacy) watch(req *mcp.Request, id string) (*taskWatch, error) {
 }
 
 // watching returns the one that waits for a task's result, which is fresh if there was none; nil where there are too many.
-func (e *legacy) watching(id string, fresh *taskWatch) *taskWatch {
+func (e *legacy) watching(id, by string, fresh *taskWatch) *taskWatch {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if w := e.watched[id]; w != nil {
 		return w
 	}
-	if len(e.watched) >= maxWatched {
+	if !e.watchers.Take(by) {
 		return nil
 	}
 	e.watched[id] = fresh
@@ -277,9 +273,6 @@ func (w *taskWatch) take(key string) *taskInput {
 	return in
 }
 
-// Notify implements [mcp.Peer].
-func (w *taskWatch) Notify(context.Context, string, json.RawMessage) error { return nil }
-
 // Ask shows a request of the task to the client that asks about it, and waits for its response.
 func (w *taskWatch) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := w.meta.Capabilities.Allow(q); err != nil {
@@ -300,7 +293,7 @@ func (w *taskWatch) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessa
 	w.mu.Unlock()
 	select {
 	case response := <-in.response:
-		return response, nil
+		return loose.ReadAnswer(ctx, w.log, q.Method, q.Params, response), nil
 	case <-ctx.Done():
 		w.take(key)
 		return nil, context.Cause(ctx)

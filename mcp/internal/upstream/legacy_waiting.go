@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 )
 
 // Limits and times of the requests of the server that wait for a call of the one client.
@@ -66,11 +67,8 @@ func (e *legacy) takeWaiting(k *call) bool {
 
 // isList reports whether a request asks for a list, of which most come before all calls.
 func isList(method string) bool {
-	switch method {
-	case methodToolsList, methodPromptsList, methodResourcesList, methodTemplatesList:
-		return true
-	}
-	return false
+	m := revision.MethodNamed(method)
+	return m.Key != "" && m.Core
 }
 
 // openList is the method of a list that the server was asked for; "" if there is none.

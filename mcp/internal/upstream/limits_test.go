@@ -109,11 +109,11 @@ func TestCallsThatWaitForOneServerAreLimited(t *testing.T) {
 	c, _, _ := quietConn(t, &sentLink{})
 	defer c.Close()
 	for range maxCalls {
-		if _, err := c.addCall(&mcp.Request{Method: methodToolsCall}); err != nil {
+		if _, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.addCall(&mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests wait`) {
+	if _, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests wait`) {
 		t.Errorf("one more: %v", err)
 	}
 }
@@ -134,12 +134,12 @@ func TestCallsThatAreBeingCancelledCount(t *testing.T) {
 		calling.Wait()
 		synctest.Wait()
 		req := &mcp.Request{Method: methodToolsCall}
-		if _, err := c.addCall(req); len(c.calls) != 0 || err == nil || !strings.Contains(err.Error(), "10000 requests wait") {
+		if _, err := c.addCall(t.Context(), req); len(c.calls) != 0 || err == nil || !strings.Contains(err.Error(), "10000 requests wait") {
 			t.Errorf("%d calls, and one more: %v", len(c.calls), err)
 		}
 		time.Sleep(sendTime)
 		synctest.Wait()
-		if _, err := c.addCall(req); err != nil {
+		if _, err := c.addCall(t.Context(), req); err != nil {
 			t.Errorf("when the cancellations were given up: %v", err)
 		}
 		c.Close()

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/paramheader"
-	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -165,13 +165,13 @@ func (e *modern) ask(ctx context.Context, s *session, req *mcp.Request, response
 func (e *modern) round(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
 	m, err := e.exchangeOnce(ctx, s, req, responses, state)
 	if errors.Is(err, link.ErrNoResponse) && e.link.Err() == nil && e.tools.repeats(req) {
-		resent.Add(ctx)
+		note.Repeat(ctx, "")
 		m, err = e.exchangeOnce(ctx, s, req, responses, state)
 	}
 	if err != nil {
 		return mcp.Result{}, e.failed(s, req, err)
 	}
-	return e.result(s, req, m)
+	return e.result(ctx, s, req, m)
 }
 
 func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (*jsonrpc.Message, error) {
@@ -223,24 +223,9 @@ func pass(ctx context.Context, peer mcp.Peer, m *jsonrpc.Message) {
 
 // relist reads the tools again, for their headers.
 func (e *modern) relist(ctx context.Context, s *session, req *mcp.Request) error {
-	var cursor json.RawMessage
-	for range maxPages {
-		list := &mcp.Request{Method: methodToolsList, Meta: req.Meta, Peer: noPeer{}}
-		if cursor != nil {
-			w := jsonrpc.NewObject(nil)
-			w.Raw("cursor", cursor)
-			list.Params = w.Bytes()
-		}
-		result, err := e.round(ctx, s, list, nil, nil)
-		if err != nil {
-			return err
-		}
-		e.tools.learn(result.JSON, e.omits(s))
-		if cursor = jsonrpc.Get(result.JSON, "nextCursor"); cursor == nil {
-			return nil
-		}
-	}
-	return nil
+	return e.learnPages(ctx, s, req, func(ctx context.Context, s *session, list *mcp.Request) (mcp.Result, error) {
+		return e.round(ctx, s, list, nil, nil)
+	})
 }
 
 // out is a request as a modern server wants it.
@@ -270,7 +255,7 @@ func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[
 // ownMembers are the parameters that belong to one connection, and are not passed
 // on: the rounds of a request are those of the client that made it.
 func ownMembers(method string) []string {
-	if revision.Askable(method) {
+	if revision.MethodNamed(method).Asks {
 		return []string{"_meta", "inputResponses", "requestState"}
 	}
 	return []string{"_meta"} // tasks/update has inputResponses of its own
@@ -284,7 +269,7 @@ func (c *conn) header(s *session, method, subject string) http.Header {
 	h := http.Header{"Mcp-Protocol-Version": {s.revision.Name}}
 	if s.revision.Modern {
 		h["Mcp-Method"] = []string{method}
-		if subject != "" {
+		if subject != "" && revision.MethodNamed(method).Header {
 			h["Mcp-Name"] = []string{paramheader.Encode(subject)}
 		}
 	}

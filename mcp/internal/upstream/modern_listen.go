@@ -27,7 +27,7 @@ func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		}
 		return mcp.Result{}, e.failed(s, req, err)
 	}
-	result, err := e.result(s, req, m)
+	result, err := e.result(ctx, s, req, m)
 	result.Meta = nil // it names the subscription, whose id is another on this side
 	return result, err
 }
@@ -47,7 +47,7 @@ func (e *modern) runListen(ctx context.Context, k *call, out link.Out, peer mcp.
 		last, over := passAll(ctx, peer, k.events.take())
 		if over {
 			e.removeCall(k)
-			passAll(ctx, peer, k.events.close()) // what came before the response was noticed
+			passAll(ctx, peer, k.events.take()) // what came before the response was noticed
 			return last.message, last.err
 		}
 	}
@@ -60,6 +60,7 @@ func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, ov
 			last, over = ev, true
 		} else {
 			pass(ctx, peer, ev.message)
+			ev.over()
 		}
 	}
 	return last, over
@@ -77,15 +78,15 @@ func (e *modern) notify(_ *session, m *jsonrpc.Message) {
 	}
 	id := jsonrpc.Get(jsonrpc.Get(m.Params, "_meta"), revision.MetaSubscriptionID)
 	if k := e.find(id); k != nil && k.filter != nil {
-		k.events.put(event{kind: notification, message: m})
+		k.events.put(event{kind: notification, message: m, flight: &e.inFlight})
 		return
 	}
 	delivered := false
 	if id == nil && m.Method != notificationMessage {
 		uri, _ := jsonrpc.Unquote(m.Members.Get("uri"))
 		for _, k := range e.listening() {
-			if wants(k.filter, m.Method, uri) {
-				k.events.putOnce(event{kind: notification, message: m})
+			if k.filter.wants(m.Method, uri) {
+				k.events.putOnce(event{kind: notification, message: m, flight: &e.inFlight})
 				delivered = true
 			}
 		}

@@ -23,7 +23,7 @@ func TestARequestOnTheChannelOfAnOwnRequestIsRefused(t *testing.T) {
 		l := &sentLink{}
 		c, e, _ := quietConn(t, l)
 		defer c.Close()
-		k, err := c.addCall(&mcp.Request{Method: methodSetLevel, Peer: noPeer{}})
+		k, err := c.addCall(t.Context(), &mcp.Request{Method: methodSetLevel, Peer: noPeer{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestNotificationsOfAllCallsAreLimited(t *testing.T) {
 	defer c.Close()
 	var calls []*call
 	for range 64 {
-		k, err := c.addCall(&mcp.Request{Method: methodToolsCall})
+		k, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,7 +212,7 @@ func TestNotificationsOfAllCallsAreLimited(t *testing.T) {
 	for _, k := range calls {
 		c.finishCall(k)
 	}
-	k, err := c.addCall(&mcp.Request{Method: methodToolsCall})
+	k, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,18 +229,18 @@ func TestListenRequestsLeaveRoomForCalls(t *testing.T) {
 	defer c.Close()
 	var last *call
 	for range maxCalls {
-		if k, err := c.addCall(&mcp.Request{Method: methodListen}); err == nil {
+		if k, err := c.addCall(t.Context(), &mcp.Request{Method: methodListen}); err == nil {
 			last = k
 		}
 	}
-	if _, err := c.addCall(&mcp.Request{Method: methodToolsCall}); err != nil {
+	if _, err := c.addCall(t.Context(), &mcp.Request{Method: methodToolsCall}); err != nil {
 		t.Errorf("a call: %v", err)
 	}
-	if _, err := c.addCall(&mcp.Request{Method: methodListen}); err == nil {
+	if _, err := c.addCall(t.Context(), &mcp.Request{Method: methodListen}); err == nil {
 		t.Error("there is no limit of listen requests")
 	}
 	c.finishCall(last)
-	if _, err := c.addCall(&mcp.Request{Method: methodListen}); err != nil {
+	if _, err := c.addCall(t.Context(), &mcp.Request{Method: methodListen}); err != nil {
 		t.Errorf("after one is over: %v", err)
 	}
 }

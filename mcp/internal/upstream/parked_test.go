@@ -47,8 +47,8 @@ func TestParkedCallsAreLimitedInBytes(t *testing.T) {
 			t.Errorf("%d calls of 1 MiB are parked", parked)
 		}
 		c.Close()
-		if e.parkedBytes != 0 {
-			t.Errorf("%d bytes are left behind", e.parkedBytes)
+		if e.parkedBytes.Used() != 0 {
+			t.Errorf("%d bytes are left behind", e.parkedBytes.Used())
 		}
 	})
 }

@@ -85,7 +85,10 @@ func played(t *testing.T, o mcp.ClientOptions, capabilities string, on func(s *p
 		defer close(served)
 		s.serve(capabilities)
 	}()
-	o.Revision, o.Logger = "2025-11-25", slog.New(slog.DiscardHandler)
+	o.Revision = "2025-11-25"
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
 	c, err := mcp.DialWith(t.Context(), stream.Over(near, "played"), o)
 	if err != nil {
 		t.Fatal(err)

@@ -85,16 +85,16 @@ func TestCallsOfOthersWaitAtMostLingerWait(t *testing.T) {
 		e.namesNone.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		e.begin(ctx, s, &mcp.Request{Method: methodToolsCall, Caller: "alice", Peer: waitingPeer{}})
-		began := time.Now()
-		var last time.Duration
+		var last time.Time
 		l.onCall = func(out link.Out) {
 			if out.Method == methodPromptsGet {
-				last = time.Since(began)
+				last = time.Now()
 				end := l.end(out.ID)
 				go func() { end <- fmt.Errorf("over") }()
 			}
 		}
+		e.begin(ctx, s, &mcp.Request{Method: methodToolsCall, Caller: "alice", Peer: waitingPeer{}})
+		began := time.Now()
 		var calling sync.WaitGroup
 		for i := range 5 {
 			calling.Go(func() {
@@ -102,8 +102,8 @@ func TestCallsOfOthersWaitAtMostLingerWait(t *testing.T) {
 			})
 		}
 		calling.Wait()
-		if last > lingerWait+time.Second {
-			t.Errorf("the last of 5 calls, which take no time, was held for %v, allowed are %v", last, lingerWait)
+		if held := last.Sub(began); held <= 0 || held > lingerWait+time.Second {
+			t.Errorf("the last of 5 calls, which take no time, was held for %v, allowed are %v", held, lingerWait)
 		}
 		c.Close()
 	})

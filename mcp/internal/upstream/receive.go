@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -36,6 +35,7 @@ func (c *conn) receive(k *call, m *jsonrpc.Message) {
 // receiveIn takes a message of a session; nil before there is one.
 func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	switch {
+	case !c.read(c.ctx, m):
 	case m.Kind == jsonrpc.Request && m.Method == methodPing && (s == nil || !s.revision.Modern):
 		c.respond(s, m.ID, jsonrpc.AppendResult(nil, m.ID, nil))
 	case s == nil && m.Kind == jsonrpc.Request:
@@ -145,10 +145,4 @@ func (c *conn) refuse(s *session, id jsonrpc.ID, e *jsonrpc.Error) {
 }
 
 // noPeer is the Peer of requests that a connection makes for itself.
-type noPeer struct{}
-
-func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
-
-func (noPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
-}
+type noPeer struct{ mcp.NoPeer }

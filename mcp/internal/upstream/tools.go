@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"slices"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/paramheader"
+	"github.com/junction-mcp/junction/internal/tolerance"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -136,4 +139,41 @@ func orEmptyObject(params json.RawMessage) json.RawMessage {
 		return json.RawMessage(`{}`)
 	}
 	return params
+}
+
+// learnPages lists the tools for the client that made req, and learns from its pages. A page that fails behind others, and a cursor
+// that came before, end the list.
+func (c *conn) learnPages(ctx context.Context, s *session, req *mcp.Request, ask func(context.Context, *session, *mcp.Request) (mcp.Result, error)) error {
+	var cursor json.RawMessage
+	seen := map[[sha256.Size]byte]bool{}
+	for page := range maxPages {
+		list := &mcp.Request{Method: methodToolsList, Meta: req.Meta, Peer: noPeer{}}
+		list.Meta.ProgressToken = nil
+		if cursor != nil {
+			w := jsonrpc.NewObject(nil)
+			w.Raw("cursor", cursor)
+			list.Params = w.Bytes()
+		}
+		result, err := ask(ctx, s, list)
+		if err != nil {
+			if page == 0 || ctx.Err() != nil {
+				return err
+			}
+			c.met(ctx, tolerance.PageFailed, methodToolsList)
+			return nil
+		}
+		c.tools.learn(result.JSON, c.omits(s))
+		cursor = jsonrpc.Get(result.JSON, "nextCursor")
+		if cursor == nil {
+			return nil
+		}
+		at := sha256.Sum256(cursor)
+		if seen[at] {
+			c.met(ctx, tolerance.RepeatedCursor, methodToolsList)
+			return nil
+		}
+		seen[at] = true
+	}
+	c.met(ctx, tolerance.EndlessList, methodToolsList)
+	return nil
 }

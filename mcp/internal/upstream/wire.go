@@ -9,43 +9,51 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A watchedLink shows its messages to whoever looks.
-type watchedLink struct {
+// A readingLink reads what the server sends, see read, and shows its messages as they came to watchers.
+type readingLink struct {
 	link.Link
-	wire mcp.Wire
+	conn *conn
+	wire mcp.Wire // nil: there are no watchers
 
 	mu   sync.Mutex
 	open map[jsonrpc.ID]context.Context // of the requests that were seen and wait for a response
 }
 
-// A watchedFallback is a watchedLink that can be replaced; what replaces it is watched for itself.
-type watchedFallback struct {
-	watchedLink
+// A readingFallback is a readingLink that can be replaced; what replaces it is read for itself.
+type readingFallback struct {
+	readingLink
 	fallback link.Fallback
 }
 
-func (l *watchedFallback) Older(ctx context.Context) (link.Link, error) { return l.fallback.Older(ctx) }
+func (l *readingFallback) Older(ctx context.Context) (link.Link, error) { return l.fallback.Older(ctx) }
 
-// watched is a link whose messages wire sees; the link itself where wire is nil.
-func watched(l link.Link, wire mcp.Wire) link.Link {
-	if wire == nil {
-		return l
-	}
+// reading is a link whose messages the connection reads.
+func (c *conn) reading(l link.Link) link.Link {
 	if f, is := l.(link.Fallback); is {
-		return &watchedFallback{watchedLink{Link: l, wire: wire}, f}
+		return &readingFallback{readingLink{Link: l, conn: c, wire: c.options.Wire}, f}
 	}
-	return &watchedLink{Link: l, wire: wire}
+	return &readingLink{Link: l, conn: c, wire: c.options.Wire}
 }
 
-func (l *watchedLink) Call(ctx context.Context, out link.Out, deliver func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
-	if !l.wire.Watching() {
-		return l.Link.Call(ctx, out, deliver)
+// Way is for [link.WayOf].
+func (l *readingLink) Way() link.Way { return link.WayOf(l.Link) }
+
+func (l *readingLink) watching() bool { return l.wire != nil && l.wire.Watching() }
+
+func (l *readingLink) Call(ctx context.Context, out link.Out, deliver func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
+	if !l.watching() {
+		m, err := l.Link.Call(ctx, out, deliver)
+		if err == nil {
+			l.conn.readResponse(ctx, &out, m)
+		}
+		return m, err
 	}
 	seen := l.wire.Passes(ctx, l.sent(&out))
 	l.begins(out.ID, seen)
 	defer l.ends(out.ID)
 	m, err := l.Link.Call(seen, out, func(m *jsonrpc.Message) {
 		l.wire.Passes(seen, l.received(m))
+		l.conn.read(seen, m)
 		deliver(m)
 	})
 	if err != nil {
@@ -53,26 +61,29 @@ func (l *watchedLink) Call(ctx context.Context, out link.Out, deliver func(*json
 		return m, err
 	}
 	l.wire.Passes(seen, l.received(m))
+	l.conn.readResponse(seen, &out, m)
 	return m, nil
 }
 
-func (l *watchedLink) Send(ctx context.Context, out link.Out) error {
-	if l.wire.Watching() {
+func (l *readingLink) Send(ctx context.Context, out link.Out) error {
+	if l.watching() {
 		l.wire.Passes(ctx, l.sent(&out))
 	}
 	return l.Link.Send(ctx, out)
 }
 
-func (l *watchedLink) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
+func (l *readingLink) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	return l.Link.Receive(ctx, begun, func(m *jsonrpc.Message) {
-		if l.wire.Watching() {
-			l.wire.Passes(l.belongs(ctx, m), l.received(m))
+		if l.watching() {
+			of := l.belongs(ctx, m)
+			l.wire.Passes(of, l.received(m))
+			l.conn.read(of, m)
 		}
 		deliver(m)
 	})
 }
 
-func (l *watchedLink) begins(id jsonrpc.ID, seen context.Context) {
+func (l *readingLink) begins(id jsonrpc.ID, seen context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open == nil {
@@ -81,7 +92,7 @@ func (l *watchedLink) begins(id jsonrpc.ID, seen context.Context) {
 	l.open[id] = seen
 }
 
-func (l *watchedLink) ends(id jsonrpc.ID) {
+func (l *readingLink) ends(id jsonrpc.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, id)
@@ -89,7 +100,7 @@ func (l *watchedLink) ends(id jsonrpc.ID) {
 
 // belongs returns the context of the request that a message says it is about; else ctx. On a stream all messages come the
 // same way, and the id of a request is its token.
-func (l *watchedLink) belongs(ctx context.Context, m *jsonrpc.Message) context.Context {
+func (l *readingLink) belongs(ctx context.Context, m *jsonrpc.Message) context.Context {
 	if m.Kind != jsonrpc.Notification || m.Method != notificationProgress {
 		return ctx
 	}
@@ -101,16 +112,16 @@ func (l *watchedLink) belongs(ctx context.Context, m *jsonrpc.Message) context.C
 	return ctx
 }
 
-func (l *watchedLink) sent(out *link.Out) mcp.WireMessage {
+func (l *readingLink) sent(out *link.Out) mcp.WireMessage {
 	return mcp.WireMessage{ToServer: true, Message: out.Message, Transport: l.transport()}
 }
 
-func (l *watchedLink) received(m *jsonrpc.Message) mcp.WireMessage {
+func (l *readingLink) received(m *jsonrpc.Message) mcp.WireMessage {
 	return mcp.WireMessage{Message: m.Raw(), Transport: l.transport()}
 }
 
 // transport is how messages travel; links other than over streams say so.
-func (l *watchedLink) transport() string {
+func (l *readingLink) transport() string {
 	if t, says := l.Link.(interface{ Transport() string }); says {
 		return t.Transport()
 	}

@@ -30,10 +30,7 @@ func SetArguments(call *model.Call, written string) {
 }
 
 func quotedObject(text string) (string, bool) {
-	if !strings.HasPrefix(text, `"`) || len(text) > maxArguments {
-		return "", false
-	}
-	if jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) != nil {
+	if !strings.HasPrefix(text, `"`) || len(text) > maxArguments || jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) != nil {
 		return "", false
 	}
 	inner, ok := jsonrpc.Unquote([]byte(text))

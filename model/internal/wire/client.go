@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -38,9 +39,7 @@ var (
 // follows no redirects: a key is sent to the server it was meant for
 // and to no other. base is not changed.
 func Client(base *http.Client) *http.Client {
-	if base == nil {
-		base = http.DefaultClient
-	}
+	base = cmp.Or(base, http.DefaultClient)
 	c := *base
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,9 +29,7 @@ type Complaint struct {
 func (s *Service) answered(res *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(res.Body, maxErrorBody))
 	c := complaintOf(body)
-	if c.Message == "" {
-		c.Message = http.StatusText(res.StatusCode)
-	}
+	c.Message = cmp.Or(c.Message, http.StatusText(res.StatusCode))
 	if res.StatusCode < 400 {
 		c.Message = "redirects to " + res.Header.Get("Location") + "; set the base URL to where the service is"
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -53,9 +54,5 @@ func Text(text string, secrets ...string) string {
 			text = strings.ReplaceAll(text, secret, "[key]")
 		}
 	}
-	text = strings.ToValidUTF8(strings.TrimSpace(text), "\ufffd")
-	if len(text) > maxErrorText {
-		text = strings.ToValidUTF8(text[:maxErrorText], "") + "…"
-	}
-	return text
+	return plaintext.Short(strings.ToValidUTF8(strings.TrimSpace(text), "\ufffd"), maxErrorText)
 }

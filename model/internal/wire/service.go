@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -35,7 +35,7 @@ type Service struct {
 func BaseURL(provider, base, like string) (*url.URL, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%s: the base URL %q is not one; it looks like %s", provider, secret.URL(base), like)
+		return nil, fmt.Errorf("%s: the base URL %q is not one; it looks like %s", provider, redact.URL(base), like)
 	}
 	return u, nil
 }

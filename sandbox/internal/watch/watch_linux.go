@@ -177,7 +177,10 @@ func (w *Watcher) look(listener int, n *notification, accesses *[2]Access) int {
 		return 0
 	}
 	for _, a := range accesses[:count] {
-		w.remember(a)
+		if len(w.seen) >= w.o.Remembered { // to report some once more costs less than to know which are the oldest
+			clear(w.seen)
+		}
+		w.seen[maphash.Comparable(w.seed, a)] = struct{}{}
 	}
 	return count
 }
@@ -328,14 +331,6 @@ func (w *Watcher) read(pid uint32, at uint64, b []byte) ([]byte, error) {
 func (w *Watcher) known(a Access) bool {
 	_, ok := w.seen[maphash.Comparable(w.seed, a)]
 	return ok
-}
-
-// remember forgets all where it is too much: what is then reported once more costs less than a list of what is oldest.
-func (w *Watcher) remember(a Access) {
-	if len(w.seen) >= w.o.Remembered {
-		clear(w.seen)
-	}
-	w.seen[maphash.Comparable(w.seed, a)] = struct{}{}
 }
 
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) unix.Errno {

@@ -84,6 +84,19 @@ func (o *Object) Texts(name string) []string {
 	return texts
 }
 
+// Plain returns a value that is no object and no list as text, and null as the empty text.
+func Plain(value any) (text string, ok bool) {
+	switch v := value.(type) {
+	case nil:
+		return "", true
+	case string:
+		return v, true
+	case bool, Number:
+		return string(Append(nil, v)), true
+	}
+	return "", false
+}
+
 // Append appends a value to dst as compact JSON. Bytes that are no UTF-8 become U+FFFD. It panics at a type
 // that is not one of a value.
 func Append(dst []byte, value any) []byte {

@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -83,12 +83,7 @@ func (d *Desk) Folders() ([]mcp.Root, error) {
 		if err != nil {
 			return nil, err
 		}
-		slashed := filepath.ToSlash(full)
-		if slashed[0] != '/' { // a Windows drive
-			slashed = "/" + slashed
-		}
-		uri := url.URL{Scheme: "file", Path: slashed}
-		roots = append(roots, mcp.Root{URI: uri.String(), Name: filepath.Base(full)})
+		roots = append(roots, mcp.Root{URI: filename.URL(full), Name: filepath.Base(full)})
 	}
 	return roots, nil
 }

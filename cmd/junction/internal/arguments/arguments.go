@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 // ReadFile reads the file that a word names after an @; "-" is standard input.
@@ -18,8 +19,8 @@ type ReadFile func(name string) ([]byte, error)
 // Build makes one JSON object out of words, as the package describes. The error
 // names the argument, and what the schema has in its place. A nil schema types
 // nothing: every value is text unless it is written with := .
-func Build(schema json.RawMessage, words []string, read ReadFile) (json.RawMessage, error) {
-	top := &object{schema: rootOf(schema), typed: schema != nil}
+func Build(typing json.RawMessage, words []string, read ReadFile) (json.RawMessage, error) {
+	top := &object{schema: schema.Look(typing), typed: typing != nil}
 	for _, word := range words {
 		if strings.HasPrefix(word, "{") {
 			return nil, fmt.Errorf("argument %q: a JSON object stands alone, and holds all arguments", word)
@@ -67,7 +68,7 @@ func load(key, value string, read ReadFile) (text, error) {
 
 // An object is an object that is being put together.
 type object struct {
-	schema  node
+	schema  schema.View
 	typed   bool
 	members []*value
 }
@@ -76,7 +77,7 @@ type object struct {
 type value struct {
 	name   string
 	path   string
-	schema node
+	schema schema.View
 	typed  bool
 	given  []text
 	object *object
@@ -89,7 +90,8 @@ func (o *object) find(key, path string) (*value, error) {
 	if !o.typed {
 		return o.member(Field{Name: key}, path), nil
 	}
-	fields := o.schema.object().fields()
+	described := o.schema.With("properties")
+	fields := fieldsOf(described)
 	if f := named(fields, key); f != nil {
 		return o.member(*f, path), nil
 	}
@@ -98,7 +100,7 @@ func (o *object) find(key, path string) (*value, error) {
 		if f == nil {
 			continue
 		}
-		if types := f.schema.types(); len(types) > 0 && !slices.Contains(types, "object") {
+		if types := f.schema.Types(); len(types) > 0 && !slices.Contains(types, "object") {
 			return nil, fmt.Errorf("argument %q: %q is no object, but %s", path, f.Name, f.Type)
 		}
 		v := o.member(*f, strings.TrimSuffix(path, key[at:]))
@@ -107,9 +109,9 @@ func (o *object) find(key, path string) (*value, error) {
 		}
 		return v.object.find(key[at+1:], path)
 	}
-	if o.schema.object().open() || len(fields) == 0 && o.schema.get("additionalProperties") == nil && o.schema.get("properties") == nil {
-		more := o.schema.object().get("additionalProperties")
-		return o.member(Field{Name: key, schema: o.schema.at(more)}, path), nil
+	if open(described) || len(fields) == 0 && o.schema.Get("additionalProperties") == nil && o.schema.Get("properties") == nil {
+		more := described.Get("additionalProperties")
+		return o.member(Field{Name: key, schema: o.schema.At(more)}, path), nil
 	}
 	return nil, unknown(path, key, fields)
 }
@@ -184,7 +186,7 @@ func (o *object) missing(path string) error {
 		return nil
 	}
 	var names []string
-	for _, f := range o.schema.object().fields() {
+	for _, f := range fieldsOf(o.schema.With("properties")) {
 		if f.Required && !slices.ContainsFunc(o.members, func(m *value) bool { return m.name == f.Name }) {
 			names = append(names, fmt.Sprintf("%s%s (%s)", path, f.Name, f.Type))
 		}
@@ -208,7 +210,7 @@ func (v *value) encode() (json.RawMessage, error) {
 	if len(v.given) == 1 {
 		return v.one(v.given[0])
 	}
-	if types := v.schema.types(); !v.typed || len(types) > 0 && !slices.Contains(types, "array") {
+	if types := v.schema.Types(); !v.typed || len(types) > 0 && !slices.Contains(types, "array") {
 		return nil, fmt.Errorf("given %d times, but it is no list", len(v.given))
 	}
 	return v.list(v.given)
@@ -225,14 +227,14 @@ func (v *value) one(t text) (json.RawMessage, error) {
 	if !v.typed {
 		return quote(t, v.schema)
 	}
-	if encoded := typed(t, v.schema.types()); encoded != nil {
+	if encoded := typed(t, v.schema.Types()); encoded != nil {
 		return encoded, nil
 	}
 	return v.listOrText(t)
 }
 
 func (v *value) listOrText(t text) (json.RawMessage, error) {
-	types := v.schema.types()
+	types := v.schema.Types()
 	switch {
 	case len(types) == 0 || slices.Contains(types, "string"):
 		return quote(t, v.schema)
@@ -241,11 +243,11 @@ func (v *value) listOrText(t text) (json.RawMessage, error) {
 	case slices.Contains(types, "array") && !v.nested:
 		return v.list([]text{t})
 	}
-	return nil, fmt.Errorf("expected %s, got %.60q", v.schema.describe(), t.text)
+	return nil, fmt.Errorf("expected %s, got %.60q", describe(v.schema), t.text)
 }
 
 func (v *value) list(elements []text) (json.RawMessage, error) {
-	element := value{name: v.name, path: v.path, schema: v.schema.items(), typed: true, nested: true}
+	element := value{name: v.name, path: v.path, schema: v.schema.Items(), typed: true, nested: true}
 	out := []byte{'['}
 	for i, t := range elements {
 		if i > 0 {
@@ -268,7 +270,7 @@ func typed(t text, types []string) json.RawMessage {
 		return nil
 	}
 	has := func(name string) bool { return len(types) == 0 || slices.Contains(types, name) }
-	switch kind := kindOf(word); {
+	switch kind := schema.TypeOf(word); {
 	case kind == "null" && len(types) > 0 && has("string"):
 		return nil // the word null is a text
 	case kind == "number" && !has("number"):
@@ -290,8 +292,8 @@ func whole(number string) bool {
 
 // quote is the text as a JSON string; in base64 where the schema says so and the
 // text is a file.
-func quote(t text, schema node) (json.RawMessage, error) {
-	if t.file && (schema.text("contentEncoding") == "base64" || schema.text("format") == "byte") {
+func quote(t text, v schema.View) (json.RawMessage, error) {
+	if t.file && (v.Text("contentEncoding") == "base64" || v.Text("format") == "byte") {
 		return jsonrpc.AppendString(nil, base64.StdEncoding.EncodeToString([]byte(t.text))), nil
 	}
 	if !utf8.ValidString(t.text) {

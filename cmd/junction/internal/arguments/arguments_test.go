@@ -182,3 +182,16 @@ func FuzzBuildMakesJSON(f *testing.F) {
 		}
 	})
 }
+
+func TestArgumentsOfCombinedSchemas(t *testing.T) {
+	const schema = `{"allOf":[{"properties":{"a":{"$ref":"#count"}},"required":["a"]},{"$ref":"#/%24defs/more"}],"properties":{"c":{"allOf":[{"type":"boolean"}]}},
+		"$defs":{"count":{"$anchor":"count","type":"integer"},"more":{"properties":{"b":{"type":"array","items":{"$ref":"#count"}}},"required":["b"]}}}`
+	got, err := Build([]byte(schema), []string{"a=1", "b=2", "c=true"}, files)
+	if want := `{"a":1,"b":[2],"c":true}`; string(got) != want || err != nil {
+		t.Errorf("got %s, %v, want %s", got, err, want)
+	}
+	_, err = Build([]byte(schema), []string{"c=true"}, files)
+	if want := "arguments missing: a (integer), b (integer[]) are required"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}

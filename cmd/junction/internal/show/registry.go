@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/registry"
 )
@@ -146,12 +147,18 @@ func registeredPackage(out *strings.Builder, p *registry.Package, width int) {
 	if p.FileSHA256 != "" {
 		out.WriteString(strings.Repeat(" ", indent) + "SHA-256 " + plaintext.Line(p.FileSHA256, maxName) + "\n")
 	}
-	if line := p.CommandLine(); line != nil {
+	line, notes := p.CommandLine(), p.Notes()
+	if line != nil {
 		var words []string
 		for _, w := range line {
 			words = append(words, quoted(w))
 		}
 		out.WriteString(strings.Repeat(" ", indent) + "runs " + plaintext.Line(strings.Join(words, " "), 10*maxName) + "\n")
+	} else if runner.Of(p.RegistryType).Prefixes == nil {
+		out.WriteString(strings.Repeat(" ", indent) + "runs nothing here: this kind of package is not known\n")
+	}
+	for _, note := range notes {
+		paragraph(out, plaintext.Line(note, maxText), width)
 	}
 	var all []input
 	for _, v := range p.EnvironmentVariables {

@@ -1,0 +1,86 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// fullRecord has a value in each field that testdata/records.jsonl has.
+func fullRecord() Record {
+	return Record{Time: time.Date(2026, 11, 26, 1, 2, 3, 4_567_890, time.FixedZone("", 3600)), Kind: KindCall, Call: "ABCDEFGHIJKLMNOP", Method: "tools/call", Name: "files__read\"é\n", Server: "files",
+		Tool: "read\u2028", Hash: "0123456789abcdef01234567", Annotations: json.RawMessage(`{"readOnly":true}`), Round: 2, Principal: "ann", Issuer: "https://login.example", Scopes: []string{"a", "b\\"},
+		Client: "inspector/1.0", Profile: "strict", Trace: "0af7651916cd43dd8448eb211c80319c", Decision: Allowed, Rule: "rules.json:3", Reason: "<because>", Refused: 3, Outcome: "error", Code: -32602,
+		Resent: 1, Duration: 1_234_567 * time.Nanosecond, Sent: 100, Received: 1 << 40, Arguments: json.RawMessage(`{"path":"a","n":[1, 2]}`), Result: json.RawMessage(`{"content":[]}`)}
+}
+
+// recordsOfEachField are one with all fields, one with none, and one for each field with that alone.
+func recordsOfEachField() []Record {
+	full := fullRecord()
+	all := []Record{full, {}, {Duration: 999 * time.Nanosecond, Scopes: []string{}, Arguments: json.RawMessage{}}}
+	for i, of := range reflect.VisibleFields(reflect.TypeFor[Record]()) {
+		if !of.IsExported() || reflect.ValueOf(full).Field(i).IsZero() {
+			continue
+		}
+		var one Record
+		reflect.ValueOf(&one).Elem().Field(i).Set(reflect.ValueOf(full).Field(i))
+		all = append(all, one)
+	}
+	return all
+}
+
+func TestRecordsAreWrittenAsBefore(t *testing.T) {
+	var got []byte
+	for _, r := range recordsOfEachField() {
+		got = append(r.append(got), '\n')
+	}
+	want, err := os.ReadFile("testdata/records.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gotLines, wantLines := bytes.SplitAfter(got, []byte("\n")), bytes.SplitAfter(want, []byte("\n"))
+	if len(gotLines) != len(wantLines) {
+		t.Fatalf("%d lines, want %d", len(gotLines), len(wantLines))
+	}
+	for i, line := range wantLines {
+		if !bytes.Equal(gotLines[i], line) {
+			t.Errorf("line %d is\n%swant\n%s", i+1, gotLines[i], line)
+		}
+	}
+}
+
+// Each field of a Filter is found in lines, under the same name and with the values that lines have.
+func TestFiltersLookAtFieldsOfLines(t *testing.T) {
+	written := fullRecord()
+	line := written.append(nil)
+	enums := map[string][]string{
+		"kind":     {KindCall, KindDecision, KindCheckpoint, KindNote, KindExpired},
+		"outcome":  {string(mcp.OutcomeOK), string(mcp.OutcomeToolError), string(mcp.OutcomeInputRequired), string(mcp.OutcomeCancelled), string(mcp.OutcomeError)},
+		"decision": {Allowed, "ask", Denied},
+	}
+	for _, p := range filters.List() {
+		if want := enums[p.Name]; !slices.Equal(p.Enum, want) {
+			t.Errorf("%s is one of %q, want %q", p.Name, p.Enum, want)
+		}
+	}
+	for name, f := range map[string]*Filter{
+		"kind": {Kind: KindCall}, "outcome": {Outcome: "ok,error"}, "decision": {Decision: Allowed}, "principal": {Principal: "ann"}, "server": {Server: "files"}, "call": {Call: written.Call},
+		"tool": {Name: "READ"}, "client": {Client: "Inspector"}, "since": {Since: written.Time.Add(-time.Second)}, "until": {Until: written.Time.Add(time.Second)},
+	} {
+		if !filters.Fits(f)(line) {
+			t.Errorf("the line does not have %s", name)
+		}
+		if filters.Fits(f)([]byte(`{}`)) {
+			t.Errorf("an empty line has %s", name)
+		}
+	}
+	if n := reflect.TypeFor[Filter]().NumField(); n != len(filters.List()) || n != 10 {
+		t.Errorf("%d fields of %d are parameters, and 10 are tested", len(filters.List()), n)
+	}
+}

@@ -1,0 +1,163 @@
+package authserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+)
+
+const (
+	// defaultLoginTime is how old a login gets at most.
+	defaultLoginTime = 90 * 24 * time.Hour
+	// unaskedLoginTime is how old a login at a provider gets that cannot be asked about it again.
+	unaskedLoginTime = 12 * time.Hour
+	// askPause is between two questions to a provider about one login, or half of the time for which an access token holds.
+	askPause = time.Minute
+	// askLeaseTime is for how long others wait when a process dies that asks a provider.
+	askLeaseTime = 10 * time.Second
+	// maxListed bounds how many logins are read at a time.
+	maxListed = 1_000
+)
+
+const (
+	loginPrefix  = "authserver/login/"
+	loginContext = "authserver provider token"
+)
+
+// An authentication is a login of a user, with the password or at the provider. Sessions of browsers and grants follow from it,
+// and end with it.
+type authentication struct {
+	User    string    `json:"user"`
+	Stamp   string    `json:"stamp,omitempty"` // of the user's password
+	At      time.Time `json:"at"`
+	Until   time.Time `json:"until"`
+	Subject string    `json:"subject,omitempty"` // by which the provider knows the user
+	Groups  []string  `json:"groups,omitempty"`  // that the provider last said, of those that give scopes
+	Refresh string    `json:"refresh,omitempty"` // the provider's refresh token, sealed; empty: it cannot be asked again
+	Asked   time.Time `json:"asked,omitzero"`    // when the provider was asked last
+}
+
+func (s *Server) putAuthentication(ctx context.Context, id string, old state.Version, a *authentication) (state.Version, error) {
+	return s.swap(ctx, loginPrefix+hash(id), old, a, time.Until(a.Until))
+}
+
+// authentication returns a login; [ErrNoUser] says that it is over.
+func (s *Server) authentication(ctx context.Context, id string) (*authentication, state.Version, error) {
+	a := new(authentication)
+	version, err := s.load(ctx, loginPrefix+hash(id), a)
+	if errors.Is(err, state.ErrNotFound) || err == nil && !time.Now().Before(a.Until) {
+		err = ErrNoUser
+	}
+	return a, version, err
+}
+
+// userOf returns the user of a login, as long as both hold.
+func (s *Server) userOf(ctx context.Context, id string) (User, error) {
+	a, _, err := s.authentication(ctx, id)
+	if err != nil {
+		return User{}, err
+	}
+	var u User
+	if s.options.Provider != nil {
+		u, err = s.options.Provider.find(a.User, a.Groups)
+	} else {
+		u, err = s.options.Users.find(a.User)
+	}
+	if err == nil && u.stamp() != a.Stamp {
+		err = ErrNoUser
+	}
+	u.login = id
+	return u, err
+}
+
+// askAgain asks the provider whether a login still holds, in one process at a time: a provider may take a refresh token once.
+// [ErrNoUser] says that it does not; then the login is over.
+func (s *Server) askAgain(ctx context.Context, id string) error {
+	if s.options.Provider == nil {
+		return nil
+	}
+	return state.While(ctx, s.options.Store, loginPrefix+hash(id), askLeaseTime, func(ctx context.Context, hold state.Hold) error {
+		a, version, err := s.authentication(ctx, id)
+		if err != nil || a.Refresh == "" || time.Since(a.Asked) < min(askPause, s.options.TokenTime/2) {
+			return err
+		}
+		token, err := s.ring.Open(a.Refresh, []byte(loginContext))
+		if err != nil {
+			return ErrNoUser // of a key that is retired
+		}
+		next, isSaid, err := s.options.Provider.renew(ctx, s.options.Issuer+callbackPath, vouched{a.User, a.Subject, a.Groups, string(token)})
+		if errors.Is(err, ErrNoUser) {
+			s.options.Logger.WarnContext(ctx, "login ended by the provider", "user", a.User, "error", err)
+			return errors.Join(err, s.options.Store.Delete(ctx, loginPrefix+hash(id), hold))
+		}
+		if err != nil {
+			return err
+		}
+		a.Groups, a.Asked = next.groups, time.Now()
+		if limit := a.At.Add(unaskedLoginTime); !isSaid && len(a.Groups) > 0 && limit.Before(a.Until) {
+			a.Until = limit // the groups give scopes, and are not said again
+		}
+		if next.refresh != "" {
+			a.Refresh = s.ring.Seal([]byte(next.refresh), []byte(loginContext))
+		}
+		if _, err = s.putAuthentication(ctx, id, version, a); errors.Is(err, state.ErrConflict) {
+			err = ErrNoUser // it was ended meanwhile
+		}
+		return err
+	})
+}
+
+// A Login is a login of a user that holds, with what follows from it.
+type Login struct {
+	User  string
+	At    time.Time // when the user logged in
+	Until time.Time // when it ends
+}
+
+// Logins returns the logins in the store of a Server.
+func Logins(ctx context.Context, store state.Store) (all []Login, err error) {
+	err = eachLogin(ctx, store, func(_ string, a *authentication) error {
+		all = append(all, Login{a.User, a.At, a.Until})
+		return nil
+	})
+	return all, err
+}
+
+// Logout ends all logins of a user in the store of a Server, and returns how many there were. Access tokens that followed from them
+// are refused within 10 seconds.
+func Logout(ctx context.Context, store state.Store, user string) (ended int, err error) {
+	err = eachLogin(ctx, store, func(key string, a *authentication) error {
+		if a.User != user {
+			return nil
+		}
+		ended++
+		return store.Delete(ctx, key, state.Hold{})
+	})
+	return ended, err
+}
+
+func eachLogin(ctx context.Context, store state.Store, do func(key string, a *authentication) error) error {
+	for after := ""; ; {
+		entries, err := store.List(ctx, loginPrefix, after, maxListed)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			a := new(authentication)
+			if err := json.Unmarshal(e.Value, a); err != nil {
+				return fmt.Errorf("a login that is stored: %w", err)
+			}
+			if err := do(e.Key, a); err != nil {
+				return err
+			}
+			after = e.Key
+		}
+		if len(entries) < maxListed {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,127 @@
+package authserver
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/state"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+)
+
+const (
+	knownContext  = "authserver known browser"
+	allowedPrefix = "authserver/allowed/"
+	maxKnown      = 1 << 10 // bytes of the cookie
+)
+
+// A known browser is one in which a user logged in before.
+type known struct {
+	User string `json:"user"`
+	ID   string `json:"id"`
+}
+
+// know has a browser remember who logged in.
+func (s *Server) know(w http.ResponseWriter, user string) error {
+	sealed, err := s.seal(known{user, rand.Text()}, knownContext)
+	if err == nil {
+		http.SetCookie(w, s.newCookie(knownCookie, sealed, consentTime))
+	}
+	return err
+}
+
+// knownIn returns the user who logged in in a browser last; without a name where there is none.
+func (s *Server) knownIn(r *http.Request) (k known) {
+	c, err := r.Cookie(s.cookieName(knownCookie))
+	if err != nil || len(c.Value) > maxKnown {
+		return k
+	}
+	if s.open(c.Value, knownContext, &k) != nil {
+		return known{}
+	}
+	return k
+}
+
+// allowedKey names that a user let a client come back to an address.
+func allowedKey(user, client, redirect string) string {
+	text, _ := json.Marshal([]string{user, client, redirect})
+	return allowedPrefix + hash(string(text))
+}
+
+// mayLeave reports whether the browser may be sent on before its user was asked. Anybody registers a client, with any address, so
+// that a link to this server would lead anywhere (RFC 9700 section 4.11.2): it takes an address to which this user let this client
+// go back, or one of this machine.
+func (s *Server) mayLeave(r *http.Request, client, redirect string) bool {
+	if u, err := url.Parse(redirect); err == nil && u.Scheme == "http" && outside.IsHere(u.Hostname()) {
+		return true
+	}
+	user := s.knownIn(r).User
+	if u, err := s.user(r); err == nil {
+		user = u.Name
+	}
+	if user == "" {
+		return false
+	}
+	_, err := s.options.Store.Get(r.Context(), allowedKey(user, client, redirect))
+	if err != nil && !errors.Is(err, state.ErrNotFound) {
+		s.options.Logger.ErrorContext(r.Context(), "authorization server: find where a user goes back to", "error", err)
+	}
+	return err == nil
+}
+
+// backUnasked sends the browser back to the client with an error before the user was asked, or shows it.
+func (s *Server) backUnasked(w http.ResponseWriter, r *http.Request, q *request, fault *oidc.Error) {
+	fault.State = q.State
+	to, err := s.backURL(q.Redirect, fault)
+	switch {
+	case err != nil:
+		s.fail(w, r, "go back to a client", err)
+	case s.mayLeave(r, q.Client, q.Redirect):
+		http.Redirect(w, r, to, http.StatusSeeOther)
+	default:
+		s.showReturn(w, to)
+	}
+}
+
+// A staying writer keeps a redirect of package op that leads away from this server, for [Server.authorize].
+type staying struct {
+	http.ResponseWriter
+	away string // where to; empty: it is no such redirect
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *staying) WriteHeader(status int) {
+	if to := w.Header().Get("Location"); to != "" && !strings.HasPrefix(to, loginPath+"?") {
+		w.away = to
+		w.Header().Del("Location")
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements [http.ResponseWriter].
+func (w *staying) Write(text []byte) (int, error) {
+	if w.away != "" {
+		return len(text), nil
+	}
+	return w.ResponseWriter.Write(text)
+}
+
+// authorize takes the request of a client for a code. An error goes to the client only where the browser may.
+func (s *Server) authorize(protocol http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kept := &staying{ResponseWriter: w}
+		protocol.ServeHTTP(kept, r)
+		switch {
+		case kept.away == "":
+		case s.mayLeave(r, r.FormValue("client_id"), r.FormValue("redirect_uri")):
+			http.Redirect(w, r, kept.away, http.StatusFound)
+		default:
+			s.showReturn(w, kept.away)
+		}
+	})
+}

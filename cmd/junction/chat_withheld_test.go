@@ -1,0 +1,47 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/filename"
+)
+
+// An answer that was made without a server that waits for approval is none to a script, which reads which server that is.
+func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
+	noState(t)
+	argv := self(t, "serve", "everything")
+	config := configuration(t, map[string]any{"kept": map[string]any{"command": "env", "args": argv}})
+	chat := func(more ...string) outcome {
+		return runs(t, "", append([]string{"chat", "--config", config, "--no-save", "-p", "echo hello"}, more...)...)
+	}
+	const warning = "junction: warning: the answer was made without kept, which nobody approved"
+	chat().expect(t, exitToolFailed, "I found none", warning+"\n")
+	chat("--approve", "kept@0123456789abcdef").expect(t, exitToolFailed, "I found none", warning+"; --approve kept@0123456789abcdef did not apply, as a change needs its hash\n")
+	if got := chat("--approve", "kept"); got.code != exitOK || strings.Contains(got.stderr, "warning") {
+		t.Errorf("approved: %+v", got)
+	}
+	if got := chat(); got.code != exitOK || strings.Contains(got.stderr, "warning") {
+		t.Errorf("approved before: %+v", got)
+	}
+	path, err := filename.State("pins.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pins, err := guard.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range pins.Approved("kept") {
+		if d.Kind == guard.Tool {
+			d.Description += " It was another one."
+			pins.Forget("kept")
+			if err := approveIn(pins, "kept", []guard.Definition{d}); err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+	}
+	chat("--approve", "kept").expect(t, exitToolFailed, "I found none", warning+"; --approve kept did not apply, as a change needs its hash\n")
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// Servers of a project that nobody agreed to are one line with what to do, whichever command finds them.
+func TestServersNobodyAgreedToAreOneLine(t *testing.T) {
+	noState(t)
+	servers := map[string]any{}
+	for i := range 10 {
+		servers[fmt.Sprint("s", i)] = map[string]any{"command": "no-such-program-here"}
+	}
+	text, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, map[string]string{".mcp.json": string(text)})
+	for _, command := range [][]string{{"list"}, {"tools"}, {"doctor"}, {"chat", "-p", "hello", "--no-save"}} {
+		got := runs(t, "", command...)
+		if said := got.stdout + got.stderr; strings.Count(said, "nobody can be asked here") != 1 || !strings.Contains(said, "10 servers of the project's file ") || !strings.Contains(said, "--config") {
+			t.Errorf("%v: %+v", command, got)
+		}
+	}
+}

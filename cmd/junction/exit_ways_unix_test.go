@@ -1,0 +1,130 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// diesCalled ends when its tool is called, answers the tool "refused" with a protocol error, and the tool "slow" never.
+const diesCalled = `while read -r line; do
+	id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+	case $line in
+	*server/discover*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"unknown"}}\n' "$id" ;;
+	*'"initialize"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}}\n' "$id" ;;
+	*tools/list*) printf '{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"die","inputSchema":{"type":"object","properties":{"n":{"type":"integer"}}}},{"name":"refused","inputSchema":{"type":"object"}},{"name":"slow","inputSchema":{"type":"object"}},{"name":"fails","inputSchema":{"type":"object"}}]}}\n' "$id" ;;
+	*'"die"'*) exit 7 ;;
+	*'"refused"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"not today"}}\n' "$id" ;;
+	*'"fails"'*) printf '{"jsonrpc":"2.0","id":%s,"result":{"isError":true,"content":[]}}\n' "$id" ;;
+	*'"slow"'*) ;;
+	*tools/call*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool"}}\n' "$id" ;;
+	*ping*) printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$id" ;;
+	esac
+done`
+
+// The exit code of a call says what went wrong with the server, whichever way it goes.
+func TestExitCodeIsTheSameOnEachWay(t *testing.T) {
+	alone(t)
+	config := configuration(t, map[string]any{
+		"live":    map[string]any{"command": "sh", "args": []string{"-c", diesCalled}, "timeout": "2s"},
+		"ended":   map[string]any{"command": "sh", "args": []string{"-c", "echo broken >&2; exit 3"}},
+		"missing": map[string]any{"command": filepath.Join(t.TempDir(), "none")},
+		"nowhere": map[string]any{"url": "http://127.0.0.1:1/mcp"},
+		"refuses": map[string]any{"command": "sh", "args": []string{"-c", `read -r line; printf '{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no"}}\n'; read -r line; printf '{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}\n'; cat >/dev/null`}},
+	})
+	type call struct {
+		name, server string
+		words        []string
+		code         int
+	}
+	calls := []call{
+		{"an error of the server", "live", []string{"refused"}, exitProtocol},
+		{"a tool that fails", "live", []string{"fails"}, exitToolFailed},
+		{"a tool that there is not", "live", []string{"none"}, exitProtocol},
+		{"arguments that do not fit", "live", []string{"die", "n=x"}, exitUsage},
+		{"no response in time", "live", []string{"slow"}, exitTimeout},
+		{"no response in the time of a flag", "live", []string{"slow", "--timeout", "300ms"}, exitTimeout},
+		{"a server that ends in the call", "live", []string{"die"}, exitConnection},
+		{"a program that ends at once", "ended", []string{"tool"}, exitConnection},
+		{"a program that there is not", "missing", []string{"tool"}, exitConnection},
+		{"an address where nobody listens", "nowhere", []string{"tool"}, exitConnection},
+		{"a server that refuses the handshake", "refuses", []string{"tool"}, exitConnection},
+	}
+	for _, c := range calls {
+		runs(t, "", append([]string{"call", c.server, "--own", "--config", config}, c.words...)...).expect(t, c.code, "", "")
+	}
+	check := func(way string, c call, words ...string) {
+		t.Helper()
+		if got := runs(t, "", append(words, c.words[1:]...)...); got.code != c.code || got.stdout != "" {
+			t.Errorf("%s, %s: exit code %d, want %d\n%s%s", c.name, way, got.code, c.code, got.stdout, got.stderr)
+		}
+	}
+	t.Run("proxy", func(t *testing.T) {
+		for _, c := range calls {
+			if c.server == "live" {
+				r := serving(t, "proxy", "live", "--config", config)
+				check("through proxy", c, "call", r.url, c.words[0])
+			}
+		}
+	})
+	t.Run("up", func(t *testing.T) {
+		r := serving(t, "up", "--tools", "all", "--config", config)
+		waitFor(t, "servers that were tried", func() bool {
+			return strings.HasPrefix(shownStatus(t)[0].Summary, "5 servers: 1 connected, 4 failed")
+		})
+		for _, c := range calls {
+			check("through up", c, "call", r.url, c.server+"__"+c.words[0])
+			check("by its name while up runs", c, "call", c.server, c.words[0], "--config", config)
+		}
+	})
+}
+
+// A call by a server's name goes to the process that junction up has of it.
+func TestCallUsesTheServerThatRuns(t *testing.T) {
+	alone(t)
+	starts := filepath.Join(t.TempDir(), "starts")
+	argv := self(t, "serve", "memory", "--file", filepath.Join(t.TempDir(), "memory.db"))
+	const script = `echo start >>"$1"; shift; exec "$@"`
+	entry := map[string]any{"command": "sh", "args": append([]string{"-c", script, "sh", starts}, argv...)}
+	config := configuration(t, map[string]any{"memory": entry})
+	serving(t, "up", "--config", config, "--audit="+filepath.Join(t.TempDir(), "audit"))
+	waitFor(t, "connected", func() bool { return shownStatus(t)[0].Servers[0].State == "connected" })
+	count := func() int {
+		text, err := os.ReadFile(starts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(text), "start")
+	}
+	direct := runs(t, "", "tools", "memory", "--own", "--json", "--config", config)
+	if count() != 2 {
+		t.Fatalf("%d starts, want that of up and one of its own", count())
+	}
+	shared := runs(t, "", "tools", "memory", "--json", "--config", config)
+	if count() != 2 || shared.code != exitOK || len(memberNames(t, shared.stdout)) == 0 {
+		t.Errorf("tools: %d starts, %+v", count(), shared)
+	}
+	if names := listedNames(t, direct.stdout); names == "" || names != listedNames(t, shared.stdout) {
+		t.Errorf("tools of the server: %s; through up: %s", names, listedNames(t, shared.stdout))
+	}
+	runs(t, "", "call", "memory", "read_graph", "--config", config).expect(t, exitOK, "entities", "")
+	if count() != 2 {
+		t.Errorf("call: the server was started again")
+	}
+	for _, own := range [][]string{{"--own"}, {"--revision", "2025-11-25"}, {"--env", "A=b"}, {"--record", filepath.Join(t.TempDir(), "r.jsonl")}, {"-v"}} {
+		before := count()
+		if runs(t, "", append([]string{"call", "memory", "read_graph", "--config", config}, own...)...).expect(t, exitOK, "entities", ""); count() != before+1 {
+			t.Errorf("%v: %d starts, want one more than %d", own, count(), before)
+		}
+	}
+	entry["args"] = append(entry["args"].([]string), "--")
+	before := count()
+	other := configuration(t, map[string]any{"memory": entry})
+	runs(t, "", "call", "memory", "read_graph", "--config", other)
+	if count() != before+1 {
+		t.Error("the server of another file was used")
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/junction-mcp/junction/config"
+)
+
+func definedEntry(t *testing.T, text string) entry {
+	t.Helper()
+	f, err := config.Parse("/home/me/junction.json", []byte(text), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Servers {
+		d := f.Servers[i]
+		return entry{name: d.Name, definition: d}
+	}
+	t.Fatal("no server")
+	return entry{}
+}
+
+// Where nothing is proved, what variables stand for may be another thing there.
+func TestServerWithVariablesIsNotSharedUnproved(t *testing.T) {
+	for args, want := range map[string]bool{`"--token","${TOKEN}"`: false, `"${TOKEN:-x}"`: false, `"${input:token}"`: false, `"plain"`: true} {
+		e := definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","args":[`+args+`]}}}`)
+		set := runningSet{{&instance{Shares: true}, serverStatus{Name: "db", Source: e.source(), Origin: e.run(), State: "connected"}}}
+		if r := set.of(e); r == nil || r.isShared(e) != want {
+			t.Errorf("%s: it is there: %t, and shared: %t", args, r != nil, !want)
+		}
+	}
+}
+
+// A command must not use a server that runs with another account or program environment than its file has now.
+func TestServerDefinedInAnotherWayIsNotShared(t *testing.T) {
+	for _, pair := range [][2]string{
+		{`{"mcpServers":{"db":{"command":"dbserver","env":{"DATABASE_URL":"postgres://production"}}}}`, `{"mcpServers":{"db":{"command":"dbserver","env":{"DATABASE_URL":"postgres://test"}}}}`},
+		{`{"mcpServers":{"db":{"url":"https://db.example/mcp","headers":{"Authorization":"Bearer production"}}}}`, `{"mcpServers":{"db":{"url":"https://db.example/mcp","headers":{"Authorization":"Bearer test"}}}}`},
+		{`{"mcpServers":{"db":{"command":"dbserver","args":["--token","production"]}}}`, `{"mcpServers":{"db":{"command":"dbserver","args":["--token","test"]}}}`},
+	} {
+		runs, now := definedEntry(t, pair[0]), definedEntry(t, pair[1])
+		set := runningSet{{&instance{Shares: true}, serverStatus{Name: "db", Source: runs.source(), Origin: runs.run(), State: "connected"}}}
+		if runs.definition.Hash() == now.definition.Hash() {
+			t.Fatal("the hashes are the same")
+		}
+		if r := set.of(now); r != nil && r.isShared(now) {
+			t.Errorf("defined as %s; the one that runs as %s is used (both are shown as %q)", pair[1], pair[0], now.run())
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/spf13/pflag"
+)
+
+// settingFlags are the flags of junction up that set a member of [settings.Settings]: those whose tag flag names the flag and its
+// value. A flag that is given counts, whatever the file says, and sets no other member.
+type settingFlags struct {
+	set   *pflag.FlagSet
+	given settings.Settings // what all flags say, or their defaults
+	all   []settingFlag
+}
+
+// A settingFlag is one of them.
+type settingFlag struct {
+	name  string
+	path  []int  // of the member, as for [reflect.Value.FieldByIndex]
+	group string // the flag without which this one has no effect; empty: it has one
+}
+
+// newSettingFlags defines the flags in a set.
+func newSettingFlags(set *pflag.FlagSet) *settingFlags {
+	f := &settingFlags{set: set, given: settings.Settings{Audit: &settings.Audit{}}}
+	f.define(reflect.TypeFor[settings.Settings](), nil, "")
+	set.Lookup("audit").NoOptDefVal = usualFolder
+	return f
+}
+
+// define defines the flags of a struct at a path. The others need the first flag of a struct that is not there by default.
+func (f *settingFlags) define(of reflect.Type, path []int, group string) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		at := append(slices.Clone(path), i)
+		if field.Type == reflect.TypeFor[*settings.Audit]() {
+			f.define(field.Type.Elem(), at, field.Tag.Get("json"))
+			continue
+		}
+		name, value, _ := strings.Cut(field.Tag.Get("flag"), " ")
+		if name == "" {
+			continue
+		}
+		one := settingFlag{name: name, path: at}
+		usage := field.Tag.Get("doc")
+		if group, _, _ = strings.Cut(group, ","); group != "" && group != name {
+			one.group, usage = group, "with --"+group+": "+usage
+		} else if own := field.Tag.Get("usage"); own != "" {
+			usage = own
+		}
+		if enum := field.Tag.Get("enum"); enum != "" {
+			value = strings.ReplaceAll(enum, ",", "|")
+		}
+		f.all = append(f.all, one)
+		switch p := reflect.ValueOf(&f.given).Elem().FieldByIndex(at).Addr().Interface().(type) {
+		case *string:
+			f.set.StringVar(p, name, field.Tag.Get("default"), usage)
+		case *bool:
+			f.set.BoolVar(p, name, false, usage)
+		case *time.Duration:
+			f.set.DurationVar(p, name, 0, usage)
+		case *[]string:
+			f.set.StringSliceVar(p, name, nil, usage)
+		case *int:
+			f.set.IntVar(p, name, 0, usage)
+		default:
+			panic(fmt.Sprintf("settings: %s: the tag flag is not for a %T", field.Name, p))
+		}
+		flag := f.set.Lookup(name)
+		flag.DefValue = field.Tag.Get("default")
+		if list, is := flag.Value.(pflag.SliceValue); is {
+			flag.Value = listWord{flag.Value, list, value}
+		} else if value != "" {
+			flag.Value = valueWord{flag.Value, value}
+		}
+	}
+}
+
+// A valueWord is a value with a name of its own in the help, and a listWord a list with one.
+type (
+	valueWord struct {
+		pflag.Value
+		name string
+	}
+	listWord struct {
+		pflag.Value
+		pflag.SliceValue
+		name string
+	}
+)
+
+func (n valueWord) Type() string { return n.name }
+func (n listWord) Type() string  { return n.name }
+
+// apply returns the settings with what the flags set. The error names the flag that is wrong, or without effect.
+func (f *settingFlags) apply(s *settings.Settings) (*settings.Settings, error) {
+	merged := *s
+	if merged.Audit != nil || f.set.Changed("audit") {
+		merged.Audit = new(settings.Audit)
+		if s.Audit != nil {
+			*merged.Audit = *s.Audit
+		}
+	}
+	for _, one := range f.all {
+		if !f.set.Changed(one.name) {
+			continue
+		}
+		if one.group != "" && merged.Audit == nil {
+			return nil, usagef("--%s goes with --%s", one.name, one.group)
+		}
+		value := reflect.ValueOf(&f.given).Elem().FieldByIndex(one.path)
+		if _, err := settings.Parse(one.said(value)); err != nil {
+			_, why, _ := strings.Cut(err.Error(), ": ")
+			return nil, usagef("--%s: %s", one.name, why)
+		}
+		reflect.ValueOf(&merged).Elem().FieldByIndex(one.path).Set(value)
+	}
+	merged.Tools, merged.Review = cmp.Or(merged.Tools, string(search.Auto)), cmp.Or(merged.Review, reviewNone)
+	switch given := f.set.Changed; {
+	case given("pin") && given("tools") && merged.Tools == string(search.All):
+		return nil, usagef("--pin goes with --tools search or --tools auto: all tools are listed")
+	case given("shadow") && merged.Shadow && merged.Policy == "":
+		return nil, usagef("--shadow goes with --policy FILE, the rules that it tries")
+	}
+	return &merged, nil
+}
+
+// said returns the settings that a file would have in place of the flag.
+func (one *settingFlag) said(value reflect.Value) []byte {
+	v := value.Interface()
+	if d, is := v.(time.Duration); is {
+		v = d.String()
+	}
+	of := reflect.TypeFor[settings.Settings]()
+	names := make([]string, 0, len(one.path))
+	for _, i := range one.path {
+		if of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+		names, of = append(names, name), of.Field(i).Type
+	}
+	for _, name := range slices.Backward(names) {
+		v = map[string]any{name: v}
+	}
+	data, _ := json.Marshal(v) // texts always encode
+	return data
+}

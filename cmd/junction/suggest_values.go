@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+// A valueSource returns what can stand in a place of the command line, with what it is behind a tab.
+type valueSource func(a *app, ctx context.Context) []string
+
+// suggestValues completes what is neither a server's alone nor asked of one: the words of these commands, any number of them, or the
+// value of a flag.
+func (a *app) suggestValues(root *cobra.Command) {
+	for _, place := range []struct {
+		command, flag string // no flag: the words
+		values        valueSource
+	}{
+		{"connect", "", hostValues}, {"disconnect", "", hostValues}, {"import", "", hostValues}, {"tap", "", hostValues},
+		{"chat", "", serverValues}, {"chat", "resume", conversationValues}, {"chat", "fork", conversationValues}, {"chat", "theme", themeValues}, {"chat", "model", modelValues},
+		{"chat", "trust", serverValues}, {"chat", "always", serverValues},
+		{"conversations export", "", conversationValues}, {"conversations fork", "", conversationValues}, {"conversations delete", "", conversationValues},
+		{"traffic", "server", serverValues}, {"audit list", "server", serverValues}, {"test", "server", serverValues},
+	} {
+		cmd, _, err := root.Find(strings.Fields(place.command))
+		if err != nil || cmd.Flags().Lookup(place.flag) == nil && place.flag != "" {
+			continue
+		}
+		suggest := func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
+			a.screen = terminal.NewScreen(io.Discard)
+			directive := cobra.ShellCompDirectiveNoFileComp
+			values := slices.DeleteFunc(place.values(a, cmd.Context()), func(value string) bool {
+				name, _, _ := strings.Cut(value, "\t")
+				return place.flag == "" && slices.Contains(given, name)
+			})
+			if slices.ContainsFunc(values, func(value string) bool { return strings.HasSuffix(value, ":") }) {
+				directive |= cobra.ShellCompDirectiveNoSpace
+			}
+			return values, directive
+		}
+		if place.flag == "" {
+			cmd.ValidArgsFunction = suggest
+		} else {
+			_ = cmd.RegisterFlagCompletionFunc(place.flag, suggest) // there is the flag, and it has none
+		}
+	}
+}
+
+func hostValues(*app, context.Context) (values []string) {
+	for _, h := range hostconfig.Hosts() {
+		values = append(values, h.ID+"\t"+h.Name)
+	}
+	return values
+}
+
+func serverValues(a *app, _ context.Context) (values []string) {
+	_, entries, err := a.servers()
+	if err != nil {
+		return nil
+	}
+	for _, e := range entries {
+		kind := "ships with junction"
+		if d := e.definition; d != nil {
+			kind = plaintext.Line(d.Kind.String()+", "+d.Source, 100)
+		}
+		values = append(values, e.name+"\t"+kind)
+	}
+	return values
+}
+
+// conversationValues are the last conversations.
+func conversationValues(_ *app, ctx context.Context) (values []string) {
+	stored, err := openConversations(ctx)
+	if err != nil {
+		return nil
+	}
+	defer stored.Close()
+	all, err := stored.List(ctx, archive.Filter{})
+	if err != nil {
+		return nil
+	}
+	for _, c := range all {
+		values = append(values, c.ID+"\t"+plaintext.Line(c.Title, maxTitleShown))
+	}
+	return values
+}
+
+func themeValues(*app, context.Context) []string { return []string{"auto", "dark", "light", "mono"} }
+
+// modelValues are the beginnings of models' names, and the one that is built in.
+func modelValues(*app, context.Context) []string {
+	values := []string{"offline"}
+	for _, provider := range providerNames() {
+		values = append(values, provider+":")
+	}
+	return values
+}

@@ -1,0 +1,58 @@
+//go:build unix
+
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// sleeps starts, and says nothing.
+var sleeps = map[string]any{"command": "sh", "args": []string{"-c", "exec sleep 600"}, "startTimeout": "4s", "timeout": "1s"}
+
+// A command waits no longer than --timeout for a server that a junction up starts; how long that start may take is said.
+func TestTimeoutBoundsAStartInUp(t *testing.T) {
+	alone(t)
+	config := configuration(t, map[string]any{"slow": sleeps})
+	r := serving(t, "up", "--tools", "all", "--config", config)
+	began := time.Now()
+	runs(t, "", "call", r.url, "slow__x", "{}", "--timeout", "1500ms").expect(t, exitTimeout, "", `no response within 1.5s; the server was still starting, which may take as long as "startTimeout" in its entry says`)
+	if took := time.Since(began); took > 3500*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+	runs(t, "", "call", r.url, "slow__x", "{}").expect(t, exitTimeout, "", `"startTimeout" in its entry gives it longer`)
+	runs(t, "", "call", "slow", "x", "--own", "--timeout", "500ms", "--config", config).expect(t, exitTimeout, "", `"startTimeout" in its entry, or --timeout, gives it longer`)
+}
+
+// A proxy at an address listens while its server starts: its clients learn what becomes of that.
+func TestProxyListensWhileItsServerStarts(t *testing.T) {
+	alone(t)
+	config := configuration(t, map[string]any{
+		"slow": map[string]any{"command": "sh", "args": []string{"-c", "exec sleep 600"}, "startTimeout": "3s"},
+		"ends": map[string]any{"command": "sh", "args": []string{"-c", "sleep 3; echo broken >&2; exit 3"}},
+		"late": map[string]any{"command": "sh", "args": append([]string{"-c", `sleep 2; exec "$@"`, "sh"}, self(t, "serve", "everything")...)},
+	})
+	for _, test := range []struct {
+		server, tool string
+		code         int
+		stdout, says string
+	}{
+		{"slow", "x", exitTimeout, "", "startTimeout"},
+		{"ends", "x", exitConnection, "", "broken"},
+		{"late", "echo", exitOK, "hi", ""},
+	} {
+		r := serving(t, "proxy", test.server, "--config", config)
+		got := runs(t, "", "call", r.url, test.tool, `{"message":"hi"}`)
+		if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.says) || strings.Contains(got.stderr, "junction up") {
+			t.Errorf("%s: exit code %d, want %d\nstdout: %s\nstderr: %s", test.server, got.code, test.code, got.stdout, got.stderr)
+		}
+		if test.code == exitOK {
+			continue
+		}
+		code := <-r.exitCode
+		if r.exitCode <- code; code != test.code {
+			t.Errorf("%s: the proxy ends with %d, want %d: %s", test.server, code, test.code, r.stderr)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+// Package follow serves streams of server-sent events to pages that follow something while it changes.
+package follow
+
+import (
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	alivePause = 15 * time.Second // between two comments where nothing happens
+	readerTime = 10 * time.Second // for a reader to take what is sent
+)
+
+// MaxPart is how many bytes a reader that waits keeps room for, and how many a Stream should append at a time: all readers that are slow
+// hold so many each.
+const MaxPart = 64 << 10
+
+// A Stream is what one reader follows. It is read at the reader's speed: nothing waits for it.
+type Stream struct {
+	// Begin is sent first.
+	Begin string
+	// Pause is the time from one part to the next, so that what comes meanwhile is in one; 0: none.
+	Pause time.Duration
+	// Next appends to text what is new. It is called again once changed is closed, or at once where that is nil; after over it is not
+	// called any more.
+	Next func(text []byte) (all []byte, changed <-chan struct{}, over bool)
+}
+
+// Readers are those who follow something. The zero value has none, and its method is safe for concurrent use.
+type Readers struct{ now atomic.Int64 }
+
+// Serve sends the stream until it is over or the reader is gone. Where limit readers follow already it sends nothing, and
+// returns false.
+func (a *Readers) Serve(w http.ResponseWriter, r *http.Request, limit int64, s Stream) bool {
+	defer a.now.Add(-1)
+	if a.now.Add(1) > limit {
+		return false
+	}
+	serve(w, r, s)
+	return true
+}
+
+func serve(w http.ResponseWriter, r *http.Request, s Stream) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	control := http.NewResponseController(w)
+	send := func(text []byte) error {
+		_ = control.SetWriteDeadline(time.Now().Add(readerTime)) // where it cannot be set, the server's own holds
+		if _, err := w.Write(text); err != nil {
+			return err
+		}
+		return control.Flush()
+	}
+	alive := time.NewTicker(alivePause)
+	defer alive.Stop()
+	var pause <-chan time.Time
+	if s.Pause > 0 {
+		ticker := time.NewTicker(s.Pause)
+		defer ticker.Stop()
+		pause = ticker.C
+	}
+	if send([]byte(s.Begin)) != nil {
+		return
+	}
+	var text []byte
+	for {
+		all, changed, over := s.Next(text[:0])
+		if text = all; len(text) > 0 && send(text) != nil || over {
+			return
+		}
+		if cap(text) > 2*MaxPart {
+			text = nil
+		}
+		for changed != nil {
+			select {
+			case <-changed:
+				changed = nil
+			case <-alive.C:
+				if send([]byte(": alive\n\n")) != nil {
+					return
+				}
+			case <-r.Context().Done():
+				return
+			}
+		}
+		if pause == nil {
+			continue
+		}
+		select {
+		case <-pause:
+		case <-r.Context().Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Own returns a Handler before next, which leads to this gateway: tools, prompts, resources and templates of one member have the
+// names in it that the member gives them. What results say of resources stays as clients of the gateway know it.
+func (g *Gateway) Own(server string, next mcp.Handler) mcp.Handler {
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		o := g.current()
+		m := o.member(server)
+		if m == nil {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no server %q any more", server)
+		}
+		if k, used := usedBy(req.Method); used {
+			return next.Handle(ctx, req.Renamed(o.exposed(m, k, req.Name)))
+		}
+		switch req.Method {
+		case "resources/read":
+			return next.Handle(ctx, req.Renamed(o.exposed(m, resourceKind, req.Name)))
+		case "completion/complete":
+			return next.Handle(ctx, req.WithParams(jsonrpc.With(req.Params, "ref", o.exposedRef(m, jsonrpc.Get(req.Params, "ref")))))
+		}
+		result, err := next.Handle(ctx, req)
+		if k, listed := listedBy(req.Method); listed && err == nil {
+			return own(k, result, o, g.current()) // the list is of one of them
+		}
+		return result, err
+	})
+}
+
+// member is the member of a name; nil if there was none.
+func (o *offer) member(name string) *member {
+	i := slices.IndexFunc(o.members, func(m *member) bool { return m.name == name })
+	if i < 0 {
+		return nil
+	}
+	return o.members[i]
+}
+
+// exposed is the name by which clients of the gateway know something of a member.
+func (o *offer) exposed(m *member, k kind, own string) string {
+	for _, all := range []map[string]owned{o.found[k.Name], o.hidden[k.Name]} {
+		for name, f := range all {
+			if f.member == m && f.original == own {
+				return name
+			}
+		}
+	}
+	if k.prefixed() {
+		return m.publicName(k, own)
+	}
+	return o.known(m, own, newMatching())
+}
+
+// exposedRef is what a completion is for, as clients of the gateway know it.
+func (o *offer) exposedRef(m *member, ref []byte) []byte {
+	kinds := map[string]kind{mcp.RefPrompt: promptKind, mcp.RefResource: templateKind}
+	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))
+	k, known := kinds[refType]
+	if !known {
+		return ref
+	}
+	key := "name"
+	if refType == mcp.RefResource {
+		key = "uri"
+	}
+	own, _ := jsonrpc.Unquote(jsonrpc.Get(ref, key))
+	return jsonrpc.With(ref, key, jsonrpc.AppendString(nil, o.exposed(m, k, own)))
+}
+
+// own is a list of one of some offers with the names that the members give its entries.
+func own(k kind, result mcp.Result, offers ...*offer) (mcp.Result, error) {
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	w := jsonrpc.NewObject(nil)
+	w.Array(k.Member)
+	jsonrpc.EachElement(jsonrpc.Get(body, k.Member), func(raw []byte) bool {
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.Key))
+		for _, o := range offers {
+			if f, found := o.found[k.Name][name]; found {
+				name = f.original
+				break
+			}
+		}
+		w.ObjectElement()
+		w.String(k.Key, name)
+		w.Members(raw, k.Key)
+		w.End()
+		return true
+	})
+	w.End()
+	return result.WithJSON(w.Bytes()), nil
+}

@@ -1,0 +1,49 @@
+package install
+
+import (
+	"context"
+	"os"
+)
+
+// The types of packages.
+const (
+	NPM    = "npm"
+	PyPI   = "pypi"
+	Cargo  = "cargo"
+	NuGet  = "nuget"
+	OCI    = "oci"
+	MCPB   = "mcpb"
+	Folder = "folder"
+)
+
+// A row has the functions of a kind of packages; the rest is in the table of internal/runner.
+type row struct {
+	installer func(s *Store) kind
+	about     func(l *Locked, root *os.Root) About // what the package in a folder says of itself; nil: nothing
+}
+
+// rows are the kinds of packages, by type.
+var rows = map[string]row{
+	NPM:    {func(s *Store) kind { return npm{neutral: s.neutral()} }, func(l *Locked, root *os.Root) About { return aboutNode(root, "node_modules/"+l.Name) }},
+	PyPI:   {func(s *Store) kind { return pypi{web: s.web, neutral: s.neutral()} }, aboutPyPI},
+	Cargo:  {func(s *Store) kind { return cargo{neutral: s.neutral()} }, nil},
+	NuGet:  {func(s *Store) kind { return nuget{web: s.web, blobs: s.blobs(), neutral: s.neutral()} }, nil},
+	OCI:    {func(s *Store) kind { return oci{web: s.web} }, nil},
+	MCPB:   {func(s *Store) kind { return mcpb{web: s.web, blobs: s.blobs()} }, nil},
+	Folder: {func(*Store) kind { return folder{} }, func(_ *Locked, root *os.Root) About { return aboutNode(root, ".") }},
+}
+
+// A kind installs the packages of one type.
+type kind interface {
+	// resolve finds the exact version and its integrity, and the dependencies. It downloads into dir, which is empty and removed afterwards,
+	// and runs no code of the package.
+	resolve(ctx context.Context, p Package, dir string) (*Locked, error)
+	// install puts the locked package into dir, which is empty and renamed afterwards, and checks all bytes.
+	install(ctx context.Context, l *Locked, dir string) error
+	// program says how to start what install put into dir. It asks nobody, and an error is one of ErrNotInstalled or ErrRuntime.
+	program(l *Locked, dir string) (*Program, error)
+	// advice asks the registry. dir is empty and removed afterwards.
+	advice(ctx context.Context, l *Locked, dir string) (Advice, error)
+	// audit asks for known vulnerabilities, by the package manager's own command. dir is empty and removed afterwards.
+	audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error)
+}

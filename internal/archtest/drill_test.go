@@ -1,0 +1,154 @@
+package archtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+// maxDrill and maxMedian bound how many files one fact is in: of any change of the drill, and of most.
+const (
+	maxDrill  = 6
+	maxMedian = 4
+)
+
+// TestDrill makes typical changes, which testdata/drill has, in an overlay of the tree, and counts the files that each is in. All must
+// compile together. CHANGELOG.md, which each change is in, and files that a test writes are not counted.
+//
+// A change is a txtar file. Its comment says what it is, which files are generated, and in how many files it was in November 2026, before
+// the tables that it uses. A file that begins with ">>> BEGINNING" is changed: the lines below go behind the one line that begins so, or
+// to the end for EOF. Any other file is new. A line "runs: PACKAGE TEST" of the comment names a test that must pass with all changes.
+func TestDrill(t *testing.T) {
+	files, err := filepath.Glob("testdata/drill/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no changes: %v", err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := map[string]string{} // by path, for all changes together
+	packages := map[string]bool{"./cmd/junction": true}
+	var counts []int
+	var runs [][]string // packages and tests
+	var table strings.Builder
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comment := strings.Split(string(archive.Comment), "\n")
+		for _, f := range archive.Files {
+			text, err := changed(root, f, edited[f.Name])
+			if err != nil {
+				t.Errorf("%s: %s: %v", file, f.Name, err)
+			}
+			if edited[f.Name] = text; strings.HasSuffix(f.Name, ".go") {
+				packages["./"+path.Dir(f.Name)] = true
+			}
+		}
+		n := len(archive.Files)
+		counts = append(counts, n)
+		before := ""
+		for _, line := range comment {
+			if number, is := strings.CutPrefix(line, "before: "); is {
+				before = number
+			}
+			if run, is := strings.CutPrefix(line, "runs: "); is {
+				runs = append(runs, strings.Fields(run))
+			}
+		}
+		fmt.Fprintf(&table, "| %s | %s | %d |\n", strings.TrimSuffix(comment[0], "."), before, n)
+		if n > maxDrill {
+			t.Errorf("%s is in %d files, and %d are the most", file, n, maxDrill)
+		}
+	}
+	slices.Sort(counts)
+	if median := counts[len(counts)/2]; median > maxMedian {
+		t.Errorf("half of the changes are in %d files, and %d are the most", median, maxMedian)
+	}
+	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), "| change | files before the tables | now |\n|---|--:|--:|\n"+table.String()) {
+		t.Errorf("CONTRIBUTING.md has another table than\n%s", table.String())
+	}
+	if !t.Failed() {
+		compile(t, root, edited, packages, runs)
+	}
+}
+
+// changed returns a file with a change; before is what other changes made of it, empty if none did.
+func changed(root string, f txtar.File, before string) (string, error) {
+	change := string(f.Data)
+	if !strings.HasPrefix(change, ">>> ") {
+		return change, nil
+	}
+	if before == "" {
+		data, err := os.ReadFile(filepath.Join(root, f.Name))
+		if err != nil {
+			return "", err
+		}
+		before = string(data)
+	}
+	for part := range strings.SplitSeq(strings.TrimPrefix(change, ">>> "), "\n>>> ") {
+		beginning, added, _ := strings.Cut(part, "\n")
+		added = strings.TrimSuffix(added, "\n") + "\n"
+		if beginning == "EOF" {
+			before += added
+			continue
+		}
+		at := strings.Index("\n"+before, "\n"+beginning)
+		if at < 0 || strings.Contains("\n"+before[at+1:], "\n"+beginning) {
+			return "", fmt.Errorf("not exactly one line begins with %q", beginning)
+		}
+		end := at + strings.Index(before[at:], "\n") + 1
+		before = before[:end] + added + before[end:]
+	}
+	return before, nil
+}
+
+// compile compiles packages with files that are edited, and their tests, and runs some.
+func compile(t *testing.T, root string, edited map[string]string, packages map[string]bool, runs [][]string) {
+	dir := t.TempDir()
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for name, text := range edited {
+		if !strings.HasSuffix(name, ".go") {
+			continue
+		}
+		copied := filepath.Join(dir, strings.ReplaceAll(name, "/", "_"))
+		if err := os.WriteFile(copied, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		overlay.Replace[filepath.Join(root, filepath.FromSlash(name))] = copied
+	}
+	data, err := json.Marshal(overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(args ...string) {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil || strings.Contains(string(out), "no tests to run") {
+			t.Errorf("the changes together: go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	run(append([]string{"vet", "-overlay", list}, slices.Sorted(maps.Keys(packages))...)...)
+	for _, r := range runs {
+		run("test", "-overlay", list, "-run", "^"+r[1]+"$", r[0])
+	}
+}

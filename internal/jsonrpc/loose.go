@@ -1,0 +1,225 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Odd has a bit for each form that [ParseLoose] read and [Parse] refuses.
+type Odd uint16
+
+// The forms that ParseLoose reads.
+const (
+	OddMark      Odd = 1 << iota // a byte order mark in front
+	OddSurrogate                 // half of a surrogate pair, escaped: now U+FFFD
+	OddBytes                     // bytes in a string that are no UTF-8: each is now U+FFFD
+	OddControl                   // control characters in a string: now escaped
+	OddNaN                       // NaN or Infinity: now null
+	OddNull                      // members of the envelope that are null, taken for absent
+	OddVersion                   // a number as the version
+	OddNumber                    // an id or code that is an integer with a fraction or an exponent
+	OddParams                    // an empty array as params, taken for none
+	OddError                     // an error in another form
+	OddID                        // set by code that knows the request: the id in another form than there
+
+	OddAny Odd = 1<<iota - 1
+)
+
+// ParseLoose is [Parse] for what other people's programs write: where Parse refuses data it reads the allowed forms
+// as well, and the message's Odd holds which it met. Names twice in an object and ids that are no integer are refused as
+// by Parse. An id such as 3.0 stays as it is in a request, for its response, and becomes 3 in a response.
+func ParseLoose(data []byte, l Limits, allowed Odd) (Message, *Error) {
+	msg, fault := Parse(data, l)
+	if fault == nil {
+		return msg, nil
+	}
+	var odd Odd
+	if fault.Code == ParseError {
+		data, odd = MendText(data)
+	}
+	s := newScanner(data, l)
+	var top, inner Members
+	if s.document(&top, &inner) != nil || data[SkipSpace(data, 0)] != '{' {
+		return msg, fault
+	}
+	top.src, inner.src = data, data
+	env := newEnvelope(&top)
+	env.loosen()
+	again := Message{Members: inner}
+	if env.check() != nil || env.fill(&again) != nil {
+		return msg, fault
+	}
+	if again.Odd = odd | env.odd; again.Odd&^allowed != 0 {
+		return msg, fault
+	}
+	return again, nil
+}
+
+// loosen takes the members for what they stand for, and notes in odd what strict reading refuses.
+func (env *envelope) loosen() {
+	env.loose = true
+	for _, v := range []*span{&env.id, &env.method, &env.params, &env.result, &env.err} {
+		if !v.absent() && string(env.raw(*v)) == "null" {
+			*v = span{}
+			env.odd |= OddNull
+		}
+	}
+	if !env.jsonrpc.absent() && isDigit(env.data[env.jsonrpc.start]) && Decimal(string(env.raw(env.jsonrpc))) == "2" {
+		env.odd |= OddVersion
+	}
+	if !env.id.absent() {
+		if raw := ID(env.raw(env.id)); len(raw) <= maxID && raw.Plain() != raw {
+			env.odd |= OddNumber
+		}
+	}
+	if params := env.raw(env.params); len(params) > 0 && params[0] == '[' && SkipSpace(params, 1) == len(params)-1 {
+		env.params = span{}
+		env.odd |= OddParams
+	}
+}
+
+// readError reads an error of any form: its text is the message.
+func (env *envelope) readError() *Error {
+	code, message, data := env.errorMembers()
+	e := &Error{Code: InternalError, Data: data}
+	e.Message, _ = Unquote(message)
+	if text, quoted := Unquote(code); quoted {
+		code = []byte(text)
+	}
+	plain := string(code)
+	if len(code) > 0 && (code[0] == '-' || isDigit(code[0])) {
+		plain = string(ID(code).Plain())
+	}
+	switch n, err := strconv.Atoi(plain); {
+	case err == nil:
+		e.Code = n
+	case len(plain) > 0 && plain != "null":
+		e.Message = strings.TrimSuffix(plain+": "+e.Message, ": ")
+	}
+	if env.odd |= OddError; plain != string(code) && len(message) > 0 && message[0] == '"' {
+		env.odd = env.odd&^OddError | OddNumber
+	}
+	if e.Message != "" {
+		return e
+	}
+	for _, raw := range [][]byte{message, data, env.raw(env.err)} { // the first that is not empty
+		if text, quoted := Unquote(raw); quoted {
+			e.Message = text
+		} else if len(raw) > 0 && string(raw) != "null" {
+			e.Message = string(raw)
+		}
+		if e.Message != "" {
+			break
+		}
+	}
+	return e
+}
+
+// Plain returns an id that is an integer with a fraction or an exponent, such as 3.0, in plain digits, and any other as
+// it is.
+func (id ID) Plain() ID {
+	if id == "" || id[0] != '-' && !isDigit(id[0]) || !strings.ContainsAny(string(id), ".eE") || Valid([]byte(id), Limits{}) != nil {
+		return id // true and false have an e, too
+	}
+	digits, zeros, _ := strings.Cut(Decimal(string(id)), "e")
+	n := 0
+	if zeros != "" {
+		var err error
+		if n, err = strconv.Atoi(zeros); err != nil {
+			return id
+		}
+	}
+	if n < 0 || n > plainDigits || len(digits)+n > plainDigits {
+		return id
+	}
+	return ID(digits + strings.Repeat("0", n))
+}
+
+// plainDigits is how many digits an integer has that is written with a fraction or an exponent: all of an int64.
+const plainDigits = 19
+
+// MendText returns a copy of JSON text in which what is wrong inside its strings is replaced, or escaped, and a value that
+// is not a number is null; what else is wrong stays. Where it cannot be known which backslashes belong to characters of
+// another encoding, so that a string might end elsewhere, it returns the text as it is, and 0.
+func MendText(data []byte) ([]byte, Odd) {
+	var odd Odd
+	i := 0
+	if bytes.HasPrefix(data, []byte("\xef\xbb\xbf")) {
+		i, odd = 3, OddMark
+	}
+	out := make([]byte, 0, len(data)+64)
+	ambiguous, inString := false, false
+	for i < len(data) {
+		n := 1
+		switch c := data[i]; {
+		case !inString && (c == 'N' || c == 'I' || c == '-'):
+			if n = notNumberLen(data[i:]); n > 0 {
+				out, odd = append(out, "null"...), odd|OddNaN
+				i += n
+				continue
+			}
+			n = 1
+		case c == '"':
+			inString = !inString
+		case !inString:
+		case c == '\\':
+			ambiguous = ambiguous || i > 0 && data[i-1] >= utf8.RuneSelf && endsAfterSlashes(data[i:])
+			var half bool
+			if n, half = escapeEnd(data[i:]); half {
+				out, odd = append(out, `\ufffd`...), odd|OddSurrogate
+				i += n
+				continue
+			}
+		case c < ' ':
+			out, odd = appendEscape(out, c), odd|OddControl
+			i++
+			continue
+		case c >= utf8.RuneSelf:
+			if n = runesLen(data, i); n == 0 {
+				out, odd = append(out, "\uFFFD"...), odd|OddBytes
+				i++
+				continue
+			}
+		}
+		out = append(out, data[i:i+n]...)
+		i += n
+	}
+	if ambiguous && odd&OddBytes != 0 || odd == 0 {
+		return data, 0
+	}
+	return out, odd
+}
+
+// endsAfterSlashes reports whether the backslashes that data begins with are followed by a quote: whether that ends the
+// string depends on their number, and the first may be the second byte of a character, as in Shift JIS and GBK.
+func endsAfterSlashes(data []byte) bool {
+	rest := bytes.TrimLeft(data, `\`)
+	return len(rest) > 0 && rest[0] == '"'
+}
+
+// escapeEnd returns the length of the escape that data begins with, and whether it is half of a surrogate pair. What is
+// no escape is as long as is left for [Parse] to refuse.
+func escapeEnd(data []byte) (n int, half bool) {
+	if n, fault := escapeLen(data, 0); fault == "" {
+		return n, false
+	}
+	if len(data) > 1 && data[1] == 'u' {
+		if r, ok := hex4(data, 2); ok && utf16.IsSurrogate(r) {
+			return 6, true
+		}
+	}
+	return min(2, len(data)), false
+}
+
+// notNumberLen returns the length of the value NaN, Infinity or -Infinity that data begins with, or 0.
+func notNumberLen(data []byte) int {
+	for _, name := range []string{"NaN", "Infinity", "-Infinity"} {
+		if n := len(name); bytes.HasPrefix(data, []byte(name)) && (n == len(data) || endsScalar(data[n])) {
+			return n
+		}
+	}
+	return 0
+}

@@ -1,0 +1,21 @@
+//go:build darwin || dragonfly || freebsd || netbsd || openbsd
+
+package terminal
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// inBackground reports whether the shell runs this process in the background of a terminal. One that does not control
+// this process has no background.
+func inBackground(f *os.File) bool {
+	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
+	return err == nil && group != unix.Getpgrp()
+}
+
+// discardTyped drops what a terminal has and nobody has read.
+func discardTyped(f *os.File) error {
+	return unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH)
+}

@@ -1,0 +1,116 @@
+package launch
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// ConfineBy confines a program by the settings, or else by what is locked of it, or will be.
+func (l *Launcher) ConfineBy(c *command.Command, name string, s *settings.Sandbox, locked *sandbox.Profile, o sandbox.Options) error {
+	switch {
+	case s != nil:
+		o.Weaker = s.Weaker
+		if err := l.ConfineTo(c, name, ProfileOf(s), o, s.Watch); err != nil {
+			return fmt.Errorf("server %q: junction.servers.%s.sandbox: %w", name, name, err)
+		}
+	case locked != nil:
+		o.Weaker = true // a lock is for a whole team, on systems of which some cannot confine: junction sandbox show says so
+		if err := l.ConfineTo(c, name, *locked, o, false); err != nil {
+			return fmt.Errorf("server %q cannot be confined by its profile: %w; junction sandbox allow and deny change it, and junction add --no-sandbox does without", name, err)
+		}
+	}
+	return nil
+}
+
+// InstalledFolders are those in which what is locked of a server lies.
+func (l *Launcher) InstalledFolders(locked *install.LockedServer) []string {
+	if locked == nil || locked.Package == nil {
+		return nil
+	}
+	store, err := l.Locks.Store()
+	if err != nil {
+		return nil
+	}
+	program, err := store.Open(locked.Package)
+	if err != nil {
+		return nil // which whoever starts it says
+	}
+	return []string{program.Dir}
+}
+
+// ConfineTo has a program start in the sandbox of a profile. What it is refused is logged, once, and stands in the server's own log. What it reads is
+// watched until the profile fits it, or always.
+func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options, always bool) error {
+	t := newTrial(c, name, p, o)
+	if o.Refused == nil {
+		o.Unwatched = t != nil && t.wasFit && !always
+		o.Refused = func(r sandbox.Refusal) {
+			line := RefusalLine(name, r)
+			if l.Refused != nil {
+				l.Refused(name, line, r.Lost)
+			}
+			l.Screen.Printf("junction: %s\n", line)
+		}
+	}
+	if t != nil {
+		refused := o.Refused
+		o.Refused = func(r sandbox.Refusal) {
+			t.isRefused.Store(true)
+			refused(r)
+		}
+	}
+	said := o.Unconfined
+	o.Unconfined = func(missing []string) {
+		if said != nil {
+			said(missing)
+		}
+		l.Screen.Printf("junction: server %s is not confined in all that its profile says: %s\n", plaintext.Line(name, 80), strings.Join(missing, "; "))
+	}
+	box, err := sandbox.New(p, o)
+	if err != nil {
+		return err
+	}
+	c.Environ, c.Launch = p.Environ(l.withNamed(c.Environ, p.Env)), box.Start
+	if t != nil {
+		c.Answered = t.hear(box)
+		c.Launch = func(cmd *exec.Cmd) (func(), error) {
+			ended, err := box.Start(cmd)
+			if err != nil {
+				return nil, err
+			}
+			return func() { ended(); t.end() }, nil
+		}
+	}
+	return nil
+}
+
+// RefusalLine says what a server was refused, and what allows it.
+func RefusalLine(name string, r sandbox.Refusal) string {
+	line := fmt.Sprintf("server %s: was refused to %s", plaintext.Line(name, 80), plaintext.Line(r.What, 500))
+	if len(r.Allow) == 0 {
+		return line + ": " + r.Reason
+	}
+	return line + "; to allow it: " + AllowCommand(name, r.Allow)
+}
+
+// AllowCommand is the command that allows something.
+func AllowCommand(name string, words []string) string {
+	command := "junction sandbox allow " + plaintext.ShellWord(name)
+	for _, word := range words {
+		command += " " + plaintext.ShellWord(plaintext.Line(word, 500))
+	}
+	return command
+}
+
+// ProfileOf returns the profile that settings have.
+func ProfileOf(s *settings.Sandbox) sandbox.Profile {
+	memory, _ := settings.Size(s.Memory) // none is the default
+	return sandbox.Profile{Read: s.Read, Write: s.Write, Hosts: s.Hosts, Env: s.Env, Processes: s.Processes, Memory: memory, CPU: s.CPU, Files: s.Files, By: s.By, Image: s.Image}
+}

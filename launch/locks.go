@@ -1,0 +1,235 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/listfile"
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// Packages are what servers are installed from: an [install.Store].
+type Packages interface {
+	Resolve(ctx context.Context, p install.Package) (*install.Locked, error)
+	Install(ctx context.Context, l *install.Locked) (*install.Program, error)
+	Open(l *install.Locked) (*install.Program, error)
+	Advice(ctx context.Context, l *install.Locked) (install.Advice, error)
+	Audit(ctx context.Context, l *install.Locked) ([]install.Vulnerability, error)
+	Prune(ctx context.Context, keep []*install.Locked, unused time.Duration) (freed int64, err error)
+}
+
+// Locks are what is open of packages and of files junction.lock in this process. It is safe for concurrent use.
+type Locks struct {
+	mu       sync.Mutex
+	Packages Packages            // nil: those of the user, once they are used
+	read     map[string]readLock // by path
+	agreed   map[string]string   // the prints of what is locked of projects' servers that may be started, by agreedKey
+}
+
+// A readLock is a lock as it was when its file had this stamp.
+type readLock struct {
+	stamp string
+	lock  *install.Lock
+}
+
+// Store opens the packages.
+func (l *Locks) Store() (Packages, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.Packages == nil {
+		store, err := install.NewStore("")
+		if err != nil {
+			return nil, err
+		}
+		l.Packages = store
+	}
+	return l.Packages, nil
+}
+
+// Of reads the lock next to a configuration, again only where it changed.
+func (l *Locks) Of(configuration string) (*install.Lock, error) {
+	path := install.LockPath(filename.Real(configuration))
+	stamp := filename.Stamp(path)
+	l.mu.Lock()
+	known := l.read[path]
+	l.mu.Unlock()
+	if stamp != "" && known.stamp == stamp {
+		return known.lock, nil
+	}
+	lock, err := install.ReadLock(path)
+	if err != nil || stamp == "" {
+		return lock, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.read == nil {
+		l.read = map[string]readLock{}
+	}
+	l.read[path] = readLock{stamp, lock}
+	return lock, nil
+}
+
+// Forget has the lock next to a configuration be read again: two changes within one tick of the clock look the same.
+func (l *Locks) Forget(configuration string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.read, install.LockPath(filename.Real(configuration)))
+}
+
+// Locked returns what is locked of a server; nil if nothing is.
+func (l *Launcher) Locked(d *config.Definition) (*install.LockedServer, error) {
+	if d == nil || d.Words() == nil {
+		return nil, nil
+	}
+	lock, err := l.Locks.Of(d.Source)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", d.Name, err)
+	}
+	found, err := lock.Find(d.Name, d.Words())
+	if errors.Is(err, install.ErrNotReplaced) {
+		return nil, fmt.Errorf("%w; %s locks what it says now", err, UpgradeOf(d))
+	}
+	return found, err
+}
+
+// UpgradeOf is the command that locks a server anew.
+func UpgradeOf(d *config.Definition) string {
+	return "junction upgrade " + plaintext.ShellWord(d.Name) + " --config " + plaintext.ShellWord(filename.Absolute(d.Source))
+}
+
+// Started returns the server as it is started: where it is locked, the installed program stands in the place of what its entry begins with, and no
+// package manager is asked. locked is what is locked of it, or nil.
+func (l *Launcher) Started(ctx context.Context, d *config.Definition, s *config.Server, locked *install.LockedServer) (*config.Server, error) {
+	switch {
+	case locked == nil && l.Frozen && IsProgram(s.Kind) && d.Words() != nil:
+		return nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, filename.Short(install.LockPath(d.Source)), UpgradeOf(d))
+	case locked == nil || locked.Package == nil:
+		return s, nil
+	}
+	program, err := l.installed(ctx, d, locked.Package)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", d.Name, err)
+	}
+	now, err := Replaced(s, len(locked.Replaces), locked.Package, program)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: %w", d.Name, err)
+	}
+	return now, nil
+}
+
+// installed is the program of what is locked, which is installed where it is not there yet.
+func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *install.Locked) (*install.Program, error) {
+	store, err := l.Locks.Store()
+	if err != nil {
+		return nil, err
+	}
+	program, err := store.Open(p)
+	if err == nil || !errors.Is(err, install.ErrNotInstalled) {
+		return program, err
+	}
+	if l.Frozen {
+		return nil, fmt.Errorf("%w; --frozen installs nothing: junction install does", err)
+	}
+	l.Screen.Printf("junction: server %q: %s %s is installed from %s\n", d.Name, p.Name, p.Version, filename.Short(install.LockPath(d.Source)))
+	if err := NoteLock(d.Source); err != nil {
+		return nil, err
+	}
+	program, err = store.Install(ctx, p)
+	if errors.Is(err, install.ErrIntegrity) {
+		err = fmt.Errorf("%w; nothing of it was kept. If somebody changed %s, take that back; else what is published changed, which its author has to explain before %s is run",
+			err, filename.Short(install.LockPath(d.Source)), p.Name)
+	}
+	return program, err
+}
+
+// Replaced returns a server whose first words are those of an installed program.
+func Replaced(s *config.Server, words int, l *install.Locked, p *install.Program) (*config.Server, error) {
+	now := *s
+	filled := *p
+	filled.Argv, filled.Env = slices.Clone(p.Argv), maps.Clone(p.Env)
+	rest, err := filled.FillFrom(s.Env)
+	if err != nil {
+		return nil, fmt.Errorf("its %w; the variable %s of its entry says it", err, install.SettingVariable("NAME"))
+	}
+	now.Command = filled.Argv[0]
+	now.Args = append(filled.Argv[1:], install.OwnArgs(l, s.Args[min(words-1, len(s.Args)):])...)
+	if now.Env = filled.Env; now.Env == nil {
+		now.Env = map[string]string{}
+	}
+	maps.Copy(now.Env, rest)
+	for _, name := range p.Passed {
+		if _, set := now.Env[name]; !set {
+			now.Unset = append(now.Unset[:len(now.Unset):len(now.Unset)], name)
+		}
+	}
+	return &now, nil
+}
+
+// IsLocked reports whether a program is there because it is locked, whatever its entry names.
+func (l *Launcher) IsLocked(d *config.Definition) bool {
+	locked, err := l.Locked(d)
+	return err == nil && locked != nil && locked.Package != nil
+}
+
+// agreedKey names a server of a file.
+func agreedKey(d *config.Definition) string { return filename.Real(d.Source) + "\x00" + d.Name }
+
+// AgreeTo notes with which lock a server of a project may be started.
+func (l *Locks) AgreeTo(d *config.Definition, printed string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.agreed == nil {
+		l.agreed = map[string]string{}
+	}
+	l.agreed[agreedKey(d)] = printed
+}
+
+// Agreed returns the lock that was agreed to of a server of a project.
+func (l *Locks) Agreed(d *config.Definition) (printed string, known bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	printed, known = l.agreed[agreedKey(d)]
+	return printed, known
+}
+
+// KnownLocks are the files whose packages are in the cache.
+func KnownLocks() (*listfile.File[string], error) {
+	path, err := filename.State("locks.json")
+	if err != nil {
+		return nil, err
+	}
+	return listfile.Open(path, "the list of locks", func(path string) string { return path })
+}
+
+// NoteLock remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.
+func NoteLock(configuration string) error {
+	list, err := KnownLocks()
+	if err != nil {
+		return err
+	}
+	path := install.LockPath(filename.Real(configuration))
+	if all, err := list.All(); err == nil && slices.Contains(all, path) {
+		return nil
+	}
+	err = list.Change(context.Background(), func(all []string) ([]string, error) {
+		all = slices.DeleteFunc(all, func(other string) bool {
+			_, err := os.Stat(filepath.Dir(other))
+			return other == path || os.IsNotExist(err)
+		})
+		return append(all, path), nil
+	})
+	if err != nil {
+		return fmt.Errorf("note which locks there are: %w", err)
+	}
+	return nil
+}

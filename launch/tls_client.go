@@ -1,0 +1,100 @@
+package launch
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plainhttp"
+)
+
+// A tlsClient makes connections to one https server as its entry says, and says what is missing where that server wants a
+// certificate of its clients.
+type tlsClient struct {
+	Passing
+	has      bool        // a certificate
+	wanted   atomic.Bool // the server asked for one
+	answered atomic.Bool // it answered a request
+}
+
+// TLSConfig is how connections to a server are made by its entry, which may be nil; wanted is called when the server asks for
+// a certificate. That is read for each connection, so that it can be replaced. An error about a file is a [config.Problem]
+// that [config.Server.Located] completes.
+func TLSConfig(entry *config.TLS, wanted func()) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		wanted()
+		if entry == nil || entry.CertFile == "" {
+			return new(tls.Certificate), nil // none
+		}
+		return clientCertificate(entry)
+	}}
+	if entry == nil {
+		return c, nil
+	}
+	if entry.CertFile != "" { // what is wrong with it is said before anything is sent
+		if _, err := clientCertificate(entry); err != nil {
+			return nil, err
+		}
+	}
+	if entry.CAFile == "" {
+		return c, nil
+	}
+	text, err := entry.ReadFile(entry.CAFile)
+	if err != nil {
+		return nil, &config.Problem{Field: "tls.ca", Err: err}
+	}
+	if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
+		return nil, &config.Problem{Field: "tls.ca", Err: fmt.Errorf("%s holds no certificate in PEM", entry.CAFile)}
+	}
+	return c, nil
+}
+
+// clientCertificate reads the certificate of an entry. Errors hold nothing of the key.
+func clientCertificate(entry *config.TLS) (*tls.Certificate, error) {
+	cert, err := entry.ReadFile(entry.CertFile)
+	if err != nil {
+		return nil, &config.Problem{Field: "tls.cert", Err: err}
+	}
+	key := cert
+	if entry.KeyFile != "" {
+		if key, err = entry.ReadFile(entry.KeyFile); err != nil {
+			return nil, &config.Problem{Field: "tls.key", Err: err}
+		}
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, &config.Problem{Field: "tls.cert, tls.key", Err: err}
+	}
+	return &pair, nil
+}
+
+// NewTLSClient returns what requests to a server go through.
+func NewTLSClient(entry *config.TLS) (*tlsClient, error) {
+	t := &tlsClient{has: entry != nil && entry.CertFile != ""}
+	c, err := TLSConfig(entry, func() { t.wanted.Store(true) })
+	if err != nil {
+		return nil, err
+	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConns, base.MaxIdleConnsPerHost, base.TLSClientConfig = maxIdleConns, maxIdleConns, c
+	t.RoundTripper = plainhttp.New(base)
+	return t, nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *tlsClient) RoundTrip(req *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(req)
+	switch {
+	case err == nil:
+		t.answered.Store(true)
+	case req.Context().Err() != nil || !t.wanted.Load() || t.answered.Load():
+	case t.has:
+		err = fmt.Errorf("the server does not take the client certificate of \"tls\" in its entry: %w", err)
+	default:
+		err = fmt.Errorf("the server wants a client certificate: give its entry \"tls\": {\"cert\": FILE, \"key\": FILE}: %w", err)
+	}
+	return response, err
+}

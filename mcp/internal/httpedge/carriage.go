@@ -1,0 +1,30 @@
+package httpedge
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/junction-mcp/junction/internal/redact"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Carriage is how a request came, in a session if it is not empty.
+func Carriage(r *http.Request, session string) mcp.Carriage {
+	c := mcp.Carriage{Network: "tcp", Protocol: "http", ProtocolVersion: fmt.Sprintf("%d.%d", r.ProtoMajor, r.ProtoMinor), Session: redact.Digest(session)}
+	if r.ProtoMinor == 0 && r.ProtoMajor > 1 {
+		c.ProtocolVersion = strconv.Itoa(r.ProtoMajor)
+	}
+	if r.ProtoMajor == 3 {
+		c.Network = "quic"
+	}
+	host, port, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil { // of a socket that is a file
+		c.Network = "unix"
+		return c
+	}
+	c.Address = host
+	c.Port, _ = strconv.Atoi(port)
+	return c
+}

@@ -1,0 +1,111 @@
+package httplink
+
+import (
+	"bufio"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// The codings that are asked for. A request that names none takes any (RFC 9110, section 12.5.3). None is best for a server
+// that is near, and for a stream, which a proxy may keep back to compress it.
+var (
+	noCoding   = []string{"identity"}
+	gzipCoding = []string{"gzip"}
+)
+
+const (
+	headerCoding = "Content-Encoding"
+	headerCodes  = "Accept-Encoding"
+)
+
+// askCoding adds the codings that the response may have.
+func askCoding(header http.Header, method, scheme string) {
+	if header[headerCodes] != nil {
+		return
+	}
+	header[headerCodes] = noCoding
+	if scheme == "https" && method == http.MethodPost {
+		header[headerCodes] = gzipCoding
+	}
+}
+
+// errCoding is wrapped by errors for bodies that have to be decoded and cannot be.
+var errCoding = errors.New("the body cannot be decoded")
+
+// IsCoding reports whether an error is that of a body that cannot be decoded.
+func IsCoding(err error) bool { return errors.Is(err, errCoding) }
+
+// decode has the body of a response read without its coding. Its reader bounds the size of what comes out. It reports whether the
+// coding is one that was not asked for.
+func decode(resp *http.Response, asked []string) (unasked bool) {
+	coding := strings.ToLower(strings.TrimSpace(strings.Join(resp.Header[headerCoding], ",")))
+	if coding == "" || coding == "identity" || resp.Body == nil || resp.Body == http.NoBody {
+		return false
+	}
+	d := &decoded{body: resp.Body}
+	switch coding {
+	case "gzip", "x-gzip":
+		d.open = func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) }
+	case "deflate":
+		d.open = inflate
+	default:
+		d.err = fmt.Errorf("%w: its content coding is %q, which was not asked for; gzip and deflate can be read", errCoding, plaintext.Line(coding, 40))
+	}
+	resp.Body, resp.ContentLength = d, -1
+	return len(asked) != 1 || asked[0] != coding
+}
+
+// inflate reads deflate: by the standard in the format of zlib, from some servers without it. The first two bytes of zlib have a
+// check of their own.
+func inflate(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReader(r)
+	begin, err := b.Peek(2)
+	if err == nil && begin[0]&0xf == 8 && (int(begin[0])<<8|int(begin[1]))%31 == 0 {
+		return zlib.NewReader(b)
+	}
+	return flate.NewReader(b), nil
+}
+
+// decoded is a body without its coding, which is looked at when it is first read.
+type decoded struct {
+	body io.ReadCloser
+	open func(io.Reader) (io.Reader, error)
+	r    io.Reader
+	err  error
+}
+
+// Read implements [io.Reader].
+func (d *decoded) Read(p []byte) (int, error) {
+	if d.err == nil && d.r == nil {
+		d.r, d.err = d.open(d.body)
+		d.err = corrupt(d.err)
+	}
+	if d.err != nil {
+		return 0, d.err
+	}
+	n, err := d.r.Read(p)
+	return n, corrupt(err)
+}
+
+// corrupt wraps an error of wrong bytes, as opposed to bytes that did not come.
+func corrupt(err error) error {
+	_, damaged := errors.AsType[flate.CorruptInputError](err)
+	for _, other := range []error{gzip.ErrHeader, gzip.ErrChecksum, zlib.ErrHeader, zlib.ErrChecksum, zlib.ErrDictionary} {
+		damaged = damaged || err == other
+	}
+	if damaged {
+		return fmt.Errorf("%w: %w", errCoding, err)
+	}
+	return err
+}
+
+// Close implements [io.Closer].
+func (d *decoded) Close() error { return d.body.Close() }

@@ -1,0 +1,131 @@
+package httplink
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+const (
+	maxBegin      = 4 << 10 // bytes that may have to be read to see what a body is
+	maxShownBegin = 100     // runes of them in an error
+)
+
+// ByteOrderMark precedes the text of some bodies.
+const ByteOrderMark = "\ufeff"
+
+// A Form is what a body is by its first bytes.
+type Form int
+
+// The forms of bodies.
+const (
+	FormUnknown Form = iota
+	FormJSON
+	FormEvents
+	formPage // of HTML or XML
+)
+
+// FormOf returns the form of what begins so.
+func FormOf(begin []byte) Form {
+	begin = bytes.TrimLeft(bytes.TrimPrefix(begin, []byte(ByteOrderMark)), " \t\r\n")
+	if len(begin) == 0 {
+		return FormUnknown
+	}
+	switch begin[0] {
+	case '{', '[':
+		return FormJSON
+	case '<':
+		return formPage
+	case ':':
+		return FormEvents
+	}
+	for _, field := range []string{"data:", "event:", "id:", "retry:"} {
+		if bytes.HasPrefix(begin, []byte(field)) {
+			return FormEvents
+		}
+	}
+	return FormUnknown
+}
+
+// Begin waits for the first bytes of a body, until they tell its form or the body ends. The body can be read from its
+// beginning all the same.
+func Begin(resp *http.Response) ([]byte, error) {
+	begin := make([]byte, 0, maxBegin)
+	for {
+		n, err := resp.Body.Read(begin[len(begin):cap(begin)])
+		begin = begin[:len(begin)+n]
+		if err != nil || FormOf(begin) != FormUnknown || len(begin) == cap(begin) {
+			resp.Body = &begun{Reader: io.MultiReader(bytes.NewReader(begin), resp.Body), Closer: resp.Body}
+			if err == io.EOF {
+				err = nil
+			}
+			return begin, err
+		}
+	}
+}
+
+// begun is a body of which something was read and put back.
+type begun struct {
+	io.Reader
+	io.Closer
+}
+
+// MayBeEvents reports whether the body of a response to a GET begins as a stream of events, though its media type is another one: it waits
+// for that where there is no type and the body has no length.
+func MayBeEvents(resp *http.Response, mediaType string) bool {
+	switch mediaType {
+	case "", "text/plain", "application/octet-stream":
+	default:
+		return false
+	}
+	if resp.StatusCode != http.StatusOK || resp.ContentLength >= 0 {
+		return false
+	}
+	begin, err := Begin(resp)
+	return err == nil && FormOf(begin) == FormEvents
+}
+
+// Shown describes a body that is not of use, for an error: a page by its title.
+func Shown(begin []byte) string {
+	text := string(begin)
+	lower := strings.ToLower(text)
+	if at := strings.Index(lower, "<title"); at >= 0 && len(lower) == len(text) {
+		if _, title, found := strings.Cut(text[at:], ">"); found {
+			title, _, _ = strings.Cut(title, "<")
+			text = strings.TrimSpace(title)
+		}
+	}
+	return plaintext.Line(strings.TrimSpace(text), maxShownBegin)
+}
+
+// Expect has the body of a response fail with [ErrOtherForm] where it begins as JSON in place of events, or the
+// reverse. It can be read from its beginning after that.
+func Expect(resp *http.Response, form Form) { resp.Body = &expected{ReadCloser: resp.Body, form: form} }
+
+type expected struct {
+	io.ReadCloser
+	form   Form
+	looked bool
+	back   []byte // what was read, and is to be read again
+}
+
+func (e *expected) Read(p []byte) (int, error) {
+	if len(e.back) > 0 {
+		n := copy(p, e.back)
+		e.back = e.back[n:]
+		return n, nil
+	}
+	n, err := e.ReadCloser.Read(p)
+	if e.looked || n == 0 {
+		return n, err
+	}
+	e.looked = true
+	if found := FormOf(p[:n]); found != e.form && (found == FormJSON || found == FormEvents) {
+		e.back = bytes.Clone(p[:n])
+		return 0, ErrOtherForm
+	}
+	return n, err
+}

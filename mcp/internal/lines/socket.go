@@ -1,0 +1,36 @@
+package lines
+
+import (
+	"net"
+	"strconv"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A socket is how messages come from what may be a connection of the network.
+type socket struct{ stream any }
+
+// Carriage implements [edge.Way].
+func (s socket) Carriage() mcp.Carriage {
+	network, address, port := RemoteOf(s.stream)
+	return mcp.Carriage{Network: network, Address: address, Port: port}
+}
+
+// RemoteOf returns the network of a connection, and the address of its other side if that has one. Any other stream is a pipe.
+func RemoteOf(stream any) (network, address string, port int) {
+	c, ok := stream.(net.Conn)
+	if !ok || c.RemoteAddr() == nil {
+		return "pipe", "", 0
+	}
+	network = c.RemoteAddr().Network()
+	address = c.RemoteAddr().String()
+	host, at, err := net.SplitHostPort(address)
+	switch {
+	case err == nil:
+		port, _ = strconv.Atoi(at)
+		return network, host, port
+	case network == "pipe" || address == "@": // without a name
+		address = ""
+	}
+	return network, address, 0
+}

@@ -1,0 +1,94 @@
+package pipe
+
+import (
+	"bytes"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// A gatherer puts together a message that a server wrote over several lines, as with indentation. A string has no line
+// ends, so that each line is whole tokens, and the message is over with the bracket that closes its first one. What turns
+// out to be no message is handed back.
+type gatherer struct {
+	most  int // bytes
+	lines [][]byte
+	size  int
+	depth int
+}
+
+// lineCost is what a line that is kept costs in addition its bytes: a server may write one with a single byte.
+const lineCost = 32
+
+// add takes a line that is no message by itself, and was not taken before. It returns the whole message once that is
+// complete, and the lines that belong to none.
+func (g *gatherer) add(line []byte) (message []byte, stray [][]byte) {
+	depth, tokens := nesting(line)
+	if begins := len(g.lines) == 0; !tokens || begins && !opens(line, depth) || g.depth+depth < 0 || g.size+len(line)+lineCost > g.most {
+		stray = append(g.drop(), line)
+		if begins || !tokens || !opens(line, depth) {
+			return nil, stray
+		}
+		stray = stray[:len(stray)-1] // it may begin another message
+	}
+	g.lines, g.size, g.depth = append(g.lines, line), g.size+len(line)+lineCost, g.depth+depth
+	if g.depth > 0 {
+		return nil, stray
+	}
+	message = bytes.Join(g.lines, []byte{'\n'})
+	text, _ := jsonrpc.MendText(message)
+	if fault := jsonrpc.Valid(text, jsonrpc.Limits{}); fault != nil && fault.Code == jsonrpc.ParseError {
+		return nil, append(stray, g.drop()...)
+	}
+	g.drop()
+	return message, stray
+}
+
+// drop gives up what was gathered, and returns it.
+func (g *gatherer) drop() [][]byte {
+	lines := g.lines
+	g.lines, g.size, g.depth = nil, 0, 0
+	return lines
+}
+
+// opens reports whether a line of that nesting begins a message: with a bracket that it does not close.
+func opens(line []byte, depth int) bool {
+	i := jsonrpc.SkipSpace(line, 0)
+	return depth > 0 && (line[i] == '{' || line[i] == '[')
+}
+
+// nesting returns how many more brackets a line opens than it closes, and whether it has nothing but whole tokens of JSON.
+func nesting(line []byte) (depth int, tokens bool) {
+	for i := jsonrpc.SkipSpace(line, 0); i < len(line); i = jsonrpc.SkipSpace(line, i) {
+		switch c := line[i]; {
+		case c == '{' || c == '[':
+			depth++
+			i++
+		case c == '}' || c == ']':
+			depth--
+			i++
+		case c == ',' || c == ':':
+			i++
+		case c == '"':
+			end, whole := jsonrpc.SkipValue(line, i)
+			if !whole {
+				return 0, false
+			}
+			i = end
+		default:
+			end, _ := jsonrpc.SkipValue(line, i)
+			if end == i || !isScalar(line[i:end]) {
+				return 0, false
+			}
+			i = end
+		}
+	}
+	return depth, true
+}
+
+func isScalar(token []byte) bool {
+	switch string(token) {
+	case "true", "false", "null", "NaN", "Infinity", "-Infinity":
+		return true
+	}
+	return jsonrpc.Valid(token, jsonrpc.Limits{}) == nil
+}

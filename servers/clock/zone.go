@@ -1,0 +1,65 @@
+package clock
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Local returns the time zone that the value of the variable TZ stands for: an IANA name, a file, or rules in the form of POSIX, such
+// as CET-1CEST,M3.5.0,M10.5.0/3, which time.Local takes for UTC. Where it is empty, that is [time.Local].
+func Local(tz string) (*time.Location, error) {
+	name := strings.TrimPrefix(tz, ":")
+	switch {
+	case tz == "":
+		return time.Local, nil
+	case filepath.IsAbs(name):
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("the variable TZ: %w", err)
+		}
+		return time.LoadLocationFromTZData(name, data)
+	}
+	if zone, err := time.LoadLocation(name); err == nil && name != "Local" {
+		return zone, nil
+	}
+	if zone := posix(name); zone != nil {
+		return zone, nil
+	}
+	return nil, fmt.Errorf("the variable TZ: %q is no time zone; expected an IANA name such as Europe/Berlin, or rules such as CET-1CEST,M3.5.0,M10.5.0/3", tz)
+}
+
+// posix returns the zone with these rules; nil where they are none. It is made of a file of zones (RFC 9636) with one change before
+// all times that matter, behind which the rules hold.
+func posix(rules string) *time.Location {
+	const unknown = "-00"
+	if strings.ContainsAny(rules, "\n\x00") {
+		return nil
+	}
+	header := func(changes, zones, letters uint32) (b []byte) {
+		b = append([]byte("TZif2"), make([]byte, 15)...)
+		for _, n := range []uint32{0, 0, 0, changes, zones, letters} {
+			b = binary.BigEndian.AppendUint32(b, n)
+		}
+		return b
+	}
+	data := append(header(0, 0, 0), header(1, 1, uint32(len(unknown)+1))...)
+	data = binary.BigEndian.AppendUint64(data, uint64(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()))
+	data = append(data, 0)                   // the change is to the first zone
+	data = append(data, 0, 0, 0, 0, 0, 0)    // which is as UTC, without summer time, and has the first name
+	data = append(data, unknown+"\x00\n"...) // and after it
+	data = append(data, rules+"\n"...)
+	zone, err := time.LoadLocationFromTZData(rules, data)
+	if err != nil {
+		return nil
+	}
+	for _, month := range []time.Month{time.January, time.July} {
+		if name, _ := time.Date(2026, month, 1, 12, 0, 0, 0, zone).Zone(); name == unknown {
+			return nil
+		}
+	}
+	return zone
+}

@@ -1,0 +1,71 @@
+package traffic
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// see returns what See shows, a line each, and ends it.
+func see(l *Log) (lines func() []string) {
+	var all []string
+	stop := l.See(func(e *Event) {
+		all = append(all, strings.TrimSpace(fmt.Sprintf("%d %v %s %s %s %s%s%s", e.Call, e.ToServer, e.Kind, e.ID, e.Method, e.Note, e.Message, e.Fault)))
+	})
+	return func() []string {
+		stop()
+		return all
+	}
+}
+
+func TestSeeShowsMessagesWholeAndAtOnce(t *testing.T) {
+	var l Log
+	lines := see(&l)
+	call := l.Calling("", "far", "tools/call", "t")
+	if CallOf(call) != 1 || CallOf(nil) != 0 {
+		t.Errorf("the call has the number %d", CallOf(call))
+	}
+	wire := l.Server("far")
+	ctx := wire.Passes(mcp.WithNoter(t.Context(), call), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":3,"method":"tools/call","params":{"password":"hush"}}`)})
+	mcp.NoterOf(ctx, "odd").Note("odd", "hush")
+	wire.Passes(ctx, mcp.WireMessage{Message: []byte(`{"id":3,"result":{"token":"hush"}}`)})
+	ctx = wire.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":4,"method":"ping"}`)})
+	wire.Passes(ctx, mcp.WireMessage{Err: errors.New("gone")})
+	got := lines()
+	if want := []string{
+		`1 true request 3 tools/call {"id":3,"method":"tools/call","params":{"password":"hush"}}`,
+		`1 false note 3 tools/call odd"hush"`,
+		`1 false response 3 tools/call {"id":3,"result":{"token":"hush"}}`,
+		`0 true request 4 ping {"id":4,"method":"ping"}`,
+		`0 false failure 4 ping gone`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if wire.Watching() || mcp.NoterOf(wire.Passes(context.Background(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":5,"method":"ping"}`)}), "odd") != nil || len(lines()) != len(got) {
+		t.Error("it goes on after stop")
+	}
+}
+
+// A legacy server numbers its requests from 1, as its client does.
+func TestResponseOfAClientIsNotThatOfItsOwnRequest(t *testing.T) {
+	var l Log
+	lines := see(&l)
+	wire := l.Server("far")
+	ctx := wire.Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"id":1,"method":"tools/call"}`)})
+	wire.Passes(ctx, mcp.WireMessage{Message: []byte(`{"id":1,"method":"roots/list"}`)})
+	wire.Passes(ctx, mcp.WireMessage{ToServer: true, Message: []byte(`{"id":1,"result":{"roots":[]}}`)})
+	wire.Passes(ctx, mcp.WireMessage{Message: []byte(`{"id":1,"result":{}}`)})
+	if got, want := lines(), []string{
+		`0 true request 1 tools/call {"id":1,"method":"tools/call"}`,
+		`0 false request 1 roots/list {"id":1,"method":"roots/list"}`,
+		`0 true response 1  {"id":1,"result":{"roots":[]}}`,
+		`0 false response 1 tools/call {"id":1,"result":{}}`,
+	}; !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
