@@ -22,7 +22,7 @@ var lintFindings = map[string][]string{
 
 // lintCalls are the tools that lint calls there, as the servers say that they only read.
 var lintCalls = map[string][]string{
-	"everything": {"get-env", "get-resource-links", "get-resource-reference", "get-tiny-image", "trigger-long-running-operation", "get-roots-list"},
+	"everything": {"get-env", "get-resource-links", "get-resource-reference", "get-tiny-image", "trigger-long-running-operation"},
 	"filesystem": {"list_allowed_directories"},
 	"memory":     {"read_graph"},
 	"commander":  {"get_config", "list_searches", "list_sessions", "list_processes", "get_usage_stats", "get_recent_tool_calls"},
@@ -86,6 +86,8 @@ func TestLintOfRealServers(t *testing.T) {
 			if want := lintFindings[server.name]; !slices.Equal(found, want) && len(found)+len(want) > 0 {
 				t.Errorf("found\n%s\nwant\n%s", strings.Join(found, "\n"), strings.Join(want, "\n"))
 			}
+			// The server registers this tool some time after the handshake, so a list may come before it.
+			all.Servers[0].Called = slices.DeleteFunc(all.Servers[0].Called, func(tool string) bool { return tool == "get-roots-list" })
 			if want := lintCalls[server.name]; !slices.Equal(all.Servers[0].Called, want) && len(all.Servers[0].Called)+len(want) > 0 {
 				t.Errorf("called %q, want %q", all.Servers[0].Called, want)
 			}

@@ -113,15 +113,15 @@ func TestTimeoutIsNamed(t *testing.T) {
 		code int
 		says string
 	}{
-		{[]string{"call", stalled(""), "wait"}, exitTimeout, `tools/call "wait": no response within 500ms; --timeout gives it longer`},
-		{[]string{"tools", lists}, exitTimeout, `tools/list: no message for 500ms; --timeout gives it longer`},
+		{[]string{"call", stalled(""), "wait"}, exitTimeout, `tools/call "wait": no response within 2s; --timeout gives it longer`},
+		{[]string{"tools", lists}, exitTimeout, `tools/list: no message for 2s; --timeout gives it longer`},
 		{[]string{"tools", stalled("server/discover")}, exitTimeout, `--timeout gives it longer`},
-		{[]string{"lint", lists}, exitConnection, `tools/list: no message for 500ms; --timeout gives it longer`},
+		{[]string{"lint", lists}, exitConnection, `tools/list: no message for 2s; --timeout gives it longer`},
 		{[]string{"lint", stalled("")}, exitOK, `there was none in time; --call wait waits as long as --timeout says`},
 		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, exitConnection, `there was none in time; --timeout gives it longer`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
-			got := runs(t, "", append(test.args, "--timeout", "500ms")...)
+			got := runs(t, "", append(test.args, "--timeout", "2s")...)
 			if got.code != test.code || !strings.Contains(got.stderr, test.says) || strings.Count(got.stderr, "--timeout") != 1 {
 				t.Errorf("exit code %d, want %d: %s", got.code, test.code, got.stderr)
 			}

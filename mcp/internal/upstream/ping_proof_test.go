@@ -85,10 +85,13 @@ func TestCallsOfOthersWaitAtMostLingerWait(t *testing.T) {
 		e.namesNone.Store(true)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
+		var mu sync.Mutex
 		var last time.Time
 		l.onCall = func(out link.Out) {
 			if out.Method == methodPromptsGet {
+				mu.Lock()
 				last = time.Now()
+				mu.Unlock()
 				end := l.end(out.ID)
 				go func() { end <- fmt.Errorf("over") }()
 			}
