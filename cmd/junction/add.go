@@ -50,18 +50,18 @@ it offers, and what looks wrong with that. If you agree, its entry is written, i
 any host understands, and junction.lock next to it says what was installed, to the byte. From
 then on exactly that is started, without a package manager and without a network.
 
-  junction add io.github.owner/server            # by its name in the registry
-  junction add npm:@modelcontextprotocol/server-everything
-  junction add pypi:mcp-server-time@2026.10.19   # or cargo: nuget: docker: mcpb:
-  junction add https://example.com/mcp
-  junction add ./folder
-  junction add npm:@modelcontextprotocol/server-filesystem -- /home/me/notes
+  junction server add io.github.owner/server            # by its name in the registry
+  junction server add npm:@modelcontextprotocol/server-everything
+  junction server add pypi:mcp-server-time@2026.10.19   # or cargo: nuget: docker: mcpb:
+  junction server add https://example.com/mcp
+  junction server add ./folder
+  junction server add npm:@modelcontextprotocol/server-filesystem -- /home/me/notes
 
 It goes into your own configuration, junction/mcp.json; --project writes junction.json of the
 project, and --config any file. Values that a server needs are asked for; --set gives them.
 Secrets are kept as junction secret does. Its program is confined: it reads the system and its own
 package, reads the files and writes into the folders that you name, also with --env, and reaches
-the hosts of addresses among its arguments and of --host. junction sandbox allow NAME gives more.
+the hosts of addresses among its arguments and of --host. junction server sandbox allow NAME gives more.
 
 Exit codes:
   0    it was added, or the answer was no

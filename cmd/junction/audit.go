@@ -31,7 +31,7 @@ const auditExitHelp = `Exit codes:
 var errChanged = fmt.Errorf("the audit log was changed: %w", errToolFailed)
 
 func (a *app) auditCommand() *cobra.Command {
-	return group("audit", "Verify, follow and search the log of what was called through junction up",
+	return group("audit", "Show which tools were called through junction up, and verify that log",
 		"Work with the log of calls that junction up --audit writes.\n\n"+auditHelp+"\n\n"+auditExitHelp,
 		a.auditVerifyCommand(), a.auditTailCommand(), a.auditQueryCommand(), a.auditKeyCommand())
 }
@@ -174,7 +174,7 @@ func (a *app) auditQueryCommand() *cobra.Command {
 	var most int
 	cmd := &cobra.Command{
 		Use:   "query [FOLDER]",
-		Short: "Print the lines of some calls",
+		Short: "Show past calls: all, or those of a server, tool, user or time",
 		Long: `Print the lines that fit all flags, the oldest first; with --limit the newest of them. They are
 not verified.
 

@@ -22,7 +22,7 @@ func (a *app) callCommand() *cobra.Command {
 	var raw string
 	cmd := &cobra.Command{
 		Use:   "call SERVER TOOL [KEY=VALUE… | JSON | --args JSON]",
-		Short: "Call a tool",
+		Short: "Call a tool of a server",
 		Long: `Call a tool of a server, and print what it answers.
 
 Arguments are typed by the tool's input schema:

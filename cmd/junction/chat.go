@@ -65,7 +65,7 @@ func (a *app) chatCommand() *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
 		Use:   "chat [SERVER…] [-- COMMAND…]",
-		Short: "Talk to a language model that uses the tools of your servers",
+		Short: "Talk to a language model that uses your servers; read past conversations",
 		Long: `Talk to a language model that can use the tools of all configured servers, or of
 those that are named. What may write, send or spend is done only after you said
 yes: once, until chat ends or for good. What servers say of themselves is shown

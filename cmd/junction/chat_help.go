@@ -32,11 +32,13 @@ func chatGroups() []flagGroup {
 
 // groupFlags has a command's help list its flags by what they are for.
 func groupFlags(cmd *cobra.Command, groups []flagGroup) {
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+	cmd.SetUsageFunc(func(shown *cobra.Command) error {
+		if shown != cmd { // a command below it, which inherits this
+			return plainUsage(shown, helpWidth)
+		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "Usage:\n  %s\n", cmd.UseLine())
 		for _, g := range groups {
-			fmt.Fprintf(&b, "\n%s:\n", g.title)
+			fmt.Fprintf(&b, "%s:\n", g.title)
 			set := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
 			set.SortFlags = false
 			for name := range strings.FieldsSeq(g.names) {
@@ -48,9 +50,8 @@ func groupFlags(cmd *cobra.Command, groups []flagGroup) {
 					set.AddFlag(&shown)
 				}
 			}
-			b.WriteString(flagUsages(set, helpWidth))
+			b.WriteString(flagUsages(set, helpWidth) + "\n")
 		}
-		_, err := fmt.Fprint(cmd.OutOrStderr(), b.String())
-		return err
+		return usage(cmd, b.String())
 	})
 }

@@ -47,13 +47,13 @@ func (a *app) connectCommand() *cobra.Command {
 	c := &connecting{importing: importing{app: a}}
 	cmd := &cobra.Command{
 		Use:   "connect HOST",
-		Short: "Put junction in place of the servers of a host such as Cursor",
-		Long: `Take the servers of a host into junction's own file, as junction import does, and put one entry
+		Short: "Put your servers into a host such as Cursor, through junction",
+		Long: `Take the servers of a host into junction's own file, as junction host import does, and put one entry
 in their place that serves them all: junction up --stdio, or with --url the address of a junction up
 that runs. What cannot be taken stays. It is shown first what is written; everything else in the
-host's file stays as it is, and junction disconnect puts the file back, byte for byte.
+host's file stays as it is, and junction host disconnect puts the file back, byte for byte.
 
-HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction tap --list
+HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction host tap --list
 knows. Files of projects are not changed, unless --file names one.
 
 ` + exitCodes("done", "", "", "a file cannot be read or changed, or nobody can be asked"),

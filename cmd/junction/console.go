@@ -32,7 +32,7 @@ func (a *app) consoleCommand() *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "console",
-		Short: "Show what clients and servers say, in a browser",
+		Short: "Watch messages, calls and servers in a browser",
 		Long: `Serve a web page on this machine that shows every junction up, proxy and chat of this
 user: their servers, and the messages that go through them while they go. Junction
 prints a link to it, which lets one browser in, once, and opens it where there is a

@@ -18,8 +18,8 @@ func (a *app) disconnectCommand() *cobra.Command {
 	var files []string
 	cmd := &cobra.Command{
 		Use:   "disconnect HOST | --all",
-		Short: "Put the servers of a host back that junction connect took out",
-		Long: `Put a host's file back as it was before junction connect, byte for byte. Where somebody changed
+		Short: "Undo connect: put a host's file back as it was",
+		Long: `Put a host's file back as it was before junction host connect, byte for byte. Where somebody changed
 it meanwhile, only the entry of junction goes, and the servers come back that it stood for. What
 connect wrote into junction's own file stays there, and so do the secrets that it keeps: which they
 are is said, with what takes them out. Nothing is asked.

@@ -34,14 +34,14 @@ const (
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER...]",
-		Short: "Try each link to the servers, and say what mends a broken one",
+		Short: "Find which server is broken, and what mends it",
 		Long: `Try what lies between junction and each configured server, one link after another: its
 entry, the variables that the entry names, the program or the address, the start, who it is
 asked as, the revision, the list of tools, a ping, and a call. Of a link that is broken it says
 what mends it. What is called is one tool of which the server says that it only reads and
 reaches no other system, and that needs no arguments; where there is none, nothing is.
 
-Without SERVER it looks at each host that junction connect connected, too: whether what the host
+Without SERVER it looks at each host that junction host connect connected, too: whether what the host
 starts or calls is there, whether somebody changed the entry, and which servers go past junction.
 
 ` + exitCodes("every link of every server holds", "one is broken", "", "the configuration cannot be read"),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"regexp"
@@ -49,6 +50,7 @@ func fitCompletion(root *cobra.Command) {
 		}
 		shells = append(shells, shell.Name())
 	}
+	scripts.Hidden = true
 	scripts.Args = func(_ *cobra.Command, words []string) error {
 		if len(words) > 0 {
 			return usagef("there is no completion for %q; expected one of %s", words[0], strings.Join(shells, ", "))
@@ -165,28 +167,43 @@ func flagUsages(set *pflag.FlagSet, width int) string {
 	})
 }
 
-// usage writes how a command is used, as wide as it may be. Cobra's template says the same, but a program with
+// usage writes how a command is used, with flags the text about its flags. Cobra's template does the same, but a program with
 // text/template keeps every exported method of every type: 6 MB of this one.
-func usage(cmd *cobra.Command, width int) error {
+func usage(cmd *cobra.Command, flags string) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
 	if cmd.Runnable() {
 		b.WriteString("\n  " + cmd.UseLine())
 	}
-	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\n  " + cmd.CommandPath() + " [command]\n\nAvailable Commands:")
-		for _, sub := range cmd.Commands() {
-			if sub.IsAvailableCommand() || sub.Name() == "help" {
-				fmt.Fprintf(&b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
-			}
+	if commands := listedBelow(cmd); len(commands) > 0 {
+		b.WriteString("\n  " + cmd.CommandPath() + " [command]\n")
+		widest, heading := 0, ""
+		for _, sub := range commands {
+			widest = max(widest, len(sub.Name()))
 		}
+		for _, sub := range commands {
+			if title := cmp.Or(sub.GroupID, "Available Commands:"); title != heading {
+				heading = title
+				b.WriteString("\n" + heading + "\n")
+			}
+			fmt.Fprintf(&b, "  %-*s  %s\n", widest, sub.Name(), sub.Short)
+		}
+		b.WriteString("\nUse \"" + cmd.CommandPath() + " [command] --help\" for more information about a command.")
 	}
-	if cmd.HasAvailableLocalFlags() {
-		b.WriteString("\n\nFlags:\n" + strings.TrimRight(flagUsages(cmd.LocalFlags(), width), " \n"))
+	if flags != "" {
+		b.WriteString("\n\n" + strings.TrimRight(flags, " \n"))
 	}
-	if cmd.HasAvailableSubCommands() {
-		b.WriteString("\n\nUse \"" + cmd.CommandPath() + " [command] --help\" for more information about a command.")
+	if cmd.HasExample() {
+		b.WriteString("\n\nExamples:\n" + cmd.Example)
 	}
 	_, err := fmt.Fprintln(cmd.OutOrStderr(), b.String())
 	return err
+}
+
+// plainUsage is usage with all flags of a command in one list.
+func plainUsage(cmd *cobra.Command, width int) error {
+	if !cmd.HasAvailableLocalFlags() {
+		return usage(cmd, "")
+	}
+	return usage(cmd, "Flags:\n"+flagUsages(cmd.LocalFlags(), width))
 }

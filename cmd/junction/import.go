@@ -54,7 +54,7 @@ func (a *app) importCommand() *cobra.Command {
 		Short: "Take the servers of hosts such as Cursor into junction's own file",
 		Long: `Take the servers that hosts have in their configuration into junction's own file, which every
 command reads. HOST is claude-desktop, claude-code, cursor, vscode, codex or another that
-junction tap --list knows. The hosts' files are only read.
+junction host tap --list knows. The hosts' files are only read.
 
 Variables are written as junction writes them: what a host asks for, or keeps in a keyring of
 its own, becomes ${secret:NAME}, and so does a secret that stands in a file in plain, unless

@@ -28,7 +28,7 @@ func (a *app) infoCommand() *cobra.Command {
 the command line that other hosts start it with, its repository and licence. What it says is
 scanned for hidden orders, and its name and packages are compared with better known ones.
 
-Part of a name is enough where only one server has it. See junction search for the registries.
+Part of a name is enough where only one server has it. See junction server search for the registries.
 Of a server of your configuration that they do not have, or where they cannot be read, and of
 its package, such as npm:NAME, it shows what junction.lock says.
 

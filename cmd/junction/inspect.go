@@ -13,7 +13,7 @@ func (a *app) inspectCommand() *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "inspect SERVER | -- COMMAND…",
-		Short: "Connect to a server, and show it in a browser",
+		Short: "Try a server by hand in a browser: its tools, questions and messages",
 		Long: `Serve the console's page on this machine, as junction console does, and connect to a
 server there: a name from a configuration, a URL, or a command at the end. The page shows
 how it is connected, what it offers, and every message; its tools can be called, and its

@@ -15,7 +15,7 @@ const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction
 --auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
 
 func (a *app) keyCommand() *cobra.Command {
-	return group("key", "Create, list and revoke keys with which clients may use junction up",
+	return group("key", "Let colleagues and programs use your junction up, each by a key",
 		"Work with the keys with which clients may use junction up --auth keys.\n\n"+keyHelp,
 		a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
 }

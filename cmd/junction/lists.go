@@ -69,26 +69,24 @@ func (f *listFlags) define(a *app, flags *pflag.FlagSet) {
 	a.ownFlag(flags)
 }
 
-// lists are the commands that list what servers offer.
-func (a *app) lists() []*cobra.Command {
-	commands := []*cobra.Command{a.toolsCommand()}
-	for _, l := range allLists()[1:] {
-		if l.command == skillList().command {
-			commands = append(commands, a.skillsCommand())
-			continue
-		}
-		var f listFlags
-		cmd := &cobra.Command{
-			Use:               l.command + " [SERVER | -- COMMAND…]",
-			Short:             "List the " + l.nouns() + " of a server, or of all servers",
-			Long:              "List the " + l.nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(l),
-			ValidArgsFunction: a.suggestServers,
-			RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, f) },
-		}
-		f.define(a, cmd.Flags())
-		commands = append(commands, cmd)
+// newCommand returns the command that lists what servers offer.
+func (l list) newCommand(a *app) *cobra.Command {
+	switch l.command {
+	case toolList().command:
+		return a.toolsCommand()
+	case skillList().command:
+		return a.skillsCommand()
 	}
-	return commands
+	var f listFlags
+	cmd := &cobra.Command{
+		Use:               l.command + " [SERVER | -- COMMAND…]",
+		Short:             "List the " + l.nouns() + " of a server, or of all servers",
+		Long:              "List the " + l.nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(l),
+		ValidArgsFunction: a.suggestServers,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, f) },
+	}
+	f.define(a, cmd.Flags())
+	return cmd
 }
 
 func (a *app) toolsCommand() *cobra.Command {

@@ -60,7 +60,7 @@ func (a *app) loginCommand() *cobra.Command {
 	var client string
 	cmd := &cobra.Command{
 		Use:   "login SERVER",
-		Short: "Log in at a server that asks for it",
+		Short: "Log in at a server that asks for it (also: logout, whoami)",
 		Long: `Log in at a server that asks for it: your browser shows the page of the authorization
 server that the server names, and comes back to an address of this machine.
 Where no browser can be opened, open the page elsewhere, and paste the address

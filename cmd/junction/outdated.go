@@ -103,7 +103,7 @@ func (a *app) outdatedCommand() *cobra.Command {
 		Use:   "outdated [NAME...]",
 		Short: "List locked servers that have newer versions, or were pulled",
 		Long: `Ask the package registries about the servers that junction.lock has, and list those that have
-a newer version, and those whose version was pulled or deprecated. junction upgrade changes them.
+a newer version, and those whose version was pulled or deprecated. junction server upgrade changes them.
 Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
 
 ` + exitCodes("done, whatever was found", "", "", "a registry could not be asked; the others were"),

@@ -9,12 +9,13 @@ func (a *app) listCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list [SERVER…]",
 		Aliases: []string{"ls"},
-		Short:   "List servers, the files that define them, and their tools, a line each",
+		Short:   "List your servers, and the tools, resources, prompts and skills of each",
 		Long: `List every configured server, or those named: the file that defines it, and its tools
 with the first sentence of each description.
 
 What servers offer is remembered when they are connected to; those that are remembered
-are not started. Others are connected to.
+are not started. Others are connected to. The commands below list one kind of what
+they offer, in full, of one server or all. A server with the name of one comes first.
 
 With --json: {"servers": {NAME: {"source": FILE, "tools": […]}}}; source is missing for
 a server that ships with junction, "disabled" says that a file switches it off, and

@@ -45,8 +45,8 @@ const policyExitHelp = `Exit codes:
   130  interrupted (Ctrl-C)`
 
 func (a *app) policyCommand() *cobra.Command {
-	return group("policy", "Explain, list and try the rules that say which calls may run",
-		"Work with the rules that say which calls may run.\n\n"+policyHelp+"\n\n"+policyExitHelp,
+	return group("policy", "Rules that allow and forbid tools: how to write them; explain, list, test",
+		"Rules say which calls may run: one with the effect \"deny\" forbids tools.\n\n"+policyHelp+"\n\n"+policyExitHelp,
 		a.policyExplainCommand(), a.policyListCommand(), a.policyTestCommand())
 }
 

@@ -31,7 +31,7 @@ func (a *app) proxyCommand() *cobra.Command {
 	var fromEnv bool
 	cmd := &cobra.Command{
 		Use:   "proxy SERVER",
-		Short: "Serve a server to clients of any revision and transport",
+		Short: "Serve one server to clients of any revision; record it (replay plays that)",
 		Long: `Connect to one server and serve it, on standard input and output (the default) or at
 an address, to clients of every revision: requests in the middle of a call,
 progress, cancellation and notifications go through. It ends when the server does.

@@ -45,9 +45,9 @@ one that the server tells when it is started, like its title, description and to
 stands in server.json already, such as variables of packages, stays; packages that had the
 version before get the new one.
 
-  junction publish --package oci:ghcr.io/owner/weather:1.2.0 -- ./weather
-  junction publish --remote https://weather.example.com/mcp --write -- ./weather
-  junction publish --to https://registry.modelcontextprotocol.io --github-token '${GITHUB_TOKEN}'
+  junction server publish --package oci:ghcr.io/owner/weather:1.2.0 -- ./weather
+  junction server publish --remote https://weather.example.com/mcp --write -- ./weather
+  junction server publish --to https://registry.modelcontextprotocol.io --github-token '${GITHUB_TOKEN}'
 
 Nothing is published without --to. A registry wants a token: --token refers to one of its
 own, and --github-token to one of GitHub that it is exchanged for: ${secret:NAME}, ${VARIABLE}

@@ -17,12 +17,12 @@ import (
 func (a *app) removeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove NAME...",
-		Short: "Take servers out of the configuration, its lock, and the cache",
+		Short: "Undo add: remove servers from the configuration, its lock and the cache",
 		Long: `Take the entries of servers out of the files that define them, and out of junction.lock next to
 those; what was approved of them is forgotten, and packages that no lock has any more are
 removed from the cache. The rest of the files stays as it is. Secrets stay kept: those that
 an entry names are said, and so is which connected host had the server through junction.
-Nothing is asked: junction add adds a server again.
+Nothing is asked: junction server add adds a server again.
 
 ` + exitCodes("done", "", "", "no such server, or a file cannot be changed"),
 		ValidArgsFunction: a.suggestLocked,

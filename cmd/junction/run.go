@@ -106,6 +106,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	root.SetErr(a.stderr)
 	fitCompletion(root)
 	a.suggestValues(root)
+	a.uncover(root, args)
 	stopped := a.tellStopping(ctx)
 	ran, err := root.ExecuteContextC(ctx)
 	err = closed(refusal(err), a.launch.Close())
@@ -179,20 +180,9 @@ func (a *app) root() *cobra.Command {
 		Long: `Junction connects clients and servers of the Model Context Protocol, whichever
 revision and transport they speak.
 
-SERVER is the name of a server in a configuration file (junction, Claude, Cursor,
-VS Code and others are found by default), a URL (http, https, unix:PATH, tcp:HOST:PORT,
-or http+unix:PATH, where junction up --http unix:PATH serves), or is left out,
-with the server's own command behind "--":
-
-  junction tools
-  junction call everything add a=1 b=2
-  junction tools https://example.com/mcp
-  junction call echo message=hello -- npx -y @modelcontextprotocol/server-everything
-
-With no configuration the servers that ship with junction are there: everything, and
-filesystem (read-only, the current folder).
-
-` + exitHelp,
+  junction list                                what your servers offer
+  junction call everything add a=1 b=2         a tool of the server "everything"
+  junction list tools -- npx -y SOME-SERVER    of a server that no file defines`,
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.withholdVariables(cmd.Flags()) },
@@ -217,13 +207,32 @@ filesystem (read-only, the current folder).
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return usage(cmd, min(helpWidth, a.out.Width())) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return a.usage(cmd) })
 	a.fitHelp(root)
 	root.SetHelpCommand(helpCommand())
-	root.AddCommand(append(a.lists(), a.listCommand())...)
-	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.inspectCommand(), a.tapCommand(), a.importCommand(), a.connectCommand(), a.disconnectCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.addCommand(), a.removeCommand(), a.outdatedCommand(), a.upgradeCommand(), a.installCommand(), a.auditDepsCommand(), a.lintCommand(), a.testCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), a.searchCommand(), a.infoCommand(), a.sandboxCommand(), a.publishCommand(), versionCommand())
+	a.grow(root)
 	return root
+}
+
+const rootHelp = `
+SERVER is the name of a server in a configuration file (junction, Claude, Cursor,
+VS Code and others are found by default), a URL (http, https, unix:PATH, tcp:HOST:PORT,
+or http+unix:PATH, where junction up --http unix:PATH serves), or is left out,
+with the server's own command behind "--". With no configuration the servers that ship
+with junction are there: everything, and filesystem (read-only, the current folder).
+
+Shorter names go on working: tools, add, remove, connect and all others of earlier
+versions. junction completion has scripts that complete words in shells.
+
+` + exitHelp + "\n"
+
+// usage writes how a command is used, and what holds for all of them where it is the root.
+func (a *app) usage(cmd *cobra.Command) error {
+	err := plainUsage(cmd, min(helpWidth, a.out.Width()))
+	if err == nil && !cmd.HasParent() {
+		_, err = fmt.Fprint(cmd.OutOrStderr(), rootHelp)
+	}
+	return err
 }
 
 // flagValues are what flags expect, by their types. Those of other types say it themselves.

@@ -50,7 +50,7 @@ those are called that say that they only read and that need no arguments; --call
 and --http lets clients use it until you press Enter.
 
 What the profile has already stays in it; --forget takes out what is not used. Names of
-variables cannot be seen: junction sandbox allow SERVER --env NAME.
+variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 
 ` + exitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", asksOnly, "no such server, or it cannot be started or watched"),
 		ValidArgsFunction: a.suggestServers,

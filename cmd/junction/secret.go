@@ -31,7 +31,7 @@ this system, or where there is none in a file that only you can read. ${file:PAT
 what a file holds instead.`
 
 func (a *app) secretCommand() *cobra.Command {
-	return group("secret", "Keep, list and remove secrets that a configuration names",
+	return group("secret", "Keep passwords and tokens out of configuration files",
 		"Work with secrets that a configuration names, so that they do not stand in it.\n\n"+secretHelp,
 		a.secretSetCommand(), a.secretListCommand(), a.secretRemoveCommand())
 }

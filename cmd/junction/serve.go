@@ -11,7 +11,7 @@ func (a *app) serveCommand() *cobra.Command {
 	var o shipping
 	cmd := &cobra.Command{
 		Use:   "serve NAME",
-		Short: "Serve one of the servers that ship with junction",
+		Short: "Serve what ships with junction: filesystem, memory, sql, openapi and more",
 		Long: `Serve one of the servers that ship with junction, to clients of every revision, on
 standard input and output (the default) or at an address:
 

@@ -32,7 +32,7 @@ func (a *app) serviceCommand() *cobra.Command {
 flags behind --, in this folder and with this PATH, and start it. No other variable of the
 environment is written into it: keep secrets in files, or name them in the unit yourself.
 
-  junction service install -- --http 127.0.0.1:7717 --audit`,
+  junction up service install -- --http 127.0.0.1:7717 --audit`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.installService(cmd.Context(), args, show) },
 	}
 	install.Flags().BoolVar(&show, "print", false, "print what would be written, and change nothing")

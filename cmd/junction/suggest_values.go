@@ -23,16 +23,12 @@ func (a *app) suggestValues(root *cobra.Command) {
 		command, flag string // no flag: the words
 		values        valueSource
 	}{
-		{"connect", "", hostValues}, {"disconnect", "", hostValues}, {"import", "", hostValues}, {"tap", "", hostValues},
+		{"host connect", "", hostValues}, {"host disconnect", "", hostValues}, {"host import", "", hostValues}, {"host tap", "", hostValues},
 		{"chat", "", serverValues}, {"chat", "resume", conversationValues}, {"chat", "fork", conversationValues}, {"chat", "theme", themeValues}, {"chat", "model", modelValues},
 		{"chat", "trust", serverValues}, {"chat", "always", serverValues},
-		{"conversations export", "", conversationValues}, {"conversations fork", "", conversationValues}, {"conversations delete", "", conversationValues},
-		{"traffic", "server", serverValues}, {"audit list", "server", serverValues}, {"test", "server", serverValues},
+		{"chat history export", "", conversationValues}, {"chat history fork", "", conversationValues}, {"chat history delete", "", conversationValues},
+		{"traffic", "server", serverValues}, {"audit query", "server", serverValues}, {"test", "server", serverValues},
 	} {
-		cmd, _, err := root.Find(strings.Fields(place.command))
-		if err != nil || cmd.Flags().Lookup(place.flag) == nil && place.flag != "" {
-			continue
-		}
 		suggest := func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			a.screen = terminal.NewScreen(io.Discard)
 			directive := cobra.ShellCompDirectiveNoFileComp
@@ -45,10 +41,13 @@ func (a *app) suggestValues(root *cobra.Command) {
 			}
 			return values, directive
 		}
-		if place.flag == "" {
-			cmd.ValidArgsFunction = suggest
-		} else {
-			_ = cmd.RegisterFlagCompletionFunc(place.flag, suggest) // there is the flag, and it has none
+		for _, path := range spellings(place.command) {
+			cmd, _, _ := root.Find(strings.Fields(path)) // which finds all of the tree
+			if place.flag == "" {
+				cmd.ValidArgsFunction = suggest
+			} else {
+				_ = cmd.RegisterFlagCompletionFunc(place.flag, suggest) // which fails where there is no such flag, or that has one
+			}
 		}
 	}
 }

@@ -51,7 +51,7 @@ the meantime, on this terminal; junction traffic in another one shows what it sa
 HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction
 tap --list knows; with a command it can be left out where the command tells.
 
-Where a junction tap was killed, the next one puts back what it left.
+Where a junction host tap was killed, the next one puts back what it left.
 
 Exit codes:
   0    done, or ended by Ctrl-C while it showed the messages

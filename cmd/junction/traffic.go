@@ -43,8 +43,9 @@ var trafficFilters = fields.ParamsOf[trafficFilter]()
 func (a *app) trafficCommand() *cobra.Command {
 	var chosen func(*trafficFilter) error
 	cmd := &cobra.Command{
-		Use:   "traffic [PID...]",
-		Short: "Show the messages of every junction up, proxy and chat while they go",
+		Use:     "traffic [PID...]",
+		Aliases: []string{"watch"},
+		Short:   "Watch the messages between clients and servers (also: junction watch)",
 		Long: `Show what goes through junction up, proxy and chat, a message a line while it goes,
 until Ctrl-C: of all that run under this user and of those that begin, or only of the
 processes with these numbers. The number in front is the same for everything that

@@ -13,7 +13,7 @@ import (
 var otherWords = map[string]string{
 	"servers": "list", "show": "list", "tool": "tools",
 	"run": "call", "exec": "call", "invoke": "call",
-	"get": "read", "cat": "read", "resource": "resources", "template": "templates", "skill": "skills",
+	"cat": "read", "resource": "resources", "template": "templates", "skill": "skills",
 	"start": "up", "gateway": "up", "daemon": "up", "bridge": "proxy", "record": "proxy --record FILE", "play": "replay",
 	"ask": "chat", "agent": "chat", "repl": "chat", "describe": "tools", "ps": "status", "top": "status", "health": "ping",
 }

@@ -50,7 +50,7 @@ func (a *app) upCommand() *cobra.Command {
 	var o upOptions
 	cmd := &cobra.Command{
 		Use:   "up [SERVER...]",
-		Short: "Serve all configured servers, or those named, at one endpoint",
+		Short: "Serve all your servers, or those named, at one address; service does at login",
 		Long: `Offer the tools, resources, templates and prompts of every configured server, or of
 those named, at one endpoint, to clients of every revision. The names of tools and
 prompts get the server's name in front: SERVER__TOOL.

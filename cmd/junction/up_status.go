@@ -175,7 +175,7 @@ func (a *app) statusCommand() *cobra.Command {
 	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
-		Short: "Show the servers of every junction up that runs",
+		Short: "Show every junction up that runs, and its servers",
 		Args:  noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if watch {

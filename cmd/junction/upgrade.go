@@ -26,9 +26,10 @@ const maxDiffLines = 40
 
 func (a *app) upgradeCommand() *cobra.Command {
 	var f addFlags
+	var check, vulnerable, all bool
 	cmd := &cobra.Command{
 		Use:   "upgrade [NAME...]",
-		Short: "Install newer versions of locked servers, after showing what changes",
+		Short: "Install newer versions, after showing what changes; --check only lists them",
 		Long: `Install the newest version of servers that junction.lock has, or of those that are named. Each
 is started once, and what it defines is shown with what you approved, before anything is
 changed. What fails leaves the configuration and the lock as they were.
@@ -37,10 +38,33 @@ A server that is named and not locked, or whose entry was changed by hand, is lo
 entry says: npx -y PACKAGE@VERSION, uvx PACKAGE==VERSION, or dnx PACKAGE@VERSION. Its program
 stays confined as it was, and one that was never locked is confined from then on.
 
-` + exitCodes("done, or nothing is newer, or the answer was no", "", asksOnly, "one could not be upgraded; the others were"),
+With --check nothing is changed: locked servers that have a newer version are listed, and those
+whose version was pulled or deprecated. With --vulnerable, likewise, known vulnerabilities of
+them and of all packages that they need are listed, as commands such as npm audit find them.
+
+` + exitCodes("done, or nothing is newer, or the answer was no", "--vulnerable: some are known", asksOnly, "one could not be upgraded; the others were"),
 		ValidArgsFunction: a.suggestLocked,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.upgrade(cmd.Context(), args, f) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, name := range []string{"yes", "sure", "scripts", "no-sandbox", "timeout"} {
+				if (check || vulnerable) && cmd.Flags().Changed(name) {
+					return usagef("%s: --%s is about upgrades, and with --check and --vulnerable there are none", cmd.CommandPath(), name)
+				}
+			}
+			switch {
+			case check && vulnerable, all && !check, a.flags.json && !check && !vulnerable:
+				return usagef("%s: expected --check, with --all and --json as you like, or --vulnerable, with --json", cmd.CommandPath())
+			case check:
+				return a.outdated(cmd.Context(), args, all)
+			case vulnerable:
+				return a.auditDeps(cmd.Context(), args)
+			}
+			return a.upgrade(cmd.Context(), args, f)
+		},
 	}
+	cmd.Flags().BoolVar(&check, "check", false, "list what is newer, pulled or deprecated, and change nothing")
+	cmd.Flags().BoolVar(&vulnerable, "vulnerable", false, "list known vulnerabilities, and change nothing")
+	cmd.Flags().BoolVar(&all, "all", false, "with --check: list those that are up to date, too")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "with --check or --vulnerable: print one object")
 	cmd.Flags().BoolVar(&f.sure, "sure", false, "upgrade although something looks harmful")
 	cmd.Flags().BoolVar(&f.scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
 	cmd.Flags().BoolVar(&f.noSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")

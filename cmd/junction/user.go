@@ -26,7 +26,7 @@ is a hash (argon2id), in users.json in junction's folder. It is asked for on the
 terminal, or read as the first line of standard input.`
 
 func (a *app) userCommand() *cobra.Command {
-	return group("user", "Add, list, log out and remove users who may log in to junction up",
+	return group("user", "Let colleagues use your junction up, each by a password",
 		"Work with the users who may log in to junction up --auth local.\n\n"+userHelp,
 		a.userAddCommand(), a.userListCommand(), a.userLogoutCommand(), a.userRemoveCommand(), a.userPasswdCommand())
 }
