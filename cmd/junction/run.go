@@ -197,6 +197,9 @@ revision and transport they speak.
 				_, err := fmt.Fprint(cmd.OutOrStdout(), versionText())
 				return err
 			}
+			if a.out.Terminal() {
+				return a.showStart(cmd.Context())
+			}
 			return cmd.Help()
 		},
 	}

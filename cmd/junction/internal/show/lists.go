@@ -62,7 +62,7 @@ func ToolLines(tools []*mcp.Tool, width int) string {
 	for _, t := range tools {
 		name := plaintext.Line(t.Name, maxName)
 		line := strings.Repeat(" ", gap) + name + strings.Repeat(" ", max(widest-terminal.Width(name), 0)+gap)
-		line += cut(firstSentence(t.Description), width-terminal.Width(line))
+		line += Cut(firstSentence(t.Description), width-terminal.Width(line))
 		out.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return out.String()
@@ -82,8 +82,8 @@ func firstSentence(text string) string {
 	return line
 }
 
-// cut is a line of at most so many cells; nothing where there are too few.
-func cut(text string, cells int) string {
+// Cut is a line of at most so many cells; nothing where there are too few.
+func Cut(text string, cells int) string {
 	if cells < leastText {
 		return ""
 	}

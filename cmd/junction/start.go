@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+// junction alone shows at most 20 lines.
+const (
+	startFiles = 3 // of which servers are named
+	startUps   = 2
+)
+
+// showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
+func (a *app) showStart(ctx context.Context) error {
+	set, entries, unread := a.readServers()
+	running, err := instances(ctx)
+	if err != nil {
+		return err
+	}
+	fault := ""
+	if problems := set.Problems(); unread != nil {
+		fault = unread.Error()
+	} else if len(problems) > 0 {
+		fault = problems[0].Error()
+	}
+	_, err = fmt.Fprint(a.out, startText(entries, fault, running, a.out.Width()))
+	return err
+}
+
+// startText is what showStart shows; fault is the first of the configuration, if there is one.
+func startText(entries []entry, fault string, running []instance, width int) string {
+	var files []string
+	servers := map[string][]string{}
+	own := true // there are no servers but those that ship with junction
+	for _, e := range entries {
+		file := "junction itself, to try"
+		if e.definition != nil {
+			file, own = filename.Short(e.source()), false
+		}
+		if servers[file] == nil {
+			files = append(files, file)
+		}
+		servers[file] = append(servers[file], e.name)
+	}
+	for i, file := range files {
+		files[i] = file + ": " + strings.Join(servers[file], ", ")
+	}
+	var up []string
+	for _, i := range running {
+		up = append(up, fmt.Sprintf("junction up at %s (process %d): %s", i.Endpoint, i.PID, i.Summary))
+	}
+	next := [][]string{{"junction list", "the servers and their tools"}}
+	if own {
+		next = append(next, []string{"junction call everything add a=1 b=2", "call a tool"}, []string{"junction server add npm:PACKAGE", "add a server"})
+	} else {
+		next = append(next, []string{"junction chat", "talk to a model that uses them"}, []string{"junction host connect cursor", "put them into Cursor or another host"})
+	}
+	switch {
+	case fault != "":
+		next = append([][]string{{"junction doctor", "what is broken, and what mends it"}}, next...)
+	case len(up) > 0:
+		next = append(next, []string{"junction traffic", "watch the messages"})
+	default:
+		next = append(next, []string{"junction up", "serve them at one address"})
+	}
+	var b strings.Builder
+	section := func(title string, lines []string, most int) {
+		b.WriteString("\n" + title + "\n")
+		for i, line := range lines {
+			if i == most {
+				line = fmt.Sprintf("and %d more", len(lines)-most)
+			}
+			b.WriteString("  " + show.Cut(line, width-2) + "\n")
+			if i == most {
+				return
+			}
+		}
+	}
+	b.WriteString("Junction " + version + "\n")
+	section(plaintext.Count(len(entries), "server"), files, startFiles)
+	if fault != "" {
+		b.WriteString("  " + show.Cut("! "+fault, width-2) + "\n")
+	}
+	if len(up) == 0 {
+		up = []string{"no junction up"}
+	}
+	section("Running", up, startUps)
+	section("Next", strings.Split(strings.TrimSuffix(terminal.Table(append(next, []string{"junction --help", "all commands"}), 0, 1<<10), "\n"), "\n"), len(next)+1)
+	return b.String()
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+func TestTheFirstScreenFits(t *testing.T) {
+	t.Parallel()
+	var many []entry
+	for i := range 40 {
+		name := fmt.Sprintf("服务器-%d", i)
+		many = append(many, entry{name: name, definition: &config.Definition{Name: name, Source: fmt.Sprintf("/configurations/%d.json", i%5)}})
+	}
+	var running []instance
+	for i := range 5 {
+		running = append(running, instance{PID: i, Endpoint: "http://127.0.0.1:7717/mcp", Summary: strings.Repeat("many servers, ", 20)})
+	}
+	own := []entry{{name: "everything"}}
+	for _, test := range []struct {
+		entries []entry
+		fault   string
+		running []instance
+		shows   []string
+	}{
+		{own, "", nil, []string{"1 server\n  junction itself, to try: everything\n", "Running\n  no junction up\n", "  junction server add npm:PACKAGE ", "  junction up "}},
+		{many[:1], "", running[:1], []string{"1 server\n  /configurations/0.json: 服务器-0\n", "  junction up at http://127.0.0.1:7717/mcp (process 0): many", "  junction chat ", "  junction traffic "}},
+		{many, strings.Repeat("a fault ", 40), running, []string{"40 servers\n", "  and 2 more\n  ! a fault", "  and 3 more\n", "  junction doctor "}},
+		{own, "a fault", nil, []string{"  ! a fault\n", "  junction doctor "}},
+		{nil, "a fault", nil, []string{"0 servers\n  ! a fault\n"}},
+	} {
+		for _, width := range []int{40, 80} {
+			got := startText(test.entries, test.fault, test.running, width)
+			for line := range strings.Lines(got) {
+				if terminal.Width(strings.TrimSuffix(line, "\n")) > width {
+					t.Errorf("at %d columns: %s", width, line)
+				}
+			}
+			if n := strings.Count(got, "\n"); n > 20 || !strings.Contains(got, "\n  junction --help") {
+				t.Errorf("%d lines:\n%s", n, got)
+			}
+			for _, want := range test.shows {
+				if width == 80 && !strings.Contains(got, want) {
+					t.Errorf("%q is not in\n%s", want, got)
+				}
+			}
+		}
+	}
+}
+
+// Where no terminal is, there is help.
+func TestJunctionAlone(t *testing.T) {
+	t.Parallel()
+	if alone, help := apart(t, ""), apart(t, "--help"); alone != help || alone.code != exitOK || !strings.HasPrefix(alone.stdout, "Junction connects ") {
+		t.Errorf("got %+v\nwant %+v", alone, help)
+	}
+}
