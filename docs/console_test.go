@@ -119,10 +119,13 @@ func checkCommand(t *testing.T, b block, binary string, words []string, help map
 		return help[name]
 	}
 	name := words[0]
-	if strings.Contains(ask(name), "Available Commands:") && len(words) > 1 {
-		name += " " + words[1]
-		ask(name)
+	for _, word := range words[1:] {
+		if strings.ContainsAny(word[:1], "-'#") || !strings.Contains(ask(name), "Available Commands:") {
+			break
+		}
+		name += " " + word
 	}
+	ask(name)
 	for _, word := range words[1:] {
 		flag, _, _ := strings.Cut(word, "=")
 		if word == "--" || word == "#" {

@@ -32,8 +32,8 @@ var errChanged = fmt.Errorf("the audit log was changed: %w", errToolFailed)
 
 func (a *app) auditCommand() *cobra.Command {
 	return group("audit", "Show which tools were called through junction up, and verify that log",
-		"Work with the log of calls that junction up --audit writes.\n\n"+auditHelp+"\n\n"+auditExitHelp,
-		a.auditVerifyCommand(), a.auditTailCommand(), a.auditQueryCommand(), a.auditKeyCommand())
+		"Work with the log of calls that junction up --audit writes.\n\n  junction audit query --since 24h   shows the calls of a day\n\n"+auditHelp+"\n\n"+auditExitHelp,
+		a.auditQueryCommand(), a.auditTailCommand(), a.auditVerifyCommand(), a.auditKeyCommand())
 }
 
 // auditArgument is the folder that a command of audit is about.

@@ -16,7 +16,7 @@ const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction
 
 func (a *app) keyCommand() *cobra.Command {
 	return group("key", "Let colleagues and programs use your junction up, each by a key",
-		"Work with the keys with which clients may use junction up --auth keys.\n\n"+keyHelp,
+		"Let colleagues and programs use your junction up, each by a key:\n\n  junction key create ann\n  junction up --auth keys\n\n"+keyHelp,
 		a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
 }
 

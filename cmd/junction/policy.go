@@ -47,7 +47,7 @@ const policyExitHelp = `Exit codes:
 func (a *app) policyCommand() *cobra.Command {
 	return group("policy", "Rules that allow and forbid tools: how to write them; explain, list, test",
 		"Rules say which calls may run: one with the effect \"deny\" forbids tools.\n\n"+policyHelp+"\n\n"+policyExitHelp,
-		a.policyExplainCommand(), a.policyListCommand(), a.policyTestCommand())
+		a.policyListCommand(), a.policyExplainCommand(), a.policyTestCommand())
 }
 
 // policyFlag says which file holds the rules.

@@ -254,7 +254,10 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(commands...)
+	for place, c := range commands {
+		setPlace(c, place)
+		cmd.AddCommand(c)
+	}
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -96,7 +97,7 @@ func tree() []branch {
 // grow adds the commands of the tree to root, and those with an old name once more under it, which no help lists.
 func (a *app) grow(root *cobra.Command) {
 	grown := map[string]*cobra.Command{"": root}
-	for _, b := range tree() {
+	for place, b := range tree() {
 		if b.old != "" {
 			c := b.make(a)
 			c.Hidden = true
@@ -114,6 +115,7 @@ func (a *app) grow(root *cobra.Command) {
 			c = b.make(a)
 		}
 		c.Use = word + strings.TrimPrefix(c.Use, c.Name())
+		setPlace(c, place)
 		c.GroupID, c.Hidden = b.group, above == "" && b.group == ""
 		if b.group != "" && !root.ContainsGroup(b.group) {
 			root.AddGroup(&cobra.Group{ID: b.group, Title: b.group})
@@ -133,14 +135,15 @@ func spellings(path string) []string {
 	return []string{path}
 }
 
-// listedBelow returns the commands below one that help lists, in the order of the tree, or else by name.
+// setPlace sets the place of a command among those that help lists with it, as cobra sorts them by their names.
+func setPlace(c *cobra.Command, place int) {
+	c.Annotations = map[string]string{"place": fmt.Sprintf("%03d", place)}
+}
+
+// listedBelow returns the commands below one that help lists, each in its place.
 func listedBelow(cmd *cobra.Command) []*cobra.Command {
-	place := map[string]int{}
-	for i, b := range tree() {
-		place[cmd.Root().Name()+" "+b.path] = i - len(tree())
-	}
 	listed := slices.DeleteFunc(slices.Clone(cmd.Commands()), func(c *cobra.Command) bool { return !c.IsAvailableCommand() })
-	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return place[x.CommandPath()] - place[y.CommandPath()] })
+	slices.SortStableFunc(listed, func(x, y *cobra.Command) int { return strings.Compare(x.Annotations["place"], y.Annotations["place"]) })
 	return listed
 }
 

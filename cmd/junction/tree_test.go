@@ -192,6 +192,9 @@ func TestValuesAreCompletedUnderEachName(t *testing.T) {
 			t.Errorf("%q: %+v", line, got)
 		}
 	}
+	if got := runs(t, "", "__complete", "audit", "query", "--server", ""); !strings.HasSuffix(got.stdout, ":4\n") {
+		t.Errorf("audit query completes names of files: %+v", got)
+	}
 	if got := runs(t, "", "__complete", "list", ""); !strings.Contains(got.stdout, "tools\t") {
 		t.Errorf("list: %+v", got)
 	}

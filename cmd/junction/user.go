@@ -27,7 +27,7 @@ terminal, or read as the first line of standard input.`
 
 func (a *app) userCommand() *cobra.Command {
 	return group("user", "Let colleagues use your junction up, each by a password",
-		"Work with the users who may log in to junction up --auth local.\n\n"+userHelp,
+		"Let colleagues use your junction up, each by a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
 		a.userAddCommand(), a.userListCommand(), a.userLogoutCommand(), a.userRemoveCommand(), a.userPasswdCommand())
 }
 
