@@ -48,7 +48,7 @@ var changedTo = map[string]string{
 	"hide":                         `["*echo"]`,
 	"arguments":                    `["/text"]`,
 	"results":                      `["/text"]`,
-	"idle":                         `"50ms"`,
+	"idle":                         `"1ms"`,
 }
 
 // changedWith are the settings with which others have an effect, by the paths of these.
@@ -207,7 +207,6 @@ func (c *changing) ask(t *testing.T, method, path string) string {
 func (c *changing) change(t *testing.T, path string, field reflect.StructField) {
 	before := []string{cmp.Or(changedWith[path], "{}")}
 	c.reload(t, c.configuration(t, before...))
-	usual := c.observe(t)
 	client := c.runs("")
 	defer client.Close()
 	ended := make(chan error, 1)
@@ -222,6 +221,14 @@ func (c *changing) change(t *testing.T, path string, field reflect.StructField) 
 	case <-c.server.begun:
 	case err := <-ended:
 		t.Fatalf("the call does not begin: %v", err)
+	}
+	var usual string
+	if !c.up.waitFor(func() (settled bool) {
+		last := usual
+		usual = c.observe(t)
+		return usual == last
+	}) {
+		t.Fatal("what is seen is different each time")
 	}
 	connected := c.server.connected.Load()
 
@@ -239,10 +246,8 @@ func (c *changing) change(t *testing.T, path string, field reflect.StructField) 
 		t.Errorf("until it starts again %q waits, want %q", waits, want)
 	}
 	holds := func() bool {
-		if restart == settings.RestartServer {
-			return c.server.connected.Load() > connected
-		}
-		return c.observe(t) != usual
+		is := c.observe(t) // which has a server start
+		return is != usual || restart == settings.RestartServer && c.server.connected.Load() > connected
 	}
 	if want == "" && !c.up.waitFor(holds) {
 		t.Errorf("%s changes nothing of\n%s", set, usual)
@@ -292,6 +297,16 @@ func (c *changing) observe(t *testing.T) string {
 	t.Helper()
 	var seen strings.Builder
 	logged := c.logged(t)
+	var status struct {
+		Servers []struct {
+			Name                    string
+			Instances, MaxInstances int
+		}
+	}
+	if err := json.Unmarshal([]byte(c.ask(t, "GET", "/api/status")), &status); err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprintln(&seen, status)
 	for _, path := range []string{"", "/p"} {
 		client := c.sees(path)
 		do := func(method, params string) {
@@ -304,7 +319,7 @@ func (c *changing) observe(t *testing.T) string {
 		}
 		c.server.failing.Store(true)
 		for _, call := range []string{
-			`"failing"`, `"echo","arguments":{"text":"a"}`, `"echo","arguments":{"text":"b"}`, `"forbidden"`, `"structured"`, `"long"`,
+			`"failing"`, `"echo","arguments":{"text":"a"}`, `"echo","arguments":{"text":"b"}`, `"forbidden"`, `"long"`,
 			`"echo","arguments":{"text":"ghp_` + strings.Repeat("a1B2", 9) + `"}`, `"echo","arguments":{"text":"c"}`,
 		} {
 			do("tools/call", `{"name":"s__`+call[1:]+`}`)
@@ -314,30 +329,20 @@ func (c *changing) observe(t *testing.T) string {
 		if path == "" {
 			var both sync.WaitGroup
 			for range 2 {
-				both.Go(func() { _, _ = client.CallTool(t.Context(), "s__meet", nil) }) // what came of it, the server says
+				both.Go(func() { _, _ = client.CallTool(t.Context(), "s__echo", map[string]string{"text": "meet"}) }) // the server says whether they ran at once
 			}
 			both.Wait()
 			fmt.Fprintf(&seen, "met: %t\n", c.server.met.Swap(false))
 		}
 		client.Close()
 	}
-	var status struct {
-		Servers []struct {
-			Name                    string
-			Instances, MaxInstances int
-		}
-	}
-	if err := json.Unmarshal([]byte(c.ask(t, "GET", "/api/status")), &status); err != nil {
-		t.Fatal(err)
-	}
-	fmt.Fprintln(&seen, status)
 	for _, line := range c.logged(t)[len(logged):] {
 		var r struct {
-			Kind, Name, Decision, Rule string
-			Arguments, Result          json.RawMessage
+			Name, Outcome     string
+			Arguments, Result json.RawMessage
 		}
-		if err := json.Unmarshal([]byte(line), &r); err == nil && (r.Kind == "call" || r.Kind == "decision") && !strings.HasSuffix(r.Name, "meet") {
-			fmt.Fprintf(&seen, "%s %s %s %s %s %s\n", r.Kind, r.Name, r.Decision, r.Rule, r.Arguments, r.Result)
+		if err := json.Unmarshal([]byte(line), &r); err == nil && r.Outcome == "ok" { // one line may be for many that are refused
+			fmt.Fprintf(&seen, "%s %s %s\n", r.Name, r.Arguments, r.Result)
 		}
 	}
 	return seen.String()
@@ -381,11 +386,12 @@ func newChangedServer(t *testing.T) *changedServer {
 		<-s.goes
 		return "it ran", nil
 	})
-	mcp.AddTool(tools, "echo", func(_ context.Context, in text) (string, error) { return fmt.Sprint(in), nil })
 	mcp.AddTool(tools, "forbidden", func(context.Context, struct{}) (string, error) { return "it ran", nil })
-	mcp.AddTool(tools, "structured", func(context.Context, struct{}) (text, error) { return text{Text: "mine"}, nil })
 	mcp.AddTool(tools, "long", func(context.Context, struct{}) (string, error) { return strings.Repeat("long ", 1000), nil })
-	mcp.AddTool(tools, "meet", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddTool(tools, "echo", func(ctx context.Context, in text) (text, error) {
+		if in.Text != "meet" {
+			return in, nil
+		}
 		ctx, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		select {
@@ -394,7 +400,7 @@ func newChangedServer(t *testing.T) *changedServer {
 			s.met.Store(true)
 		case <-ctx.Done():
 		}
-		return "", nil
+		return in, nil
 	})
 	mcp.AddToolWith(tools, mcp.Tool{Name: "failing", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(context.Context, struct{}) (string, error) { return "it goes", nil })
 	mcp.AddPromptWith(tools, mcp.Prompt{Name: "hello"}, func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
