@@ -29,6 +29,7 @@ func (g *Gateway) Rearrange(name string, u Upstream) error {
 		return err
 	}
 	m.show(m.surroundedAs(u))
+	m.instances.wake(func(i *instance) chan struct{} { return i.rearranged })
 	g.mu.Lock()
 	g.setPrefixes()
 	g.mu.Unlock()

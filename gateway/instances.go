@@ -47,16 +47,17 @@ type instances struct {
 
 // An instance is the connection of a member for one user or client.
 type instance struct {
-	ready   chan struct{} // closed when client or err is there
-	client  *mcp.Client
-	asked   *breaker    // around client
-	handler mcp.Handler // around that, what [Upstream.Instance] makes
-	err     error
-	again   chan struct{} // of capacity 1: what is around it is to see its lists again
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	era     string   // of the client that it was started for
-	of      identity // see countedAs
+	ready      chan struct{} // closed when client or err is there
+	client     *mcp.Client
+	asked      *breaker    // around client
+	handler    mcp.Handler // around that, what [Upstream.Instance] makes
+	err        error
+	again      chan struct{} // of capacity 1: what is around it is to see its lists again
+	rearranged chan struct{} // of capacity 1: see [Gateway.Rearrange]
+	ctx        context.Context
+	cancel     context.CancelCauseFunc
+	era        string   // of the client that it was started for
+	of         identity // see countedAs
 
 	// Under the lock of instances:
 	users int       // requests that run
@@ -143,7 +144,7 @@ func (m *member) instanceFor(req *mcp.Request, whose any, of identity) (*instanc
 		if m.ctx.Err() != nil {
 			return nil, m.gone(req, errClosed)
 		}
-		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), era: eras.Of(&req.Meta), of: of}
+		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), rearranged: make(chan struct{}, 1), era: eras.Of(&req.Meta), of: of}
 		i.ctx, i.cancel = context.WithCancelCause(m.ctx)
 		if is.all == nil {
 			is.all = map[any]*instance{}
@@ -252,9 +253,16 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 			return nil
 		}))
 	}()
-	idle := cmp.Or(m.around.Load().IdleTime, defaultIdleTime)
-	for left := idle; left > 0 && sleep(ctx, left); {
-		left = m.forgetInstance(whose, i, idle)
+	for ctx.Err() == nil {
+		left := m.forgetInstance(whose, i, cmp.Or(m.around.Load().IdleTime, defaultIdleTime))
+		if left <= 0 {
+			break
+		}
+		select {
+		case <-time.After(left):
+		case <-i.rearranged: // perhaps it is kept for another time
+		case <-ctx.Done():
+		}
 	}
 	cancel(nil)
 	m.forgetInstance(whose, i, 0)
@@ -335,13 +343,13 @@ func (m *member) showLists(ctx context.Context, i *instance) {
 	}
 }
 
-// showAgain has what is around all instances see their lists again.
-func (is *instances) showAgain() {
+// wake sends to a channel of each instance.
+func (is *instances) wake(of func(*instance) chan struct{}) {
 	is.mu.Lock()
 	defer is.mu.Unlock()
 	for _, i := range is.all {
 		select {
-		case i.again <- struct{}{}:
+		case of(i) <- struct{}{}:
 		default: // it is due
 		}
 	}

@@ -181,6 +181,31 @@ func TestInstancesEndWhenNobodyUsesThemAndAreNoMoreThanAllowed(t *testing.T) {
 	})
 }
 
+// An instance that runs ends by the time that holds now.
+func TestTheIdleTimeOfAnInstanceIsRearranged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		var started starts
+		must(t, g.Add("counting", gateway.Upstream{Dial: started.dial, Isolation: gateway.PerClient, IdleTime: time.Hour}))
+		c := client(t, g)
+		defer c.Close()
+		next(t, c)
+		time.Sleep(time.Second)
+		must(t, g.Rearrange("counting", gateway.Upstream{IdleTime: time.Minute}))
+		time.Sleep(58 * time.Second)
+		synctest.Wait()
+		if got := started.now.Load(); got != 1 {
+			t.Errorf("%d run before the time is over", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := started.now.Load(); got != 0 {
+			t.Errorf("%d run", got)
+		}
+	})
+}
+
 func TestAnInstanceThatIsInUseMakesNoRoomForAnother(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()

@@ -58,7 +58,7 @@ func (g *Gateway) Reread(name string) error {
 	if m == nil {
 		return fmt.Errorf("there is no server %q", name)
 	}
-	m.instances.showAgain()
+	m.instances.wake(func(i *instance) chan struct{} { return i.again })
 	if changed := m.show(nil); changed != 0 {
 		g.changedOffer(changed)
 	}

@@ -288,7 +288,10 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 		if err != nil {
 			return err
 		}
-		t.options.Servers = append(t.options.Servers, host.Server{Name: e.name, Handler: t.app.recordHandler(h, e.name), Trusted: true})
+		if r := t.app.launch.Recorder; r != nil {
+			h = r.Middleware(e.name)(h)
+		}
+		t.options.Servers = append(t.options.Servers, host.Server{Name: e.name, Handler: h, Trusted: true})
 		return nil
 	}
 	if err := reserved(e); err != nil {

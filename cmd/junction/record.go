@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/spf13/pflag"
 )
@@ -108,12 +107,4 @@ func fileName(server string) string {
 		}
 		return '-'
 	}, plaintext.Beginning(server, 60)), ".-")
-}
-
-// recordHandler has what is said to a Handler in this process be recorded.
-func (a *app) recordHandler(h mcp.Handler, name string) mcp.Handler {
-	if a.launch.Recorder == nil {
-		return h
-	}
-	return a.launch.Recorder.Middleware(name)(h)
 }

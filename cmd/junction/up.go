@@ -146,7 +146,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		return err
 	}
 	defer func() { err = closed(err, y.close()) }()
-	y.authorizes, a.around = o.auth != authNone, y.spans()
+	y.authorizes, a.around = o.auth != authNone, y.edge()
 	defer a.shareTraffic(ctx, "")()
 	board := newBoard(a.screen, o.stdio && !a.launch.Verbose, a.launch.Verbose, v.endpoint())
 	board.log = a.log

@@ -62,8 +62,27 @@ func auditFolder(named string) (string, error) {
 // auditKey is the key of this installation.
 func auditKey() (*audit.Key, error) { return kept("audit.key", audit.ReadKey) }
 
+// arrangeLog reads what of calls is written down.
+func arrangeLog(_ *layers, _ *app, now *arrangement) (err error) {
+	if now.audit = now.settings.Audit; now.audit != nil {
+		now.unlogged, err = now.paths("audit.redact", now.audit.Redact)
+	}
+	return err
+}
+
+// keepLog has a log that the settings name no more hide what it hid: it is written until junction up ends.
+func keepLog(now, before *arrangement) {
+	if now.audit == nil {
+		now.audit, now.unlogged = before.audit, before.unlogged
+	}
+}
+
 // openAudit opens the log that command line and settings ask for.
-func (y *layers) openAudit(a *app, s *settings.Audit) (err error) {
+func (y *layers) openAudit(a *app) (err error) {
+	s := y.opened.Audit
+	if s == nil {
+		return nil
+	}
 	if y.folder, err = auditFolder(s.Folder); err != nil {
 		return err
 	}
@@ -95,13 +114,23 @@ func (y *layers) openAudit(a *app, s *settings.Audit) (err error) {
 	return err
 }
 
+// closeAudit writes the last lines, which exporters get, too.
+func (y *layers) closeAudit() error {
+	if y.log == nil {
+		return nil
+	}
+	err := y.log.Close()
+	y.closeExporters()
+	return err
+}
+
 // unwritable is why calls cannot be written down now, and whether they are refused for that; nil if they can, or need not be.
 func (y *layers) unwritable() (refuses bool, err error) {
 	if y.log == nil {
 		return false, nil
 	}
 	err = y.log.Check()
-	return err != nil && !y.now.Load().settings.Audit.Optional, err
+	return err != nil && !y.opened.Audit.Optional, err
 }
 
 // count adds what there is to know of the audit log to what is counted.
@@ -224,7 +253,7 @@ func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOpt
 	o.Arguments = func(req *mcp.Request, data json.RawMessage) json.RawMessage {
 		return audit.Redacted(now.unlogged.Hide(hidden(req).Arguments.Hide(data)))
 	}
-	s := now.settings.Audit
+	s := now.audit
 	if s != nil && s.Arguments == "omit" {
 		o.Arguments = func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Omitted(data) }
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
@@ -74,12 +75,18 @@ type print struct {
 func (v *served) printOf(e entry) (p print) {
 	now := v.layers.now.Load()
 	own := now.settings.Of(e.name)
-	text, _ := json.Marshal(own) // texts and numbers always encode
-	p.around = fmt.Sprintf("%s %t %t %t", text, now.settings.Names == "map", len(now.books) > 0, now.settings.Shadow)
+	around := []any{own}
+	for _, l := range chain {
+		if l.from != nil {
+			around = append(around, l.from(now))
+		}
+	}
+	text, _ := json.Marshal(around) // texts and numbers always encode
+	p.around = string(text)
 	if d := e.definition; d != nil {
-		text, _ = json.Marshal(own.Sandbox)
-		members, _ := json.Marshal(d.Entry) // those that are secret are in the hash
-		p.server = fmt.Sprintf("%s %s %s %s %s %s %s %s", own.Isolation, text, now.settings.Review, d.Source, d.Hash(), d, members, v.app.lockPrint(d))
+		// The members that are secret are in the hash.
+		text, _ = json.Marshal([]any{settings.RestartServer.Members(own), settings.RestartServer.Members(*now.settings), d.Entry})
+		p.server = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, v.app.lockPrint(d))
 	}
 	return p
 }

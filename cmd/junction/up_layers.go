@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -23,13 +22,12 @@ import (
 	"github.com/junction-mcp/junction/gateway/secrets"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filename"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/metrics"
-	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
+	"github.com/junction-mcp/junction/recording"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/sdk/trace"
 )
@@ -40,14 +38,17 @@ const reviewNone = "none"
 // usualFolder is what --audit alone means.
 const usualFolder = "default"
 
-// layers are what stands around a gateway while it runs.
+// layers are what the layers of junction up need as long as it runs.
 type layers struct {
 	now       atomic.Pointer[arrangement]
+	opened    *settings.Settings         // those that it was started with
+	recorder  *recording.Recorder        // nil: nothing is recorded
 	counts    *metrics.Metrics           // nil: nothing is counted
 	pins      atomic.Pointer[guard.Pins] // the approved definitions; nil where none are needed
 	log       *audit.Log                 // nil: nothing is written down
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log
+	collector string                     // of traces, as --otlp names it
 	tracer    *trace.TracerProvider      // nil: requests make no spans
 	results   *results.Store             // long results of all servers
 	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
@@ -61,110 +62,42 @@ type layers struct {
 // An arrangement is what may change while a gateway runs; it is not changed itself.
 type arrangement struct {
 	settings *settings.Settings
+	from     string                    // the file of the settings
 	books    map[string]*rulebook      // by profile, "" is the whole gateway; those without rules have none
 	person   *ratelimit.Limiter        // of each principal or client; nil: there is no limit
 	limits   map[limitOf]countedLimits // of servers and tools
 	redacted map[string]redact.Options // by server; those of which nothing is hidden have none
+	audit    *settings.Audit           // what of calls is written down; nil as usual
 	unlogged redact.Paths              // of arguments and results in the audit log
 
 	picks map[string]*settings.Selection // what each server with settings offers
 }
 
-// openLayers makes the layers that command line and settings ask for. Close the log when done.
-func (a *app) openLayers(s *settings.Settings, from, collector string) (*layers, error) {
-	now, err := a.arrange(s, from)
-	if err != nil {
-		return nil, err
-	}
-	withheld := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})
-	y := &layers{withheld: withheld, results: results.NewStore(0), removed: new(rulebook), logger: a.logger()}
-	if y.removed.Policy, err = policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{}); err != nil {
-		return nil, err
-	}
-	if y.tasks, err = a.newTasks(); err != nil {
-		return nil, err
-	}
-	y.now.Store(now)
-	if s.Review != reviewNone {
-		if err := y.readPins(); err != nil {
-			return nil, err
-		}
-	}
-	if err := y.openTraces(a, collector); err != nil {
-		return nil, err
-	}
-	if s.Audit == nil {
-		return y, nil
-	}
-	return y, y.openAudit(a, s.Audit)
+// A layer is one thing that junction up does with requests between clients and servers. One of edge, front and server says what the
+// layer is around; it returns nil where nothing asks for the layer. Each other function may be missing.
+type layer struct {
+	name string
+	// arrange reads what the settings say, each time that they are read. The error is what is wrong with them.
+	arrange func(y *layers, a *app, now *arrangement) error
+	// keep goes on with what was before, such as what was counted.
+	keep func(now, before *arrangement)
+	// open and close begin and end what lasts as long as junction up.
+	open  func(y *layers, a *app) error
+	close func(y *layers) error
+
+	edge   func(y *layers) mcp.Middleware                                    // around what clients send, also what no Handler gets
+	front  func(y *layers, now *arrangement, p part) mcp.Middleware          // around the gateway or a part of it
+	server func(y *layers, now *arrangement, s layeredServer) mcp.Middleware // around one server
+	from   func(now *arrangement) any                                        // what server is made from, in addition to the server's own settings
 }
 
-// arrange reads the rules of the whole gateway and of the profiles, and makes the limits.
-func (a *app) arrange(s *settings.Settings, from string) (*arrangement, error) {
-	now := &arrangement{settings: s, books: map[string]*rulebook{}, picks: map[string]*settings.Selection{}}
-	for name := range s.Servers {
-		now.picks[name] = s.Select(name)
-	}
-	if s.Limits != (settings.Limits{}) {
-		now.person = limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})
-	}
-	now.limitServers()
-	var err error
-	if now.redacted, now.unlogged, err = redactions(s); err != nil {
-		return nil, fmt.Errorf("%s: junction.%w", filename.Short(from), err)
-	}
-	if s.Policy != "" {
-		book, err := a.rulebook(s.Policy)
-		if err != nil {
-			return nil, err
-		}
-		now.books[""] = book
-	}
-	for name, p := range s.Profiles {
-		book := now.books[""]
-		if p.Policy != "" {
-			var err error
-			if book, err = a.rulebook(policyFiles(s, name)...); err != nil {
-				return nil, fmt.Errorf("profile %q: %w", name, err)
-			}
-		}
-		if book != nil {
-			now.books[name] = book
-		}
-	}
-	return now, nil
+// A part is the gateway, a profile of it, or one server with its tools under its own names.
+type part struct {
+	gateway *gateway.Gateway
+	profile string
+	server  string
+	settings.Profile
 }
-
-// readPins reads which definitions are approved.
-func (y *layers) readPins() error {
-	approved, err := pins()
-	if err == nil {
-		y.pins.Store(approved)
-	}
-	return err
-}
-
-// book are the rules for a request; nil if there are none. Those of a profile that was removed since the request came to it let
-// nothing through.
-func (y *layers) book(ctx context.Context) *rulebook {
-	now, profile := y.now.Load(), profileOf(ctx)
-	if _, there := now.settings.Profiles[profile]; profile != "" && !there {
-		return y.removed
-	}
-	return now.books[profile]
-}
-
-func (y *layers) close() error {
-	if y.log == nil {
-		return y.closeTraces()
-	}
-	err := y.log.Close() // which has the exporters get its last lines
-	y.closeExporters()
-	return errors.Join(err, y.closeTraces())
-}
-
-// A serverLayer is one that may be around a server: the function returns nil where nothing asks for it.
-type serverLayer func(y *layers, now *arrangement, s layeredServer) mcp.Middleware
 
 // A layeredServer is the server that a layer is made for.
 type layeredServer struct {
@@ -175,33 +108,213 @@ type layeredServer struct {
 	upstream *gateway.Upstream
 }
 
-// serverLayers has them all. The first is the outermost.
-var serverLayers = []serverLayer{
-	longResults,    // outside all that withholds something, of which nothing is kept then
-	guardedSecrets, // outside edits, whose fixed arguments may be secrets
-	edited,
-	serverLimit, // outside those of tools, always: calls that hold one and wait for the other would wait for ever
-	toolLimits,
-	(*layers).rules,
-	redacted, // inside the rules, which decide about what is sent
-	(*layers).review,
-	func(y *layers, _ *arrangement, _ layeredServer) mcp.Middleware {
+// chain has all layers. The first is the outermost.
+var chain = []layer{
+	{name: "traces", open: (*layers).openTraces, close: (*layers).closeTraces, edge: (*layers).spans},
+	{name: "recording", front: recordClients},
+	{name: "profile", front: entered},
+	{name: "tasks", open: (*layers).openTasks, front: func(y *layers, _ *arrangement, p part) mcp.Middleware { // for the log and the limits a task is one call
+		calls, _ := y.tasks.Split(p.profile)
+		return calls
+	}},
+	{name: "search", front: searched},
+	{name: "metrics", front: func(y *layers, _ *arrangement, _ part) mcp.Middleware {
+		if y.counts == nil {
+			return nil
+		}
+		return y.counts.Around
+	}},
+	{name: "audit", arrange: arrangeLog, keep: keepLog, open: (*layers).openAudit, close: (*layers).closeAudit, front: func(y *layers, now *arrangement, p part) mcp.Middleware {
+		if y.log == nil {
+			return nil
+		}
+		return y.log.Calls(now.logged(p.gateway, p.profile))
+	}},
+	{name: "retries", front: retried},
+	{name: "limit of a user", arrange: limitPerson, keep: keepPerson, front: personLimit},
+	{name: "scopes", front: func(y *layers, now *arrangement, _ part) mcp.Middleware {
+		if !y.authorizes {
+			return nil
+		}
+		return scoped(now.settings.Authorization)
+	}},
+	{name: "requests about tasks", front: func(y *layers, _ *arrangement, p part) mcp.Middleware { // which reach the log and the limits, too
+		_, requests := y.tasks.Split(p.profile)
+		return requests
+	}},
+	{name: "selection", arrange: pick, front: selected},
+
+	{name: "long results", server: longResults}, // outside all that withholds something, of which nothing is kept then
+	{name: "secrets", server: guardedSecrets},   // outside edits, whose fixed arguments may be secrets
+	{name: "edits", server: edited, from: func(now *arrangement) any { return now.settings.Names == "map" }},
+	{name: "limit of a server", arrange: limitServers, keep: keepLimits, server: serverLimit}, // outside those of tools, always: calls that hold one and wait for the other would wait for ever
+	{name: "limits of tools", server: toolLimits},
+	{name: "rules", arrange: readRules, open: (*layers).denyRemoved, server: (*layers).rules, from: func(now *arrangement) any {
+		return []bool{len(now.books) > 0, now.settings.Shadow}
+	}},
+	{name: "redaction", arrange: hide, server: redacted}, // inside the rules, which decide about what is sent
+	{name: "review", arrange: (*layers).needPins, server: (*layers).review},
+	{name: "traces of servers", server: func(y *layers, _ *arrangement, _ layeredServer) mcp.Middleware {
 		if y.tracer == nil {
 			return nil
 		}
 		return otelmcp.Client(y.traced())
-	},
+	}},
+}
+
+// openLayers makes the layers that settings, which a file has, and a collector of traces ask for. Close them when done.
+func (a *app) openLayers(s *settings.Settings, from, collector string) (*layers, error) {
+	withheld := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})
+	y := &layers{opened: s, recorder: a.launch.Recorder, collector: collector, withheld: withheld, results: results.NewStore(0), logger: a.logger()}
+	now, err := y.arrange(a, s, from)
+	if err != nil {
+		return nil, err
+	}
+	y.now.Store(now)
+	for _, l := range chain {
+		if l.open == nil {
+			continue
+		}
+		if err := l.open(y, a); err != nil {
+			return nil, errors.Join(err, y.close())
+		}
+	}
+	return y, nil
+}
+
+// close ends the layers, the innermost first.
+func (y *layers) close() (err error) {
+	for _, l := range slices.Backward(chain) {
+		if l.close != nil {
+			err = errors.Join(err, l.close(y))
+		}
+	}
+	return err
+}
+
+// arrange makes what the settings of a file say.
+func (y *layers) arrange(a *app, s *settings.Settings, from string) (*arrangement, error) {
+	now := &arrangement{settings: s, from: from}
+	for _, l := range chain {
+		if l.arrange == nil {
+			continue
+		}
+		if err := l.arrange(y, a, now); err != nil {
+			return nil, err
+		}
+	}
+	return now, nil
+}
+
+// goOn has the layers go on with what was before.
+func (now *arrangement) goOn(before *arrangement) {
+	for _, l := range chain {
+		if l.keep != nil {
+			l.keep(now, before)
+		}
+	}
+}
+
+// edge returns the layers around what clients send.
+func (y *layers) edge() (around []mcp.Middleware) {
+	for _, l := range chain {
+		if l.edge != nil {
+			if m := l.edge(y); m != nil {
+				around = append(around, m)
+			}
+		}
+	}
+	return around
+}
+
+// front returns the gateway, a profile of it, or one server, with the layers around all of it.
+func (y *layers) front(p part) mcp.Handler {
+	now := y.now.Load()
+	p.Profile = now.settings.Profiles[p.profile]
+	h := mcp.Handler(p.gateway)
+	for _, l := range slices.Backward(chain) {
+		if l.front != nil {
+			if m := l.front(y, now, p); m != nil {
+				h = m(h)
+			}
+		}
+	}
+	return h
 }
 
 // around returns the layers around one server, and sets in u what is asked once the server was started for a request.
 func (now *arrangement) around(y *layers, a *app, e entry, u *gateway.Upstream) (around []mcp.Middleware) {
 	s := layeredServer{entry: e, app: a, own: now.settings.Of(e.name), picks: now.settings.Select(e.name), upstream: u}
-	for _, layer := range serverLayers {
-		if m := layer(y, now, s); m != nil {
-			around = append(around, m)
+	for _, l := range chain {
+		if l.server != nil {
+			if m := l.server(y, now, s); m != nil {
+				around = append(around, m)
+			}
 		}
 	}
 	return around
+}
+
+// recordClients has what clients say be written to the recording.
+func recordClients(y *layers, _ *arrangement, p part) mcp.Middleware {
+	if y.recorder == nil {
+		return nil
+	}
+	switch {
+	case p.server != "":
+		return y.recorder.Middleware("server " + p.server)
+	case p.profile != "":
+		return y.recorder.Middleware("profile " + p.profile)
+	}
+	return y.recorder.Middleware("junction")
+}
+
+// entered has the layers inside know which profile a request came to, and the gateway's names of what one server has.
+func entered(_ *layers, _ *arrangement, p part) mcp.Middleware {
+	switch {
+	case p.server != "":
+		return func(next mcp.Handler) mcp.Handler { return p.gateway.Own(p.server, next) }
+	case p.profile != "":
+		return func(next mcp.Handler) mcp.Handler {
+			return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+				return next.Handle(context.WithValue(ctx, inProfile{}, p.profile), req)
+			})
+		}
+	}
+	return nil
+}
+
+// pick reads what each server offers.
+func pick(_ *layers, _ *app, now *arrangement) error {
+	now.picks = map[string]*settings.Selection{}
+	for name := range now.settings.Servers {
+		now.picks[name] = now.settings.Select(name)
+	}
+	return nil
+}
+
+// selected has a profile and a server offer their part of the gateway.
+func selected(_ *layers, now *arrangement, p part) mcp.Middleware {
+	var s gateway.Selection
+	switch {
+	case p.server != "":
+		s.Servers = []string{p.server}
+	case p.profile != "":
+		s = gateway.Selection{Servers: p.Servers, Keep: now.keeps(p.profile), Hide: now.hides(p.gateway, p.profile)}
+	default:
+		return nil
+	}
+	return func(mcp.Handler) mcp.Handler { return p.gateway.Only(s) }
+}
+
+// retried sends again what got nothing back.
+func retried(_ *layers, now *arrangement, p part) mcp.Middleware {
+	for _, s := range now.settings.Servers {
+		if s.Retries > 0 {
+			return retry.Middleware(retry.Options{Times: func(req *mcp.Request) int { return now.retries(p.gateway, req) }})
+		}
+	}
+	return nil
 }
 
 func longResults(y *layers, _ *arrangement, s layeredServer) mcp.Middleware {
@@ -238,146 +351,24 @@ func edited(_ *layers, _ *arrangement, s layeredServer) mcp.Middleware {
 	return edit.Middleware(o)
 }
 
-func serverLimit(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
-	if l, there := now.limits[limitOf{s.name, ""}]; there {
-		return l.Around
-	}
-	return nil
-}
-
-func toolLimits(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
-	var all []mcp.Middleware
-	for tool := range s.own.Tools {
-		if l, there := now.limits[limitOf{s.name, tool}]; there {
-			all = append(all, l.Around)
+// entries are the changes of prompts or resources.
+func entries(all map[string]settings.Entry) map[string]edit.Entry {
+	changed := map[string]edit.Entry{}
+	for name, e := range all {
+		if c := (edit.Entry{Title: e.Title, Description: e.Description, Name: e.Name}); c != (edit.Entry{}) {
+			changed[name] = c
 		}
 	}
-	if all == nil {
-		return nil
-	}
-	return func(next mcp.Handler) mcp.Handler { return mcp.Chain(next, all...) }
-}
-
-func redacted(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {
-	if o, some := now.redacted[s.name]; some {
-		return redact.Middleware(o)
-	}
-	return nil
-}
-
-// rules has the rules decide about the requests to one server.
-func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
-	if len(now.books) == 0 {
-		return nil
-	}
-	command := e.command()
-	return rules.Middleware(rules.Options{
-		Policy: func(ctx context.Context) *policy.Policy {
-			if book := y.book(ctx); book != nil {
-				return book.Policy
-			}
-			return nil
-		},
-		Profile: profileOf,
-		Server:  e.name, Origin: policy.OriginOf(command), Shadow: now.settings.Shadow,
-		Trusted: func(ctx context.Context) bool {
-			book := y.book(ctx)
-			return book != nil && vouches(book.trusted, e.name, command, !e.ofProject())
-		},
-	})
-}
-
-// front is the gateway, or a profile of it, with what stands around all of it.
-func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
-	now := y.now.Load()
-	p := now.settings.Profiles[profile]
-	mode := cmp.Or(p.Tools, now.settings.Tools)
-	if profile == "" {
-		return y.surrounded(g, g, "", mode)
-	}
-	h := y.surrounded(g, g.Only(gateway.Selection{Servers: p.Servers, Keep: now.keeps(profile), Hide: now.hides(g, profile)}), profile, mode)
-	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-		return h.Handle(context.WithValue(ctx, inProfile{}, profile), req)
-	})
-}
-
-// ownFront is the front of one server, with all of its tools under its own names.
-func (y *layers) ownFront(g *gateway.Gateway, server string) mcp.Handler {
-	return g.Own(server, y.surrounded(g, g.Only(gateway.Selection{Servers: []string{server}}), "", string(search.All)))
-}
-
-// A frontLayer is one that may be around the gateway or a part of it: the function returns nil where nothing asks for it.
-type frontLayer func(y *layers, now *arrangement, p part) mcp.Middleware
-
-// A part is what a layer is made for: the gateway, a profile of it, or one server.
-type part struct {
-	gateway *gateway.Gateway
-	profile string
-	settings.Profile
-	mode string // which tools are listed
-}
-
-// frontLayers has them all. The first is the outermost.
-var frontLayers = []frontLayer{
-	func(y *layers, _ *arrangement, p part) mcp.Middleware { // for the log and the limits a task is one call
-		calls, _ := y.tasks.Split(p.profile)
-		return calls
-	},
-	searched,
-	func(y *layers, _ *arrangement, _ part) mcp.Middleware {
-		if y.counts == nil {
-			return nil
-		}
-		return y.counts.Around
-	},
-	func(y *layers, now *arrangement, p part) mcp.Middleware {
-		if y.log == nil {
-			return nil
-		}
-		return y.log.Calls(now.logged(p.gateway, p.profile))
-	},
-	func(_ *layers, now *arrangement, p part) mcp.Middleware {
-		if !slices.ContainsFunc(slices.Collect(maps.Values(now.settings.Servers)), func(s settings.Server) bool { return s.Retries > 0 }) {
-			return nil
-		}
-		return retry.Middleware(retry.Options{Times: func(req *mcp.Request) int { return now.retries(p.gateway, req) }})
-	},
-	func(_ *layers, now *arrangement, _ part) mcp.Middleware {
-		if now.person == nil {
-			return nil
-		}
-		return now.person.Around
-	},
-	func(y *layers, now *arrangement, _ part) mcp.Middleware {
-		if !y.authorizes {
-			return nil
-		}
-		return scoped(now.settings.Authorization)
-	},
-	func(y *layers, _ *arrangement, p part) mcp.Middleware { // requests about a task reach the log and the limits, too
-		_, requests := y.tasks.Split(p.profile)
-		return requests
-	},
-}
-
-// surrounded returns h, the gateway or a part of it, with the layers around all of it; mode says which tools are listed.
-func (y *layers) surrounded(g *gateway.Gateway, h mcp.Handler, profile, mode string) mcp.Handler {
-	now := y.now.Load()
-	p := part{gateway: g, profile: profile, Profile: now.settings.Profiles[profile], mode: mode}
-	for _, layer := range slices.Backward(frontLayers) {
-		if m := layer(y, now, p); m != nil {
-			h = m(h)
-		}
-	}
-	return h
+	return changed
 }
 
 // searched lists tools to search with in place of all.
 func searched(y *layers, now *arrangement, p part) mcp.Middleware {
-	if p.mode == string(search.All) {
+	mode := cmp.Or(p.Tools, now.settings.Tools)
+	if mode == string(search.All) || p.server != "" {
 		return nil
 	}
-	o := search.Options{Mode: search.Mode(p.mode), Pinned: append(slices.Clone(now.settings.Pin), p.Pin...)}
+	o := search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.settings.Pin), p.Pin...)}
 	o.Server = func(tool string) (name, about, own string) {
 		t, _ := p.gateway.Tool(tool)
 		return t.Server, "", t.Name
@@ -430,33 +421,6 @@ func (now *arrangement) keeps(profile string) func(gateway.Entry) bool {
 		}
 		return patterns.Pick(kind, tags, names...)
 	}
-}
-
-// hides says which tools the rules of a profile deny in any case: they are in no list, and the rules say to a call why.
-func (now *arrangement) hides(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
-	book := now.books[profile]
-	return func(e gateway.Entry) bool {
-		t, listed := g.Tool(e.Exposed)
-		return e.Kind == "tool" && book != nil && listed && !now.settings.Shadow && book.Policy.Hides(t.Server, t.Name, rules.Annotations(t.Definition))
-	}
-}
-
-// denied is the error of a call of a tool that the rules of a profile deny in any case; nil for other tools.
-func (now *arrangement) denied(g *gateway.Gateway, profile, exposed string) error {
-	book := now.books[profile]
-	server, tool := g.Destination(exposed)
-	if book == nil || now.settings.Shadow || server == "" {
-		return nil
-	}
-	in := policy.Input{Method: "tools/call", Server: server, Tool: tool, Profile: profile}
-	if known, _, _ := g.Definitions(server); known != nil {
-		for _, raw := range known.Tools {
-			if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == tool {
-				in.Annotations = rules.Annotations(raw)
-			}
-		}
-	}
-	return rules.Refusal(context.Background(), book.Policy, in, exposed)
 }
 
 // introduction says which layers there are, for people.

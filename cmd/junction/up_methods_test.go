@@ -102,7 +102,7 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.Limits{Rate: "1/h"}}
 	y := &layers{results: results.NewStore(0), removed: new(rulebook), logger: slog.New(slog.DiscardHandler), tasks: long, log: log, authorizes: true}
 	y.now.Store(&arrangement{settings: s, person: limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})})
-	h := y.front(g, "")
+	h := y.front(part{gateway: g})
 	knows := tasks.Capabilities()
 	ask := func(method, user string, scopes ...string) (string, error) {
 		req := mcp.NewRequest(method, []byte(`{"name":"x","uri":"x:y","taskId":"x","notifications":{"taskIds":["x"]},"inputResponses":{}}`))

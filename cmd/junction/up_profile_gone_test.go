@@ -57,7 +57,7 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	}
 	refused("before", `not allowed: the rule deny tool "drop"`)
 	all.Profiles = nil
-	next, err := a.arrange(&all, "")
+	next, err := y.arrange(a, &all, "")
 	if err != nil {
 		t.Fatal(err)
 	}

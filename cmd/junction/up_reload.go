@@ -83,14 +83,14 @@ func present(all *atomic.Pointer[map[string]mcp.Handler], noun, name string) mcp
 
 // makeFronts makes the Handlers that clients reach.
 func (v *served) makeFronts() {
-	fronts := map[string]mcp.Handler{"": v.app.recordHandler(v.layers.front(v.gateway, ""), "junction")}
+	fronts := map[string]mcp.Handler{"": v.layers.front(part{gateway: v.gateway})}
 	for name := range v.layers.now.Load().settings.Profiles {
-		fronts[name] = v.app.recordHandler(v.layers.front(v.gateway, name), "profile "+name)
+		fronts[name] = v.layers.front(part{gateway: v.gateway, profile: name})
 	}
 	v.fronts.Store(&fronts)
 	owns := map[string]mcp.Handler{}
 	for _, e := range v.serverEntries() {
-		owns[e.name] = v.app.recordHandler(v.layers.ownFront(v.gateway, e.name), "server "+e.name)
+		owns[e.name] = v.layers.front(part{gateway: v.gateway, server: e.name})
 	}
 	v.owns.Store(&owns)
 }
@@ -252,12 +252,7 @@ func (v *served) readAgain() (r reread, err error) {
 		v.ruled = append(v.ruled, policyFiles(r.settings, profile)...)
 	}
 	v.ruled = append(v.ruled, policyFiles(r.settings, "")...)
-	if r.next, err = v.app.arrange(r.settings, r.from); err != nil {
-		return r, err
-	}
-	if r.next.settings.Review != reviewNone && v.layers.pins.Load() == nil {
-		err = v.layers.readPins()
-	}
+	r.next, err = v.layers.arrange(v.app, r.settings, r.from)
 	return r, err
 }
 
@@ -272,7 +267,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 		return
 	}
 	v.app.reportUnknown(r.settings, r.from, r.configured)
-	v.reportFixed(r.next)
+	v.reportWaiting(r.next)
 	before := v.layers.now.Load()
 	r.next.goOn(before)
 	v.layers.now.Store(r.next)
@@ -303,31 +298,15 @@ func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
 	return entries
 }
 
-// reportFixed says which settings hold only when up starts again.
-func (v *served) reportFixed(next *arrangement) {
-	before := v.layers.now.Load()
-	if !reflect.DeepEqual(before.opened(), next.opened()) {
-		v.app.screen.Printf("junction: audit is as it was until junction up starts again, but for arguments, results and redact\n")
+// reportWaiting says which settings are others than junction up was started with and hold only when it starts again.
+func (v *served) reportWaiting(next *arrangement) {
+	waiting := v.layers.opened.Waiting(next.settings, settings.RestartGateway)
+	if v.options.takesTokens() {
+		waiting = append(waiting, v.layers.opened.Waiting(next.settings, settings.RestartTokens)...)
 	}
-	if v.options.takesTokens() && !reflect.DeepEqual(before.issued(), next.issued()) {
-		v.app.screen.Printf("junction: authorization is as it was until junction up starts again, but for the scopes that calls need; logins get no new ones before\n")
+	if len(waiting) > 0 {
+		v.app.screen.Printf("junction: until junction up starts again this stays as it was: %s\n", strings.Join(waiting, ", "))
 	}
-}
-
-// opened is what the audit log was opened with.
-func (now *arrangement) opened() *settings.Audit {
-	if now.settings.Audit == nil {
-		return nil
-	}
-	s := *now.settings.Audit
-	s.Arguments, s.Results, s.Redact = "", "", nil
-	return &s
-}
-
-// issued is what tokens are given for and checked by: all but which tool needs which scope.
-func (now *arrangement) issued() []any {
-	a := now.settings.Authorization
-	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.LoginTime, a.TrustedProxies, a.Proofs, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
 }
 
 // changes name what of the rules and settings is another than before.

@@ -11,49 +11,76 @@ import (
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // What waits for a restart is named when the file changes, and only that.
 func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
-	before := func() *arrangement {
-		return &arrangement{settings: &settings.Settings{
+	before := func() *settings.Settings {
+		return &settings.Settings{
 			Audit:         &settings.Audit{Folder: "log", Sync: "call", MaxFile: "1MB"},
 			Authorization: settings.Authorization{Needs: []string{"use"}, Tools: map[string][]string{"files__*": {"write"}}},
-		}}
+		}
 	}
 	for name, c := range map[string]struct {
 		auth   string
-		change func(*arrangement)
-		want   string // audit, authorization or nothing
+		change func(*settings.Settings)
+		want   string // paths
 	}{
-		"nothing changed":                       {authLocal, func(*arrangement) {}, ""},
-		"the folder of the log":                 {authLocal, func(a *arrangement) { a.settings.Audit.Folder = "other" }, "audit"},
-		"for how long it is kept":               {authLocal, func(a *arrangement) { a.settings.Audit.KeepFor = time.Hour }, "audit"},
-		"where its lines are sent":              {authLocal, func(a *arrangement) { a.settings.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit"},
-		"how large its files become":            {authLocal, func(a *arrangement) { a.settings.Audit.MaxFile = "2MB" }, "audit"},
-		"what of calls it keeps":                {authLocal, func(a *arrangement) { a.settings.Audit.Arguments = "omit" }, ""},
-		"a tool needs a scope that is known":    {authLocal, func(a *arrangement) { a.settings.Authorization.Tools["db__*"] = []string{"write"} }, ""},
-		"a tool needs a scope that is new":      {authLocal, func(a *arrangement) { a.settings.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization"},
-		"what everything needs":                 {authLocal, func(a *arrangement) { a.settings.Authorization.Needs = nil }, "authorization"},
-		"how long a token holds":                {authLocal, func(a *arrangement) { a.settings.Authorization.TokenTime = time.Hour }, "authorization"},
-		"whether tokens are bound":              {authLocal, func(a *arrangement) { a.settings.Authorization.Proofs = "needed" }, "authorization"},
-		"whether clients register":              {authLocal, func(a *arrangement) { a.settings.Authorization.RegisteredOnly = true }, "authorization"},
-		"a new scope, and an issuer elsewhere":  {"keys,https://login.example", func(a *arrangement) { a.settings.Authorization.Scopes = []string{"x"} }, "authorization"},
-		"a new scope where only keys let in":    {authKeys, func(a *arrangement) { a.settings.Authorization.Scopes = []string{"x"} }, ""},
-		"a new scope where everybody is let in": {authNone, func(a *arrangement) { a.settings.Authorization.Scopes = []string{"x"} }, ""},
+		"nothing changed":                       {authLocal, func(*settings.Settings) {}, ""},
+		"the folder of the log":                 {authLocal, func(s *settings.Settings) { s.Audit.Folder = "other" }, "audit.folder"},
+		"for how long it is kept":               {authLocal, func(s *settings.Settings) { s.Audit.KeepFor = time.Hour }, "audit.keepFor"},
+		"where its lines are sent":              {authLocal, func(s *settings.Settings) { s.Audit.Export = []string{"https://logs.example/v1/logs"} }, "audit.export"},
+		"how large its files become":            {authLocal, func(s *settings.Settings) { s.Audit.MaxFile = "2MB" }, "audit.maxFile"},
+		"what of calls it keeps":                {authLocal, func(s *settings.Settings) { s.Audit.Arguments = "omit" }, ""},
+		"a tool needs a scope that is known":    {authLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"write"} }, ""},
+		"a tool needs a scope that is new":      {authLocal, func(s *settings.Settings) { s.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization.tools"},
+		"what everything needs":                 {authLocal, func(s *settings.Settings) { s.Authorization.Needs = nil }, "authorization.needs"},
+		"how long a token holds":                {authLocal, func(s *settings.Settings) { s.Authorization.TokenTime = time.Hour }, "authorization.tokenTime"},
+		"whether tokens are bound":              {authLocal, func(s *settings.Settings) { s.Authorization.Proofs = "needed" }, "authorization.proofs"},
+		"whether clients register":              {authLocal, func(s *settings.Settings) { s.Authorization.RegisteredOnly = true }, "authorization.registeredOnly"},
+		"a new scope, and an issuer elsewhere":  {"keys,https://login.example", func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, "authorization.scopes"},
+		"a new scope where only keys let in":    {authKeys, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
+		"a new scope where everybody is let in": {authNone, func(s *settings.Settings) { s.Authorization.Scopes = []string{"x"} }, ""},
+		"proxies where only keys let in":        {authKeys, func(s *settings.Settings) { s.Authorization.TrustedProxies = []string{"unix"} }, "authorization.trustedProxies"},
+		"there is no log any more":              {authNone, func(s *settings.Settings) { s.Audit = nil }, "audit, audit.folder, audit.maxFile, audit.sync"},
+		"how long the end takes":                {authNone, func(s *settings.Settings) { s.Drain = &settings.Drain{Time: new(time.Minute)} }, "drain.time"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &served{app: ready(&app{screen: terminal.NewScreen(&out)}), layers: &layers{}}
+			v := &served{app: ready(&app{screen: terminal.NewScreen(&out)}), layers: &layers{opened: before()}}
 			v.options.auth = c.auth
-			v.layers.now.Store(before())
 			next := before()
 			c.change(next)
-			v.reportFixed(next)
-			if c.want == "" && out.Len() > 0 || c.want != "" && (!strings.HasPrefix(out.String(), "junction: "+c.want+" is as it was") || strings.Count(out.String(), "\n") != 1) {
-				t.Errorf("%q, want what begins with %q", out.String(), c.want)
+			v.reportWaiting(&arrangement{settings: next})
+			want := ""
+			if c.want != "" {
+				want = "junction: until junction up starts again this stays as it was: " + c.want + "\n"
+			}
+			if got := out.String(); got != want {
+				t.Errorf("%q, want %q", got, want)
 			}
 		})
+	}
+}
+
+// A log is written until junction up ends, whether the settings name it or not: what it hides stays hidden.
+func TestALogThatTheSettingsNameNoMoreIsWrittenAsBefore(t *testing.T) {
+	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
+		y := &layers{opened: &settings.Settings{Review: reviewNone, Audit: s}}
+		before, err := y.arrange(a, y.opened, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next, err := y.arrange(a, &settings.Settings{Review: reviewNone}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		next.goOn(before)
+		if got := next.logged(nil, "").Arguments(mcp.NewRequest("prompts/get", nil), []byte(`{"text":"private"}`)); strings.Contains(string(got), "private") {
+			t.Errorf("%+v: it has %s", s, got)
+		}
 	}
 }
 

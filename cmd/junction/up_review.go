@@ -13,6 +13,23 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
+// needPins reads which definitions are approved, if that is asked for and was not.
+func (y *layers) needPins(_ *app, now *arrangement) error {
+	if now.settings.Review == reviewNone || y.pins.Load() != nil {
+		return nil
+	}
+	return y.readPins()
+}
+
+// readPins reads which definitions are approved.
+func (y *layers) readPins() error {
+	approved, err := pins()
+	if err == nil {
+		y.pins.Store(approved)
+	}
+	return err
+}
+
 // review withholds the definitions of a server that are not approved. Of one with an instance for each user or client, each
 // instance has a reviewer of its own, as what it lists may be for its user only.
 func (y *layers) review(now *arrangement, e layeredServer) mcp.Middleware {

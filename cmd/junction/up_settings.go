@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -13,13 +12,9 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/gateway/edit"
-	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/launch"
-	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/ratelimit"
 )
 
 // settings are what the configuration says of up, with the file that says it; never nil. Those of a project
@@ -107,7 +102,9 @@ func (o *upOptions) settled(s *settings.Settings) (*settings.Settings, drain, er
 	if given := o.flags.set.Changed; given("no-prefix") && (o.noPrefix || s.Names == "none") {
 		merged.Names = map[bool]string{true: "none"}[o.noPrefix]
 	}
-	return merged, o.drains(s.Drain), checkProfile(s, o.profile)
+	ends := o.drains(s.Drain)
+	merged.Drain = &settings.Drain{Delay: &ends.delay, Time: &ends.time}
+	return merged, ends, checkProfile(s, o.profile)
 }
 
 // drains returns how long it takes to end: as a flag says, or else the settings.
@@ -158,104 +155,6 @@ func apply(u *gateway.Upstream, s settings.Server) {
 		u.PromptNames[name] = p.Name
 	}
 }
-
-// limitOf says what a limit of all clients together is about.
-type limitOf struct{ server, tool string } // no tool: all of the server
-
-// countedLimits know what was counted.
-type countedLimits struct {
-	settings.Limits
-	*ratelimit.Limiter
-}
-
-// limitServers makes the limits of servers and their tools.
-func (now *arrangement) limitServers() {
-	now.limits = map[limitOf]countedLimits{}
-	for name, s := range now.settings.Servers {
-		if s.Limits != (settings.Limits{}) {
-			now.limits[limitOf{name, ""}] = countedLimits{s.Limits, limited(s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})}
-		}
-		for tool, t := range s.Tools {
-			if t.Limits != (settings.Limits{}) {
-				now.limits[limitOf{name, tool}] = countedLimits{t.Limits, limited(t.Limits, ratelimit.Options{Whose: fmt.Sprintf("tool %s of server %s", tool, name),
-					Matches: func(req *mcp.Request) bool { return req.Method == "tools/call" && req.Name == tool }})}
-			}
-		}
-	}
-}
-
-// goOn has the limits that are what they were go on with what was counted, the calls that run among it.
-func (now *arrangement) goOn(before *arrangement) {
-	if before.settings.Limits == now.settings.Limits {
-		now.person = before.person
-	}
-	for of, l := range now.limits {
-		if was, there := before.limits[of]; there && was.Limits == l.Limits {
-			now.limits[of] = was
-		}
-	}
-}
-
-// entries are the changes of prompts or resources.
-func entries(all map[string]settings.Entry) map[string]edit.Entry {
-	changed := map[string]edit.Entry{}
-	for name, e := range all {
-		if c := (edit.Entry{Title: e.Title, Description: e.Description, Name: e.Name}); c != (edit.Entry{}) {
-			changed[name] = c
-		}
-	}
-	return changed
-}
-
-// redactions are what is hidden of the calls of each server, and of all in the audit log.
-func redactions(s *settings.Settings) (servers map[string]redact.Options, log redact.Paths, err error) {
-	var faults []error
-	parse := func(at string, paths []string) redact.Paths {
-		p, err := redact.Parse(paths...)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", at, err))
-		}
-		return p
-	}
-	places := func(at string, r settings.Redact) redact.Places {
-		return redact.Places{Arguments: parse(at+".redact.arguments", r.Arguments), Results: parse(at+".redact.results", r.Results)}
-	}
-	servers = map[string]redact.Options{}
-	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
-		server, at := s.Servers[name], "servers."+name
-		o := redact.Options{All: places(at, server.Redact), Tools: map[string]redact.Places{}}
-		for _, tool := range slices.Sorted(maps.Keys(server.Tools)) {
-			if p := places(at+".tools."+tool, server.Tools[tool].Redact); !p.None() {
-				o.Tools[tool] = p
-			}
-		}
-		if !o.All.None() || len(o.Tools) > 0 {
-			servers[name] = o
-		}
-	}
-	if s.Audit != nil {
-		log = parse("audit.redact", s.Audit.Redact)
-	}
-	return servers, log, errors.Join(faults...)
-}
-
-// limited makes a limit.
-func limited(l settings.Limits, o ratelimit.Options) *ratelimit.Limiter {
-	o.Calls, o.In = l.Per()
-	o.Bytes, o.BytesIn = l.Volume()
-	o.Concurrent = l.Concurrent
-	if o.Key != nil && o.Calls > 0 { // a client that waits for its tasks asks about each once a second
-		o.Rest = max(restPerCall*o.Calls, minRest)
-	}
-	return ratelimit.New(o)
-}
-
-const (
-	// restPerCall is how many requests of a caller may begin for each call that its limit allows: for lists, about tasks.
-	restPerCall = 10
-	// minRest is how many may in any case: a client that begins asks for all lists.
-	minRest = 100
-)
 
 // inProfile marks what a request came to; the whole gateway is the empty name.
 type inProfile struct{}

@@ -13,12 +13,13 @@ import (
 // taskTime is how long a call runs before it becomes a task, where its client knows tasks.
 const taskTime = 30 * time.Second
 
-// newTasks makes what keeps the tasks of a gateway's clients, in a file, so that a gateway that was started again knows
+// openTasks makes what keeps the tasks of a gateway's clients, in a file, so that a gateway that was started again knows
 // them.
-func (a *app) newTasks() (*tasks.Tasks, error) {
-	return tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.logger(),
+func (y *layers) openTasks(a *app) (err error) {
+	y.tasks, err = tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.logger(),
 		OnRequest: func(ctx context.Context, _ *mcp.Request, tool string) { audit.About(ctx, tool) },
 		Open: func(ctx context.Context) (state.Store, error) {
 			return kept("tasks.db", func(path string) (state.Store, error) { return a.launch.OpenState(ctx, path) })
 		}})
+	return err
 }

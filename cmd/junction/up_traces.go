@@ -19,8 +19,8 @@ import (
 
 // openTraces has the spans of requests sent to a collector, if one is named: by --otlp, or in the variables that
 // programs of OpenTelemetry look at.
-func (y *layers) openTraces(a *app, base string) error {
-	endpoint := tracesEndpoint(base, os.Getenv)
+func (y *layers) openTraces(a *app) error {
+	endpoint := tracesEndpoint(y.collector, os.Getenv)
 	if endpoint == "" {
 		return nil
 	}
@@ -83,11 +83,11 @@ func (y *layers) traced() otelmcp.Options {
 }
 
 // spans makes a span of each request from a client, also of those that no Handler gets.
-func (y *layers) spans() []mcp.Middleware {
+func (y *layers) spans() mcp.Middleware {
 	if y.tracer == nil {
 		return nil
 	}
-	return []mcp.Middleware{otelmcp.Server(y.traced())}
+	return otelmcp.Server(y.traced())
 }
 
 // closeTraces sends the last spans.

@@ -31,7 +31,7 @@ type Settings struct {
 	Pin           []string           `json:"pin,omitempty" max:"100" flag:"pin PATTERN" doc:"patterns of names of tools that are listed in any case, such as files__*"`
 	Policy        string             `json:"policy,omitempty" flag:"policy FILE" usage:"rules that decide which calls may run; what they ask about, the client's user is asked" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
 	Shadow        bool               `json:"shadow,omitempty" flag:"shadow" doc:"let every call run; what the rules would have decided is written down where there is an audit log"`
-	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
+	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" flag:"review" restart:"server" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
 	Audit         *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
 	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
 	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
@@ -90,17 +90,17 @@ func (s *Settings) SecretVariables() (names []string) {
 
 // Audit says where and when calls are written down.
 type Audit struct {
-	Folder   string `json:"folder,omitempty" flag:"audit FOLDER" usage:"write down every call there before its result leaves (--audit alone: junction/audit in your configuration folder)" doc:"where to; junction/audit in your configuration folder by default"`
-	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" flag:"audit-sync" doc:"when a call is on the disk: within a second, or before its result leaves, which takes longer"`
-	Optional bool   `json:"optional,omitempty" flag:"audit-optional" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
+	Folder   string `json:"folder,omitempty" flag:"audit FOLDER" restart:"gateway" usage:"write down every call there before its result leaves (--audit alone: junction/audit in your configuration folder)" doc:"where to; junction/audit in your configuration folder by default"`
+	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" flag:"audit-sync" restart:"gateway" doc:"when a call is on the disk: within a second, or before its result leaves, which takes longer"`
+	Optional bool   `json:"optional,omitempty" flag:"audit-optional" restart:"gateway" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
 
 	Arguments string        `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
 	Results   string        `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether results are, up to 4 KiB of each"`
-	Export    []string      `json:"export,omitempty" max:"10" flag:"audit-export URL" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
-	MaxFile   string        `json:"maxFile,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"64MB" doc:"bytes of a file of the log, 64 MiB by default; then the next one begins"`
-	MaxAge    time.Duration `json:"maxAge,omitempty" default:"24h" doc:"how long after its first call a file ends and the next one begins; at most keepFor"`
-	Keep      string        `json:"keep,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"1GB" flag:"audit-keep SIZE" doc:"bytes of all files, 1 GiB by default; the oldest ones are removed"`
-	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" flag:"audit-keep-for DURATION" doc:"how long after its last call a file is removed; by default its age does not count"`
+	Export    []string      `json:"export,omitempty" max:"10" flag:"audit-export URL" restart:"gateway" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
+	MaxFile   string        `json:"maxFile,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"64MB" restart:"gateway" doc:"bytes of a file of the log, 64 MiB by default; then the next one begins"`
+	MaxAge    time.Duration `json:"maxAge,omitempty" default:"24h" restart:"gateway" doc:"how long after its first call a file ends and the next one begins; at most keepFor"`
+	Keep      string        `json:"keep,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"1GB" flag:"audit-keep SIZE" restart:"gateway" doc:"bytes of all files, 1 GiB by default; the oldest ones are removed"`
+	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" flag:"audit-keep-for DURATION" restart:"gateway" doc:"how long after its last call a file is removed; by default its age does not count"`
 
 	Redact []string `json:"redact,omitempty" max:"1000" doc:"what is hidden of both in addition to what looks like a secret: paths such as /user/email or /items/*/price"`
 }
@@ -110,8 +110,8 @@ const MaxDrain = 10 * time.Minute
 
 // A Drain says how an HTTP address ends.
 type Drain struct {
-	Delay *time.Duration `json:"delay,omitempty" example:"10s" doc:"for how long requests are still taken after SIGTERM, while /readyz says 503 so that a balancer sends no more; by default 3s with --admin, else not at all"`
-	Time  *time.Duration `json:"time,omitempty" default:"5s" doc:"for how long requests that run then may go on; the others are responded to with an error"`
+	Delay *time.Duration `json:"delay,omitempty" example:"10s" restart:"gateway" doc:"for how long requests are still taken after SIGTERM, while /readyz says 503 so that a balancer sends no more; by default 3s with --admin, else not at all"`
+	Time  *time.Duration `json:"time,omitempty" default:"5s" restart:"gateway" doc:"for how long requests that run then may go on; the others are responded to with an error"`
 }
 
 // check says what a schema cannot.
@@ -134,7 +134,7 @@ type Limits struct {
 // A Server is what holds for one server.
 type Server struct {
 	Prefix    *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"what the names of its tools and prompts get in front in place of its name; empty: nothing"`
-	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" doc:"whether users or clients have an instance of the server each, such as a program with what it keeps"`
+	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" restart:"server" doc:"whether users or clients have an instance of the server each, such as a program with what it keeps"`
 	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"how many instances there may be"`
 	Idle      time.Duration   `json:"idle,omitempty" default:"10m" doc:"how long an instance that nobody uses is kept"`
 	Tags      []string        `json:"tags,omitempty" max:"20" doc:"words for all that it offers, for patterns such as tag:WORD"`
@@ -145,7 +145,7 @@ type Server struct {
 	Redact    Redact          `json:"redact,omitzero" doc:"what is hidden of the calls of all its tools"`
 	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; by default never. This is in addition to the one time that Junction repeats such a call anyway when it is lost, and each of them may be repeated so, too"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
-	Sandbox   *Sandbox        `json:"sandbox,omitempty" doc:"confine the server's program: it reads the system and its own package, and otherwise only what stands here"`
+	Sandbox   *Sandbox        `json:"sandbox,omitempty" restart:"server" doc:"confine the server's program: it reads the system and its own package, and otherwise only what stands here"`
 	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
 
 	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"what holds for single prompts, by the names that the server gives them"`

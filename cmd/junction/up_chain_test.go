@@ -1,0 +1,36 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Each layer is around one thing, those that are around more stand before those around less, and ARCHITECTURE.md has them in this order.
+func TestTheChainIsAsThePageSays(t *testing.T) {
+	page, err := os.ReadFile("../../ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names [3][]string
+	last := 0
+	for _, l := range chain {
+		for scope, is := range []bool{l.edge != nil, l.front != nil, l.server != nil} {
+			if is {
+				names[scope] = append(names[scope], l.name)
+				if scope < last {
+					t.Errorf("%s is around more than what stands before it", l.name)
+				}
+				last = scope
+			}
+		}
+	}
+	for _, some := range names {
+		if list := strings.Join(some, ", "); !strings.Contains(strings.Join(strings.Fields(string(page)), " "), ": "+list) {
+			t.Errorf("ARCHITECTURE.md does not have %s", list)
+		}
+	}
+	if n := len(names[0]) + len(names[1]) + len(names[2]); n != len(chain) {
+		t.Errorf("%d layers are around %d things", len(chain), n)
+	}
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// readRules reads the rules of the whole gateway and of the profiles.
+func readRules(_ *layers, a *app, now *arrangement) error {
+	s := now.settings
+	now.books = map[string]*rulebook{}
+	if s.Policy != "" {
+		book, err := a.rulebook(s.Policy)
+		if err != nil {
+			return err
+		}
+		now.books[""] = book
+	}
+	for name, p := range s.Profiles {
+		book := now.books[""]
+		if p.Policy != "" {
+			var err error
+			if book, err = a.rulebook(policyFiles(s, name)...); err != nil {
+				return fmt.Errorf("profile %q: %w", name, err)
+			}
+		}
+		if book != nil {
+			now.books[name] = book
+		}
+	}
+	return nil
+}
+
+// denyRemoved makes the rules of profiles that there are not any more.
+func (y *layers) denyRemoved(*app) (err error) {
+	y.removed = new(rulebook)
+	y.removed.Policy, err = policy.Compile([]policy.Rule{{Effect: policy.Deny, Reason: "the profile was removed"}}, policy.Options{})
+	return err
+}
+
+// book are the rules for a request; nil if there are none. Those of a profile that was removed since the request came to it let
+// nothing through.
+func (y *layers) book(ctx context.Context) *rulebook {
+	now, profile := y.now.Load(), profileOf(ctx)
+	if _, there := now.settings.Profiles[profile]; profile != "" && !there {
+		return y.removed
+	}
+	return now.books[profile]
+}
+
+// rules has the rules decide about the requests to one server.
+func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
+	if len(now.books) == 0 {
+		return nil
+	}
+	command := e.command()
+	return rules.Middleware(rules.Options{
+		Policy: func(ctx context.Context) *policy.Policy {
+			if book := y.book(ctx); book != nil {
+				return book.Policy
+			}
+			return nil
+		},
+		Profile: profileOf,
+		Server:  e.name, Origin: policy.OriginOf(command), Shadow: now.settings.Shadow,
+		Trusted: func(ctx context.Context) bool {
+			book := y.book(ctx)
+			return book != nil && vouches(book.trusted, e.name, command, !e.ofProject())
+		},
+	})
+}
+
+// hides says which tools the rules of a profile deny in any case: they are in no list, and the rules say to a call why.
+func (now *arrangement) hides(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
+	book := now.books[profile]
+	return func(e gateway.Entry) bool {
+		t, listed := g.Tool(e.Exposed)
+		return e.Kind == "tool" && book != nil && listed && !now.settings.Shadow && book.Policy.Hides(t.Server, t.Name, rules.Annotations(t.Definition))
+	}
+}
+
+// denied is the error of a call of a tool that the rules of a profile deny in any case; nil for other tools.
+func (now *arrangement) denied(g *gateway.Gateway, profile, exposed string) error {
+	book := now.books[profile]
+	server, tool := g.Destination(exposed)
+	if book == nil || now.settings.Shadow || server == "" {
+		return nil
+	}
+	in := policy.Input{Method: "tools/call", Server: server, Tool: tool, Profile: profile}
+	if known, _, _ := g.Definitions(server); known != nil {
+		for _, raw := range known.Tools {
+			if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == tool {
+				in.Annotations = rules.Annotations(raw)
+			}
+		}
+	}
+	return rules.Refusal(context.Background(), book.Policy, in, exposed)
+}
