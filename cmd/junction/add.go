@@ -11,11 +11,13 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 	"github.com/spf13/cobra"
@@ -202,7 +204,7 @@ func (w *addition) addFilled(ctx context.Context) (added bool, err error) {
 	w.show()
 	question := "Add it? [y]es, [N]o > "
 	if w.data != nil {
-		question = fmt.Sprintf("It keeps nothing that it writes, unless %s says where. Add it? [y]es, with [d]ata in %s, [N]o > ", w.data.variable, profilePath(w.data.folder))
+		question = fmt.Sprintf("It keeps nothing that it writes, unless %s says where. Add it? [y]es, with [d]ata in %s, [N]o > ", w.data.variable, launch.ProfilePath(w.data.folder))
 	}
 	if agreed, err := w.agreed(ctx, question); err != nil || !agreed {
 		return false, err
@@ -386,5 +388,5 @@ func shortName(s *registry.Server) string {
 			name = owner
 		}
 	}
-	return serverName(name + ".x")
+	return host.ServerName(name + ".x")
 }

@@ -32,7 +32,7 @@ func (w *addition) confine() error {
 	for _, list := range []*[]string{&p.Read, &p.Write} {
 		*list = slices.Clone(*list)
 		for i, path := range *list {
-			(*list)[i] = profilePath(path)
+			(*list)[i] = launch.ProfilePath(path)
 		}
 	}
 	allowNamed(&p, w.typedArgs())
@@ -55,17 +55,17 @@ func allowNamed(p *sandbox.Profile, args []string) {
 	for _, arg := range args {
 		switch info, err := os.Stat(arg); {
 		case err != nil:
-			if host := addressedHost(arg); host != "" && !covers(p.Hosts, host) {
+			if host := addressedHost(arg); host != "" && !launch.Covers(p.Hosts, host) {
 				p.Hosts = append(p.Hosts, host)
 			}
 		case info.IsDir():
-			p.Write = append(p.Write, profilePath(filename.Absolute(arg)))
+			p.Write = append(p.Write, launch.ProfilePath(filename.Absolute(arg)))
 		case info.Mode().IsRegular():
-			files = append(files, profilePath(filename.Absolute(arg)))
+			files = append(files, launch.ProfilePath(filename.Absolute(arg)))
 		}
 	}
 	for _, file := range files {
-		if !covers(p.Write, file) && !covers(p.Read, file) {
+		if !launch.Covers(p.Write, file) && !launch.Covers(p.Read, file) {
 			p.Read = append(p.Read, file)
 		}
 	}
@@ -131,5 +131,5 @@ func (w *addition) confinement() string {
 	if missing := w.dry.unconfined; len(missing) > 0 {
 		more += "; but this system cannot confine all of that: " + strings.Join(missing, ", ")
 	}
-	return confinement(p, w.locked) + more
+	return launch.Confinement(p, w.locked) + more
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -60,7 +61,7 @@ var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|d
 // unkept are those that nothing allows.
 func (w *addition) unkept() (all []unkept) {
 	add := func(variable, path string) {
-		if _, err := os.Stat(path); !os.IsNotExist(err) || covers(w.sandbox.Write, profilePath(path)) || covers(w.sandbox.Read, profilePath(path)) {
+		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, launch.ProfilePath(path)) || launch.Covers(w.sandbox.Read, launch.ProfilePath(path)) {
 			return
 		}
 		u := unkept{variable: variable, path: path}
@@ -72,7 +73,7 @@ func (w *addition) unkept() (all []unkept) {
 		all = append(all, u)
 	}
 	for _, file := range w.missingFiles() {
-		add("", filename.Absolute(expanded(file)))
+		add("", filename.Absolute(launch.ExpandPath(file)))
 	}
 	home, _ := os.UserHomeDir()
 	for _, name := range w.typedVariables() { // the path of a URL begins with a slash, too
@@ -96,15 +97,15 @@ func (w *addition) keepData(ctx context.Context) error {
 		return nil
 	}
 	for _, u := range all {
-		if covers(w.sandbox.Write, profilePath(u.path)) { // by what was agreed to for the one before
+		if launch.Covers(w.sandbox.Write, launch.ProfilePath(u.path)) { // by what was agreed to for the one before
 			continue
 		}
 		if !w.app.asks() || w.flags.yes {
 			return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
 		}
-		question := fmt.Sprintf("Let it write into %s, to keep it?", profilePath(u.folder))
+		question := fmt.Sprintf("Let it write into %s, to keep it?", launch.ProfilePath(u.folder))
 		if u.moved != "" {
-			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", profilePath(u.moved))
+			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", launch.ProfilePath(u.moved))
 		}
 		agreed, err := w.app.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s [y]es, [N]o > ", w.name, plaintext.Line(u.shown(), maxReason), question))
 		if err != nil {
@@ -114,7 +115,7 @@ func (w *addition) keepData(ctx context.Context) error {
 			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.shown(), u.remedy()))
 			continue
 		}
-		w.sandbox.Write = append(w.sandbox.Write, profilePath(u.folder))
+		w.sandbox.Write = append(w.sandbox.Write, launch.ProfilePath(u.folder))
 		w.move(u)
 	}
 	return nil
@@ -206,7 +207,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 	}
 	w.written.Env[w.data.variable] = w.data.path
 	w.typed = append(w.typed, w.data.path)
-	w.sandbox.Write = append(w.sandbox.Write, profilePath(w.data.folder))
+	w.sandbox.Write = append(w.sandbox.Write, launch.ProfilePath(w.data.folder))
 	defined := lockedDefinitions(w.dry.definitions)
 	if err := w.rehearse(ctx); err != nil {
 		if before != nil {
@@ -214,7 +215,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 		}
 		return false, err
 	}
-	w.app.out.Printf("It keeps its data in %s, by %s.\n", profilePath(w.data.path), w.data.variable)
+	w.app.out.Printf("It keeps its data in %s, by %s.\n", launch.ProfilePath(w.data.path), w.data.variable)
 	w.data = nil
 	if maps.Equal(defined, lockedDefinitions(w.dry.definitions)) {
 		return true, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 )
 
 // missingFolders are what looks like folders among the arguments that the person typed, and is not there: a path whose last name has no dot.
@@ -69,7 +70,7 @@ func (w *addition) missingFiles() (all []string) {
 			continue
 		}
 		if _, err := os.Stat(arg); os.IsNotExist(err) && isFolder(filepath.Dir(arg)) {
-			all = append(all, profilePath(filename.Absolute(arg)))
+			all = append(all, launch.ProfilePath(filename.Absolute(arg)))
 		}
 	}
 	return all

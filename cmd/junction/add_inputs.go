@@ -280,7 +280,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 			continue
 		}
 		if n.Format == "filepath" && text != "" && !filepath.IsAbs(text) {
-			text = filename.Absolute(expanded(text))
+			text = filename.Absolute(launch.ExpandPath(text))
 		}
 		if typed {
 			w.typed = append(w.typed, text)

@@ -50,7 +50,7 @@ func (r *notAllowed) remedy(otherwise string) string {
 			for _, word := range one.Allow {
 				words = append(words, plaintext.Line(word, 200))
 			}
-			line += ", which " + shellWords(words) + " allows"
+			line += ", which " + plaintext.ShellWords(words) + " allows"
 		}
 		said = append(said, line)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -133,10 +134,10 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
 	o := w.app.options(launch.Target{Name: w.name, Transport: transport, Server: s})
-	offersNothing(&o)
+	launch.OffersNothing(&o)
 	o.Bridge = true // with all that a client can declare: some servers offer more then
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
-		if w.program == nil && isUnauthorized(err) {
+		if w.program == nil && launch.WantsLogin(err) {
 			d.login = true
 			return nil
 		}
@@ -197,7 +198,7 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	var once sync.Once
 	next := c.Stderr
 	c.Stderr = func(line string) {
-		if servesHTTP.MatchString(line) {
+		if why.ServesHTTP(line) {
 			once.Do(func() { endIn(elsewhereTime) })
 		}
 		if next != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/spf13/pflag"
 )
 
@@ -36,13 +37,13 @@ func (w *addition) startRemedy(err error) string {
 		return startRemedy(w.program != nil, err, w.name, 0)
 	}
 	said := reason(err, w.name)
-	if variable := wantedVariable(err, said); variable != "" {
+	if variable := why.WantedVariable(err, said); variable != "" {
 		return fmt.Sprintf("it wants the variable %[1]s: %[2]s; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
 		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
 	}
-	if answersElsewhere(err) {
+	if why.AnswersElsewhere(err) {
 		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + w.again("", "--stdio")
 	}
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && runner.Of(w.locked.Type).IsPython && strings.EqualFold(extra[1], w.locked.Name) {

@@ -50,8 +50,8 @@ func (w *addition) show() {
 	row("source", "%s", cmp.Or(sourcePage(w.sourceURL(about)), "none is known"))
 	if w.locked != nil {
 		row("licence", "%s", cmp.Or(about.Licence, "none is known"))
-		all("runs", shellWords(append(w.shownProgram(), w.ownArgs()...)))
-		all("written", shellWords(append([]string{w.written.Command}, w.written.Args...)))
+		all("runs", plaintext.ShellWords(append(w.shownProgram(), w.ownArgs()...)))
+		all("written", plaintext.ShellWords(append([]string{w.written.Command}, w.written.Args...)))
 		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 			row("did not run", "install scripts of %s", strings.Join(w.locked.WantScripts, ", "))
 		}

@@ -35,7 +35,7 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 	if err := approveAll(w.name, w.dry.definitions); err != nil {
 		return err
 	}
-	if err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: words, Locked: locked, Edit: edit}); err != nil {
+	if err := w.app.launch.Locks.Change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: words, Locked: locked, Edit: edit}); err != nil {
 		return errors.Join(err, approveAll(w.name, was))
 	}
 	if w.locked != nil { // junction remove in another process could have taken it for unused meanwhile
@@ -131,17 +131,6 @@ func (w *addition) lockedServer() *install.LockedServer {
 	return l
 }
 
-// change changes a configuration and its lock, one process at a time.
-func (a *app) change(ctx context.Context, c install.Change) error {
-	mutex, err := filename.State("install.mutex")
-	if err != nil {
-		return err
-	}
-	c.Mutex = mutex
-	defer a.launch.Locks.Forget(c.Configuration)
-	return c.Apply(ctx)
-}
-
 // consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
 func (a *app) consentTo(configuration, name string) {
 	file, err := config.Load(configuration, config.Options{})
@@ -151,30 +140,4 @@ func (a *app) consentTo(configuration, name string) {
 	if d, found := file.Server(name); found && d.Project {
 		_ = a.changeConsents(func(said map[string]bool) { said[a.consentKey(entry{name: name, definition: d})] = true }) // else it is asked again
 	}
-}
-
-// inUse are all packages that some lock of this person has.
-func inUse() (keep []*install.Locked, err error) {
-	list, err := launch.KnownLocks()
-	if err != nil {
-		return nil, err
-	}
-	paths, err := list.All()
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range paths {
-		lock, err := install.ReadLock(path)
-		if err != nil {
-			return nil, err // nothing is removed that it may need
-		}
-		for _, s := range lock.Servers {
-			for ; s != nil; s = s.Next {
-				if s.Package != nil {
-					keep = append(keep, s.Package)
-				}
-			}
-		}
-	}
-	return keep, nil
 }

@@ -114,5 +114,5 @@ func (a *app) lockedRights(e entry, locked *install.LockedServer) string {
 			return rights + "is confined as your settings say"
 		}
 	}
-	return rights + confinement(locked.Sandbox, locked.Package)
+	return rights + launch.Confinement(locked.Sandbox, locked.Package)
 }
