@@ -248,3 +248,15 @@ func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
 		}
 	}
 }
+
+// approveIn approves definitions of a server, and keeps that.
+func approveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
+	err := p.Approve(definitions...)
+	if err == nil {
+		err = p.Save()
+	}
+	if err != nil {
+		return fmt.Errorf("server %q: %w", name, err)
+	}
+	return nil
+}

@@ -44,7 +44,7 @@ func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
 // reaches nothing else, and it needs no arguments.
 func isHarmless(t *mcp.Tool) bool {
 	a := t.Annotations
-	if !reads(t) || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
+	if !t.Annotations.ReadsOnly() || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
 		return false
 	}
 	return !needsArguments(t)

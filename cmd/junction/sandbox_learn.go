@@ -282,7 +282,7 @@ func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Cal
 		}
 		switch {
 		case slices.ContainsFunc(calls, func(c lint.Call) bool { return c.Tool == t.Name }):
-		case reads(t) && !needsArguments(t) && len(all) < maxExercised:
+		case t.Annotations.ReadsOnly() && !needsArguments(t) && len(all) < maxExercised:
 			all = append(all, lint.Call{Tool: t.Name, Arguments: json.RawMessage("{}")})
 		default:
 			left = append(left, t.Name)

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"context"
@@ -46,7 +46,7 @@ func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) 
 			env[install.SettingVariable(n.Name)] = install.SettingText(g.Texts)
 		} else if values := w.program.Config[n.Name].Defaults(); len(values) > 0 && !n.IsSecret {
 			w.fixed = append(w.fixed, "the setting "+n.Name+" = "+strings.Join(values, ", "))
-			if n.Format == "filepath" && !w.flags.noSandbox {
+			if n.Format == "filepath" && !w.NoSandbox {
 				w.notes = append(w.notes, "it may not read what its author has as "+n.Name+", "+strings.Join(values, ", ")+": --set "+n.Name+"=… gives it what you choose")
 			}
 		}

@@ -1,14 +1,15 @@
-package main
+package add
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
@@ -19,16 +20,16 @@ func (w *addition) confine() error {
 	if w.locked == nil {
 		return nil
 	}
-	if w.flags.noSandbox {
-		if w.flags.allowed.Hosts != nil || w.flags.allowed.Read != nil || w.flags.allowed.Write != nil {
-			return usagef("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
+	if w.NoSandbox {
+		if w.Allowed.Hosts != nil || w.Allowed.Read != nil || w.Allowed.Write != nil {
+			return commandline.Errorf("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
 		}
 		return nil
 	}
 	if w.locked.IsContainer() { // the engine confines it
 		return nil
 	}
-	p := w.flags.allowed
+	p := w.Allowed
 	for _, list := range []*[]string{&p.Read, &p.Write} {
 		*list = slices.Clone(*list)
 		for i, path := range *list {
@@ -38,7 +39,7 @@ func (w *addition) confine() error {
 	allowNamed(&p, w.typedArgs())
 	w.allowVariables(&p)
 	if err := p.Check(); err != nil {
-		return usagef("what the program may do: %w", err)
+		return commandline.Errorf("what the program may do: %w", err)
 	}
 	w.sandbox = &p
 	return nil
@@ -96,28 +97,30 @@ func addressedHost(word string) string {
 
 // keepConfined chooses what the program of an entry may do that is about to be locked: what the lock says of that server, although a hand may
 // have edited the entry since. What was never locked is confined, as what is added is.
-func (w *addition) keepConfined(e entry, before *install.LockedServer, words int) (err error) {
-	if e.sandbox != nil {
-		if w.bySettings, err = e.sandbox(); err != nil {
-			return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
-		}
+func (w *addition) keepConfined(d *config.Definition, before *install.LockedServer, words int) error {
+	all, err := w.configured()
+	if err != nil {
+		return err
+	}
+	if all.Settings != nil {
+		w.bySettings = all.Settings.Of(w.name).Sandbox
 	}
 	if before != nil && before.Package != nil && before.Package.IsContainer() && !packageOf(w.pkg).IsContainer() {
 		before = nil // its engine confined it
 	}
 	if before != nil && (before.Package != nil || before.Sandbox != nil) {
-		if w.flags.noSandbox {
-			return usagef("--no-sandbox is for a server that is locked for the first time, and %q was locked before", w.name)
+		if w.NoSandbox {
+			return commandline.Errorf("--no-sandbox is for a server that is locked for the first time, and %q was locked before", w.name)
 		}
 		w.sandbox = before.Sandbox
 		return nil
 	}
-	if w.flags.noSandbox {
+	if w.NoSandbox {
 		return nil
 	}
 	w.sandbox = &sandbox.Profile{}
-	all := e.definition.Words()
-	allowNamed(w.sandbox, all[min(words, len(all)):])
+	line := d.Words()
+	allowNamed(w.sandbox, line[min(words, len(line)):])
 	return nil
 }
 

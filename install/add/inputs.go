@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -30,22 +31,22 @@ func (w *addition) fill(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if w.given, err = lists(w.flags.set, "--set: expected KEY=VALUE"); err != nil {
+	if w.given, err = lists(w.Set, "--set: expected KEY=VALUE"); err != nil {
 		return err
 	}
 	if err := w.refuseUnknown(); err != nil {
 		return err
 	}
-	if missing := w.missing(ctx); len(missing) > 0 && (!w.app.asks() || w.flags.yes || len(missing) > maxQuestions) {
+	if missing := w.missing(ctx); len(missing) > 0 && (!w.asks() || len(missing) > maxQuestions) {
 		why := "nobody can be asked here"
-		if w.app.asks() && !w.flags.yes {
+		if w.asks() {
 			why = fmt.Sprintf("that are more than %d questions", maxQuestions)
 		}
 		var how []string
 		for _, n := range missing {
 			how = append(how, "--set "+plaintext.ShellWord(n.Name+"=…"))
 		}
-		return usagef("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
+		return commandline.Errorf("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
 	}
 	fill := w.fillPackage
 	if w.remote != nil {
@@ -63,7 +64,7 @@ func lists(all []string, fault string) (map[string][]string, error) {
 	for _, pair := range all {
 		name, value, found := strings.Cut(pair, "=")
 		if !found || name == "" {
-			return nil, usagef("%s", fault)
+			return nil, commandline.Errorf("%s", fault)
 		}
 		read[name] = append(read[name], value)
 	}
@@ -82,15 +83,15 @@ func (w *addition) fillRemote(ctx context.Context) error {
 	if err := w.sayFixed("the header", w.remote.Headers, headers); err != nil {
 		return err
 	}
-	for _, pair := range w.flags.header {
+	for _, pair := range w.Header {
 		name, value, found := strings.Cut(pair, ":")
 		if name = strings.TrimSpace(name); !found || name == "" {
-			return usagef("--header: expected 'NAME: VALUE'")
+			return commandline.Errorf("--header: expected 'NAME: VALUE'")
 		}
 		w.written.Headers[name] = strings.TrimSpace(value)
 	}
-	if len(w.more) > 0 || len(w.flags.env) > 0 {
-		return usagef("%s is reached at a URL, and has neither arguments nor an environment; --local installs it, where it has a package", w.name)
+	if len(w.Arguments) > 0 || len(w.Env) > 0 {
+		return commandline.Errorf("%s is reached at a URL, and has neither arguments nor an environment; --local installs it, where it has a package", w.name)
 	}
 	return nil
 }
@@ -118,12 +119,12 @@ func (w *addition) sayFixed(what string, listed []registry.Variable, filled map[
 }
 
 func (w *addition) fillPackage(ctx context.Context) error {
-	env, err := launch.Pairs(w.flags.env, launch.WrongEnv)
+	env, err := launch.Pairs(w.Env, launch.WrongEnv)
 	if err != nil {
 		return err
 	}
-	if len(w.flags.header) > 0 {
-		return usagef("--header is for servers with a URL, and %q is installed", w.name)
+	if len(w.Header) > 0 {
+		return commandline.Errorf("--header is for servers with a URL, and %q is installed", w.name)
 	}
 	line, err := w.pkg.Line(w.values(ctx), true)
 	if err != nil {
@@ -148,7 +149,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 		}
 	}
 	words := install.CommandLine(w.name, w.locked)
-	args := append(line.Args, w.more...)
+	args := append(line.Args, w.Arguments...)
 	if separator := runner.Of(w.locked.Type).Separator; separator != "" && len(args) > 0 {
 		args = slices.Insert(args, 0, separator)
 	}
@@ -156,7 +157,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	maps.Copy(w.written.Env, settings)
 	maps.Copy(w.written.Env, env)
 	w.typed = slices.AppendSeq(w.typed, maps.Values(env))
-	w.typed = append(w.typed, w.more...)
+	w.typed = append(w.typed, w.Arguments...)
 	return nil
 }
 
@@ -171,14 +172,14 @@ func (w *addition) aboutRunner(line *registry.Line) []string {
 func (w *addition) setOptions(options []string, env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if runner.EngineReads(name) {
-			return usagef("--env %s: docker reads this variable itself, so that the container cannot be given it in the environment", name)
+			return commandline.Errorf("--env %s: docker reads this variable itself, so that the container cannot be given it in the environment", name)
 		}
 		if !slices.Contains(options, name) {
 			options = append([]string{"-e", name}, options...)
 		}
 	}
 	w.locked.SetOptions(options)
-	store, err := w.app.launch.Locks.Store()
+	store, err := w.Launcher.Locks.Store()
 	if err != nil {
 		return err
 	}
@@ -210,7 +211,7 @@ func (w *addition) missing(ctx context.Context) []registry.Need {
 
 // isKept reports whether the secret is kept already, by a name that add would give it.
 func (w *addition) isKept(ctx context.Context, n registry.Need) bool {
-	_, err := w.app.secret(ctx, w.secretName(n.Name))
+	_, err := w.secret(ctx, w.secretName(n.Name))
 	return err == nil
 }
 
@@ -222,9 +223,9 @@ func (w *addition) refuseUnknown() error {
 		switch {
 		case isNeeded:
 		case known == "":
-			return usagef(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
+			return commandline.Errorf(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
 		default:
-			return usagef("--set %s: %s has no such value; it has %s", name, w.name, known)
+			return commandline.Errorf("--set %s: %s has no such value; it has %s", name, w.name, known)
 		}
 	}
 	return nil
@@ -264,18 +265,15 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 	g.Typed = typed
 	for i, text := range texts {
 		if err := w.check(n, text); err != nil {
-			return g, usagef("%s: %v", n.Name, err)
+			return g, commandline.Errorf("%s: %v", n.Name, err)
 		}
 		if n.IsSecret || strings.Contains(text, "${") { // which would be taken for a variable
 			name := w.secretName(n.Name)
 			if i > 0 {
 				name = w.secretName(fmt.Sprintf("%s.%d", n.Name, i+1))
 			}
-			if err := checkSecretName(name); err != nil {
-				return g, err
-			}
 			w.secrets[name] = text
-			w.app.launch.Hide(text)
+			w.Launcher.Hide(text)
 			g.Texts = append(g.Texts, w.reference(name))
 			continue
 		}
@@ -288,7 +286,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 		g.Texts = append(g.Texts, text)
 	}
 	if len(texts) > 1 && !n.Repeated {
-		return g, usagef("--set %s: %s takes one value for it, got %d", n.Name, w.name, len(texts))
+		return g, commandline.Errorf("--set %s: %s takes one value for it, got %d", n.Name, w.name, len(texts))
 	}
 	return g, nil
 }
@@ -347,61 +345,42 @@ func endsInHash(name string) bool {
 // question asks for a value.
 func (w *addition) question(ctx context.Context, n registry.Need) (string, error) {
 	name := plaintext.Line(n.Name, 100)
-	if !w.app.asks() || w.flags.yes {
-		return "", usagef("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
+	if !w.asks() {
+		return "", commandline.Errorf("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
 	}
-	intro, prompt := w.name+" needs "+name, "> "
+	q, ask := Question{Text: w.name + " needs " + name, Choices: n.Choices}, w.Prompter.Text
 	if n.Description != "" {
-		intro += ": " + plaintext.Line(n.Description, 500)
+		q.Text += ": " + plaintext.Line(n.Description, 500)
 	}
 	switch {
 	case n.IsSecret:
-		prompt = "(not shown, and kept outside of the configuration) > "
+		q.Hint, ask = "not shown, and kept outside of the configuration", w.Prompter.Secret
 	case n.Placeholder != "":
-		prompt = "(such as " + plaintext.Line(n.Placeholder, 100) + ") > "
+		q.Hint = "such as " + plaintext.Line(n.Placeholder, 100)
 	}
 	for {
-		typed, err := w.app.typed(ctx, intro, n.Choices, prompt, n.IsSecret)
+		typed, err := ask(ctx, q)
 		if err != nil {
 			return "", err
 		}
 		if typed == "" {
-			return "", usagef("nothing was typed for %s, so %s is not added", name, w.name)
+			return "", commandline.Errorf("nothing was typed for %s, so %s is not added", name, w.name)
 		}
 		if err := w.check(n, typed); err != nil {
-			w.app.person.Printf("%v\n", err)
+			q.Fault = err.Error()
 			continue
 		}
 		return typed, nil
 	}
 }
 
-// typed is what a person types for a value; of choices, the number of one stands for it.
-func (a *app) typed(ctx context.Context, intro string, choices []string, prompt string, hidden bool) (string, error) {
-	end, err := a.person.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer end()
-	a.person.Printf("%s\n", intro)
-	for i, choice := range choices {
-		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
-	}
-	ask := a.person.Line
-	if hidden {
-		ask = a.person.Secret
-	}
-	word, err := ask(ctx, prompt)
-	if n, wrong := strconv.Atoi(word); wrong == nil && n >= 1 && n <= len(choices) {
-		word = choices[n-1]
-	}
-	return word, err
-}
-
 // keepSecrets keeps the values that the configuration refers to.
 func (w *addition) keepSecrets(ctx context.Context) error {
 	for name, value := range w.secrets {
-		if err := w.app.keepSecret(ctx, name, value); err != nil {
+		if w.KeepSecret == nil {
+			return fmt.Errorf("the secret %s is not kept: no secrets are kept here", name)
+		}
+		if err := w.KeepSecret(ctx, name, value); err != nil {
 			return fmt.Errorf("the secret %s is not kept: %w", name, err)
 		}
 	}
@@ -413,5 +392,5 @@ func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	if value, is := w.secrets[name]; is {
 		return value, nil
 	}
-	return w.app.secret(ctx, name)
+	return w.secret(ctx, name)
 }

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -25,19 +25,17 @@ const (
 
 // show shows, on one screen, what is about to be added.
 func (w *addition) show() {
-	out := w.app.out
-	var rows [][]string
+	var card Card
 	row := func(name, format string, args ...any) {
-		rows = append(rows, []string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
+		card.Rows = append(card.Rows, [2]string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
 	}
-	all := func(name, text string) { rows = append(rows, []string{name, whole(text)}) } // of what is agreed to
+	all := func(name, text string) { card.Rows = append(card.Rows, [2]string{name, plaintext.Unbroken(text)}) } // of what is agreed to
 	about := aboutPackage{}
 	if w.locked != nil {
 		about = w.about()
-		title := w.name + " is " + w.locked.Type + ":" + w.locked.Name + " " + w.locked.Version
-		out.Printf("%s\n", plaintext.Line(title, 300))
+		card.Title = plaintext.Line(w.name+" is "+w.locked.Type+":"+w.locked.Name+" "+w.locked.Version, 300)
 	} else {
-		out.Printf("%s is reached at %s\n", w.name, whole(w.written.URL))
+		card.Title = w.name + " is reached at " + plaintext.Unbroken(w.written.URL)
 	}
 	if text := w.server.Description; text != "" {
 		row("says", "%s", text)
@@ -78,7 +76,7 @@ func (w *addition) show() {
 	for _, line := range w.warnings() {
 		row("WARNING", "%s", line)
 	}
-	out.Printf("%s", terminal.Table(rows, 2, lineWidth(out)))
+	w.Prompter.Show(card)
 }
 
 // warnings say what looks harmful, each thing once: one sentence stands in many tools of some servers.
@@ -117,7 +115,7 @@ func (d *dryRun) offers() string {
 	}
 	reading := 0
 	for _, t := range d.tools {
-		if reads(t) {
+		if t.Annotations.ReadsOnly() {
 			reading++
 		}
 	}
@@ -138,7 +136,7 @@ func (d *dryRun) offers() string {
 func toolNames(tools []*mcp.Tool, reading bool) string {
 	var names []string
 	for _, t := range tools {
-		if reads(t) == reading {
+		if t.Annotations.ReadsOnly() == reading {
 			names = append(names, plaintext.Line(t.Name, 60))
 		}
 	}
@@ -208,40 +206,25 @@ func (w *addition) about() aboutPackage {
 	return about
 }
 
-// confirm asks for a yes.
-func (a *app) confirm(ctx context.Context, prompt string) (bool, error) {
-	word, err := a.answer(ctx, prompt)
-	return isYes(word), err
-}
-
-func isYes(word string) bool { return word == "y" || word == "yes" }
-
-// answer asks for a word.
-func (a *app) answer(ctx context.Context, prompt string) (string, error) {
-	a.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
-	typed, err := a.person.Line(ctx, prompt)
-	return strings.ToLower(strings.TrimSpace(typed)), err
-}
-
-// agreed asks whether it is to be done. What looks harmful is done unasked only for who is sure.
-func (w *addition) agreed(ctx context.Context, prompt string) (bool, error) {
+// agreed asks whether it is to be done. What looks harmful is done unasked only with Sure.
+func (w *addition) agreed(ctx context.Context, question string, choices []Choice) (bool, error) {
 	found := worst(w.dry.findings)
 	switch {
-	case w.flags.yes && len(found) > 0 && !w.flags.sure:
+	case w.Yes && len(found) > 0 && !w.Sure:
 		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)
-	case w.flags.yes:
+	case w.Yes:
 		return true, nil
-	case !w.app.asks():
-		return false, usagef("nobody can be asked here; --yes agrees to what is shown")
+	case !w.Prompter.Asks():
+		return false, commandline.Errorf("nobody can be asked here; --yes agrees to what is shown")
 	}
-	word, err := w.app.answer(ctx, prompt)
+	key, err := w.Prompter.Choose(ctx, question, choices)
 	switch {
 	case err != nil:
 		return false, err
-	case w.data != nil && (word == "d" || word == "data"):
+	case key == "data":
 		return w.giveData(ctx)
-	case !isYes(word):
-		w.app.out.Printf("Nothing was changed.\n")
+	case key == "":
+		w.say("Nothing was changed.")
 	}
-	return isYes(word), nil
+	return key != "", nil
 }

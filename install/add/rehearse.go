@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -92,20 +93,6 @@ func (w *addition) words() []string {
 	return install.CommandLine(w.name, w.locked)
 }
 
-// definitionIn is the entry of a server in a file, or why it is none.
-func definitionIn(file *config.File, name string) (*config.Definition, error) {
-	d, found := file.Server(name)
-	if found {
-		return d, nil
-	}
-	for _, p := range file.Problems {
-		if p.Server == name {
-			return nil, p
-		}
-	}
-	return nil, fmt.Errorf("server %q cannot be written into %s", name, file.Path)
-}
-
 // rehearseWith starts the server once, as this configuration would have it. Whoever does closes w.dry.
 func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	w.dry.close()
@@ -115,7 +102,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if d.definition, err = definitionIn(file, w.name); err != nil {
+	if d.definition, err = file.Find(w.name); err != nil {
 		return err
 	}
 	s, err := d.definition.Resolve(ctx)
@@ -126,14 +113,17 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer w.app.busy("starting " + w.name)()
+	defer w.busy("starting " + w.name)()
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
 	answered := func() {}
 	if c, is := transport.(*command.Command); is {
 		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
-	o := w.app.options(launch.Target{Name: w.name, Transport: transport, Server: s})
+	o := mcp.ClientOptions{Name: w.name, Logger: w.Launcher.Logger(w.name), Timeout: w.Launcher.Timeout, ConnectTimeout: w.Launcher.Timeout}
+	if w.ClientOptions != nil {
+		o = w.ClientOptions(launch.Target{Name: w.name, Transport: transport, Server: s})
+	}
 	launch.OffersNothing(&o)
 	o.Bridge = true // with all that a client can declare: some servers offer more then
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
@@ -155,8 +145,8 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 			}
 		}
 	}
-	if err := w.app.readDefinitions(ctx, d, s, entry{name: w.name, definition: d.definition}); err != nil {
-		return &connectError{err}
+	if err := w.readDefinitions(ctx, s); err != nil {
+		return &StartError{err}
 	}
 	return nil
 }
@@ -171,16 +161,16 @@ func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 		}
 		o.Package = []string{w.program.Dir}
 	}
-	t, err := w.app.launch.Connect(s, w.dry.definition, w.app.launch.AuthorizedAs)
+	t, err := w.Launcher.Connect(s, w.dry.definition, w.Launcher.AuthorizedAs)
 	if c, is := t.(*command.Command); is && err == nil {
-		err = w.app.launch.ConfineBy(c, w.name, w.bySettings, w.sandbox, o)
+		err = w.Launcher.ConfineBy(c, w.name, w.bySettings, w.sandbox, o)
 	}
 	return t, err
 }
 
 // notUsable is why a server is not added, with what to try.
 func (w *addition) notUsable(what string, err error, remedy string) error {
-	return &connectError{fmt.Errorf("server %q %s, so nothing was changed: %s; to mend it: %s", w.name, what, firstSentence(reason(err, w.name)), w.dry.refused.remedy(remedy))}
+	return &StartError{fmt.Errorf("server %q %s, so nothing was changed: %s; to mend it: %s", w.name, what, firstSentence(why.Of(err, w.name)), w.dry.refused.remedy(remedy))}
 }
 
 // endSoon ends the context where a program will hardly answer: a while after it said that it serves HTTP, as it does not look at its
@@ -211,31 +201,36 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 
 // readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway. Other
 // commands know then what it offers.
-func (a *app) readDefinitions(ctx context.Context, d *dryRun, s *config.Server, e entry) error {
+func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error {
+	d := w.dry
 	d.gateway = gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
-	err := d.gateway.Add(e.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
+	err := d.gateway.Add(w.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
 		if d.client == nil {
-			return nil, fmt.Errorf("server %q ended while it was looked at", e.name)
+			return nil, fmt.Errorf("server %q ended while it was looked at", w.name)
 		}
 		client := d.client
 		d.client = nil
 		return client, nil
-	}, OnRead: func(read *definitions.Definitions) { a.keep(s, "", read) }})
+	}, OnRead: func(read *definitions.Definitions) {
+		if w.Remember != nil {
+			w.Remember(s, read)
+		}
+	}})
 	if err != nil {
 		return err
 	}
-	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Gateway: d.gateway, Servers: []host.Server{{Name: e.name, Origin: e.command()}}, Pins: new(guard.Pins)})
+	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Gateway: d.gateway, Servers: []host.Server{{Name: w.name, Origin: launch.Origin(d.definition, d.definition.Hash())}}, Pins: new(guard.Pins)})
 	if err != nil {
 		return err
 	}
 	d.host = h
 	if err := h.Settle(ctx); err != nil {
-		return fmt.Errorf("server %q does not list what it has: %w", e.name, err)
+		return fmt.Errorf("server %q does not list what it has: %w", w.name, err)
 	}
-	if d.definitions, err = h.Definitions(e.name); err != nil {
+	if d.definitions, err = h.Definitions(w.name); err != nil {
 		return err
 	}
-	if offered := d.gateway.Offered(e.name); offered != nil {
+	if offered := d.gateway.Offered(w.name); offered != nil {
 		d.resources = len(offered.Resources) + len(offered.Templates)
 	}
 	catalogue := new(guard.Catalogue)
@@ -245,7 +240,7 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, s *config.Server, 
 			names = append(names, one.Name)
 		}
 	}
-	catalogue.Set(e.name, names...)
+	catalogue.Set(w.name, names...)
 	for _, one := range d.definitions {
 		switch one.Kind {
 		case guard.Tool:
@@ -268,34 +263,33 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, s *config.Server, 
 	return nil
 }
 
-// reads reports whether a tool says that it only reads.
-func reads(t *mcp.Tool) bool {
-	return t.Annotations != nil && t.Annotations.ReadOnlyHint != nil && *t.Annotations.ReadOnlyHint
+// pins opens the definitions that the user approved.
+func pins() (*guard.Pins, error) {
+	path, err := filename.State("pins.json")
+	if err != nil {
+		return nil, err
+	}
+	return guard.Load(path)
 }
 
-// approveAll approves what was shown in place of all that was approved of a server, as chat and junction approve do.
-func approveAll(name string, definitions []guard.Definition) error {
-	if len(definitions) == 0 {
-		return nil
-	}
+// approve approves definitions in place of all that was approved of the server, and returns those.
+func (w *addition) approve(definitions []guard.Definition) (was []guard.Definition, err error) {
 	p, err := pins()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.Forget(name)
-	return approveIn(p, name, definitions)
-}
-
-// approveIn approves definitions of a server, and keeps that.
-func approveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
-	err := p.Approve(definitions...)
-	if err == nil {
+	was = p.Approved(w.name)
+	if len(definitions) == 0 {
+		return was, nil
+	}
+	p.Forget(w.name)
+	if err = p.Approve(definitions...); err == nil {
 		err = p.Save()
 	}
 	if err != nil {
-		return fmt.Errorf("server %q: %w", name, err)
+		return nil, fmt.Errorf("server %q: %w", w.name, err)
 	}
-	return nil
+	return was, nil
 }
 
 // worst are the findings that a person should see before a text is used.

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
@@ -100,14 +101,14 @@ func (w *addition) keepData(ctx context.Context) error {
 		if launch.Covers(w.sandbox.Write, launch.ProfilePath(u.path)) { // by what was agreed to for the one before
 			continue
 		}
-		if !w.app.asks() || w.flags.yes {
-			return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
+		if !w.asks() {
+			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
 		}
 		question := fmt.Sprintf("Let it write into %s, to keep it?", launch.ProfilePath(u.folder))
 		if u.moved != "" {
 			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", launch.ProfilePath(u.moved))
 		}
-		agreed, err := w.app.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s [y]es, [N]o > ", w.name, plaintext.Line(u.shown(), maxReason), question))
+		agreed, err := w.Prompter.Confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.shown(), maxReason), question))
 		if err != nil {
 			return err
 		}
@@ -215,23 +216,23 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 		}
 		return false, err
 	}
-	w.app.out.Printf("It keeps its data in %s, by %s.\n", launch.ProfilePath(w.data.path), w.data.variable)
+	w.say("It keeps its data in %s, by %s.", launch.ProfilePath(w.data.path), w.data.variable)
 	w.data = nil
 	if maps.Equal(defined, lockedDefinitions(w.dry.definitions)) {
 		return true, nil
 	}
 	w.show() // it defines something else then
-	return w.agreed(ctx, "Add it? [y]es, [N]o > ")
+	return w.agreed(ctx, "Add it?", []Choice{yes})
 }
 
 // noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data. Where
 // somebody can be asked, and its package names the variable that says where, the question has a place for it.
 func (w *addition) noteForgetful() {
 	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
-		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !reads(t) }) {
+		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !t.Annotations.ReadsOnly() }) {
 		return
 	}
-	if w.app.asks() && !w.flags.yes {
+	if w.asks() {
 		if w.data = w.placeForData(); w.data != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"context"
@@ -38,11 +38,11 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 			_ = os.Remove(folder) // what the server put there stays
 		}
 	}
-	if !w.app.asks() || w.flags.yes { // its start, or a note, says what is missing
+	if !w.asks() { // its start, or a note, says what is missing
 		return undo, nil
 	}
 	for _, folder := range w.missingFolders() {
-		agreed, err := w.app.confirm(ctx, fmt.Sprintf("There is no folder %s, which %s is to be given. Make it? [y]es, [N]o > ", plaintext.Line(folder, maxReason), w.name))
+		agreed, err := w.Prompter.Confirm(ctx, fmt.Sprintf("There is no folder %s, which %s is to be given. Make it?", plaintext.Line(folder, maxReason), w.name))
 		if err != nil {
 			return undo, err
 		}
