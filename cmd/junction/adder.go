@@ -21,7 +21,7 @@ import (
 func (a *app) adder() *add.Adder {
 	return &add.Adder{
 		Launcher:      &a.launch,
-		Prompter:      &terminalPrompter{a},
+		Prompter:      terminalPrompter{a},
 		Configured:    a.configuredForAdd,
 		Secret:        a.secret,
 		KeepSecret:    a.keepSecret,
@@ -94,17 +94,19 @@ func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) 
 }
 
 // terminalPrompter asks at the terminal.
-type terminalPrompter struct{ app *app }
+type terminalPrompter struct{ *app }
 
 // Asks implements [add.Prompter].
-func (p *terminalPrompter) Asks() bool { return p.app.asks() }
+func (p terminalPrompter) Asks() bool { return p.asks() }
 
 // Choose implements [add.Prompter].
-func (p *terminalPrompter) Choose(ctx context.Context, question string, choices []add.Choice) (string, error) {
+func (p terminalPrompter) Choose(ctx context.Context, question string, choices []add.Choice) (string, error) {
 	for _, c := range choices {
 		question += " " + c.Label + ","
 	}
-	word, err := p.app.answer(ctx, question+" [N]o > ")
+	p.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
+	typed, err := p.person.Line(ctx, question+" [N]o > ")
+	word := strings.ToLower(strings.TrimSpace(typed))
 	for _, c := range choices {
 		if err == nil && (word == c.Key || word == c.Key[:1]) {
 			return c.Key, nil
@@ -113,47 +115,24 @@ func (p *terminalPrompter) Choose(ctx context.Context, question string, choices 
 	return "", err
 }
 
-// Confirm implements [add.Prompter].
-func (p *terminalPrompter) Confirm(ctx context.Context, question string) (bool, error) {
-	return p.app.confirm(ctx, question+" [y]es, [N]o > ")
-}
-
 // Text implements [add.Prompter].
-func (p *terminalPrompter) Text(ctx context.Context, q add.Question) (string, error) {
-	return p.ask(ctx, q, false)
-}
-
-// Secret implements [add.Prompter].
-func (p *terminalPrompter) Secret(ctx context.Context, q add.Question) (string, error) {
-	return p.ask(ctx, q, true)
-}
-
-func (p *terminalPrompter) ask(ctx context.Context, q add.Question, hidden bool) (string, error) {
+func (p terminalPrompter) Text(ctx context.Context, q add.Question) (string, error) {
 	if q.Fault != "" {
 		q.Text = q.Fault + "\n" + q.Text
 	}
 	if q.Hint != "" {
 		q.Hint = "(" + q.Hint + ") "
 	}
-	return p.app.typed(ctx, q.Text, q.Choices, q.Hint+"> ", hidden)
+	return p.typed(ctx, q.Text, q.Choices, q.Hint+"> ", q.Secret)
 }
 
 // Show implements [add.Prompter].
-func (p *terminalPrompter) Show(c add.Card) { p.app.out.Printf("%s", c.Text(lineWidth(p.app.out))) }
+func (p terminalPrompter) Show(c add.Card) { p.out.Printf("%s", c.Text(lineWidth(p.out))) }
 
 // confirm asks for a yes.
-func (a *app) confirm(ctx context.Context, prompt string) (bool, error) {
-	word, err := a.answer(ctx, prompt)
-	return isYes(word), err
-}
-
-func isYes(word string) bool { return word == "y" || word == "yes" }
-
-// answer asks for a word.
-func (a *app) answer(ctx context.Context, prompt string) (string, error) {
-	a.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
-	typed, err := a.person.Line(ctx, prompt)
-	return strings.ToLower(strings.TrimSpace(typed)), err
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+	key, err := terminalPrompter{a}.Choose(ctx, question, []add.Choice{{Key: "yes", Label: "[y]es"}})
+	return key != "", err
 }
 
 // typed is what a person types for a value; of choices, the number of one stands for it.

@@ -184,7 +184,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 		if a.person == nil {
 			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
-		agreed, err := a.confirm(ctx, fmt.Sprintf("Approve this (%s)? [y]es, [N]o > ", u.hash()))
+		agreed, err := a.confirm(ctx, fmt.Sprintf("Approve this (%s)?", u.hash()))
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (a *app) showAudited(all []add.Audited, found, unknown int) error {
 		if s.Error != "" {
 			a.screen.Printf("junction: server %q: %s\n", s.Server, plaintext.Line(s.Error, maxReason))
 		}
-		slices.SortStableFunc(s.Vulnerabilities, func(a, b add.Vulnerability) int { return cmp.Compare(a.Package, b.Package) })
+		slices.SortStableFunc(s.Vulnerabilities, func(a, b install.Vulnerability) int { return cmp.Compare(a.Package, b.Package) })
 		for _, v := range s.Vulnerabilities {
 			fixed := "no fix is known"
 			if v.FixedIn != "" {

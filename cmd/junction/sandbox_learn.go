@@ -112,7 +112,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)
 	}
 	if !l.yes {
-		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
+		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s?", k.where()))
 		if err != nil {
 			return err
 		}

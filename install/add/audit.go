@@ -37,35 +37,22 @@ func (o Outdated) IsCurrent() bool {
 
 // An Audited is a locked server with what is known against its packages.
 type Audited struct {
-	Server          string          `json:"server"`
-	Package         string          `json:"package"`
-	Version         string          `json:"version"`
-	Vulnerabilities []Vulnerability `json:"vulnerabilities"`
-	Error           string          `json:"error,omitempty"` // why nothing is known
-}
-
-// A Vulnerability is one of a package, or of one that it needs.
-type Vulnerability struct {
-	Package  string `json:"package"`
-	Version  string `json:"version,omitempty"`
-	ID       string `json:"id,omitempty"`
-	Severity string `json:"severity,omitempty"`
-	Title    string `json:"title,omitempty"`
-	FixedIn  string `json:"fixedIn,omitempty"`
+	Server          string                  `json:"server"`
+	Package         string                  `json:"package"`
+	Version         string                  `json:"version"`
+	Vulnerabilities []install.Vulnerability `json:"vulnerabilities"`
+	Error           string                  `json:"error,omitempty"` // why nothing is known
 }
 
 // Audit asks for known vulnerabilities of what is locked of a server, and of all that it needs.
 func Audit(ctx context.Context, packages launch.Packages, server string, p *install.Locked) (Audited, error) {
-	a := Audited{Server: server, Package: p.Type + ":" + p.Name, Version: p.Version}
 	known, err := packages.Audit(ctx, p)
+	a := Audited{Server: server, Package: p.Type + ":" + p.Name, Version: p.Version, Vulnerabilities: known}
 	if err != nil {
 		a.Error = why.Once(why.Text(err))
 		if !errors.Is(err, install.ErrNoAudit) {
 			a.Error = "could not be audited: " + a.Error
 		}
-	}
-	for _, v := range known {
-		a.Vulnerabilities = append(a.Vulnerabilities, Vulnerability(v))
 	}
 	return a, err
 }

@@ -185,7 +185,7 @@ func (w *addition) compareNames(ctx context.Context) error {
 	if !w.asks() {
 		return fmt.Errorf("not added: %s; --sure adds it all the same", doubts)
 	}
-	if agreed, err := w.Prompter.Confirm(ctx, "CAREFUL: "+doubts+". Go on?"); err != nil || agreed {
+	if agreed, err := w.confirm(ctx, "CAREFUL: "+doubts+". Go on?"); err != nil || agreed {
 		return err
 	}
 	return errors.New("not added, as it looks like something better known")

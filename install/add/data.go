@@ -108,7 +108,7 @@ func (w *addition) keepData(ctx context.Context) error {
 		if u.moved != "" {
 			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", launch.ProfilePath(u.moved))
 		}
-		agreed, err := w.Prompter.Confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.shown(), maxReason), question))
+		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.shown(), maxReason), question))
 		if err != nil {
 			return err
 		}

@@ -42,7 +42,7 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 		return undo, nil
 	}
 	for _, folder := range w.missingFolders() {
-		agreed, err := w.Prompter.Confirm(ctx, fmt.Sprintf("There is no folder %s, which %s is to be given. Make it?", plaintext.Line(folder, maxReason), w.name))
+		agreed, err := w.confirm(ctx, fmt.Sprintf("There is no folder %s, which %s is to be given. Make it?", plaintext.Line(folder, maxReason), w.name))
 		if err != nil {
 			return undo, err
 		}

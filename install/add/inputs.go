@@ -348,18 +348,18 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 	if !w.asks() {
 		return "", commandline.Errorf("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
 	}
-	q, ask := Question{Text: w.name + " needs " + name, Choices: n.Choices}, w.Prompter.Text
+	q := Question{Text: w.name + " needs " + name, Choices: n.Choices, Secret: n.IsSecret}
 	if n.Description != "" {
 		q.Text += ": " + plaintext.Line(n.Description, 500)
 	}
 	switch {
 	case n.IsSecret:
-		q.Hint, ask = "not shown, and kept outside of the configuration", w.Prompter.Secret
+		q.Hint = "not shown, and kept outside of the configuration"
 	case n.Placeholder != "":
 		q.Hint = "such as " + plaintext.Line(n.Placeholder, 100)
 	}
 	for {
-		typed, err := ask(ctx, q)
+		typed, err := w.Prompter.Text(ctx, q)
 		if err != nil {
 			return "", err
 		}
@@ -372,19 +372,6 @@ func (w *addition) question(ctx context.Context, n registry.Need) (string, error
 		}
 		return typed, nil
 	}
-}
-
-// keepSecrets keeps the values that the configuration refers to.
-func (w *addition) keepSecrets(ctx context.Context) error {
-	for name, value := range w.secrets {
-		if w.KeepSecret == nil {
-			return fmt.Errorf("the secret %s is not kept: no secrets are kept here", name)
-		}
-		if err := w.KeepSecret(ctx, name, value); err != nil {
-			return fmt.Errorf("the secret %s is not kept: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // secretOf is a secret that is about to be kept, or one that is.

@@ -72,17 +72,8 @@ func (s *scripted) Choose(_ context.Context, question string, choices []Choice) 
 	return s.answer(fmt.Sprint(question, choices))
 }
 
-func (s *scripted) Confirm(_ context.Context, question string) (bool, error) {
-	answer, err := s.answer(question)
-	return answer == "yes", err
-}
-
 func (s *scripted) Text(_ context.Context, q Question) (string, error) {
 	return s.answer(fmt.Sprint(q))
-}
-
-func (s *scripted) Secret(_ context.Context, q Question) (string, error) {
-	return s.answer(fmt.Sprint("secret ", q))
 }
 
 func (s *scripted) Show(c Card) { s.WriteString(c.Text(1 << 16)) }

@@ -13,12 +13,8 @@ type Prompter interface {
 	Asks() bool
 	// Choose returns the Key of the choice that the user makes; empty for none of them.
 	Choose(ctx context.Context, question string, choices []Choice) (key string, err error)
-	// Confirm reports whether the user agrees.
-	Confirm(ctx context.Context, question string) (bool, error)
 	// Text returns a line that the user types, or a choice of the question.
 	Text(ctx context.Context, q Question) (string, error)
-	// Secret is Text for what must not be shown.
-	Secret(ctx context.Context, q Question) (string, error)
 	// Show shows a card.
 	Show(c Card)
 }
@@ -36,6 +32,7 @@ type Question struct {
 	Text    string
 	Choices []string // the texts that are expected; nil: any text
 	Hint    string   // for what is typed; may be empty
+	Secret  bool     // what is typed is not shown
 	Fault   string   // why the text before was not taken; empty: this is asked for the first time
 }
 
@@ -70,3 +67,9 @@ func (a *Adder) say(format string, args ...any) {
 
 // asks reports whether the user can be asked, and did not agree in advance.
 func (w *addition) asks() bool { return w.Prompter.Asks() && !w.Yes }
+
+// confirm reports whether the user agrees.
+func (w *addition) confirm(ctx context.Context, question string) (bool, error) {
+	key, err := w.Prompter.Choose(ctx, question, []Choice{yes})
+	return key != "", err
+}

@@ -45,10 +45,10 @@ func (w *addition) show() {
 	if w.entry != nil {
 		row("listed", "as %s, in the registry %s", w.entry.Server.Name, w.entry.Source)
 	}
-	row("source", "%s", cmp.Or(sourcePage(w.sourceURL(about)), "none is known"))
+	row("source", "%s", cmp.Or(strings.TrimSuffix(strings.TrimPrefix(w.sourceURL(about), "git+"), ".git"), "none is known"))
 	if w.locked != nil {
 		row("licence", "%s", cmp.Or(about.Licence, "none is known"))
-		all("runs", plaintext.ShellWords(append(w.shownProgram(), w.ownArgs()...)))
+		all("runs", plaintext.ShellWords(append(w.shownProgram(), install.OwnArgs(w.locked, w.written.Args[len(w.words())-1:])...)))
 		all("written", plaintext.ShellWords(append([]string{w.written.Command}, w.written.Args...)))
 		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 			row("did not run", "install scripts of %s", strings.Join(w.locked.WantScripts, ", "))
@@ -101,11 +101,6 @@ func (w *addition) warnings() (lines []string) {
 		lines = append(lines, fmt.Sprintf("%d more; junction lint %s shows them once it is added", more, plaintext.ShellWord(w.name)))
 	}
 	return lines
-}
-
-// sourcePage is an address of a repository as a browser takes it.
-func sourcePage(address string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(address, "git+"), ".git")
 }
 
 // offers counts what a server has.

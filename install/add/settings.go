@@ -83,8 +83,3 @@ func (w *addition) shownProgram() []string {
 	}
 	return p.Argv
 }
-
-// ownArgs are the arguments of the server in its entry.
-func (w *addition) ownArgs() []string {
-	return install.OwnArgs(w.locked, w.written.Args[len(w.words())-1:])
-}

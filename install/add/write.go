@@ -24,8 +24,13 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 	if err := launch.NoteLock(w.configuration); err != nil {
 		return err
 	}
-	if err := w.keepSecrets(ctx); err != nil {
-		return err
+	for name, value := range w.secrets {
+		if w.KeepSecret == nil {
+			return fmt.Errorf("the secret %s is not kept: no secrets are kept here", name)
+		}
+		if err := w.KeepSecret(ctx, name, value); err != nil {
+			return fmt.Errorf("the secret %s is not kept: %w", name, err)
+		}
 	}
 	was, err := w.approve(w.dry.definitions)
 	if err != nil {
