@@ -16,12 +16,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/stdio"
 )
 
-// asServer, in the environment, makes the test binary a server with these tools.
+// asServer, in the environment, makes the test binary a server with these tools, or with none that starts.
 const asServer = "ADD_TEST_TOOLS"
 
 // TestMain has Junction's state in a folder of the tests.
 func TestMain(m *testing.M) {
-	if names := os.Getenv(asServer); names != "" {
+	if names, is := os.LookupEnv(asServer); is {
+		if names == "" {
+			os.Exit(1)
+		}
 		s := mcp.NewServer("test", "1")
 		for name := range strings.FieldsSeq(names) {
 			mcp.AddTool(s, name, func(context.Context, struct{}) (string, error) { return "", nil })
