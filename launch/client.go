@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"path/filepath"
 
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
@@ -22,4 +25,16 @@ func OffersNothing(o *mcp.ClientOptions) {
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
 	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{}, nil }
+}
+
+// Origin returns what is started or called for a server, with the hash of its definition, by which it is known again.
+func Origin(d *config.Definition, hash string) []string {
+	words := append([]string{d.String()}, d.Around()...)
+	if hash != "" {
+		words = append(words, "(hash "+hash+")")
+	}
+	if d.Project {
+		words = append(words, "(in "+filepath.Dir(filename.Real(d.Source))+")")
+	}
+	return words
 }
