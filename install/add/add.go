@@ -145,7 +145,7 @@ type addition struct {
 	bySettings *settings.Sandbox // what the settings have for its name, which comes before sandbox; nil: nothing
 	doubts     []string          // why it may be another one than is meant
 	notes      []string          // what else should be known
-	typed      []string          // values and arguments that are the person's, and not the author's
+	typed      []string          // values and arguments that are the user's, and not the author's
 	fixed      []string          // what the author sets in headers and variables
 	given      map[string][]string
 	references []string // to secrets of this server, as its entry has them

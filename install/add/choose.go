@@ -38,7 +38,7 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 	return nil
 }
 
-// orPackage is why a name is not found, with how that of a package is written: pages about servers have it without where it is from.
+// orPackage adds to the error of a name that is not found how that of a package is written: pages about servers leave out where it is from.
 func orPackage(word string, err error) error {
 	switch {
 	case strings.HasPrefix(word, "@"):
@@ -96,7 +96,7 @@ func (w *addition) chooseWay() error {
 	return fmt.Errorf("%s: its registry names neither a package nor a URL of it", w.server.Name)
 }
 
-// packageOf is what is installed of a package that a registry lists.
+// packageOf returns what is installed of a package that a registry lists.
 func packageOf(p *registry.Package) install.Package {
 	version := p.Version
 	if version == "latest" {
@@ -163,7 +163,7 @@ func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	return nil
 }
 
-// notInstalled is why a package is not installed, with what to do.
+// notInstalled adds to the error of an installation what to do.
 func notInstalled(err error) error {
 	if errors.Is(err, install.ErrScripts) {
 		err = fmt.Errorf("%w; --scripts allows it", err)
@@ -191,7 +191,7 @@ func (w *addition) compareNames(ctx context.Context) error {
 	return errors.New("not added, as it looks like something better known")
 }
 
-// likenesses are the better known packages that one that no registry lists looks like.
+// likenesses returns the better known packages that one that no registry lists looks like.
 func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
 	if kind := runner.Of(w.pkg.RegistryType); kind.Prefixes == nil || kind.Suffix != "" { // it is named by its path or address
 		return nil

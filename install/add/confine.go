@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// confine chooses what the program may do.
+// confine sets what the program may do.
 func (w *addition) confine() error {
 	if w.locked == nil {
 		return nil
@@ -45,7 +45,7 @@ func (w *addition) confine() error {
 	return nil
 }
 
-// typedArgs are the arguments of the server that the person typed: what its author fixed allows it nothing.
+// typedArgs are the arguments of the server that the user typed: what its author fixed allows it nothing.
 func (w *addition) typedArgs() []string {
 	return slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) })
 }
@@ -72,7 +72,7 @@ func allowNamed(p *sandbox.Profile, args []string) {
 	}
 }
 
-// addressedHost is the host of an address, as a profile has it; empty where the word is none, or where its port is not known.
+// addressedHost returns the host of an address, as a profile has it; empty if the word is not one, or its port is not known.
 func addressedHost(word string) string {
 	u, err := url.Parse(word)
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), "*") {
@@ -95,8 +95,8 @@ func addressedHost(word string) string {
 	return host
 }
 
-// keepConfined chooses what the program of an entry may do that is about to be locked: what the lock says of that server, although a hand may
-// have edited the entry since. What was never locked is confined, as what is added is.
+// keepConfined sets what the program of an entry may do that is about to be locked: as that server is locked, although the entry may have been
+// edited since. A server that was never locked is confined, as one that is added.
 func (w *addition) keepConfined(d *config.Definition, before *install.LockedServer, words int) error {
 	all, err := w.configured()
 	if err != nil {
@@ -124,7 +124,7 @@ func (w *addition) keepConfined(d *config.Definition, before *install.LockedServ
 	return nil
 }
 
-// confinement is what its program may do.
+// confinement returns what its program may do, in words.
 func (w *addition) confinement() string {
 	p, more := w.sandbox, ""
 	if w.bySettings != nil {

@@ -27,7 +27,7 @@ type unkept struct {
 	moved    string // where it would stand in a folder of its own, as others use the one that it would stand in; "": it need not move
 }
 
-// typedVariables are the variables of the entry whose values the person typed and that name a path of this machine, in order.
+// typedVariables are the variables of the entry whose values the user typed and that name a path of this machine, in order.
 func (w *addition) typedVariables() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(w.written.Env)) {
 		if value := w.written.Env[name]; slices.Contains(w.typed, value) && filepath.IsAbs(value) {
@@ -59,7 +59,7 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 // ofSystem are folders that programs are given to read from, as in JAVA_HOME and PATH.
 var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|dev|proc|sys)(/|$)`)
 
-// unkept are those that nothing allows.
+// unkept returns the paths that nothing allows.
 func (w *addition) unkept() (all []unkept) {
 	add := func(variable, path string) {
 		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, launch.ProfilePath(path)) || launch.Covers(w.sandbox.Read, launch.ProfilePath(path)) {
@@ -87,8 +87,8 @@ func (w *addition) unkept() (all []unkept) {
 	return all
 }
 
-// keepData lets the program write where it is given a path that is not there, if the person agrees. Who cannot be asked gets an error with the
-// flags that do: to the server all would be well until it ends.
+// keepData lets the program write where it is given a path that is not there, if the user agrees. Where the user cannot be
+// asked, the error has the flags that do: to the server all would be well until it ends.
 func (w *addition) keepData(ctx context.Context) error {
 	if w.sandbox == nil || w.bySettings != nil {
 		return nil
@@ -122,7 +122,7 @@ func (w *addition) keepData(ctx context.Context) error {
 	return nil
 }
 
-// shown is the path, with what names it.
+// shown returns the path, with what names it.
 func (u unkept) shown() string {
 	if u.variable != "" {
 		return u.variable + "=" + u.path
@@ -130,7 +130,7 @@ func (u unkept) shown() string {
 	return u.path
 }
 
-// remedy is what keeps it.
+// remedy returns how it is kept.
 func (u unkept) remedy() string {
 	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
@@ -166,8 +166,8 @@ type dataPlace struct {
 	folder   string // of the server alone
 }
 
-// placeForData is where a server can keep data: in the folder of that name in Junction's own. nil where its package does not name the one variable
-// that says it.
+// placeForData returns where a server can keep data: in the folder of its name in Junction's own. It is nil if its package does not name the one
+// variable that sets it.
 func (w *addition) placeForData() *dataPlace {
 	about := w.about()
 	if w.pkg != nil {
@@ -246,7 +246,7 @@ func (w *addition) noteForgetful() {
 	w.notes = append(w.notes, note+again)
 }
 
-// missingFolders are what looks like folders among the arguments that the person typed, and is not there: a path whose last name has no dot.
+// missingFolders returns what looks like folders among the arguments that the user typed, and is not there: a path whose last name has no dot.
 func (w *addition) missingFolders() (all []string) {
 	if w.locked == nil || w.locked.IsContainer() { // its paths are those of the container
 		return nil
@@ -262,7 +262,7 @@ func (w *addition) missingFolders() (all []string) {
 	return all
 }
 
-// makeFolders makes those that the person wants made, so that the server can be started and may write into them. What undo
+// makeFolders makes those that the user wants made, so that the server can be started and may write into them. What undo
 // takes back are those that are still empty.
 func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 	var made []string
@@ -295,7 +295,7 @@ func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
 	return undo, nil
 }
 
-// missingFiles are what looks like files among the arguments that the person typed, and is not there, in a folder that is: a path whose last
+// missingFiles returns what looks like files among the arguments that the user typed, and is not there, in a folder that is: a path whose last
 // name has a dot. A server can make them.
 func (w *addition) missingFiles() (all []string) {
 	for _, arg := range w.typedArgs() {

@@ -57,13 +57,13 @@ func (w *addition) find(ctx context.Context, word string) error {
 	return nil
 }
 
-// isPath reports whether a word names a file or a folder, and nothing in a registry.
+// isPath reports whether a word names a file or a folder, not something in a registry.
 func isPath(word string) bool {
 	return word == "." || word == ".." || filepath.IsAbs(word) || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") ||
 		strings.HasPrefix(word, `.\`) || strings.HasPrefix(word, `..\`) || runner.Filed(word).Type != ""
 }
 
-// ofPackage is a server of which only its package is known.
+// ofPackage sets a server of which only the package is known.
 func (w *addition) ofPackage(kind *runner.Kind, word string) {
 	name, version := kind.Split(word)
 	w.server = &registry.Server{Name: name, Packages: []registry.Package{{RegistryType: kind.Type, Identifier: name, Version: version, Transport: registry.Remote{Type: "stdio"}}}}
@@ -136,7 +136,7 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 	return nil
 }
 
-// shortName is what people call a server: its last word, without those that all have.
+// shortName returns a short name of a server: its last word, without those that all have.
 func shortName(s *registry.Server) string {
 	name := s.Name
 	switch {

@@ -22,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// maxQuestions is how many values are asked for; who must give more does so on the command line.
+// maxQuestions is how many values are asked for; more are given on the command line.
 const maxQuestions = 3
 
 // fill makes the entry: it takes what the author set, what the command line gives, and asks for the rest.
@@ -187,7 +187,7 @@ func (w *addition) setOptions(options []string, env map[string]string) error {
 	return err
 }
 
-// needs are all values that can be given.
+// needs returns all values that can be given.
 func (w *addition) needs() []registry.Need {
 	if w.remote != nil {
 		return w.remote.Needs()
@@ -202,7 +202,7 @@ func needNames(needs []registry.Need) (names []string) {
 	return names
 }
 
-// missing are the values that somebody has to give.
+// missing returns the values that the user has to give.
 func (w *addition) missing(ctx context.Context) []registry.Need {
 	return slices.DeleteFunc(w.needs(), func(n registry.Need) bool {
 		return w.given[n.Name] != nil || !n.IsRequired || n.Default != "" || n.IsSecret && w.isKept(ctx, n)
@@ -385,7 +385,7 @@ func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 // aSetting is the kind of a need that is a setting of a bundle.
 const aSetting = "setting"
 
-// settings are what a bundle asks for. What has a default is filled when the bundle is started, so that a newer bundle can have another one.
+// settings returns the values that a bundle asks for. One with a default is filled when the bundle is started, so that a newer bundle can have another.
 func (w *addition) settings() (all []registry.Need) {
 	if w.program == nil {
 		return nil
@@ -426,7 +426,7 @@ func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) 
 	return env, nil
 }
 
-// settingPaths are the folders and files that settings of a bundle name, as the person gave them.
+// settingPaths returns the folders and files that settings of a bundle name, as the user gave them.
 func (w *addition) settingPaths() (paths []string) {
 	if w.program == nil {
 		return nil

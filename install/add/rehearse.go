@@ -86,7 +86,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// words are those of the entry that the installed program stands for, or its URL.
+// words returns those of the entry that the installed program replaces, or its URL.
 func (w *addition) words() []string {
 	if w.locked == nil {
 		return []string{w.written.URL}
@@ -94,7 +94,7 @@ func (w *addition) words() []string {
 	return install.CommandLine(w.name, w.locked)
 }
 
-// rehearseWith starts the server once, as this configuration would have it. Whoever does closes w.dry.
+// rehearseWith starts the server once, as this configuration would have it. The caller closes w.dry.
 func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	w.dry.close()
 	d := &dryRun{}
@@ -152,7 +152,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	return nil
 }
 
-// transport is how the server is reached: its program as it is installed, and confined.
+// transport returns how the server is reached: its program as it is installed, and confined.
 func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 	o := sandbox.Options{Refused: w.dry.refused.add, Unconfined: func(missing []string) { w.dry.unconfined = missing }}
 	if w.program != nil {
@@ -169,7 +169,7 @@ func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 	return t, err
 }
 
-// notUsable is why a server is not added, with what to try.
+// notUsable returns why a server is not added, with what to try.
 func (w *addition) notUsable(what string, err error, remedy string) error {
 	return &StartError{fmt.Errorf("server %q %s, so nothing was changed: %s; to mend it: %s", w.name, what, firstSentence(why.Of(err, w.name)), w.dry.refused.remedy(remedy))}
 }
@@ -200,7 +200,7 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	return ctx, func() { has.Store(true) }
 }
 
-// readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway. Other
+// readDefinitions reads all that a user would be asked to approve of a server, as chat does: behind a gateway. Other
 // commands know then what it offers.
 func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error {
 	d := w.dry
@@ -293,7 +293,7 @@ func (w *addition) approve(definitions []guard.Definition) (was []guard.Definiti
 	return was, nil
 }
 
-// worst are the findings that a person should see before a text is used.
+// worst returns the findings that a user should see before a text is used.
 func worst(findings []guard.Finding) (some []guard.Finding) {
 	for _, f := range findings {
 		if f.Severity >= guard.Warn {

@@ -28,7 +28,7 @@ var (
 	lacksOwnFile = regexp.MustCompile(`(?i)cannot find module '[^']*/node_modules/.* imported from`)
 )
 
-// startRemedy is what to try where a program does not start that is not added yet: there is no entry that could be changed, but a command line that
+// startRemedy returns what to try if a program does not start that is not added yet: there is no entry that could be changed, but a command line that
 // can be typed again.
 func (w *addition) startRemedy(err error) string {
 	if w.program == nil || w.word == "" {
@@ -63,12 +63,12 @@ func (w *addition) startRemedy(err error) string {
 	return text
 }
 
-// withMore is what to try where nothing says what is missing.
+// withMore returns what to try if nothing is known to be missing.
 func (w *addition) withMore() string {
 	return "where its author says that it needs arguments or variables: " + w.again("--env NAME=VALUE", "ARGUMENT…")
 }
 
-// again is the command line that was typed, with one more flag and argument of the server.
+// again returns the command line that was typed, with one more flag and argument of the server.
 func (w *addition) again(flag, argument string) string {
 	var words []string
 	for _, part := range []string{"junction add " + plaintext.ShellWord(w.word), w.Typed, flag} {
@@ -119,7 +119,7 @@ func (w *addition) holdOlder(ctx context.Context) error {
 	return nil
 }
 
-// firstSentence is a long text up to its first full stop: what follows is advice to its programmers.
+// firstSentence returns a long text up to its first full stop: what follows is advice to its programmers.
 func firstSentence(text string) string {
 	if len(text) <= maxSentence {
 		return text

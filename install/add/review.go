@@ -79,7 +79,7 @@ func (w *addition) show() {
 	w.Prompter.Show(card)
 }
 
-// warnings say what looks harmful, each thing once: one sentence stands in many tools of some servers.
+// warnings returns what looks harmful, each thing once: many tools of some servers have the same sentence.
 func (w *addition) warnings() (lines []string) {
 	places := map[string][]string{}
 	var order []string
@@ -127,7 +127,7 @@ func (d *dryRun) offers() string {
 	return strings.Join(said, ", ")
 }
 
-// toolNames are the names of the tools that only read, or of the others.
+// toolNames returns the names of the tools that only read, or of the others.
 func toolNames(tools []*mcp.Tool, reading bool) string {
 	var names []string
 	for _, t := range tools {
@@ -142,7 +142,7 @@ func toolNames(tools []*mcp.Tool, reading bool) string {
 	return strings.Join(names, ", ")
 }
 
-// permissions are what the server seems to need: what its entry gives it.
+// permissions returns what its entry gives the server.
 func (w *addition) permissions() (all []string) {
 	if u, err := url.Parse(w.written.URL); err == nil && u.Host != "" {
 		all = append(all, "what is sent to "+u.Host)
@@ -162,7 +162,7 @@ func (w *addition) permissions() (all []string) {
 	return all
 }
 
-// sourceURL is where the source code is said to be.
+// sourceURL returns where the source code is, as its author says.
 func (w *addition) sourceURL(about aboutPackage) string {
 	if w.server.Repository != nil && w.server.Repository.URL != "" {
 		return w.server.Repository.URL
@@ -170,7 +170,7 @@ func (w *addition) sourceURL(about aboutPackage) string {
 	return about.Source
 }
 
-// aboutPackage is what a package says of itself.
+// aboutPackage is how a package describes itself.
 type aboutPackage struct {
 	install.About
 	DataVariable string // that its README names, and that by its name says where it keeps data; "": none is known
@@ -181,7 +181,7 @@ type aboutPackage struct {
 // dataVariable are names such as MEMORY_FILE_PATH and DATA_DIR.
 var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
-// readData finds what a README says of where data is kept.
+// readData finds in a README where data is kept.
 func (about *aboutPackage) readData(readme string) {
 	about.DataVariable = dataVariable.FindString(readme)
 	about.isOnly = !slices.ContainsFunc(dataVariable.FindAllString(readme, -1), func(other string) bool { return other != about.DataVariable })
@@ -194,7 +194,7 @@ func (about *aboutPackage) readData(readme string) {
 	}
 }
 
-// about is what its package says of itself.
+// about returns how its package describes itself.
 func (w *addition) about() aboutPackage {
 	about := aboutPackage{About: install.AboutOf(w.locked, w.program.Dir)}
 	about.readData(about.Readme)

@@ -62,7 +62,7 @@ func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 	}
 }
 
-// An author could else choose which folder of the person's their program writes into before anybody agreed.
+// An author could else choose which folder of the user's their program writes into before anybody agreed.
 func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
 	alone(t)
 	theirs, mine, asked := t.TempDir(), t.TempDir(), t.TempDir()

@@ -93,7 +93,7 @@ func (a *Adder) Upgrade(ctx context.Context, d *config.Definition, named bool, o
 	return w.replace(ctx, d, before, edit)
 }
 
-// lastLocked is what is locked of a server and still what its entry says, and what was locked last, before a hand may have edited the entry.
+// lastLocked returns what is locked of a server if its entry is still that, and what was locked last, before the entry may have been edited.
 func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedServer, err error) {
 	lock, err := a.Launcher.Locks.Of(d.Source)
 	if err != nil {
@@ -109,7 +109,7 @@ func (a *Adder) lastLocked(d *config.Definition) (before, last *install.LockedSe
 	return before, last, err
 }
 
-// wanted is the package that a server is to be upgraded to, and the words of its entry that stand for it.
+// wanted returns the package that a server is to be upgraded to, and the words of its entry that name it.
 func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (words []string, p install.Package, err error) {
 	if before != nil && before.Package != nil {
 		p = before.Package.Package
@@ -130,7 +130,7 @@ func (w *addition) wanted(d *config.Definition, before *install.LockedServer) (w
 	return d.Words()[:n], p, nil
 }
 
-// replace starts what the server becomes, shows the difference, and writes it if the person agrees.
+// replace starts what the server becomes, shows the difference, and writes it if the user agrees.
 func (w *addition) replace(ctx context.Context, d *config.Definition, before *install.LockedServer, edit func([]byte) ([]byte, error)) (u Upgraded, err error) {
 	data, err := edit(w.before)
 	if err != nil {
@@ -236,18 +236,18 @@ func (w *addition) differences(approved []guard.Definition, line func(format str
 	}
 }
 
-// packageOfWords is the package that a command line starts, and how many words say so; 0 if it starts none.
+// packageOfWords returns the package that a command line starts, and how many words say so; 0 if it starts none.
 func packageOfWords(words []string) (install.Package, int) {
 	p, n := runner.PackageOf(words)
 	return install.Package{Type: p.Kind, Name: p.Name, Version: p.Version, Bin: p.Program, With: p.With}, n
 }
 
-// definitionKey is a definition in a lock.
+// definitionKey returns how a lock names a definition.
 func definitionKey(d guard.Definition) string {
 	return strings.TrimSpace(string(d.Kind) + " " + d.Name)
 }
 
-// lockedDefinitions are the hashes of definitions that are the same wherever the server is started.
+// lockedDefinitions returns the hashes of definitions that are the same wherever the server is started.
 func lockedDefinitions(all []guard.Definition) map[string]string {
 	hashes := map[string]string{}
 	for _, d := range all {

@@ -83,7 +83,7 @@ func (w *addition) write(ctx context.Context) (*Result, error) {
 	return r, nil
 }
 
-// howToAllow says what a program that is confined cannot do, and how to let it.
+// howToAllow returns what a program that is confined cannot do, and how to let it.
 func (w *addition) howToAllow() string {
 	files, host := "no files", "no host"
 	if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
@@ -100,7 +100,7 @@ func (w *addition) howToAllow() string {
 	return text
 }
 
-// firstCall is a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
+// firstCall returns a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
 // begins with a dash would be a flag of Junction's.
 func (w *addition) firstCall() string {
 	best := []string{"junction", "tools", plaintext.ShellWord(w.name)}
@@ -124,7 +124,7 @@ func (w *addition) firstCall() string {
 	return strings.Join(best, " ")
 }
 
-// lockedServer is what is locked of it.
+// lockedServer returns what is locked of it.
 func (w *addition) lockedServer() *install.LockedServer {
 	l := &install.LockedServer{Replaces: w.words(), Package: w.locked, Definitions: lockedDefinitions(w.dry.definitions), Sandbox: w.sandbox, Name: w.server.Name, Source: w.sourceURL(aboutPackage{})}
 	if w.locked != nil && l.Source == "" {
