@@ -93,6 +93,19 @@ func (f *File) Server(name string) (*Definition, bool) {
 	return f.Servers[i], true
 }
 
+// Find finds a definition by its name. The error is the problem that it has, if there is one.
+func (f *File) Find(name string) (*Definition, error) {
+	if d, found := f.Server(name); found {
+		return d, nil
+	}
+	for _, p := range f.Problems {
+		if p.Server == name {
+			return nil, p
+		}
+	}
+	return nil, fmt.Errorf("%s has no server %q that can be used", f.Path, name)
+}
+
 // Load reads the configuration file at path, which may be up to 4 MiB. The error is
 // for a file that cannot be used at all; faults of single servers are in File.Problems.
 func Load(path string, o Options) (*File, error) {

@@ -74,5 +74,10 @@ type Advice struct {
 
 // Vulnerability is a known one in a package or in one of its dependencies.
 type Vulnerability struct {
-	Package, Version, ID, Severity, Title, FixedIn string
+	Package  string `json:"package"`
+	Version  string `json:"version,omitempty"`
+	ID       string `json:"id,omitempty"`
+	Severity string `json:"severity,omitempty"`
+	Title    string `json:"title,omitempty"`
+	FixedIn  string `json:"fixedIn,omitempty"`
 }

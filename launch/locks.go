@@ -86,6 +86,15 @@ func (l *Locks) Forget(configuration string) {
 	delete(l.read, install.LockPath(filename.Real(configuration)))
 }
 
+// Change changes a configuration and its lock, one process at a time.
+func (l *Locks) Change(ctx context.Context, c install.Change) (err error) {
+	if c.Mutex, err = filename.State("install.mutex"); err != nil {
+		return err
+	}
+	defer l.Forget(c.Configuration)
+	return c.Apply(ctx)
+}
+
 // Locked returns what is locked of a server; nil if nothing is.
 func (l *Launcher) Locked(d *config.Definition) (*install.LockedServer, error) {
 	if d == nil || d.Words() == nil {

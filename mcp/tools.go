@@ -47,6 +47,11 @@ type ToolAnnotations struct {
 	OpenWorldHint   *bool  `json:"openWorldHint,omitempty"`   // deals with the outside world; default true
 }
 
+// ReadsOnly reports whether the annotations, which may be nil, declare that a tool changes nothing.
+func (a *ToolAnnotations) ReadsOnly() bool {
+	return a != nil && a.ReadOnlyHint != nil && *a.ReadOnlyHint
+}
+
 // A CallToolResult is what a tool answers (schema.ts CallToolResult).
 type CallToolResult struct {
 	// Content is what the model reads.

@@ -136,7 +136,8 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 			}
 			continue
 		}
-		if want := `"` + c.variable + `": "` + folder + c.path + `"`; got.code != exitOK || !strings.Contains(configuration, want) || !strings.Contains(strings.Join(strings.Fields(lock), ""), `"write":["`+place+`"]`) || !isFolder(folder) {
+		made, err := os.Stat(folder)
+		if want := `"` + c.variable + `": "` + folder + c.path + `"`; got.code != exitOK || !strings.Contains(configuration, want) || !strings.Contains(strings.Join(strings.Fields(lock), ""), `"write":["`+place+`"]`) || err != nil || !made.IsDir() {
 			t.Errorf("%s: %+v\n%s\n%s", c.readme, got, configuration, lock)
 		}
 	}

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/terminal"
-	"github.com/junction-mcp/junction/registry"
 )
 
 // packageSet is where packages come from in tests: versions of them, each of which is a server of this program.
@@ -352,108 +350,6 @@ func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 	}
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "nobody can be asked here")
 	s.runs(t, "n\n", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "which junction.lock says is npm @x/echo 1.0.0: node ./other.js")
-}
-
-func TestInputsBecomeAnEntry(t *testing.T) {
-	alone(t)
-	required := func(in registry.Input) registry.Input { in.IsRequired = true; return in }
-	server := &registry.Server{Name: "io.example/tracker", Packages: []registry.Package{{RegistryType: "npm", Identifier: "@x/echo", Transport: registry.Remote{Type: "stdio"},
-		PackageArguments: []registry.Argument{
-			{Type: "positional", ValueHint: "folder", Input: required(registry.Input{Format: "filepath"})},
-			{Type: "named", Name: "--level", Input: required(registry.Input{Default: "low", Choices: []string{"low", "high"}})},
-			{Type: "named", Name: "--verbose", Input: registry.Input{Format: "boolean"}},
-			{Type: "named", Name: "--region", Input: registry.Input{Value: "eu-{zone}", Variables: map[string]registry.Input{"zone": required(registry.Input{})}}},
-		},
-		EnvironmentVariables: []registry.Variable{
-			{Name: "API_KEY", Input: required(registry.Input{IsSecret: true})},
-			{Name: "OPTIONAL"},
-			{Name: "FIXED", Input: registry.Input{Value: "yes"}},
-		}}}}
-	make := func(typed string, set ...string) (*addition, error) {
-		var stderr safeBuffer
-		a := ready(&app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)})
-		if typed != "" {
-			a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
-		}
-		t.Cleanup(func() { _ = a.launch.Close() })
-		w := &addition{app: a, name: "tracker", server: server, pkg: &server.Packages[0], secrets: map[string]string{}, flags: addFlags{set: set, yes: typed == ""},
-			locked: &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}}}
-		return w, w.fill(t.Context())
-	}
-	if _, err := make(""); err == nil || err.Error() != `tracker needs folder, zone, API_KEY (nobody can be asked here): give it with --set "folder=…" --set "zone=…" --set "API_KEY=…"` {
-		t.Errorf("the error is %v", err)
-	}
-	folder := t.TempDir()
-	w, err := make("", "folder="+folder, "zone=1", "API_KEY=s3cr3t", "verbose=true")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"-y", "@x/echo@1.0.0", folder, "--level", "low", "--verbose", "--region", "eu-1"}; !slices.Equal(w.written.Args, want) {
-		t.Errorf("the arguments are %q", w.written.Args)
-	}
-	if len(w.written.Env) != 2 || w.written.Env["API_KEY"] != "${secret:tracker.API_KEY}" || w.written.Env["FIXED"] != "yes" || w.secrets["tracker.API_KEY"] != "s3cr3t" {
-		t.Errorf("the environment is %q, the secrets are %q", w.written.Env, w.secrets)
-	}
-	if w, err = make(folder + "\n2\nkey\n"); err != nil || w.secrets["tracker.API_KEY"] != "key" || !slices.Contains(w.written.Args, "eu-2") {
-		t.Errorf("asked for: %v, %q, %q", err, w.written.Args, w.secrets)
-	}
-	for set, want := range map[string]string{"level=medium": "expected one of low, high", "verbose=2": "expected true or false", "nosuch=1": "has no such value", "zone": "expected KEY=VALUE", "zone=a\nb": "one line"} {
-		if _, err := make("", "folder="+folder, "zone=1", "API_KEY=x", set); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: the error is %v", set, err)
-		}
-	}
-	remote := &registry.Server{Name: "io.example/tracker", Remotes: []registry.Remote{{Type: "streamable-http", URL: "https://{tenant}.example.com/mcp", Variables: map[string]registry.Input{"tenant": required(registry.Input{})},
-		Headers: []registry.Variable{{Name: "Authorization", Input: required(registry.Input{Value: "Bearer {token}", Variables: map[string]registry.Input{"token": required(registry.Input{IsSecret: true})}})}}}}}
-	w = &addition{app: w.app, name: "tracker", server: remote, remote: &remote.Remotes[0], secrets: map[string]string{}, flags: addFlags{yes: true, set: []string{"tenant=acme", "token=t0p"}}}
-	if err := w.fill(t.Context()); err != nil || w.written.URL != "https://acme.example.com/mcp" || w.written.Headers["Authorization"] != "Bearer ${secret:tracker.token}" || w.secrets["tracker.token"] != "t0p" {
-		t.Errorf("%v, %+v, %q", err, w.written, w.secrets)
-	}
-}
-
-func TestServersGetShortNames(t *testing.T) {
-	for word, want := range map[string]string{
-		"npm:@modelcontextprotocol/server-everything@1.2.3": "everything",
-		"pypi:mcp-server-time==2026.1":                      "time", "npm:mcp-hello-world": "hello-world", "npm:@playwright/mcp": "playwright", "npm:@x/weather-mcp-server": "weather",
-		"https://mcp.linear.app/mcp": "linear", "http://localhost:7717/mcp": "localhost", "docker:ghcr.io/github/github-mcp-server:v1": "github", "https://example.com/tools.mcpb": "tools",
-	} {
-		w := &addition{}
-		if err := w.find(t.Context(), word); err != nil {
-			t.Errorf("%s: %v", word, err)
-			continue
-		}
-		if got := shortName(w.server); got != want {
-			t.Errorf("%s is called %s, want %s", word, got, want)
-		}
-	}
-}
-
-func TestTheCommandLineOfAnEntrySaysWhichPackageItIs(t *testing.T) {
-	for line, want := range map[string]struct {
-		p install.Package
-		n int
-	}{
-		"npx -y @x/echo@1.0.0 --all":         {install.Package{Type: "npm", Name: "@x/echo", Version: "1.0.0"}, 3},
-		"npx @x/echo":                        {install.Package{Type: "npm", Name: "@x/echo"}, 2},
-		"npx -y --package=@x/echo@1 run":     {install.Package{Type: "npm", Name: "@x/echo", Version: "1", Bin: "run"}, 4},
-		"npx -y -p echo@latest run":          {install.Package{Type: "npm", Name: "echo", Bin: "run"}, 5},
-		"uvx time==1.2":                      {install.Package{Type: "pypi", Name: "time", Version: "1.2"}, 2},
-		"uvx --from time@1.2 clock --zone x": {install.Package{Type: "pypi", Name: "time", Version: "1.2", Bin: "clock"}, 4},
-		"dnx Time@1.2 --yes -- a":            {install.Package{Type: "nuget", Name: "Time", Version: "1.2"}, 3},
-		"uvx --with mcp<2 time==1.2":         {install.Package{Type: "pypi", Name: "time", Version: "1.2", With: "mcp<2"}, 4},
-		"npx -y echo@^1.0":                   {}, "npx": {}, "npx -y": {}, "npx --registry x echo": {}, "uvx --with a --with b c": {}, "uvx --with a": {}, "node index.js": {}, "npx -y ${PACKAGE}": {}, "npx -y github:x/y": {}, "uvx a[b]": {},
-	} {
-		p, n := packageOfWords(strings.Fields(line))
-		if n != want.n || n > 0 && p != want.p {
-			t.Errorf("%s: %+v, %d", line, p, n)
-		}
-		if n == 0 || p.Version == "" {
-			continue
-		}
-		written := install.CommandLine("x", &install.Locked{Package: p})
-		if again, n := packageOfWords(written); again != p || n != len(written) {
-			t.Errorf("%s is written as %q, which is read as %+v, %d", line, written, again, n)
-		}
-	}
 }
 
 func TestServersAreRemovedTogetherOrNotAtAll(t *testing.T) {

@@ -184,7 +184,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 		if a.person == nil {
 			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
-		agreed, err := a.confirm(ctx, fmt.Sprintf("Approve this (%s)? [y]es, [N]o > ", u.hash()))
+		agreed, err := a.confirm(ctx, fmt.Sprintf("Approve this (%s)?", u.hash()))
 		if err != nil {
 			return err
 		}
@@ -247,4 +247,16 @@ func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
 			a.out.Printf("  %s\n", plaintext.Unbroken(line))
 		}
 	}
+}
+
+// approveIn approves definitions of a server, and keeps that.
+func approveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
+	err := p.Approve(definitions...)
+	if err == nil {
+		err = p.Save()
+	}
+	if err != nil {
+		return fmt.Errorf("server %q: %w", name, err)
+	}
+	return nil
 }

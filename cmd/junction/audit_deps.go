@@ -3,34 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
-
-// An auditedServer is a locked server with what is known against its packages.
-type auditedServer struct {
-	Server          string          `json:"server"`
-	Package         string          `json:"package"`
-	Version         string          `json:"version"`
-	Vulnerabilities []vulnerability `json:"vulnerabilities"`
-	Error           string          `json:"error,omitempty"` // why nobody could be asked
-}
-
-// A vulnerability is one of a package, or of one that it needs.
-type vulnerability struct {
-	Package  string `json:"package"`
-	Version  string `json:"version,omitempty"`
-	ID       string `json:"id,omitempty"`
-	Severity string `json:"severity,omitempty"`
-	Title    string `json:"title,omitempty"`
-	FixedIn  string `json:"fixedIn,omitempty"`
-}
 
 func (a *app) auditDepsCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -50,22 +31,14 @@ asked first, as where its servers are installed; --config FILE agrees to it.
 }
 
 func (a *app) auditDeps(ctx context.Context, names []string) error {
-	var all []auditedServer
+	var all []add.Audited
 	found, unknown := 0, 0
 	_, failed, err := a.eachLocked(ctx, names, "auditing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
-		one := auditedServer{Server: l.name, Package: p.Type + ":" + p.Name, Version: p.Version}
-		known, err := store.Audit(ctx, p)
+		one, err := add.Audit(ctx, store, l.name, p)
 		if err != nil {
 			unknown++
-			one.Error = once(plainText(err))
-			if !errors.Is(err, install.ErrNoAudit) {
-				one.Error = "could not be audited: " + one.Error
-			}
 		}
-		for _, v := range known {
-			one.Vulnerabilities = append(one.Vulnerabilities, vulnerability(v))
-		}
-		found += len(known)
+		found += len(one.Vulnerabilities)
 		all = append(all, one)
 		return err == nil
 	})
@@ -84,16 +57,16 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (a *app) showAudited(all []auditedServer, found, unknown int) error {
+func (a *app) showAudited(all []add.Audited, found, unknown int) error {
 	if a.flags.json {
-		return a.printObject(map[string][]auditedServer{"servers": all})
+		return a.printObject(map[string][]add.Audited{"servers": all})
 	}
 	var rows [][]string
 	for _, s := range all {
 		if s.Error != "" {
 			a.screen.Printf("junction: server %q: %s\n", s.Server, plaintext.Line(s.Error, maxReason))
 		}
-		slices.SortStableFunc(s.Vulnerabilities, func(a, b vulnerability) int { return cmp.Compare(a.Package, b.Package) })
+		slices.SortStableFunc(s.Vulnerabilities, func(a, b install.Vulnerability) int { return cmp.Compare(a.Package, b.Package) })
 		for _, v := range s.Vulnerabilities {
 			fixed := "no fix is known"
 			if v.FixedIn != "" {

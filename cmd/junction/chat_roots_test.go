@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/junction-mcp/junction/host"
 )
 
 // asksForRoots is a legacy server that asks for the roots as soon as it is initialized, as
@@ -85,7 +87,7 @@ func TestAServerThatAsksAtItsStartGetsTheRoots(t *testing.T) {
 			noState(t)
 			folder := t.TempDir()
 			url := asksForRoots(t, listsLater)
-			got := runs(t, "", "chat", url, "--root", folder, "--trust", serverName(url), "-p", "folders")
+			got := runs(t, "", "chat", url, "--root", folder, "--trust", host.ServerName(url), "-p", "folders")
 			if got.code != exitOK || !strings.Contains(got.stdout, filepath.ToSlash(folder)) {
 				t.Errorf("%+v", got)
 			}

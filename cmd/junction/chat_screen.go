@@ -141,6 +141,6 @@ func saveMedia(server, tool string, m model.Media) (string, error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
-	name := time.Now().Format("20060102-150405") + "-" + serverName(server) + "-" + serverName(tool)
+	name := time.Now().Format("20060102-150405") + "-" + host.ServerName(server) + "-" + host.ServerName(tool)
 	return show.SaveTo(folder+"/")(strings.ReplaceAll(name, ".", "-"), m.Type, m.Data)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -196,7 +195,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.addServer(serverName(t.line[0]), commandLine(t.line), false, always(target)); err != nil {
+		if err := t.addServer(host.ServerName(t.line[0]), commandLine(t.line), false, always(target)); err != nil {
 			return err
 		}
 	}
@@ -261,7 +260,7 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return t.addServer(serverName(name), []string{name}, false, always(target))
+		return t.addServer(host.ServerName(name), []string{name}, false, always(target))
 	}
 	set, entries, err := t.app.servers()
 	if err != nil {
@@ -311,28 +310,6 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 
 func always(fixed launch.Target) func(context.Context) (launch.Target, error) {
 	return func(context.Context) (launch.Target, error) { return fixed, nil }
-}
-
-// serverName is a name for a server that has none: of its command or its host.
-func serverName(origin string) string {
-	if _, rest, isURL := strings.Cut(origin, "://"); isURL {
-		origin, _, _ = strings.Cut(rest, "/")
-	} else {
-		origin = strings.TrimSuffix(filepath.Base(origin), filepath.Ext(origin))
-	}
-	name := strings.Map(func(r rune) rune {
-		if r == '-' || r == '.' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
-			return r
-		}
-		return '-'
-	}, origin)
-	switch {
-	case name == "":
-		return "server"
-	case strings.EqualFold(name, host.OwnServer): // which Junction's tools are called
-		return name + "-server"
-	}
-	return name
 }
 
 // close ends everything, and writes what is to stay.

@@ -78,7 +78,7 @@ func TestAServerThatIsCalledAsTheToolsOfChat(t *testing.T) {
 		t.Errorf("by its name: %+v", got)
 	}
 	for _, origin := range []string{"/usr/bin/host", "https://host/mcp"} {
-		if got := serverName(origin); got != host.OwnServer+"-server" {
+		if got := host.ServerName(origin); got != host.OwnServer+"-server" {
 			t.Errorf("%s is called %q", origin, got)
 		}
 	}

@@ -23,8 +23,4 @@ func TestACommandThatAllowsSomethingIsNoOtherCommand(t *testing.T) {
 			t.Errorf("%s runs with %s, %v, want %s", command, out, err, want)
 		}
 	}
-	refused := notAllowed{all: []sandbox.Refusal{{What: "look up x", Allow: []string{"--host", "$(echo evil)"}}}}
-	if got, want := refused.remedy(""), "it was refused to look up x, which --host '$(echo evil)' allows"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
 }

@@ -179,7 +179,7 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 		p.notStarted(t.Transport, err, t.Title(), stray, startLimit(in.target.StartTimeout))
 	}
 	last := p.Links[len(p.Links)-1]
-	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: isUnauthorized(err) && s != nil && !namesAuthorization(s.Headers)}
+	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: launch.WantsLogin(err) && s != nil && !namesAuthorization(s.Headers)}
 }
 
 // login has the user log in at the server; the page shows where.

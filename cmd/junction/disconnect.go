@@ -157,7 +157,7 @@ func (a *app) sayStays(s *staying, others []*staying) {
 		which = "the others"
 	}
 	if len(free) > 0 {
-		said += fmt.Sprintf(" To take %s out: junction remove %s", which, shellWords(free))
+		said += fmt.Sprintf(" To take %s out: junction remove %s", which, plaintext.ShellWords(free))
 		if s.file != config.Own(config.Options{}) {
 			said += " --config " + plaintext.ShellWord(s.file)
 		}

@@ -345,7 +345,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	defer cancel()
 	began := time.Now()
 	o := a.options(t)
-	offersNothing(&o)
+	launch.OffersNothing(&o)
 	defer func() { p.mayLack(a.stderrOf(e.name).wasRefused()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)
 	if err != nil {

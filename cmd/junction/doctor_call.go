@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
 // statusOf is the status with which a server at a URL refused; 0 if it did not.
@@ -24,22 +22,6 @@ func statusOf(err error) int {
 		return e.Status
 	}
 	return 0
-}
-
-// isUnauthorized reports whether a server could be reached and does not let this user in.
-func isUnauthorized(err error) bool {
-	status := statusOf(err)
-	return errors.Is(err, oauth.ErrLogin) || status == http.StatusUnauthorized || status == http.StatusForbidden
-}
-
-// offersNothing has a client answer what servers ask where nobody should be asked to see whether they work: forms are declined, and there are
-// no folders to work in.
-func offersNothing(o *mcp.ClientOptions) {
-	o.ElicitURL = true
-	o.OnElicit = func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
-	}
-	o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{}, nil }
 }
 
 // authorizedBy says as whom a server at a URL was asked.
@@ -62,7 +44,7 @@ func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
 // reaches nothing else, and it needs no arguments.
 func isHarmless(t *mcp.Tool) bool {
 	a := t.Annotations
-	if !reads(t) || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
+	if !t.Annotations.ReadsOnly() || a.OpenWorldHint == nil || *a.OpenWorldHint || tellsSecrets.MatchString(wordsOf(t.Name)+" "+t.Title+" "+t.Description) {
 		return false
 	}
 	return !needsArguments(t)

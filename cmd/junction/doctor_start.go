@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -49,7 +50,7 @@ func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, lim
 	}
 	p.strays(stray)
 	switch {
-	case isUnauthorized(err):
+	case launch.WantsLogin(err):
 		link = "authorization"
 	case isWebPage(err):
 		return p.broken("address", "it answers with a web page (text/html), not with messages of MCP: "+reason(err, name), rightPath)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/refused"
@@ -149,7 +150,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitRefused
 	case errors.As(err, new(*unansweredError)):
 		return exitToolFailed
-	case errors.As(err, new(*connectError)) && !errors.Is(err, context.DeadlineExceeded):
+	case (errors.As(err, new(*connectError)) || errors.As(err, new(*add.StartError))) && !errors.Is(err, context.DeadlineExceeded):
 		if code := respondedCode(err); code == exitTimeout {
 			return code
 		}

@@ -269,7 +269,7 @@ func parseOwn(path string, data []byte, name string) (*config.Definition, error)
 	if err != nil {
 		return nil, err
 	}
-	d, err := definitionIn(file, name)
+	d, err := file.Find(name)
 	if p, is := errors.AsType[*config.Problem](err); is {
 		err = fmt.Errorf("junction cannot use it: %s: %w", p.Field, p.Err)
 	}

@@ -201,7 +201,7 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 func (a *app) look(ctx context.Context, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.breaches, o.Breaches = t.breaches, t.breaches
 	options := a.options(t.Target)
-	offersNothing(&options)
+	launch.OffersNothing(&options)
 	client, err := a.dialShown(ctx, t.Target, options)
 	if err != nil {
 		return nil, err

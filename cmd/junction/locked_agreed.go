@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/launch"
+	"github.com/spf13/pflag"
 )
 
 // lockedAnyhow is what is locked under the name of a server, although its entry may say something else by now, and whether that is known: a lock
@@ -114,5 +115,10 @@ func (a *app) lockedRights(e entry, locked *install.LockedServer) string {
 			return rights + "is confined as your settings say"
 		}
 	}
-	return rights + confinement(locked.Sandbox, locked.Package)
+	return rights + launch.Confinement(locked.Sandbox, locked.Package)
+}
+
+// frozenFlag has a command start only what is locked.
+func (a *app) frozenFlag(f *pflag.FlagSet) {
+	f.BoolVar(&a.launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction install does that); for CI and teams")
 }

@@ -364,14 +364,6 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 	return all, err
 }
 
-func shellWords(words []string) string {
-	var all []string
-	for _, word := range words {
-		all = append(all, plaintext.ShellWord(word))
-	}
-	return strings.Join(all, " ")
-}
-
 func (a *app) renewLoginCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,

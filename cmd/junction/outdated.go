@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -86,17 +87,6 @@ func (a *app) suggestLocked(cmd *cobra.Command, args []string, typed string) ([]
 	}), directive
 }
 
-// outdated is what registries say of a locked server today.
-type outdated struct {
-	Server     string `json:"server"`
-	Package    string `json:"package"`
-	Locked     string `json:"locked"`
-	Newest     string `json:"newest,omitempty"`
-	Deprecated string `json:"deprecated,omitempty"`
-	Pulled     bool   `json:"pulled,omitempty"`
-	Error      string `json:"error,omitempty"`
-}
-
 func (a *app) outdatedCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
@@ -117,14 +107,10 @@ Of a project's file you are asked first, as where its servers are installed; --c
 }
 
 func (a *app) outdated(ctx context.Context, names []string, all bool) error {
-	var list []outdated
+	var list []add.Outdated
 	locked, failed, err := a.eachLocked(ctx, names, "asking about ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
-		advice, err := store.Advice(ctx, p)
-		one := outdated{Server: l.name, Package: p.Type + ":" + p.Name, Locked: p.Version, Newest: advice.Newest, Deprecated: advice.Deprecated, Pulled: advice.Pulled}
-		if err != nil {
-			one.Error = once(plainText(err))
-		}
-		if all || err != nil || one.Pulled || one.Deprecated != "" || one.Newest != "" && one.Newest != one.Locked {
+		one, err := add.Compare(ctx, store, l.name, p)
+		if all || !one.IsCurrent() {
 			list = append(list, one)
 		}
 		return err == nil
@@ -141,9 +127,9 @@ func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 	return nil
 }
 
-func (a *app) showOutdated(list []outdated, locked int, failed bool) error {
+func (a *app) showOutdated(list []add.Outdated, locked int, failed bool) error {
 	if a.flags.json {
-		return a.printObject(map[string][]outdated{"servers": list})
+		return a.printObject(map[string][]add.Outdated{"servers": list})
 	}
 	switch {
 	case locked == 0 && failed:

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -18,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
@@ -85,11 +85,11 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 		return installProgram("it")
 	case ofEntry && problem.Field != "":
 		return fmt.Sprintf("change %q of the entry, or what it names", problem.Field)
-	case program && answersElsewhere(err):
+	case program && why.AnswersElsewhere(err):
 		return `it serves HTTP as it is started so: see which argument has it use standard input and output, often --stdio, for "args" of its entry`
 	case errors.Is(err, context.DeadlineExceeded) && limit > 0:
 		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
-	case errors.Is(err, errSlowStart), errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded):
 		return `start it once by hand to see what it waits for, or give its entry a longer "startTimeout", such as "5m"`
 	case errors.Is(err, oauth.ErrLogin):
 		return text[strings.LastIndex(text, "junction login"):]
@@ -120,40 +120,13 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 		return `change "cwd" of the entry to a folder that exists`
 	}
 	said := reason(err, name)
-	if variable := wantedVariable(err, said); variable != "" {
+	if variable := why.WantedVariable(err, said); variable != "" {
 		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
 	}
 	if noFile.MatchString(said) {
 		return `a file that its "args" name is not there: write its whole path, and see whether it is written rightly`
 	}
 	return `start it by hand as the entry says, and read what it writes; variables and paths that it misses go into "env" and "args" of the entry`
-}
-
-// answersElsewhere reports whether a program did not answer and says that it serves HTTP.
-func answersElsewhere(err error) bool {
-	return (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errSlowStart)) && servesHTTP.MatchString(err.Error())
-}
-
-// wantedVariable is the variable of the environment that a server says it misses, in the line that says why it failed, or in the next, which
-// may say what to do; empty where it says nothing of one.
-func wantedVariable(err error, said string) string {
-	places := []string{said}
-	_, tail, _ := strings.Cut(plainText(err), "its standard error ends with:\n")
-	for line := range strings.Lines(tail) {
-		if len(places) == 2 {
-			places = append(places, line)
-			break
-		}
-		if line = strings.TrimSpace(line); line != "" && strings.HasSuffix(said, line) {
-			places = append(places, line)
-		}
-	}
-	for _, text := range places {
-		if m := wantsVariable.FindStringSubmatch(text); m != nil {
-			return cmp.Or(m[1], m[2])
-		}
-	}
-	return ""
 }
 
 // isWebPage reports whether what answered at a URL is for browsers.
@@ -166,8 +139,6 @@ func isWebPage(err error) bool {
 
 // What servers say of why they do not start.
 var (
-	noRevision    = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
-	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide|pass)\b.*?\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
-	servesHTTP    = regexp.MustCompile(`(?i)\b(listening|running|serving|started|available)\b.*(https?://|\bport:? \d)`)
-	noFile        = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
+	noRevision = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
+	noFile     = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
 )

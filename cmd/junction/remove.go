@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
 
@@ -83,7 +84,7 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 	path := filename.Real(e.definition.Source)
 	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.name) }
 	change := install.Change{Configuration: path, Name: e.name, Words: e.definition.Words(), Edit: edit}
-	if err := a.change(ctx, change); err != nil {
+	if err := a.launch.Locks.Change(ctx, change); err != nil {
 		return err
 	}
 	p, err := pins()
@@ -104,4 +105,30 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 		}
 	}
 	return nil
+}
+
+// inUse are all packages that some lock of this person has.
+func inUse() (keep []*install.Locked, err error) {
+	list, err := launch.KnownLocks()
+	if err != nil {
+		return nil, err
+	}
+	paths, err := list.All()
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		lock, err := install.ReadLock(path)
+		if err != nil {
+			return nil, err // nothing is removed that it may need
+		}
+		for _, s := range lock.Servers {
+			for ; s != nil; s = s.Next {
+				if s.Package != nil {
+					keep = append(keep, s.Package)
+				}
+			}
+		}
+	}
+	return keep, nil
 }

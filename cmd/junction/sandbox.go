@@ -4,13 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
@@ -63,7 +59,7 @@ func (a *app) showProfile(k *keptProfile, state sandbox.State) {
 	} else {
 		a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where())
 	}
-	lines := profileLines(*k.profile)
+	lines := launch.ProfileLines(*k.profile)
 	if k.entry.definition.Cwd != "" {
 		lines = append([]string{"read   " + plaintext.Line(k.entry.definition.Cwd, 500) + " (cwd of its entry)"}, lines...)
 	}
@@ -96,7 +92,7 @@ func (a *app) showProfiles() error {
 			a.out.Printf("%s: %v\n", e.name, err)
 			continue
 		}
-		a.out.Printf("%s %s\n", e.name, confinement(k.profile, nil))
+		a.out.Printf("%s %s\n", e.name, launch.Confinement(k.profile, nil))
 	}
 	return nil
 }
@@ -113,76 +109,9 @@ func (a *app) oneKept(args []string) (*keptProfile, error) {
 	return a.profileKept(set, e)
 }
 
-// confinement is what a program may do by its profile, in a line; a container, which l says it is, may be confined without one.
-func confinement(p *sandbox.Profile, l *install.Locked) string {
-	switch {
-	case p == nil && l != nil && l.IsContainer():
-		return "may do what its container may"
-	case p == nil:
-		return "is not confined"
-	}
-	shown, in := *p, ""
-	if p.By != "" {
-		in = strings.TrimSpace("runs in a container of "+p.By+" "+p.Image) + "; "
-	}
-	shown.By, shown.Read, shown.Write = "", withTargets(p.Read), withTargets(p.Write)
-	var may []string
-	for _, line := range profileLines(shown) {
-		may = append(may, strings.Join(strings.Fields(line), " "))
-	}
-	if len(may) == 0 {
-		return in + "is confined to its own package"
-	}
-	return in + "is confined, but for " + strings.Join(may, ", ")
-}
-
-// withTargets are paths of a profile, each with where it leads by links: that is what is allowed.
-func withTargets(paths []string) (shown []string) {
-	for _, path := range paths {
-		named := expanded(path)
-		if real, err := filepath.EvalSymlinks(named); err == nil && real != filepath.Clean(named) {
-			path += " (which is " + profilePath(real) + ")"
-		}
-		shown = append(shown, path)
-	}
-	return shown
-}
-
-// profileLines are what a profile allows, in lines of a word and a value.
-func profileLines(p sandbox.Profile) (lines []string) {
-	for _, list := range []struct {
-		word   string
-		values []string
-	}{{"read", p.Read}, {"write", p.Write}, {"host", p.Hosts}, {"env", p.Env}} {
-		for _, value := range list.values {
-			lines = append(lines, fmt.Sprintf("%-5s  %s", list.word, whole(value)))
-		}
-	}
-	if p.By != "" {
-		lines = append(lines, strings.TrimSpace("in     "+p.By+" "+whole(p.Image)))
-	}
-	s := sandboxSettings(p)
-	for _, limit := range []struct{ word, value string }{{"processes", number(s.Processes)}, {"memory", s.Memory}, {"files", number(s.Files)}} {
-		if limit.value != "" {
-			lines = append(lines, limit.word+"  "+limit.value)
-		}
-	}
-	if p.CPU > 0 {
-		lines = append(lines, "cpu  "+strconv.FormatFloat(p.CPU, 'f', -1, 64))
-	}
-	return lines
-}
-
-func number(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
 // changedLines are the lines of two profiles, with + and - before those that only one has.
 func changedLines(was, now sandbox.Profile) (lines []string) {
-	before, after := profileLines(was), profileLines(now)
+	before, after := launch.ProfileLines(was), launch.ProfileLines(now)
 	for _, line := range before {
 		if !slices.Contains(after, line) {
 			lines = append(lines, "- "+line)
@@ -270,8 +199,8 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 // remarks say of paths that are allowed what they may not do for the program.
 func (c profileChange) remarks() (lines []string) {
 	for _, path := range c.read {
-		if _, err := os.Stat(expanded(path)); os.IsNotExist(err) {
-			lines = append(lines, fmt.Sprintf("There is no %s now: the program sees it from its first start on after it is there.", profilePath(path)))
+		if _, err := os.Stat(launch.ExpandPath(path)); os.IsNotExist(err) {
+			lines = append(lines, fmt.Sprintf("There is no %s now: the program sees it from its first start on after it is there.", launch.ProfilePath(path)))
 		}
 	}
 	return append(lines, aloneRemarks(c.write)...)
@@ -280,7 +209,7 @@ func (c profileChange) remarks() (lines []string) {
 // aloneRemarks say of files that may be written that a program cannot replace them.
 func aloneRemarks(paths []string) (lines []string) {
 	for _, path := range paths {
-		path = filename.Absolute(expanded(path))
+		path = filename.Absolute(launch.ExpandPath(path))
 		folder, shared := sandbox.DataFolder(path)
 		if folder == path {
 			continue
@@ -289,18 +218,9 @@ func aloneRemarks(paths []string) (lines []string) {
 		if shared {
 			how = "which others use, too: give the file a folder of its own"
 		}
-		lines = append(lines, fmt.Sprintf("%s can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, %s.", profilePath(path), how))
+		lines = append(lines, fmt.Sprintf("%s can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, %s.", launch.ProfilePath(path), how))
 	}
 	return lines
-}
-
-// expanded is where a path of a profile leads.
-func expanded(path string) string {
-	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
-		home, _ := os.UserHomeDir()
-		return filepath.Join(home, rest)
-	}
-	return path
 }
 
 // of is the profile with the change.
@@ -315,7 +235,7 @@ func (c profileChange) of(k *keptProfile, allows bool) (sandbox.Profile, error) 
 		*list.in = slices.Clone(*list.in)
 		for _, value := range list.values {
 			if list.isPath {
-				value = profilePath(value)
+				value = launch.ProfilePath(value)
 			}
 			switch at := slices.Index(*list.in, value); {
 			case value == "":
@@ -345,18 +265,4 @@ func (c profileChange) of(k *keptProfile, allows bool) (sandbox.Profile, error) 
 		return now, usagef("expected what to change: --read, --write, --host or --env")
 	}
 	return now, nil
-}
-
-// profilePath is a path as a profile has it: absolute, or from the home folder on.
-func profilePath(path string) string {
-	if path == "" || path == "~" || strings.HasPrefix(path, "~/") {
-		return path
-	}
-	path = filename.Absolute(path)
-	if home, err := os.UserHomeDir(); err == nil && home != "/" {
-		if rest, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rest) {
-			return filepath.ToSlash(filepath.Join("~", rest))
-		}
-	}
-	return path
 }

@@ -112,7 +112,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)
 	}
 	if !l.yes {
-		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s? [y]es, [N]o > ", k.where()))
+		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s?", k.where()))
 		if err != nil {
 			return err
 		}
@@ -175,20 +175,12 @@ func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 	}{{&now.Read, learned.Read}, {&now.Write, learned.Write}, {&now.Hosts, learned.Hosts}} {
 		*list.in = slices.Clone(*list.in)
 		for _, value := range list.added {
-			if !covers(*list.in, value) && (list.in != &now.Read || !covers(now.Write, value) && !covers(learned.Write, value)) {
+			if !launch.Covers(*list.in, value) && (list.in != &now.Read || !launch.Covers(now.Write, value) && !launch.Covers(learned.Write, value)) {
 				*list.in = append(*list.in, value)
 			}
 		}
 	}
 	return now
-}
-
-// covers reports whether a list has a path, a folder that it is in, or a host.
-func covers(list []string, value string) bool {
-	return slices.ContainsFunc(list, func(has string) bool {
-		rest, below := strings.CutPrefix(has, "*.")
-		return has == value || strings.HasPrefix(value, strings.TrimSuffix(has, "/")+"/") || below && strings.HasSuffix(value, "."+rest)
-	})
 }
 
 // showProposal shows a profile as what changes, and what a person has to decide about; it returns the commands that allow the latter.
@@ -203,13 +195,13 @@ func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.P
 	}
 	for _, o := range p.Omitted {
 		if o.Host != "" {
-			if !covers(now.Hosts, o.Host) {
+			if !launch.Covers(now.Hosts, o.Host) {
 				remedies = append(remedies, launch.AllowCommand(k.entry.name, []string{"--host", o.Host}))
 				a.out.Printf("Not proposed: %s: %s. If it needs that: %s\n", plaintext.Line(o.Host, 500), o.Reason, remedies[len(remedies)-1])
 			}
 			continue
 		}
-		if covers(now.Write, o.Path) || !o.Write && covers(now.Read, o.Path) {
+		if launch.Covers(now.Write, o.Path) || !o.Write && launch.Covers(now.Read, o.Path) {
 			continue
 		}
 		flag, remedy := "--read", ""
@@ -290,7 +282,7 @@ func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Cal
 		}
 		switch {
 		case slices.ContainsFunc(calls, func(c lint.Call) bool { return c.Tool == t.Name }):
-		case reads(t) && !needsArguments(t) && len(all) < maxExercised:
+		case t.Annotations.ReadsOnly() && !needsArguments(t) && len(all) < maxExercised:
 			all = append(all, lint.Call{Tool: t.Name, Arguments: json.RawMessage("{}")})
 		default:
 			left = append(left, t.Name)

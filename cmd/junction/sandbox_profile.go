@@ -148,17 +148,17 @@ func readOrNothing(path string) ([]byte, fs.FileMode, error) {
 func (k *keptProfile) edited(data []byte, now sandbox.Profile) ([]byte, error) {
 	path := []string{"junction", "servers", k.entry.name, "sandbox"}
 	if k.profile == nil {
-		text, err := json.Marshal(sandboxSettings(now))
+		text, err := json.Marshal(launch.SettingsOf(now))
 		if err != nil {
 			return nil, err
 		}
 		return hostconfig.SetMember(data, path, text)
 	}
-	was, err := rawMembers(sandboxSettings(*k.profile))
+	was, err := rawMembers(launch.SettingsOf(*k.profile))
 	if err != nil {
 		return nil, err
 	}
-	is, err := rawMembers(sandboxSettings(now))
+	is, err := rawMembers(launch.SettingsOf(now))
 	if err != nil {
 		return nil, err
 	}
@@ -181,13 +181,4 @@ func rawMembers(s settings.Sandbox) (m map[string]json.RawMessage, err error) {
 		err = json.Unmarshal(data, &m)
 	}
 	return m, err
-}
-
-// sandboxSettings is a profile as settings have it.
-func sandboxSettings(p sandbox.Profile) settings.Sandbox {
-	s := settings.Sandbox{Read: p.Read, Write: p.Write, Hosts: p.Hosts, Env: p.Env, Processes: p.Processes, CPU: p.CPU, Files: p.Files, By: p.By, Image: p.Image}
-	if p.Memory > 0 {
-		s.Memory = fmt.Sprintf("%dMB", (p.Memory+1e6-1)/1e6)
-	}
-	return s
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -32,16 +33,7 @@ func (e entry) run() string {
 }
 
 // commandOf is command where this is the definition's hash.
-func (e entry) commandOf(hash string) []string {
-	words := append([]string{e.definition.String()}, e.definition.Around()...)
-	if hash != "" {
-		words = append(words, "(hash "+hash+")")
-	}
-	if e.ofProject() {
-		words = append(words, "(in "+filepath.Dir(filename.Real(e.definition.Source))+")")
-	}
-	return words
-}
+func (e entry) commandOf(hash string) []string { return launch.Origin(e.definition, hash) }
 
 // commandLine is what was typed, with quotes where words could be taken for others in one text.
 // Where one of them is a file of this folder, so is the folder: in another one the same words start

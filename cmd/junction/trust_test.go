@@ -303,7 +303,7 @@ func TestAnExplanationKnowsWhichServerItIs(t *testing.T) {
 func TestServersAreApprovedBeforeTheModelSeesThem(t *testing.T) {
 	noState(t)
 	server := append([]string{"--"}, self(t, "serve", "everything")...)
-	name := serverName(server[1])
+	name := host.ServerName(server[1])
 	got := runs(t, "", append([]string{"chat", "-p", "add 2 and 40"}, server...)...)
 	if strings.Contains(got.stdout, "42") || !strings.Contains(got.stderr, "--approve "+name) {
 		t.Fatalf("not approved: %+v", got)
@@ -330,7 +330,7 @@ func TestAServerOfAnotherVersionIsReviewedAgain(t *testing.T) {
 	}
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))
 	defer web.Close()
-	name := serverName(web.URL)
+	name := host.ServerName(web.URL)
 	double := func(flags ...string) outcome {
 		return runs(t, "", append([]string{"chat", web.URL, "-p", "double N=21", "--allow", name + "/double"}, flags...)...)
 	}

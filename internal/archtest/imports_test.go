@@ -138,7 +138,13 @@ var rules = []rule{
 		reason: "one host has its configuration in TOML, Python and Rust their projects, and Junction nothing",
 	},
 	{
+		who:    "install/add",
+		never:  []string{"/lint", "/cases", "/console", "/servers", "/cmd"},
+		reason: "it asks a user through a Prompter, and shows cards; how these look is its caller's business",
+	},
+	{
 		who:    "install",
+		except: []string{"install/add"},
 		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/registry", "/servers", "/cmd"},
 		reason: "it puts packages on the machine; who found them, and what may be done to them when they run, is its caller's business",
 	},

@@ -49,3 +49,12 @@ func ShellWord(word string) string {
 	}
 	return strconv.Quote(word)
 }
+
+// ShellWords returns words as they can be typed.
+func ShellWords(words []string) string {
+	var all []string
+	for _, word := range words {
+		all = append(all, ShellWord(word))
+	}
+	return strings.Join(all, " ")
+}

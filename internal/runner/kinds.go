@@ -153,6 +153,20 @@ func Fetching(program string) *Kind {
 	return first(func(k *Kind) bool { return k.Start != nil && !k.IsContainer && k.Start[0] == program })
 }
 
+// Fetches reports whether a command line begins with a program that fetches a package and starts it.
+func Fetches(words []string) bool { return len(words) > 0 && Fetching(words[0]).Type != "" }
+
+// Fetchers returns the names of these programs, as in "npx or uvx".
+func Fetchers() string {
+	var names []string
+	for _, k := range kinds {
+		if k.Start != nil && !k.IsContainer {
+			names = append(names, k.Start[0])
+		}
+	}
+	return Or(names, " or ")
+}
+
 // Listed returns the types of the kinds that the official registry lists.
 func Listed() (types []string) {
 	for _, k := range kinds {

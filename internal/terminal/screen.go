@@ -69,8 +69,11 @@ func (s *Screen) Width() int {
 // behind it, such as ^C, fits on the same line, and is taken away with it.
 func (s *Screen) TransientWidth() int { return s.Width() - len("^C") - 1 }
 
-// Write writes text, cleaned, above the transient line. It should be whole lines.
+// Write writes text, cleaned, above the transient line. It should be whole lines. A nil Screen discards it.
 func (s *Screen) Write(p []byte) (int, error) {
+	if s == nil {
+		return len(p), nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.diverted != nil {
@@ -134,6 +137,9 @@ func (s *Screen) Printf(format string, args ...any) {
 // Transient replaces the transient line; empty text takes it away. It shows
 // nothing where there is no terminal.
 func (s *Screen) Transient(line string) {
+	if s == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.terminal {

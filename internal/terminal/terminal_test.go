@@ -212,3 +212,9 @@ func TestWhatIsWrittenCanGoElsewhere(t *testing.T) {
 	file.Divert(func(string) { t.Error("a file is no terminal that could be disturbed") })()
 	file.Printf("three\n")
 }
+
+func TestANilScreenDiscards(t *testing.T) {
+	var s *Screen
+	s.Printf("a\n")
+	s.Transient("b")
+}

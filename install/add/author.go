@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"encoding/json"
@@ -11,14 +11,14 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// checkAuthor refuses a variable in what the author of a server says of it. The configuration would fill it with what is the person's, and the
-// rehearsal would send that to the author before anybody agreed.
+// checkAuthor refuses a variable in the description of a server by its author. The configuration would fill it with a value of the user, and the
+// rehearsal would send that to the author before the user agreed.
 func (w *addition) checkAuthor() error {
 	says := any(w.remote)
 	if w.pkg != nil {
 		p := *w.pkg
 		p.RuntimeArguments, p.Transport = nil, registry.Remote{} // of which nothing with a variable in it is used
-		if w.entry == nil {                                      // the person typed these
+		if w.entry == nil {                                      // the user typed these
 			p.Identifier, p.Version = "", ""
 		}
 		says = p
@@ -61,7 +61,7 @@ func (w *addition) checkLength() error {
 	return fmt.Errorf("%s is not added: its author has it start with %d bytes of arguments, variables, headers and URL, and nobody reads more than %d before they agree", w.name, length, maxAuthor)
 }
 
-// byAuthor notes what the author, and not the person, puts into a header or a variable, so that it is shown before it is agreed to.
+// byAuthor notes what the author, and not the user, puts into a header or a variable, so that it is shown before it is agreed to.
 func (w *addition) byAuthor(what string, n registry.Need, value string) {
 	if n.Value != "" || w.given[n.Name] == nil && n.Default != "" && !n.IsSecret {
 		w.fixed = append(w.fixed, what+" "+n.Name+" = "+value)
@@ -69,7 +69,7 @@ func (w *addition) byAuthor(what string, n registry.Need, value string) {
 }
 
 // checkFilled refuses a text of the author that names a variable once it is filled, as "$" and "{TOKEN}" would together; only a reference to a secret
-// that is kept for this server is one. The author's own texts checkAuthor has seen, and what a person types with a variable in it is kept as a secret.
+// that is kept for this server is one. The author's own texts checkAuthor has seen, and what a user types with a variable in it is kept as a secret.
 func (w *addition) checkFilled(text string) error {
 	bare := text
 	for _, reference := range w.references {

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"cmp"
@@ -11,8 +11,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -25,7 +27,7 @@ type unkept struct {
 	moved    string // where it would stand in a folder of its own, as others use the one that it would stand in; "": it need not move
 }
 
-// typedVariables are the variables of the entry whose values the person typed and that name a path of this machine, in order.
+// typedVariables are the variables of the entry whose values the user typed and that name a path of this machine, in order.
 func (w *addition) typedVariables() (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(w.written.Env)) {
 		if value := w.written.Env[name]; slices.Contains(w.typed, value) && filepath.IsAbs(value) {
@@ -57,10 +59,10 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 // ofSystem are folders that programs are given to read from, as in JAVA_HOME and PATH.
 var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|dev|proc|sys)(/|$)`)
 
-// unkept are those that nothing allows.
+// unkept returns the paths that nothing allows.
 func (w *addition) unkept() (all []unkept) {
 	add := func(variable, path string) {
-		if _, err := os.Stat(path); !os.IsNotExist(err) || covers(w.sandbox.Write, profilePath(path)) || covers(w.sandbox.Read, profilePath(path)) {
+		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, launch.ProfilePath(path)) || launch.Covers(w.sandbox.Read, launch.ProfilePath(path)) {
 			return
 		}
 		u := unkept{variable: variable, path: path}
@@ -72,7 +74,7 @@ func (w *addition) unkept() (all []unkept) {
 		all = append(all, u)
 	}
 	for _, file := range w.missingFiles() {
-		add("", filename.Absolute(expanded(file)))
+		add("", filename.Absolute(launch.ExpandPath(file)))
 	}
 	home, _ := os.UserHomeDir()
 	for _, name := range w.typedVariables() { // the path of a URL begins with a slash, too
@@ -85,8 +87,8 @@ func (w *addition) unkept() (all []unkept) {
 	return all
 }
 
-// keepData lets the program write where it is given a path that is not there, if the person agrees. Who cannot be asked gets an error with the
-// flags that do: to the server all would be well until it ends.
+// keepData lets the program write where it is given a path that is not there, if the user agrees. Where the user cannot be
+// asked, the error has the flags that do: to the server all would be well until it ends.
 func (w *addition) keepData(ctx context.Context) error {
 	if w.sandbox == nil || w.bySettings != nil {
 		return nil
@@ -96,17 +98,17 @@ func (w *addition) keepData(ctx context.Context) error {
 		return nil
 	}
 	for _, u := range all {
-		if covers(w.sandbox.Write, profilePath(u.path)) { // by what was agreed to for the one before
+		if launch.Covers(w.sandbox.Write, launch.ProfilePath(u.path)) { // by what was agreed to for the one before
 			continue
 		}
-		if !w.app.asks() || w.flags.yes {
-			return usagef("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
+		if !w.asks() {
+			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
 		}
-		question := fmt.Sprintf("Let it write into %s, to keep it?", profilePath(u.folder))
+		question := fmt.Sprintf("Let it write into %s, to keep it?", launch.ProfilePath(u.folder))
 		if u.moved != "" {
-			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", profilePath(u.moved))
+			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", launch.ProfilePath(u.moved))
 		}
-		agreed, err := w.app.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s [y]es, [N]o > ", w.name, plaintext.Line(u.shown(), maxReason), question))
+		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.shown(), maxReason), question))
 		if err != nil {
 			return err
 		}
@@ -114,13 +116,13 @@ func (w *addition) keepData(ctx context.Context) error {
 			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.shown(), u.remedy()))
 			continue
 		}
-		w.sandbox.Write = append(w.sandbox.Write, profilePath(u.folder))
+		w.sandbox.Write = append(w.sandbox.Write, launch.ProfilePath(u.folder))
 		w.move(u)
 	}
 	return nil
 }
 
-// shown is the path, with what names it.
+// shown returns the path, with what names it.
 func (u unkept) shown() string {
 	if u.variable != "" {
 		return u.variable + "=" + u.path
@@ -128,7 +130,7 @@ func (u unkept) shown() string {
 	return u.path
 }
 
-// remedy is what keeps it.
+// remedy returns how it is kept.
 func (u unkept) remedy() string {
 	write := "--write " + plaintext.ShellWord(u.folder)
 	switch {
@@ -164,8 +166,8 @@ type dataPlace struct {
 	folder   string // of the server alone
 }
 
-// placeForData is where a server can keep data: in the folder of that name in Junction's own. nil where its package does not name the one variable
-// that says it.
+// placeForData returns where a server can keep data: in the folder of its name in Junction's own. It is nil if its package does not name the one
+// variable that sets it.
 func (w *addition) placeForData() *dataPlace {
 	about := w.about()
 	if w.pkg != nil {
@@ -206,7 +208,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 	}
 	w.written.Env[w.data.variable] = w.data.path
 	w.typed = append(w.typed, w.data.path)
-	w.sandbox.Write = append(w.sandbox.Write, profilePath(w.data.folder))
+	w.sandbox.Write = append(w.sandbox.Write, launch.ProfilePath(w.data.folder))
 	defined := lockedDefinitions(w.dry.definitions)
 	if err := w.rehearse(ctx); err != nil {
 		if before != nil {
@@ -214,23 +216,23 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 		}
 		return false, err
 	}
-	w.app.out.Printf("It keeps its data in %s, by %s.\n", profilePath(w.data.path), w.data.variable)
+	w.say("It keeps its data in %s, by %s.", launch.ProfilePath(w.data.path), w.data.variable)
 	w.data = nil
 	if maps.Equal(defined, lockedDefinitions(w.dry.definitions)) {
 		return true, nil
 	}
 	w.show() // it defines something else then
-	return w.agreed(ctx, "Add it? [y]es, [N]o > ")
+	return w.agreed(ctx, "Add it?", []Choice{yes})
 }
 
 // noteForgetful notes of a confined program that has tools which do more than read, and nothing that it could change, that it keeps no data. Where
 // somebody can be asked, and its package names the variable that says where, the question has a place for it.
 func (w *addition) noteForgetful() {
 	if w.word == "" || w.sandbox == nil || w.bySettings != nil || len(w.dry.unconfined) > 0 || len(w.sandbox.Write)+len(w.sandbox.Hosts) > 0 ||
-		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !reads(t) }) {
+		!slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return !t.Annotations.ReadsOnly() }) {
 		return
 	}
-	if w.app.asks() && !w.flags.yes {
+	if w.asks() {
 		if w.data = w.placeForData(); w.data != nil {
 			return
 		}
@@ -242,4 +244,83 @@ func (w *addition) noteForgetful() {
 		again = w.again("--env "+name+"=FOLDER/… --write FOLDER", "")
 	}
 	w.notes = append(w.notes, note+again)
+}
+
+// missingFolders returns what looks like folders among the arguments that the user typed, and is not there: a path whose last name has no dot.
+func (w *addition) missingFolders() (all []string) {
+	if w.locked == nil || w.locked.IsContainer() { // its paths are those of the container
+		return nil
+	}
+	for _, arg := range w.written.Args {
+		if !slices.Contains(w.typed, arg) || !filepath.IsAbs(arg) && !isPath(arg) || strings.Contains(filepath.Base(arg), ".") {
+			continue
+		}
+		if _, err := os.Stat(arg); os.IsNotExist(err) {
+			all = append(all, arg)
+		}
+	}
+	return all
+}
+
+// makeFolders makes those that the user wants made, so that the server can be started and may write into them. What undo
+// takes back are those that are still empty.
+func (w *addition) makeFolders(ctx context.Context) (undo func(), err error) {
+	var made []string
+	undo = func() {
+		for _, folder := range slices.Backward(made) {
+			_ = os.Remove(folder) // what the server put there stays
+		}
+	}
+	if !w.asks() { // its start, or a note, says what is missing
+		return undo, nil
+	}
+	for _, folder := range w.missingFolders() {
+		agreed, err := w.confirm(ctx, fmt.Sprintf("There is no folder %s, which %s is to be given. Make it?", plaintext.Line(folder, maxReason), w.name))
+		if err != nil {
+			return undo, err
+		}
+		if !agreed {
+			continue
+		}
+		for parent, end := folder, len(made); ; parent = filepath.Dir(parent) {
+			if _, err := os.Stat(parent); err == nil || parent == filepath.Dir(parent) {
+				break
+			}
+			made = slices.Insert(made, end, parent)
+		}
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return undo, err
+		}
+	}
+	return undo, nil
+}
+
+// missingFiles returns what looks like files among the arguments that the user typed, and is not there, in a folder that is: a path whose last
+// name has a dot. A server can make them.
+func (w *addition) missingFiles() (all []string) {
+	for _, arg := range w.typedArgs() {
+		if !filepath.IsAbs(arg) && !isPath(arg) || !strings.Contains(filepath.Base(arg), ".") {
+			continue
+		}
+		if _, err := os.Stat(arg); os.IsNotExist(err) && isFolder(filepath.Dir(arg)) {
+			all = append(all, launch.ProfilePath(filename.Absolute(arg)))
+		}
+	}
+	return all
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// noteMissing notes what the server was started without.
+func (w *addition) noteMissing() {
+	for _, folder := range w.missingFolders() {
+		note := "there is no folder " + folder
+		if w.sandbox != nil {
+			note += fmt.Sprintf("; once there is, it may write into it with junction sandbox allow %s --write FOLDER", plaintext.ShellWord(w.name))
+		}
+		w.notes = append(w.notes, note)
+	}
 }

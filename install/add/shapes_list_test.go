@@ -1,4 +1,4 @@
-package main
+package add
 
 // packageShapes are those of the examples of the format's reference, and of files that are published.
 func packageShapes() []packageShape {

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"cmp"
@@ -11,8 +11,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -25,19 +25,17 @@ const (
 
 // show shows, on one screen, what is about to be added.
 func (w *addition) show() {
-	out := w.app.out
-	var rows [][]string
+	var card Card
 	row := func(name, format string, args ...any) {
-		rows = append(rows, []string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
+		card.Rows = append(card.Rows, [2]string{name, plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
 	}
-	all := func(name, text string) { rows = append(rows, []string{name, whole(text)}) } // of what is agreed to
+	all := func(name, text string) { card.Rows = append(card.Rows, [2]string{name, plaintext.Unbroken(text)}) } // of what is agreed to
 	about := aboutPackage{}
 	if w.locked != nil {
 		about = w.about()
-		title := w.name + " is " + w.locked.Type + ":" + w.locked.Name + " " + w.locked.Version
-		out.Printf("%s\n", plaintext.Line(title, 300))
+		card.Title = plaintext.Line(w.name+" is "+w.locked.Type+":"+w.locked.Name+" "+w.locked.Version, 300)
 	} else {
-		out.Printf("%s is reached at %s\n", w.name, whole(w.written.URL))
+		card.Title = w.name + " is reached at " + plaintext.Unbroken(w.written.URL)
 	}
 	if text := w.server.Description; text != "" {
 		row("says", "%s", text)
@@ -47,11 +45,11 @@ func (w *addition) show() {
 	if w.entry != nil {
 		row("listed", "as %s, in the registry %s", w.entry.Server.Name, w.entry.Source)
 	}
-	row("source", "%s", cmp.Or(sourcePage(w.sourceURL(about)), "none is known"))
+	row("source", "%s", cmp.Or(strings.TrimSuffix(strings.TrimPrefix(w.sourceURL(about), "git+"), ".git"), "none is known"))
 	if w.locked != nil {
 		row("licence", "%s", cmp.Or(about.Licence, "none is known"))
-		all("runs", shellWords(append(w.shownProgram(), w.ownArgs()...)))
-		all("written", shellWords(append([]string{w.written.Command}, w.written.Args...)))
+		all("runs", plaintext.ShellWords(append(w.shownProgram(), install.OwnArgs(w.locked, w.written.Args[len(w.words())-1:])...)))
+		all("written", plaintext.ShellWords(append([]string{w.written.Command}, w.written.Args...)))
 		if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 			row("did not run", "install scripts of %s", strings.Join(w.locked.WantScripts, ", "))
 		}
@@ -78,10 +76,10 @@ func (w *addition) show() {
 	for _, line := range w.warnings() {
 		row("WARNING", "%s", line)
 	}
-	out.Printf("%s", terminal.Table(rows, 2, lineWidth(out)))
+	w.Prompter.Show(card)
 }
 
-// warnings say what looks harmful, each thing once: one sentence stands in many tools of some servers.
+// warnings returns what looks harmful, each thing once: many tools of some servers have the same sentence.
 func (w *addition) warnings() (lines []string) {
 	places := map[string][]string{}
 	var order []string
@@ -105,11 +103,6 @@ func (w *addition) warnings() (lines []string) {
 	return lines
 }
 
-// sourcePage is an address of a repository as a browser takes it.
-func sourcePage(address string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(address, "git+"), ".git")
-}
-
 // offers counts what a server has.
 func (d *dryRun) offers() string {
 	if d.login {
@@ -117,7 +110,7 @@ func (d *dryRun) offers() string {
 	}
 	reading := 0
 	for _, t := range d.tools {
-		if reads(t) {
+		if t.Annotations.ReadsOnly() {
 			reading++
 		}
 	}
@@ -134,11 +127,11 @@ func (d *dryRun) offers() string {
 	return strings.Join(said, ", ")
 }
 
-// toolNames are the names of the tools that only read, or of the others.
+// toolNames returns the names of the tools that only read, or of the others.
 func toolNames(tools []*mcp.Tool, reading bool) string {
 	var names []string
 	for _, t := range tools {
-		if reads(t) == reading {
+		if t.Annotations.ReadsOnly() == reading {
 			names = append(names, plaintext.Line(t.Name, 60))
 		}
 	}
@@ -149,7 +142,7 @@ func toolNames(tools []*mcp.Tool, reading bool) string {
 	return strings.Join(names, ", ")
 }
 
-// permissions are what the server seems to need: what its entry gives it.
+// permissions returns what its entry gives the server.
 func (w *addition) permissions() (all []string) {
 	if u, err := url.Parse(w.written.URL); err == nil && u.Host != "" {
 		all = append(all, "what is sent to "+u.Host)
@@ -169,7 +162,7 @@ func (w *addition) permissions() (all []string) {
 	return all
 }
 
-// sourceURL is where the source code is said to be.
+// sourceURL returns where the source code is, as its author says.
 func (w *addition) sourceURL(about aboutPackage) string {
 	if w.server.Repository != nil && w.server.Repository.URL != "" {
 		return w.server.Repository.URL
@@ -177,7 +170,7 @@ func (w *addition) sourceURL(about aboutPackage) string {
 	return about.Source
 }
 
-// aboutPackage is what a package says of itself.
+// aboutPackage is how a package describes itself.
 type aboutPackage struct {
 	install.About
 	DataVariable string // that its README names, and that by its name says where it keeps data; "": none is known
@@ -188,7 +181,7 @@ type aboutPackage struct {
 // dataVariable are names such as MEMORY_FILE_PATH and DATA_DIR.
 var dataVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*(?:FILE|PATH|DIR|DIRECTORY|FOLDER|DB)\b`)
 
-// readData finds what a README says of where data is kept.
+// readData finds in a README where data is kept.
 func (about *aboutPackage) readData(readme string) {
 	about.DataVariable = dataVariable.FindString(readme)
 	about.isOnly = !slices.ContainsFunc(dataVariable.FindAllString(readme, -1), func(other string) bool { return other != about.DataVariable })
@@ -201,47 +194,32 @@ func (about *aboutPackage) readData(readme string) {
 	}
 }
 
-// about is what its package says of itself.
+// about returns how its package describes itself.
 func (w *addition) about() aboutPackage {
 	about := aboutPackage{About: install.AboutOf(w.locked, w.program.Dir)}
 	about.readData(about.Readme)
 	return about
 }
 
-// confirm asks for a yes.
-func (a *app) confirm(ctx context.Context, prompt string) (bool, error) {
-	word, err := a.answer(ctx, prompt)
-	return isYes(word), err
-}
-
-func isYes(word string) bool { return word == "y" || word == "yes" }
-
-// answer asks for a word.
-func (a *app) answer(ctx context.Context, prompt string) (string, error) {
-	a.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
-	typed, err := a.person.Line(ctx, prompt)
-	return strings.ToLower(strings.TrimSpace(typed)), err
-}
-
-// agreed asks whether it is to be done. What looks harmful is done unasked only for who is sure.
-func (w *addition) agreed(ctx context.Context, prompt string) (bool, error) {
+// agreed asks whether it is to be done. What looks harmful is done unasked only with Sure.
+func (w *addition) agreed(ctx context.Context, question string, choices []Choice) (bool, error) {
 	found := worst(w.dry.findings)
 	switch {
-	case w.flags.yes && len(found) > 0 && !w.flags.sure:
+	case w.Yes && len(found) > 0 && !w.Sure:
 		return false, fmt.Errorf("server %q is not added: %s: %s; look at it without --yes, or --sure adds it all the same", w.name, plaintext.Count(len(found), "warning"), found[0].Why)
-	case w.flags.yes:
+	case w.Yes:
 		return true, nil
-	case !w.app.asks():
-		return false, usagef("nobody can be asked here; --yes agrees to what is shown")
+	case !w.Prompter.Asks():
+		return false, commandline.Errorf("nobody can be asked here; --yes agrees to what is shown")
 	}
-	word, err := w.app.answer(ctx, prompt)
+	key, err := w.Prompter.Choose(ctx, question, choices)
 	switch {
 	case err != nil:
 		return false, err
-	case w.data != nil && (word == "d" || word == "data"):
+	case key == "data":
 		return w.giveData(ctx)
-	case !isYes(word):
-		w.app.out.Printf("Nothing was changed.\n")
+	case key == "":
+		w.say("Nothing was changed.")
 	}
-	return isYes(word), nil
+	return key != "", nil
 }

@@ -1,17 +1,16 @@
-package main
+package add
 
 import (
 	"context"
 	"fmt"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/runner"
-	"github.com/spf13/pflag"
+	"github.com/junction-mcp/junction/internal/why"
 )
 
 // olderMCP holds a package of PyPI to the mcp that most of them were made for, and of which many say no bound.
@@ -29,20 +28,23 @@ var (
 	lacksOwnFile = regexp.MustCompile(`(?i)cannot find module '[^']*/node_modules/.* imported from`)
 )
 
-// startRemedy is what to try where a program does not start that is not added yet: there is no entry that could be changed, but a command line that
+// startRemedy returns what to try if a program does not start that is not added yet: there is no entry that could be changed, but a command line that
 // can be typed again.
 func (w *addition) startRemedy(err error) string {
 	if w.program == nil || w.word == "" {
-		return startRemedy(w.program != nil, err, w.name, 0)
+		if w.Remedy == nil {
+			return "see what it writes"
+		}
+		return w.Remedy(err, w.name, w.program != nil)
 	}
-	said := reason(err, w.name)
-	if variable := wantedVariable(err, said); variable != "" {
+	said := why.Of(err, w.name)
+	if variable := why.WantedVariable(err, said); variable != "" {
 		return fmt.Sprintf("it wants the variable %[1]s: %[2]s; a secret that junction secret set keeps is given as '%[1]s=${secret:NAME}'", variable, w.again("--env "+variable+"=…", ""))
 	}
 	if missing := w.missingFolders(); len(missing) > 0 {
 		return fmt.Sprintf("there is no folder %s, which it was given: make it first, with mkdir -p %s", plaintext.Line(missing[0], maxReason), plaintext.ShellWord(missing[0]))
 	}
-	if answersElsewhere(err) {
+	if why.AnswersElsewhere(err) {
 		return "it serves HTTP as it is started so: see which argument has it use standard input and output, often " + w.again("", "--stdio")
 	}
 	if extra := wantsExtra.FindStringSubmatch(said); extra != nil && runner.Of(w.locked.Type).IsPython && strings.EqualFold(extra[1], w.locked.Name) {
@@ -55,61 +57,34 @@ func (w *addition) startRemedy(err error) string {
 		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), w.again("--scripts", ""))
 	}
 	text := w.withMore() + "; --verbose shows all that it writes"
-	if runner.Of(w.locked.Type).IsPython && w.flags.with == "" {
+	if runner.Of(w.locked.Type).IsPython && w.With == "" {
 		text += "; where it does not know a dependency that is newer than it: --with 'mcp<2'"
 	}
 	return text
 }
 
-// withMore is what to try where nothing says what is missing.
+// withMore returns what to try if nothing is known to be missing.
 func (w *addition) withMore() string {
 	return "where its author says that it needs arguments or variables: " + w.again("--env NAME=VALUE", "ARGUMENT…")
 }
 
-// again is the command line that was typed, with one more flag and argument of the server.
+// again returns the command line that was typed, with one more flag and argument of the server.
 func (w *addition) again(flag, argument string) string {
 	var words []string
-	for _, part := range []string{"junction add " + plaintext.ShellWord(w.word), w.flags.typed, flag} {
+	for _, part := range []string{"junction add " + plaintext.ShellWord(w.word), w.Typed, flag} {
 		if part != "" {
 			words = append(words, part)
 		}
 	}
-	if len(w.more) > 0 || argument != "" {
+	if len(w.Arguments) > 0 || argument != "" {
 		words = append(words, "--")
 	}
-	for _, shown := range redact.Arguments(w.more) {
+	for _, shown := range redact.Arguments(w.Arguments) {
 		words = append(words, plaintext.ShellWord(shown))
 	}
 	if argument != "" {
 		words = append(words, argument)
 	}
-	return strings.Join(words, " ")
-}
-
-// typedFlags are flags as they can be typed again. The values of variables, headers and inputs are left out, as they may be secret.
-func typedFlags(f *pflag.FlagSet) string {
-	var words []string
-	f.Visit(func(one *pflag.Flag) {
-		values := []string{one.Value.String()}
-		if list, is := one.Value.(pflag.SliceValue); is {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			switch one.Name {
-			case "yes": // which says nothing of what is added
-			case "env", "set":
-				value, _, _ = strings.Cut(value, "=")
-				words = append(words, "--"+one.Name, plaintext.ShellWord(value)+"=…")
-			case "header":
-				value, _, _ = strings.Cut(value, ":")
-				words = append(words, "--"+one.Name, strconv.Quote(value+": …"))
-			default:
-				if words = append(words, "--"+one.Name); one.Value.Type() != "bool" {
-					words = append(words, plaintext.ShellWord(value))
-				}
-			}
-		}
-	})
 	return strings.Join(words, " ")
 }
 
@@ -127,13 +102,13 @@ func (w *addition) noteNothing() {
 
 // wantsOlder reports whether a package did not start as it was made for mcp 1, and was not held to anything.
 func (w *addition) wantsOlder(err error) bool {
-	return w.locked != nil && runner.Of(w.locked.Type).IsPython && w.flags.with == "" && madeForMCP1.MatchString(err.Error())
+	return w.locked != nil && runner.Of(w.locked.Type).IsPython && w.With == "" && madeForMCP1.MatchString(err.Error())
 }
 
 // holdOlder installs a package once more, with mcp 1, and leaves everything as it was where that fails.
 func (w *addition) holdOlder(ctx context.Context) error {
 	before := *w
-	w.flags.with = olderMCP
+	w.With = olderMCP
 	if err := w.install(ctx); err != nil {
 		*w = before
 		return err
@@ -144,7 +119,7 @@ func (w *addition) holdOlder(ctx context.Context) error {
 	return nil
 }
 
-// firstSentence is a long text up to its first full stop: what follows is advice to its programmers.
+// firstSentence returns a long text up to its first full stop: what follows is advice to its programmers.
 func firstSentence(text string) string {
 	if len(text) <= maxSentence {
 		return text

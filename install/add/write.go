@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -25,21 +24,24 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 	if err := launch.NoteLock(w.configuration); err != nil {
 		return err
 	}
-	if err := w.keepSecrets(ctx); err != nil {
-		return err
+	for name, value := range w.secrets {
+		if w.KeepSecret == nil {
+			return fmt.Errorf("the secret %s is not kept: no secrets are kept here", name)
+		}
+		if err := w.KeepSecret(ctx, name, value); err != nil {
+			return fmt.Errorf("the secret %s is not kept: %w", name, err)
+		}
 	}
-	was, err := approvedOf(w.name)
+	was, err := w.approve(w.dry.definitions)
 	if err != nil {
 		return err
 	}
-	if err := approveAll(w.name, w.dry.definitions); err != nil {
-		return err
-	}
-	if err := w.app.change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: words, Locked: locked, Edit: edit}); err != nil {
-		return errors.Join(err, approveAll(w.name, was))
+	if err := w.Launcher.Locks.Change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: words, Locked: locked, Edit: edit}); err != nil {
+		_, fault := w.approve(was)
+		return errors.Join(err, fault)
 	}
 	if w.locked != nil { // junction remove in another process could have taken it for unused meanwhile
-		store, err := w.app.launch.Locks.Store()
+		store, err := w.Launcher.Locks.Store()
 		if err == nil {
 			_, err = store.Install(ctx, w.locked)
 		}
@@ -47,12 +49,19 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 			return notInstalled(err)
 		}
 	}
-	w.app.consentTo(w.configuration, w.name)
+	if w.Added == nil {
+		return nil
+	}
+	if file, err := config.Load(w.configuration, config.Options{}); err == nil { // else its next start reports it
+		if d, found := file.Server(w.name); found {
+			w.Added(d)
+		}
+	}
 	return nil
 }
 
 // write writes a server that is added.
-func (w *addition) write(ctx context.Context) error {
+func (w *addition) write(ctx context.Context) (*Result, error) {
 	err := w.keep(ctx, w.replaces, w.lockedServer(), func(data []byte) (_ []byte, err error) {
 		if w.replaces != nil {
 			if data, err = hostconfig.RemoveServer(data, w.name); err != nil {
@@ -62,23 +71,19 @@ func (w *addition) write(ctx context.Context) error {
 		return hostconfig.AddServer(data, w.name, w.written)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w.app.out.Printf("Added %q to %s.\n", w.name, filename.Short(w.configuration))
-	if w.dry.login {
-		w.app.out.Printf("It wants a login: junction login %s\n", plaintext.ShellWord(w.name))
-		return nil
-	}
+	r := &Result{Name: w.name, NeedsLogin: w.dry.login}
 	if len(w.dry.tools) > 0 {
-		w.app.out.Printf("Try it: %s\n", w.firstCall())
+		r.FirstCall = w.firstCall()
 	}
-	if w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
-		w.app.out.Printf("%s\n", w.howToAllow())
+	if !r.NeedsLogin && w.sandbox != nil && w.bySettings == nil && len(w.dry.unconfined) == 0 { // a mere look for a file is refused without a word: docs/sandbox.md
+		r.HowToAllow = w.howToAllow()
 	}
-	return nil
+	return r, nil
 }
 
-// howToAllow says what a program that is confined cannot do, and how to let it.
+// howToAllow returns what a program that is confined cannot do, and how to let it.
 func (w *addition) howToAllow() string {
 	files, host := "no files", "no host"
 	if len(w.sandbox.Read)+len(w.sandbox.Write) > 0 {
@@ -95,13 +100,13 @@ func (w *addition) howToAllow() string {
 	return text
 }
 
-// firstCall is a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
+// firstCall returns a command that calls the tool that asks for least, of those that only read; where none says so, it lists them. One that
 // begins with a dash would be a flag of Junction's.
 func (w *addition) firstCall() string {
 	best := []string{"junction", "tools", plaintext.ShellWord(w.name)}
 	found := false
 	for _, one := range w.dry.definitions {
-		if one.Kind != guard.Tool || strings.HasPrefix(one.Name, "-") || !slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return t.Name == one.Name && reads(t) }) {
+		if one.Kind != guard.Tool || strings.HasPrefix(one.Name, "-") || !slices.ContainsFunc(w.dry.tools, func(t *mcp.Tool) bool { return t.Name == one.Name && t.Annotations.ReadsOnly() }) {
 			continue
 		}
 		var schema struct {
@@ -119,7 +124,7 @@ func (w *addition) firstCall() string {
 	return strings.Join(best, " ")
 }
 
-// lockedServer is what is locked of it.
+// lockedServer returns what is locked of it.
 func (w *addition) lockedServer() *install.LockedServer {
 	l := &install.LockedServer{Replaces: w.words(), Package: w.locked, Definitions: lockedDefinitions(w.dry.definitions), Sandbox: w.sandbox, Name: w.server.Name, Source: w.sourceURL(aboutPackage{})}
 	if w.locked != nil && l.Source == "" {
@@ -129,52 +134,4 @@ func (w *addition) lockedServer() *install.LockedServer {
 		l.Registry = w.entry.Source
 	}
 	return l
-}
-
-// change changes a configuration and its lock, one process at a time.
-func (a *app) change(ctx context.Context, c install.Change) error {
-	mutex, err := filename.State("install.mutex")
-	if err != nil {
-		return err
-	}
-	c.Mutex = mutex
-	defer a.launch.Locks.Forget(c.Configuration)
-	return c.Apply(ctx)
-}
-
-// consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
-func (a *app) consentTo(configuration, name string) {
-	file, err := config.Load(configuration, config.Options{})
-	if err != nil {
-		return // which whoever starts it says
-	}
-	if d, found := file.Server(name); found && d.Project {
-		_ = a.changeConsents(func(said map[string]bool) { said[a.consentKey(entry{name: name, definition: d})] = true }) // else it is asked again
-	}
-}
-
-// inUse are all packages that some lock of this person has.
-func inUse() (keep []*install.Locked, err error) {
-	list, err := launch.KnownLocks()
-	if err != nil {
-		return nil, err
-	}
-	paths, err := list.All()
-	if err != nil {
-		return nil, err
-	}
-	for _, path := range paths {
-		lock, err := install.ReadLock(path)
-		if err != nil {
-			return nil, err // nothing is removed that it may need
-		}
-		for _, s := range lock.Servers {
-			for ; s != nil; s = s.Next {
-				if s.Package != nil {
-					keep = append(keep, s.Package)
-				}
-			}
-		}
-	}
-	return keep, nil
 }

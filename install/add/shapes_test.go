@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/registry"
 )
@@ -38,12 +37,7 @@ func madeOf(t *testing.T, s packageShape) packageShape {
 	if err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}
-	var stderr safeBuffer
-	a := ready(&app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)})
-	t.Cleanup(func() { _ = a.launch.Close() })
-	store := newPackageSet(t)
-	a.launch.Locks.Packages = store
-	w := &addition{app: a, name: "tracker", server: server, entry: &registry.Entry{Server: server}, secrets: map[string]string{}, flags: addFlags{yes: true, set: s.set}}
+	w := &addition{Adder: adder(t), name: "tracker", server: server, entry: &registry.Entry{Server: server}, secrets: map[string]string{}, Options: Options{Yes: true, Set: s.set}}
 	got := packageShape{name: s.name, way: s.way, set: s.set}
 	if len(server.Remotes) > 0 {
 		w.remote = &server.Remotes[0]
@@ -58,7 +52,6 @@ func madeOf(t *testing.T, s packageShape) packageShape {
 		w.locked = &install.Locked{Package: p, Integrity: "sha256:00"}
 		if p.Type == install.OCI {
 			w.locked.Name, _, _ = strings.Cut(p.Name, ":")
-			store.installed[store.key(w.locked.Package)] = true
 		}
 		w.program = &install.Program{Dir: t.TempDir(), Argv: []string{"x"}}
 		got.info = strings.Join(w.pkg.CommandLine(), " ")
@@ -138,10 +131,7 @@ func TestSettingsOfABundleFillItsProgram(t *testing.T) {
 		{"a setting that there is not", nil, nil, map[string]install.Setting{"mode": setting("string")}, []string{"x=a"}, "", "", "", "", "--set x: notes has no such value; it has mode"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var stderr safeBuffer
-			a := ready(&app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)})
-			t.Cleanup(func() { _ = a.launch.Close() })
-			w := &addition{app: a, name: "notes", server: &registry.Server{Name: "notes"}, pkg: &registry.Package{RegistryType: "mcpb"}, secrets: map[string]string{}, flags: addFlags{yes: true, set: test.set},
+			w := &addition{Adder: adder(t), name: "notes", server: &registry.Server{Name: "notes"}, pkg: &registry.Package{RegistryType: "mcpb"}, secrets: map[string]string{}, Options: Options{Yes: true, Set: test.set},
 				locked: &install.Locked{Package: install.Package{Type: "mcpb", Name: "/notes.mcpb"}, Program: append([]string{"node"}, test.args...)}, program: bundle(t, test.args, test.env, test.has)}
 			var asked []string
 			for _, n := range w.needs() {
@@ -177,7 +167,7 @@ func TestSettingsOfABundleFillItsProgram(t *testing.T) {
 			if strings.Contains(strings.Join(w.shownProgram(), " "), "${user_config") {
 				t.Errorf("shown is %q", w.shownProgram())
 			}
-			if err := w.confine(); err != nil || slices.Contains(test.set, "in="+folder) && !slices.Contains(w.sandbox.Write, profilePath(folder)) {
+			if err := w.confine(); err != nil || slices.Contains(test.set, "in="+folder) && !slices.Contains(w.sandbox.Write, launch.ProfilePath(folder)) {
 				t.Errorf("it may %+v, %v", w.sandbox, err)
 			}
 		})

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -21,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// maxQuestions is how many values are asked for; who must give more does so on the command line.
+// maxQuestions is how many values are asked for; more are given on the command line.
 const maxQuestions = 3
 
 // fill makes the entry: it takes what the author set, what the command line gives, and asks for the rest.
@@ -30,22 +31,22 @@ func (w *addition) fill(ctx context.Context) error {
 		return err
 	}
 	var err error
-	if w.given, err = lists(w.flags.set, "--set: expected KEY=VALUE"); err != nil {
+	if w.given, err = lists(w.Set, "--set: expected KEY=VALUE"); err != nil {
 		return err
 	}
 	if err := w.refuseUnknown(); err != nil {
 		return err
 	}
-	if missing := w.missing(ctx); len(missing) > 0 && (!w.app.asks() || w.flags.yes || len(missing) > maxQuestions) {
+	if missing := w.missing(ctx); len(missing) > 0 && (!w.asks() || len(missing) > maxQuestions) {
 		why := "nobody can be asked here"
-		if w.app.asks() && !w.flags.yes {
+		if w.asks() {
 			why = fmt.Sprintf("that are more than %d questions", maxQuestions)
 		}
 		var how []string
 		for _, n := range missing {
 			how = append(how, "--set "+plaintext.ShellWord(n.Name+"=…"))
 		}
-		return usagef("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
+		return commandline.Errorf("%s needs %s (%s): give it with %s", w.name, strings.Join(needNames(missing), ", "), why, strings.Join(how, " "))
 	}
 	fill := w.fillPackage
 	if w.remote != nil {
@@ -63,7 +64,7 @@ func lists(all []string, fault string) (map[string][]string, error) {
 	for _, pair := range all {
 		name, value, found := strings.Cut(pair, "=")
 		if !found || name == "" {
-			return nil, usagef("%s", fault)
+			return nil, commandline.Errorf("%s", fault)
 		}
 		read[name] = append(read[name], value)
 	}
@@ -82,15 +83,15 @@ func (w *addition) fillRemote(ctx context.Context) error {
 	if err := w.sayFixed("the header", w.remote.Headers, headers); err != nil {
 		return err
 	}
-	for _, pair := range w.flags.header {
+	for _, pair := range w.Header {
 		name, value, found := strings.Cut(pair, ":")
 		if name = strings.TrimSpace(name); !found || name == "" {
-			return usagef("--header: expected 'NAME: VALUE'")
+			return commandline.Errorf("--header: expected 'NAME: VALUE'")
 		}
 		w.written.Headers[name] = strings.TrimSpace(value)
 	}
-	if len(w.more) > 0 || len(w.flags.env) > 0 {
-		return usagef("%s is reached at a URL, and has neither arguments nor an environment; --local installs it, where it has a package", w.name)
+	if len(w.Arguments) > 0 || len(w.Env) > 0 {
+		return commandline.Errorf("%s is reached at a URL, and has neither arguments nor an environment; --local installs it, where it has a package", w.name)
 	}
 	return nil
 }
@@ -118,12 +119,12 @@ func (w *addition) sayFixed(what string, listed []registry.Variable, filled map[
 }
 
 func (w *addition) fillPackage(ctx context.Context) error {
-	env, err := launch.Pairs(w.flags.env, launch.WrongEnv)
+	env, err := launch.Pairs(w.Env, launch.WrongEnv)
 	if err != nil {
 		return err
 	}
-	if len(w.flags.header) > 0 {
-		return usagef("--header is for servers with a URL, and %q is installed", w.name)
+	if len(w.Header) > 0 {
+		return commandline.Errorf("--header is for servers with a URL, and %q is installed", w.name)
 	}
 	line, err := w.pkg.Line(w.values(ctx), true)
 	if err != nil {
@@ -148,7 +149,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 		}
 	}
 	words := install.CommandLine(w.name, w.locked)
-	args := append(line.Args, w.more...)
+	args := append(line.Args, w.Arguments...)
 	if separator := runner.Of(w.locked.Type).Separator; separator != "" && len(args) > 0 {
 		args = slices.Insert(args, 0, separator)
 	}
@@ -156,7 +157,7 @@ func (w *addition) fillPackage(ctx context.Context) error {
 	maps.Copy(w.written.Env, settings)
 	maps.Copy(w.written.Env, env)
 	w.typed = slices.AppendSeq(w.typed, maps.Values(env))
-	w.typed = append(w.typed, w.more...)
+	w.typed = append(w.typed, w.Arguments...)
 	return nil
 }
 
@@ -171,14 +172,14 @@ func (w *addition) aboutRunner(line *registry.Line) []string {
 func (w *addition) setOptions(options []string, env map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		if runner.EngineReads(name) {
-			return usagef("--env %s: docker reads this variable itself, so that the container cannot be given it in the environment", name)
+			return commandline.Errorf("--env %s: docker reads this variable itself, so that the container cannot be given it in the environment", name)
 		}
 		if !slices.Contains(options, name) {
 			options = append([]string{"-e", name}, options...)
 		}
 	}
 	w.locked.SetOptions(options)
-	store, err := w.app.launch.Locks.Store()
+	store, err := w.Launcher.Locks.Store()
 	if err != nil {
 		return err
 	}
@@ -186,7 +187,7 @@ func (w *addition) setOptions(options []string, env map[string]string) error {
 	return err
 }
 
-// needs are all values that can be given.
+// needs returns all values that can be given.
 func (w *addition) needs() []registry.Need {
 	if w.remote != nil {
 		return w.remote.Needs()
@@ -201,7 +202,7 @@ func needNames(needs []registry.Need) (names []string) {
 	return names
 }
 
-// missing are the values that somebody has to give.
+// missing returns the values that the user has to give.
 func (w *addition) missing(ctx context.Context) []registry.Need {
 	return slices.DeleteFunc(w.needs(), func(n registry.Need) bool {
 		return w.given[n.Name] != nil || !n.IsRequired || n.Default != "" || n.IsSecret && w.isKept(ctx, n)
@@ -210,7 +211,7 @@ func (w *addition) missing(ctx context.Context) []registry.Need {
 
 // isKept reports whether the secret is kept already, by a name that add would give it.
 func (w *addition) isKept(ctx context.Context, n registry.Need) bool {
-	_, err := w.app.secret(ctx, w.secretName(n.Name))
+	_, err := w.secret(ctx, w.secretName(n.Name))
 	return err == nil
 }
 
@@ -222,9 +223,9 @@ func (w *addition) refuseUnknown() error {
 		switch {
 		case isNeeded:
 		case known == "":
-			return usagef(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
+			return commandline.Errorf(`--set %s: nothing is known that %s needs; arguments stand behind "--", and --env NAME=VALUE sets a variable of its environment`, name, w.name)
 		default:
-			return usagef("--set %s: %s has no such value; it has %s", name, w.name, known)
+			return commandline.Errorf("--set %s: %s has no such value; it has %s", name, w.name, known)
 		}
 	}
 	return nil
@@ -264,23 +265,20 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 	g.Typed = typed
 	for i, text := range texts {
 		if err := w.check(n, text); err != nil {
-			return g, usagef("%s: %v", n.Name, err)
+			return g, commandline.Errorf("%s: %v", n.Name, err)
 		}
 		if n.IsSecret || strings.Contains(text, "${") { // which would be taken for a variable
 			name := w.secretName(n.Name)
 			if i > 0 {
 				name = w.secretName(fmt.Sprintf("%s.%d", n.Name, i+1))
 			}
-			if err := checkSecretName(name); err != nil {
-				return g, err
-			}
 			w.secrets[name] = text
-			w.app.launch.Hide(text)
+			w.Launcher.Hide(text)
 			g.Texts = append(g.Texts, w.reference(name))
 			continue
 		}
 		if n.Format == "filepath" && text != "" && !filepath.IsAbs(text) {
-			text = filename.Absolute(expanded(text))
+			text = filename.Absolute(launch.ExpandPath(text))
 		}
 		if typed {
 			w.typed = append(w.typed, text)
@@ -288,7 +286,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 		g.Texts = append(g.Texts, text)
 	}
 	if len(texts) > 1 && !n.Repeated {
-		return g, usagef("--set %s: %s takes one value for it, got %d", n.Name, w.name, len(texts))
+		return g, commandline.Errorf("--set %s: %s takes one value for it, got %d", n.Name, w.name, len(texts))
 	}
 	return g, nil
 }
@@ -347,65 +345,33 @@ func endsInHash(name string) bool {
 // question asks for a value.
 func (w *addition) question(ctx context.Context, n registry.Need) (string, error) {
 	name := plaintext.Line(n.Name, 100)
-	if !w.app.asks() || w.flags.yes {
-		return "", usagef("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
+	if !w.asks() {
+		return "", commandline.Errorf("%s needs %s, and nobody can be asked here: give it with --set %s=…", w.name, name, name)
 	}
-	intro, prompt := w.name+" needs "+name, "> "
+	q := Question{Text: w.name + " needs " + name, Choices: n.Choices, Secret: n.IsSecret}
 	if n.Description != "" {
-		intro += ": " + plaintext.Line(n.Description, 500)
+		q.Text += ": " + plaintext.Line(n.Description, 500)
 	}
 	switch {
 	case n.IsSecret:
-		prompt = "(not shown, and kept outside of the configuration) > "
+		q.Hint = "not shown, and kept outside of the configuration"
 	case n.Placeholder != "":
-		prompt = "(such as " + plaintext.Line(n.Placeholder, 100) + ") > "
+		q.Hint = "such as " + plaintext.Line(n.Placeholder, 100)
 	}
 	for {
-		typed, err := w.app.typed(ctx, intro, n.Choices, prompt, n.IsSecret)
+		typed, err := w.Prompter.Text(ctx, q)
 		if err != nil {
 			return "", err
 		}
 		if typed == "" {
-			return "", usagef("nothing was typed for %s, so %s is not added", name, w.name)
+			return "", commandline.Errorf("nothing was typed for %s, so %s is not added", name, w.name)
 		}
 		if err := w.check(n, typed); err != nil {
-			w.app.person.Printf("%v\n", err)
+			q.Fault = err.Error()
 			continue
 		}
 		return typed, nil
 	}
-}
-
-// typed is what a person types for a value; of choices, the number of one stands for it.
-func (a *app) typed(ctx context.Context, intro string, choices []string, prompt string, hidden bool) (string, error) {
-	end, err := a.person.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer end()
-	a.person.Printf("%s\n", intro)
-	for i, choice := range choices {
-		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
-	}
-	ask := a.person.Line
-	if hidden {
-		ask = a.person.Secret
-	}
-	word, err := ask(ctx, prompt)
-	if n, wrong := strconv.Atoi(word); wrong == nil && n >= 1 && n <= len(choices) {
-		word = choices[n-1]
-	}
-	return word, err
-}
-
-// keepSecrets keeps the values that the configuration refers to.
-func (w *addition) keepSecrets(ctx context.Context) error {
-	for name, value := range w.secrets {
-		if err := w.app.keepSecret(ctx, name, value); err != nil {
-			return fmt.Errorf("the secret %s is not kept: %w", name, err)
-		}
-	}
-	return nil
 }
 
 // secretOf is a secret that is about to be kept, or one that is.
@@ -413,5 +379,79 @@ func (w *addition) secretOf(ctx context.Context, name string) (string, error) {
 	if value, is := w.secrets[name]; is {
 		return value, nil
 	}
-	return w.app.secret(ctx, name)
+	return w.secret(ctx, name)
+}
+
+// aSetting is the kind of a need that is a setting of a bundle.
+const aSetting = "setting"
+
+// settings returns the values that a bundle asks for. One with a default is filled when the bundle is started, so that a newer bundle can have another.
+func (w *addition) settings() (all []registry.Need) {
+	if w.program == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.program.Config)) {
+		s := w.program.Config[name]
+		n := registry.Need{Kind: aSetting, Name: name, Repeated: s.Multiple, Input: registry.Input{
+			Description: strings.TrimPrefix(s.Title+": "+s.Description, ": "), IsRequired: s.Required && len(s.Defaults()) == 0, IsSecret: s.Sensitive}}
+		switch s.Type {
+		case "directory", "file":
+			n.Format = "filepath"
+		case "boolean":
+			n.Choices = []string{"true", "false"}
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// fillSettings are the variables of the entry that hold the settings of a bundle.
+func (w *addition) fillSettings(ctx context.Context) (map[string]string, error) {
+	env := map[string]string{}
+	fill := w.values(ctx)
+	for _, n := range w.settings() {
+		g, err := fill(n)
+		if err != nil {
+			return nil, err
+		}
+		if w.given[n.Name] != nil || len(g.Texts) > 0 {
+			env[install.SettingVariable(n.Name)] = install.SettingText(g.Texts)
+		} else if values := w.program.Config[n.Name].Defaults(); len(values) > 0 && !n.IsSecret {
+			w.fixed = append(w.fixed, "the setting "+n.Name+" = "+strings.Join(values, ", "))
+			if n.Format == "filepath" && !w.NoSandbox {
+				w.notes = append(w.notes, "it may not read what its author has as "+n.Name+", "+strings.Join(values, ", ")+": --set "+n.Name+"=… gives it what you choose")
+			}
+		}
+	}
+	return env, nil
+}
+
+// settingPaths returns the folders and files that settings of a bundle name, as the user gave them.
+func (w *addition) settingPaths() (paths []string) {
+	if w.program == nil {
+		return nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.program.Config)) {
+		for _, value := range install.SettingValues(w.written.Env[install.SettingVariable(name)]) {
+			if slices.Contains(w.typed, value) {
+				paths = append(paths, value)
+			}
+		}
+	}
+	return paths
+}
+
+// shownProgram is the program as it is started, with the settings of a bundle in it; of secret ones their reference.
+func (w *addition) shownProgram() []string {
+	p := &install.Program{Argv: slices.Clone(w.locked.Program), Config: map[string]install.Setting{}}
+	if w.program != nil {
+		for name, s := range w.program.Config {
+			s.Type = "string" // a reference is no number
+			p.Config[name] = s
+		}
+	}
+	if _, err := p.FillFrom(w.written.Env); err != nil { // which its start says
+		return w.locked.Program
+	}
+	return p.Argv
 }

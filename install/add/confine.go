@@ -1,50 +1,51 @@
-package main
+package add
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// confine chooses what the program may do.
+// confine sets what the program may do.
 func (w *addition) confine() error {
 	if w.locked == nil {
 		return nil
 	}
-	if w.flags.noSandbox {
-		if w.flags.allowed.Hosts != nil || w.flags.allowed.Read != nil || w.flags.allowed.Write != nil {
-			return usagef("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
+	if w.NoSandbox {
+		if w.Allowed.Hosts != nil || w.Allowed.Read != nil || w.Allowed.Write != nil {
+			return commandline.Errorf("--host, --read and --write are for a program that is confined; leave --no-sandbox out")
 		}
 		return nil
 	}
 	if w.locked.IsContainer() { // the engine confines it
 		return nil
 	}
-	p := w.flags.allowed
+	p := w.Allowed
 	for _, list := range []*[]string{&p.Read, &p.Write} {
 		*list = slices.Clone(*list)
 		for i, path := range *list {
-			(*list)[i] = profilePath(path)
+			(*list)[i] = launch.ProfilePath(path)
 		}
 	}
 	allowNamed(&p, w.typedArgs())
 	w.allowVariables(&p)
 	if err := p.Check(); err != nil {
-		return usagef("what the program may do: %w", err)
+		return commandline.Errorf("what the program may do: %w", err)
 	}
 	w.sandbox = &p
 	return nil
 }
 
-// typedArgs are the arguments of the server that the person typed: what its author fixed allows it nothing.
+// typedArgs are the arguments of the server that the user typed: what its author fixed allows it nothing.
 func (w *addition) typedArgs() []string {
 	return slices.DeleteFunc(slices.Clone(w.written.Args), func(arg string) bool { return !slices.Contains(w.typed, arg) })
 }
@@ -55,23 +56,23 @@ func allowNamed(p *sandbox.Profile, args []string) {
 	for _, arg := range args {
 		switch info, err := os.Stat(arg); {
 		case err != nil:
-			if host := addressedHost(arg); host != "" && !covers(p.Hosts, host) {
+			if host := addressedHost(arg); host != "" && !launch.Covers(p.Hosts, host) {
 				p.Hosts = append(p.Hosts, host)
 			}
 		case info.IsDir():
-			p.Write = append(p.Write, profilePath(filename.Absolute(arg)))
+			p.Write = append(p.Write, launch.ProfilePath(filename.Absolute(arg)))
 		case info.Mode().IsRegular():
-			files = append(files, profilePath(filename.Absolute(arg)))
+			files = append(files, launch.ProfilePath(filename.Absolute(arg)))
 		}
 	}
 	for _, file := range files {
-		if !covers(p.Write, file) && !covers(p.Read, file) {
+		if !launch.Covers(p.Write, file) && !launch.Covers(p.Read, file) {
 			p.Read = append(p.Read, file)
 		}
 	}
 }
 
-// addressedHost is the host of an address, as a profile has it; empty where the word is none, or where its port is not known.
+// addressedHost returns the host of an address, as a profile has it; empty if the word is not one, or its port is not known.
 func addressedHost(word string) string {
 	u, err := url.Parse(word)
 	if err != nil || u.Hostname() == "" || strings.Contains(u.Hostname(), "*") {
@@ -94,34 +95,36 @@ func addressedHost(word string) string {
 	return host
 }
 
-// keepConfined chooses what the program of an entry may do that is about to be locked: what the lock says of that server, although a hand may
-// have edited the entry since. What was never locked is confined, as what is added is.
-func (w *addition) keepConfined(e entry, before *install.LockedServer, words int) (err error) {
-	if e.sandbox != nil {
-		if w.bySettings, err = e.sandbox(); err != nil {
-			return fmt.Errorf("server %q: the settings that may confine it cannot be read: %w", e.name, err)
-		}
+// keepConfined sets what the program of an entry may do that is about to be locked: as that server is locked, although the entry may have been
+// edited since. A server that was never locked is confined, as one that is added.
+func (w *addition) keepConfined(d *config.Definition, before *install.LockedServer, words int) error {
+	all, err := w.configured()
+	if err != nil {
+		return err
+	}
+	if all.Settings != nil {
+		w.bySettings = all.Settings.Of(w.name).Sandbox
 	}
 	if before != nil && before.Package != nil && before.Package.IsContainer() && !packageOf(w.pkg).IsContainer() {
 		before = nil // its engine confined it
 	}
 	if before != nil && (before.Package != nil || before.Sandbox != nil) {
-		if w.flags.noSandbox {
-			return usagef("--no-sandbox is for a server that is locked for the first time, and %q was locked before", w.name)
+		if w.NoSandbox {
+			return commandline.Errorf("--no-sandbox is for a server that is locked for the first time, and %q was locked before", w.name)
 		}
 		w.sandbox = before.Sandbox
 		return nil
 	}
-	if w.flags.noSandbox {
+	if w.NoSandbox {
 		return nil
 	}
 	w.sandbox = &sandbox.Profile{}
-	all := e.definition.Words()
-	allowNamed(w.sandbox, all[min(words, len(all)):])
+	line := d.Words()
+	allowNamed(w.sandbox, line[min(words, len(line)):])
 	return nil
 }
 
-// confinement is what its program may do.
+// confinement returns what its program may do, in words.
 func (w *addition) confinement() string {
 	p, more := w.sandbox, ""
 	if w.bySettings != nil {
@@ -131,5 +134,5 @@ func (w *addition) confinement() string {
 	if missing := w.dry.unconfined; len(missing) > 0 {
 		more += "; but this system cannot confine all of that: " + strings.Join(missing, ", ")
 	}
-	return confinement(p, w.locked) + more
+	return launch.Confinement(p, w.locked) + more
 }

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +19,9 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -83,7 +86,7 @@ func (w *addition) rehearse(ctx context.Context) error {
 	return nil
 }
 
-// words are those of the entry that the installed program stands for, or its URL.
+// words returns those of the entry that the installed program replaces, or its URL.
 func (w *addition) words() []string {
 	if w.locked == nil {
 		return []string{w.written.URL}
@@ -91,21 +94,7 @@ func (w *addition) words() []string {
 	return install.CommandLine(w.name, w.locked)
 }
 
-// definitionIn is the entry of a server in a file, or why it is none.
-func definitionIn(file *config.File, name string) (*config.Definition, error) {
-	d, found := file.Server(name)
-	if found {
-		return d, nil
-	}
-	for _, p := range file.Problems {
-		if p.Server == name {
-			return nil, p
-		}
-	}
-	return nil, fmt.Errorf("server %q cannot be written into %s", name, file.Path)
-}
-
-// rehearseWith starts the server once, as this configuration would have it. Whoever does closes w.dry.
+// rehearseWith starts the server once, as this configuration would have it. The caller closes w.dry.
 func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	w.dry.close()
 	d := &dryRun{}
@@ -114,7 +103,7 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if d.definition, err = definitionIn(file, w.name); err != nil {
+	if d.definition, err = file.Find(w.name); err != nil {
 		return err
 	}
 	s, err := d.definition.Resolve(ctx)
@@ -125,18 +114,21 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer w.app.busy("starting " + w.name)()
+	defer w.busy("starting " + w.name)()
 	ctx, cancel := context.WithTimeout(ctx, rehearsalTime)
 	defer cancel()
 	answered := func() {}
 	if c, is := transport.(*command.Command); is {
 		ctx, answered = endSoon(ctx, c, &d.refused)
 	}
-	o := w.app.options(launch.Target{Name: w.name, Transport: transport, Server: s})
-	offersNothing(&o)
+	o := mcp.ClientOptions{Name: w.name, Logger: w.Launcher.Logger(w.name), Timeout: w.Launcher.Timeout, ConnectTimeout: w.Launcher.Timeout}
+	if w.ClientOptions != nil {
+		o = w.ClientOptions(launch.Target{Name: w.name, Transport: transport, Server: s})
+	}
+	launch.OffersNothing(&o)
 	o.Bridge = true // with all that a client can declare: some servers offer more then
 	if d.client, err = mcp.DialWith(ctx, transport, o); err != nil {
-		if w.program == nil && isUnauthorized(err) {
+		if w.program == nil && launch.WantsLogin(err) {
 			d.login = true
 			return nil
 		}
@@ -154,13 +146,13 @@ func (w *addition) rehearseWith(ctx context.Context, data []byte) error {
 			}
 		}
 	}
-	if err := w.app.readDefinitions(ctx, d, s, entry{name: w.name, definition: d.definition}); err != nil {
-		return &connectError{err}
+	if err := w.readDefinitions(ctx, s); err != nil {
+		return &StartError{err}
 	}
 	return nil
 }
 
-// transport is how the server is reached: its program as it is installed, and confined.
+// transport returns how the server is reached: its program as it is installed, and confined.
 func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 	o := sandbox.Options{Refused: w.dry.refused.add, Unconfined: func(missing []string) { w.dry.unconfined = missing }}
 	if w.program != nil {
@@ -170,16 +162,16 @@ func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 		}
 		o.Package = []string{w.program.Dir}
 	}
-	t, err := w.app.launch.Connect(s, w.dry.definition, w.app.launch.AuthorizedAs)
+	t, err := w.Launcher.Connect(s, w.dry.definition, w.Launcher.AuthorizedAs)
 	if c, is := t.(*command.Command); is && err == nil {
-		err = w.app.launch.ConfineBy(c, w.name, w.bySettings, w.sandbox, o)
+		err = w.Launcher.ConfineBy(c, w.name, w.bySettings, w.sandbox, o)
 	}
 	return t, err
 }
 
-// notUsable is why a server is not added, with what to try.
+// notUsable returns why a server is not added, with what to try.
 func (w *addition) notUsable(what string, err error, remedy string) error {
-	return &connectError{fmt.Errorf("server %q %s, so nothing was changed: %s; to mend it: %s", w.name, what, firstSentence(reason(err, w.name)), w.dry.refused.remedy(remedy))}
+	return &StartError{fmt.Errorf("server %q %s, so nothing was changed: %s; to mend it: %s", w.name, what, firstSentence(why.Of(err, w.name)), w.dry.refused.remedy(remedy))}
 }
 
 // endSoon ends the context where a program will hardly answer: a while after it said that it serves HTTP, as it does not look at its
@@ -197,7 +189,7 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	var once sync.Once
 	next := c.Stderr
 	c.Stderr = func(line string) {
-		if servesHTTP.MatchString(line) {
+		if why.ServesHTTP(line) {
 			once.Do(func() { endIn(elsewhereTime) })
 		}
 		if next != nil {
@@ -208,33 +200,38 @@ func endSoon(ctx context.Context, c *command.Command, refused *notAllowed) (limi
 	return ctx, func() { has.Store(true) }
 }
 
-// readDefinitions reads all that a person would be asked to approve of a server, as chat does: behind a gateway. Other
+// readDefinitions reads all that a user would be asked to approve of a server, as chat does: behind a gateway. Other
 // commands know then what it offers.
-func (a *app) readDefinitions(ctx context.Context, d *dryRun, s *config.Server, e entry) error {
+func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error {
+	d := w.dry
 	d.gateway = gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
-	err := d.gateway.Add(e.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
+	err := d.gateway.Add(w.name, gateway.Upstream{Dial: func(context.Context, *gateway.Start) (*mcp.Client, error) {
 		if d.client == nil {
-			return nil, fmt.Errorf("server %q ended while it was looked at", e.name)
+			return nil, fmt.Errorf("server %q ended while it was looked at", w.name)
 		}
 		client := d.client
 		d.client = nil
 		return client, nil
-	}, OnRead: func(read *definitions.Definitions) { a.keep(s, "", read) }})
+	}, OnRead: func(read *definitions.Definitions) {
+		if w.Remember != nil {
+			w.Remember(s, read)
+		}
+	}})
 	if err != nil {
 		return err
 	}
-	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Gateway: d.gateway, Servers: []host.Server{{Name: e.name, Origin: e.command()}}, Pins: new(guard.Pins)})
+	h, err := host.New(host.Options{Model: offline.New(), Logger: slog.New(slog.DiscardHandler), Gateway: d.gateway, Servers: []host.Server{{Name: w.name, Origin: launch.Origin(d.definition, d.definition.Hash())}}, Pins: new(guard.Pins)})
 	if err != nil {
 		return err
 	}
 	d.host = h
 	if err := h.Settle(ctx); err != nil {
-		return fmt.Errorf("server %q does not list what it has: %w", e.name, err)
+		return fmt.Errorf("server %q does not list what it has: %w", w.name, err)
 	}
-	if d.definitions, err = h.Definitions(e.name); err != nil {
+	if d.definitions, err = h.Definitions(w.name); err != nil {
 		return err
 	}
-	if offered := d.gateway.Offered(e.name); offered != nil {
+	if offered := d.gateway.Offered(w.name); offered != nil {
 		d.resources = len(offered.Resources) + len(offered.Templates)
 	}
 	catalogue := new(guard.Catalogue)
@@ -244,7 +241,7 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, s *config.Server, 
 			names = append(names, one.Name)
 		}
 	}
-	catalogue.Set(e.name, names...)
+	catalogue.Set(w.name, names...)
 	for _, one := range d.definitions {
 		switch one.Kind {
 		case guard.Tool:
@@ -267,37 +264,36 @@ func (a *app) readDefinitions(ctx context.Context, d *dryRun, s *config.Server, 
 	return nil
 }
 
-// reads reports whether a tool says that it only reads.
-func reads(t *mcp.Tool) bool {
-	return t.Annotations != nil && t.Annotations.ReadOnlyHint != nil && *t.Annotations.ReadOnlyHint
+// pins opens the definitions that the user approved.
+func pins() (*guard.Pins, error) {
+	path, err := filename.State("pins.json")
+	if err != nil {
+		return nil, err
+	}
+	return guard.Load(path)
 }
 
-// approveAll approves what was shown in place of all that was approved of a server, as chat and junction approve do.
-func approveAll(name string, definitions []guard.Definition) error {
-	if len(definitions) == 0 {
-		return nil
-	}
+// approve approves definitions in place of all that was approved of the server, and returns those.
+func (w *addition) approve(definitions []guard.Definition) (was []guard.Definition, err error) {
 	p, err := pins()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.Forget(name)
-	return approveIn(p, name, definitions)
-}
-
-// approveIn approves definitions of a server, and keeps that.
-func approveIn(p *guard.Pins, name string, definitions []guard.Definition) error {
-	err := p.Approve(definitions...)
-	if err == nil {
+	was = p.Approved(w.name)
+	if len(definitions) == 0 {
+		return was, nil
+	}
+	p.Forget(w.name)
+	if err = p.Approve(definitions...); err == nil {
 		err = p.Save()
 	}
 	if err != nil {
-		return fmt.Errorf("server %q: %w", name, err)
+		return nil, fmt.Errorf("server %q: %w", w.name, err)
 	}
-	return nil
+	return was, nil
 }
 
-// worst are the findings that a person should see before a text is used.
+// worst returns the findings that a user should see before a text is used.
 func worst(findings []guard.Finding) (some []guard.Finding) {
 	for _, f := range findings {
 		if f.Severity >= guard.Warn {
@@ -305,4 +301,55 @@ func worst(findings []guard.Finding) (some []guard.Finding) {
 		}
 	}
 	return some
+}
+
+// maxRefused is how much of what a program is refused while it is looked at is said.
+const maxRefused = 5
+
+// notAllowed is what a sandbox refused to a program that is looked at. It is safe for concurrent use.
+type notAllowed struct {
+	mu     sync.Mutex
+	all    []sandbox.Refusal
+	onHost func() // nil, or called at the first host; it does not block
+}
+
+func (r *notAllowed) add(one sandbox.Refusal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := slices.ContainsFunc(r.all, func(other sandbox.Refusal) bool {
+		return slices.Equal(other.Allow, one.Allow) && (len(one.Allow) > 0 || other.What == one.What)
+	})
+	if !known && len(r.all) < maxRefused {
+		r.all = append(r.all, one)
+	}
+	if r.onHost != nil && isOfHost(one) {
+		r.onHost()
+		r.onHost = nil
+	}
+}
+
+func isOfHost(one sandbox.Refusal) bool { return slices.Contains(one.Allow, "--host") }
+
+// remedy names what was refused, with the flags that allow it, or else says something else.
+func (r *notAllowed) remedy(otherwise string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var said []string
+	files := slices.DeleteFunc(slices.Clone(r.all), isOfHost)
+	hosts := slices.DeleteFunc(slices.Clone(r.all), func(one sandbox.Refusal) bool { return !isOfHost(one) })
+	for _, one := range append(hosts, files...) { // without files it more often does
+		line := "it was refused to " + plaintext.Line(one.What, 200)
+		if len(one.Allow) > 0 {
+			var words []string
+			for _, word := range one.Allow {
+				words = append(words, plaintext.Line(word, 200))
+			}
+			line += ", which " + plaintext.ShellWords(words) + " allows"
+		}
+		said = append(said, line)
+	}
+	if len(said) == 0 {
+		return otherwise
+	}
+	return strings.Join(said, "; ")
 }

@@ -1,11 +1,10 @@
-package main
+package add
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -13,10 +12,7 @@ import (
 // filled is what add makes of what an author says of a server, and the error.
 func filled(t *testing.T, server *registry.Server, set ...string) (*addition, error) {
 	t.Helper()
-	var stderr safeBuffer
-	a := ready(&app{stderr: &stderr, out: terminal.NewScreen(&stderr), screen: terminal.NewScreen(&stderr)})
-	t.Cleanup(func() { _ = a.launch.Close() })
-	w := &addition{app: a, name: "tracker", server: server, entry: &registry.Entry{Server: server}, secrets: map[string]string{}, flags: addFlags{yes: true, set: set}}
+	w := &addition{Adder: adder(t), name: "tracker", server: server, entry: &registry.Entry{Server: server}, secrets: map[string]string{}, Options: Options{Yes: true, Set: set}}
 	if len(server.Remotes) > 0 {
 		w.remote = &server.Remotes[0]
 	} else {
@@ -84,11 +80,10 @@ func TestWhatAnAuthorSetsIsShown(t *testing.T) {
 		t.Errorf("shown is %s", got)
 	}
 	w.dry = &dryRun{}
-	var stdout safeBuffer
-	w.app.out, w.locked = terminal.NewScreen(&stdout), nil
+	w.locked = nil
 	w.show()
-	if !strings.Contains(stdout.String(), "the variable NODE_OPTIONS = --require=./x.js") {
-		t.Errorf("the review is %s", stdout.String())
+	if !strings.Contains(shown(w.Adder), "the variable NODE_OPTIONS = --require=./x.js") {
+		t.Errorf("the review is %s", shown(w.Adder))
 	}
 }
 
@@ -105,25 +100,23 @@ func TestWhatStartsIsShownWhole(t *testing.T) {
 	}
 	w.locked.Program, w.program = []string{"node", "./index.js"}, &install.Program{Dir: t.TempDir()}
 	w.sandbox, w.dry = &sandbox.Profile{Write: []string{"/" + padding, "/srv/all"}}, &dryRun{}
-	var stdout safeBuffer
-	w.app.out = terminal.NewScreen(&stdout)
 	w.show()
 	for _, want := range []string{
 		"  runs         node ./index.js " + padding + ` --allow "all of\n it"` + "\n", "  written      npx -y @x/echo@1.0.0 " + padding + ` --allow "all of\n it"` + "\n",
 		"  author sets  the variable NODE_OPTIONS = " + padding + " --require=./evil.js\n", ", write /srv/all\n",
 	} {
-		if !strings.Contains(stdout.String(), want) {
-			t.Errorf("%q is missing of\n%s", want, stdout.String())
+		if !strings.Contains(shown(w.Adder), want) {
+			t.Errorf("%q is missing of\n%s", want, shown(w.Adder))
 		}
 	}
 	server = &registry.Server{Remotes: []registry.Remote{{URL: "https://example.com/" + padding + "?all=yes"}}}
 	if w, err = filled(t, server); err != nil {
 		t.Fatal(err)
 	}
-	w.dry, w.app.out = &dryRun{}, terminal.NewScreen(&stdout)
+	w.dry = &dryRun{}
 	w.show()
-	if want := "tracker is reached at https://example.com/" + padding + "?all=yes\n"; !strings.Contains(stdout.String(), want) {
-		t.Errorf("%q is missing of\n%s", want, stdout.String())
+	if want := "tracker is reached at https://example.com/" + padding + "?all=yes\n"; !strings.Contains(shown(w.Adder), want) {
+		t.Errorf("%q is missing of\n%s", want, shown(w.Adder))
 	}
 	server.Remotes[0].Headers = []registry.Variable{{Name: "X", Input: registry.Input{Value: strings.Repeat("x", maxAuthor)}}}
 	if _, err := filled(t, server); err == nil || !strings.Contains(err.Error(), "tracker is not added: its author has it start with 4739 bytes of arguments, variables, headers and URL, and nobody reads more than 4096 before they agree") {

@@ -1,4 +1,4 @@
-package main
+package add
 
 import (
 	"cmp"
@@ -9,9 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
@@ -21,15 +19,14 @@ import (
 
 // lookUp finds a name in the registries.
 func (w *addition) lookUp(ctx context.Context, word string) error {
-	m, _, err := w.app.freshMirror(ctx, w.flags.registryFlags)
+	if w.Registries == nil {
+		return orPackage(word, fmt.Errorf("%s: no registry is asked here", plaintext.Line(word, 100)))
+	}
+	e, suspicions, err := w.Registries.Find(ctx, word)
 	if err != nil {
 		return orPackage(word, err)
 	}
-	e, err := w.app.registered(ctx, m, word)
-	if err != nil {
-		return orPackage(word, err)
-	}
-	w.server, w.entry = e.Server, &e
+	w.server, w.entry = e.Server, e
 	why := plaintext.Line(e.StatusMessage, maxReason)
 	switch e.Status {
 	case registry.Deleted:
@@ -37,19 +34,11 @@ func (w *addition) lookUp(ctx context.Context, word string) error {
 	case registry.Deprecated:
 		w.notes = append(w.notes, "deprecated in its registry: "+cmp.Or(why, "none is known"))
 	}
-	suspicions, err := suspicionsOf(ctx, m, &e)
-	if err != nil {
-		return err
-	}
-	for _, s := range suspicions {
-		if s.Severity >= guard.Warn {
-			w.doubts = append(w.doubts, plaintext.Line(s.Where+": "+s.Why, maxReason))
-		}
-	}
+	w.doubts = suspicions
 	return nil
 }
 
-// orPackage is why a name is not found, with how that of a package is written: pages about servers have it without where it is from.
+// orPackage adds to the error of a name that is not found how that of a package is written: pages about servers leave out where it is from.
 func orPackage(word string, err error) error {
 	switch {
 	case strings.HasPrefix(word, "@"):
@@ -70,7 +59,7 @@ func canRun(kind *runner.Kind) bool {
 
 // chooseWay chooses between addresses and packages: an address first, and of the packages the first that can run here.
 func (w *addition) chooseWay() error {
-	if !w.flags.local {
+	if !w.Local {
 		for _, kind := range []string{"streamable-http", "sse", ""} {
 			for i, r := range w.server.Remotes {
 				if r.Type == kind && r.URL != "" {
@@ -101,13 +90,13 @@ func (w *addition) chooseWay() error {
 	switch {
 	case len(missing) > 0:
 		return fmt.Errorf("%s: none of its packages can be started here: %s", w.server.Name, plaintext.Line(strings.Join(missing, ", "), maxReason))
-	case w.flags.local:
+	case w.Local:
 		return fmt.Errorf("%s: it has no package; leave --local out to reach it at its URL", w.server.Name)
 	}
 	return fmt.Errorf("%s: its registry names neither a package nor a URL of it", w.server.Name)
 }
 
-// packageOf is what is installed of a package that a registry lists.
+// packageOf returns what is installed of a package that a registry lists.
 func packageOf(p *registry.Package) install.Package {
 	version := p.Version
 	if version == "latest" {
@@ -118,7 +107,7 @@ func packageOf(p *registry.Package) install.Package {
 
 // install finds the exact version, and puts it into the cache.
 func (w *addition) install(ctx context.Context) error {
-	store, err := w.app.launch.Locks.Store()
+	store, err := w.Launcher.Locks.Store()
 	if err != nil {
 		return err
 	}
@@ -127,7 +116,7 @@ func (w *addition) install(ctx context.Context) error {
 		return err
 	}
 	p := packageOf(w.pkg)
-	p.Scripts, p.With, p.Bin = w.flags.scripts, cmp.Or(w.flags.with, line.With), line.Program
+	p.Scripts, p.With, p.Bin = w.Scripts, cmp.Or(w.With, line.With), line.Program
 	err = w.resolve(ctx, store, p)
 	if errors.Is(err, install.ErrNoProgram) && p.Bin != "" {
 		w.noProgram, p.Bin = p.Bin, ""
@@ -142,7 +131,7 @@ func (w *addition) install(ctx context.Context) error {
 
 // resolve finds the exact version.
 func (w *addition) resolve(ctx context.Context, store launch.Packages, p install.Package) (err error) {
-	defer w.app.busy("looking for " + p.Type + ":" + plaintext.Line(p.Name, 80) + " and what it needs")()
+	defer w.busy("looking for " + p.Type + ":" + plaintext.Line(p.Name, 80) + " and what it needs")()
 	if w.locked, err = store.Resolve(ctx, p); err != nil {
 		return notInstalled(err)
 	}
@@ -156,7 +145,7 @@ func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	var asking sync.WaitGroup
 	asking.Go(func() { advice, unknown = store.Advice(ctx, w.locked) })
 	name := w.locked.Type + ":" + plaintext.Line(w.locked.Name, 80)
-	done := w.app.busy("installing " + name + " " + plaintext.Line(w.locked.Version, 40))
+	done := w.busy("installing " + name + " " + plaintext.Line(w.locked.Version, 40))
 	var err error
 	w.program, err = store.Install(ctx, w.locked)
 	asking.Wait()
@@ -174,32 +163,7 @@ func (w *addition) fetch(ctx context.Context, store launch.Packages) error {
 	return nil
 }
 
-// busy shows what takes a while, and for how long.
-func (a *app) busy(doing string) (done func()) {
-	a.screen.Transient(doing)
-	ended := make(chan struct{})
-	var ticking sync.WaitGroup
-	ticking.Go(func() {
-		began := time.Now()
-		ticker := time.NewTicker(time.Second)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				a.screen.Transient(fmt.Sprintf("%s, %d s", doing, int(time.Since(began).Seconds())))
-			case <-ended:
-				return
-			}
-		}
-	})
-	return func() {
-		close(ended)
-		ticking.Wait()
-		a.screen.Transient("")
-	}
-}
-
-// notInstalled is why a package is not installed, with what to do.
+// notInstalled adds to the error of an installation what to do.
 func notInstalled(err error) error {
 	if errors.Is(err, install.ErrScripts) {
 		err = fmt.Errorf("%w; --scripts allows it", err)
@@ -214,26 +178,26 @@ func (w *addition) compareNames(ctx context.Context) error {
 			w.doubts = append(w.doubts, fmt.Sprintf("%s looks like the better known %s, and is another one: %s", plaintext.Line(w.pkg.Identifier, 100), plaintext.Line(l.Name, 100), l.Why))
 		}
 	}
-	if len(w.doubts) == 0 || w.flags.sure {
+	if len(w.doubts) == 0 || w.Sure {
 		return nil
 	}
 	doubts := strings.Join(w.doubts, "; ")
-	if w.flags.yes || !w.app.asks() {
+	if !w.asks() {
 		return fmt.Errorf("not added: %s; --sure adds it all the same", doubts)
 	}
-	if agreed, err := w.app.confirm(ctx, "CAREFUL: "+doubts+". Go on? [y]es, [N]o > "); err != nil || agreed {
+	if agreed, err := w.confirm(ctx, "CAREFUL: "+doubts+". Go on?"); err != nil || agreed {
 		return err
 	}
 	return errors.New("not added, as it looks like something better known")
 }
 
-// likenesses are the better known packages that one that no registry lists looks like.
+// likenesses returns the better known packages that one that no registry lists looks like.
 func (w *addition) likenesses(ctx context.Context) []registry.Likeness {
 	if kind := runner.Of(w.pkg.RegistryType); kind.Prefixes == nil || kind.Suffix != "" { // it is named by its path or address
 		return nil
 	}
-	if m, err := w.app.openMirror(ctx, w.flags.registryFlags); err == nil {
-		if similar, err := m.SimilarPackage(ctx, w.pkg.RegistryType, w.pkg.Identifier); err == nil {
+	if w.Registries != nil {
+		if similar, err := w.Registries.Similar(ctx, w.pkg.RegistryType, w.pkg.Identifier); err == nil {
 			return similar
 		}
 	}

@@ -1,0 +1,183 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/install/add"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/registry"
+)
+
+// adder returns what adds and upgrades servers of the user's configuration.
+func (a *app) adder() *add.Adder {
+	return &add.Adder{
+		Launcher:      &a.launch,
+		Prompter:      terminalPrompter{a},
+		Configured:    a.configuredForAdd,
+		Secret:        a.secret,
+		KeepSecret:    a.keepSecret,
+		ClientOptions: a.options,
+		Remember:      func(s *config.Server, read *definitions.Definitions) { a.keep(s, "", read) },
+		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
+			return a.agreedLock(entry{name: d.Name, definition: d}, locked)
+		},
+		Added:  a.consentTo,
+		Remedy: func(err error, server string, isProgram bool) string { return startRemedy(isProgram, err, server, 0) },
+		Busy:   a.busy,
+	}
+}
+
+// configuredForAdd is what is configured, with the settings that confine servers. A file that cannot be read is said, and has nothing.
+func (a *app) configuredForAdd() (c add.Configured, err error) {
+	set, entries, _ := a.servers()
+	if set == nil {
+		return c, nil
+	}
+	for _, e := range entries {
+		if e.definition != nil {
+			c.Servers = append(c.Servers, e.definition)
+		}
+	}
+	c.Settings, err = quietSettings(set, len(a.flags.config) > 0)
+	return c, err
+}
+
+// consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
+func (a *app) consentTo(d *config.Definition) {
+	if d.Project {
+		_ = a.changeConsents(func(said map[string]bool) { said[a.consentKey(entry{name: d.Name, definition: d})] = true }) // else it is asked again
+	}
+}
+
+// adderRegistries are the registries that the command line names.
+type adderRegistries struct {
+	app   *app
+	flags registryFlags
+}
+
+// Find implements [add.Registries].
+func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entry, []string, error) {
+	m, _, err := r.app.freshMirror(ctx, r.flags)
+	if err != nil {
+		return nil, nil, err
+	}
+	e, err := r.app.registered(ctx, m, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	var some []string
+	suspicions, err := suspicionsOf(ctx, m, &e)
+	for _, s := range suspicions {
+		if s.Severity >= guard.Warn {
+			some = append(some, plaintext.Line(s.Where+": "+s.Why, maxReason))
+		}
+	}
+	return &e, some, err
+}
+
+// Similar implements [add.Registries].
+func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) ([]registry.Likeness, error) {
+	m, err := r.app.openMirror(ctx, r.flags)
+	if err != nil {
+		return nil, err
+	}
+	return m.SimilarPackage(ctx, kind, identifier)
+}
+
+// terminalPrompter asks at the terminal.
+type terminalPrompter struct{ *app }
+
+// Asks implements [add.Prompter].
+func (p terminalPrompter) Asks() bool { return p.asks() }
+
+// Choose implements [add.Prompter].
+func (p terminalPrompter) Choose(ctx context.Context, question string, choices []add.Choice) (string, error) {
+	for _, c := range choices {
+		question += " " + c.Label + ","
+	}
+	p.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
+	typed, err := p.person.Line(ctx, question+" [N]o > ")
+	word := strings.ToLower(strings.TrimSpace(typed))
+	for _, c := range choices {
+		if err == nil && (word == c.Key || word == c.Key[:1]) {
+			return c.Key, nil
+		}
+	}
+	return "", err
+}
+
+// Text implements [add.Prompter].
+func (p terminalPrompter) Text(ctx context.Context, q add.Question) (string, error) {
+	if q.Fault != "" {
+		q.Text = q.Fault + "\n" + q.Text
+	}
+	if q.Hint != "" {
+		q.Hint = "(" + q.Hint + ") "
+	}
+	return p.typed(ctx, q.Text, q.Choices, q.Hint+"> ", q.Secret)
+}
+
+// Show implements [add.Prompter].
+func (p terminalPrompter) Show(c add.Card) { p.out.Printf("%s", c.Text(lineWidth(p.out))) }
+
+// confirm asks for a yes.
+func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+	key, err := terminalPrompter{a}.Choose(ctx, question, []add.Choice{{Key: "yes", Label: "[y]es"}})
+	return key != "", err
+}
+
+// typed is what a person types for a value; of choices, the number of one stands for it.
+func (a *app) typed(ctx context.Context, intro string, choices []string, prompt string, hidden bool) (string, error) {
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	a.person.Printf("%s\n", intro)
+	for i, choice := range choices {
+		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(choice, 200))
+	}
+	ask := a.person.Line
+	if hidden {
+		ask = a.person.Secret
+	}
+	word, err := ask(ctx, prompt)
+	if n, wrong := strconv.Atoi(word); wrong == nil && n >= 1 && n <= len(choices) {
+		word = choices[n-1]
+	}
+	return word, err
+}
+
+// busy shows what takes a while, and for how long.
+func (a *app) busy(doing string) (done func()) {
+	a.screen.Transient(doing)
+	ended := make(chan struct{})
+	var ticking sync.WaitGroup
+	ticking.Go(func() {
+		began := time.Now()
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				a.screen.Transient(fmt.Sprintf("%s, %d s", doing, int(time.Since(began).Seconds())))
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		ticking.Wait()
+		a.screen.Transient("")
+	}
+}

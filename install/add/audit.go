@@ -1,0 +1,58 @@
+package add
+
+import (
+	"context"
+	"errors"
+
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/launch"
+)
+
+// An Outdated is what registries report of a locked server today.
+type Outdated struct {
+	Server     string `json:"server"`
+	Package    string `json:"package"`
+	Locked     string `json:"locked"`
+	Newest     string `json:"newest,omitempty"`
+	Deprecated string `json:"deprecated,omitempty"`
+	Pulled     bool   `json:"pulled,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+// Compare compares what is locked of a server with what its registry reports today.
+func Compare(ctx context.Context, packages launch.Packages, server string, p *install.Locked) (Outdated, error) {
+	advice, err := packages.Advice(ctx, p)
+	o := Outdated{Server: server, Package: p.Type + ":" + p.Name, Locked: p.Version, Newest: advice.Newest, Deprecated: advice.Deprecated, Pulled: advice.Pulled}
+	if err != nil {
+		o.Error = why.Once(why.Text(err))
+	}
+	return o, err
+}
+
+// IsCurrent reports whether nothing is newer, and nothing is known against what is locked.
+func (o Outdated) IsCurrent() bool {
+	return o.Error == "" && !o.Pulled && o.Deprecated == "" && (o.Newest == "" || o.Newest == o.Locked)
+}
+
+// An Audited is a locked server with what is known against its packages.
+type Audited struct {
+	Server          string                  `json:"server"`
+	Package         string                  `json:"package"`
+	Version         string                  `json:"version"`
+	Vulnerabilities []install.Vulnerability `json:"vulnerabilities"`
+	Error           string                  `json:"error,omitempty"` // why nothing is known
+}
+
+// Audit asks for known vulnerabilities of what is locked of a server, and of all that it needs.
+func Audit(ctx context.Context, packages launch.Packages, server string, p *install.Locked) (Audited, error) {
+	known, err := packages.Audit(ctx, p)
+	a := Audited{Server: server, Package: p.Type + ":" + p.Name, Version: p.Version, Vulnerabilities: known}
+	if err != nil {
+		a.Error = why.Once(why.Text(err))
+		if !errors.Is(err, install.ErrNoAudit) {
+			a.Error = "could not be audited: " + a.Error
+		}
+	}
+	return a, err
+}

@@ -1,0 +1,77 @@
+package add_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/junction-mcp/junction/install/add"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// An agreeing user sees what is shown, and takes the first choice.
+type agreeing struct{}
+
+func (agreeing) Asks() bool { return true }
+
+func (agreeing) Choose(_ context.Context, question string, choices []add.Choice) (string, error) {
+	fmt.Println(question, choices[0].Label)
+	return choices[0].Key, nil
+}
+
+func (agreeing) Text(context.Context, add.Question) (string, error) { return "", nil }
+
+func (agreeing) Show(c add.Card) {
+	for _, row := range c.Rows {
+		if row[0] == "offers" || strings.HasPrefix(row[0], "  ") {
+			fmt.Println(strings.TrimSpace(row[0])+":", row[1])
+		}
+	}
+}
+
+func ExampleAdder_Add() {
+	s := mcp.NewServer("notes", "1.0")
+	mcp.AddTool(s, "put", func(context.Context, struct{ Text string }) (string, error) { return "kept", nil })
+	server := httptest.NewServer(streamable.Handler(s))
+	defer server.Close()
+	folder, err := os.MkdirTemp("", "example")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer os.RemoveAll(folder)
+
+	var launcher launch.Launcher
+	defer launcher.Close()
+	adder := add.Adder{File: filepath.Join(folder, "mcp.json"), Launcher: &launcher, Prompter: agreeing{}}
+	added, err := adder.Add(context.Background(), server.URL, add.Options{Name: "notes"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("added:", added.Name)
+	fmt.Println("try:", added.FirstCall)
+	text, err := os.ReadFile(adder.File)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(strings.Replace(string(text), server.URL, "URL", 1))
+	// Output:
+	// offers: 1 tool
+	// others: put
+	// Add it? [y]es
+	// added: notes
+	// try: junction tools notes
+	// {
+	//   "mcpServers": {
+	//     "notes": {
+	//       "type": "http",
+	//       "url": "URL"
+	//     }
+	//   }
+	// }
+}

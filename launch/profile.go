@@ -1,0 +1,123 @@
+package launch
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/sandbox"
+)
+
+// Confinement returns what a program may do by its profile, in a line. If l is a container, no profile means that its engine confines it.
+func Confinement(p *sandbox.Profile, l *install.Locked) string {
+	switch {
+	case p == nil && l != nil && l.IsContainer():
+		return "may do what its container may"
+	case p == nil:
+		return "is not confined"
+	}
+	shown, in := *p, ""
+	if p.By != "" {
+		in = strings.TrimSpace("runs in a container of "+p.By+" "+p.Image) + "; "
+	}
+	shown.By, shown.Read, shown.Write = "", withTargets(p.Read), withTargets(p.Write)
+	var may []string
+	for _, line := range ProfileLines(shown) {
+		may = append(may, strings.Join(strings.Fields(line), " "))
+	}
+	if len(may) == 0 {
+		return in + "is confined to its own package"
+	}
+	return in + "is confined, but for " + strings.Join(may, ", ")
+}
+
+// withTargets returns paths of a profile, each with where it leads by links, which is what is allowed.
+func withTargets(paths []string) (shown []string) {
+	for _, path := range paths {
+		named := ExpandPath(path)
+		if real, err := filepath.EvalSymlinks(named); err == nil && real != filepath.Clean(named) {
+			path += " (which is " + ProfilePath(real) + ")"
+		}
+		shown = append(shown, path)
+	}
+	return shown
+}
+
+// ProfileLines returns what a profile allows, in lines of a word and a value.
+func ProfileLines(p sandbox.Profile) (lines []string) {
+	for _, list := range []struct {
+		word   string
+		values []string
+	}{{"read", p.Read}, {"write", p.Write}, {"host", p.Hosts}, {"env", p.Env}} {
+		for _, value := range list.values {
+			lines = append(lines, fmt.Sprintf("%-5s  %s", list.word, plaintext.Unbroken(value)))
+		}
+	}
+	if p.By != "" {
+		lines = append(lines, strings.TrimSpace("in     "+p.By+" "+plaintext.Unbroken(p.Image)))
+	}
+	s := SettingsOf(p)
+	for _, limit := range []struct{ word, value string }{{"processes", number(s.Processes)}, {"memory", s.Memory}, {"files", number(s.Files)}} {
+		if limit.value != "" {
+			lines = append(lines, limit.word+"  "+limit.value)
+		}
+	}
+	if p.CPU > 0 {
+		lines = append(lines, "cpu  "+strconv.FormatFloat(p.CPU, 'f', -1, 64))
+	}
+	return lines
+}
+
+func number(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// ExpandPath returns a path of a profile with the home folder in place of ~.
+func ExpandPath(path string) string {
+	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
+		home, _ := os.UserHomeDir()
+		return filepath.Join(home, rest)
+	}
+	return path
+}
+
+// ProfilePath returns a path as a profile has it: absolute, or from the home folder on.
+func ProfilePath(path string) string {
+	if path == "" || path == "~" || strings.HasPrefix(path, "~/") {
+		return path
+	}
+	path = filename.Absolute(path)
+	if home, err := os.UserHomeDir(); err == nil && home != "/" {
+		if rest, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rest) {
+			return filepath.ToSlash(filepath.Join("~", rest))
+		}
+	}
+	return path
+}
+
+// Covers reports whether a list has a path, a folder that it is in, or a host.
+func Covers(list []string, value string) bool {
+	return slices.ContainsFunc(list, func(has string) bool {
+		rest, below := strings.CutPrefix(has, "*.")
+		return has == value || strings.HasPrefix(value, strings.TrimSuffix(has, "/")+"/") || below && strings.HasSuffix(value, "."+rest)
+	})
+}
+
+// SettingsOf returns a profile as settings have it.
+func SettingsOf(p sandbox.Profile) settings.Sandbox {
+	s := settings.Sandbox{Read: p.Read, Write: p.Write, Hosts: p.Hosts, Env: p.Env, Processes: p.Processes, CPU: p.CPU, Files: p.Files, By: p.By, Image: p.Image}
+	if p.Memory > 0 {
+		s.Memory = fmt.Sprintf("%dMB", (p.Memory+1e6-1)/1e6)
+	}
+	return s
+}
