@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"sync/atomic"
 
+	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -90,7 +91,10 @@ func (p attributed) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessa
 // Notify hears log messages and passes everything on.
 func (p attributed) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == "notifications/message" {
-		p.call.log(params)
+		var m mcp.LogMessage
+		if schema.DecodeLoose(params, &m) == nil {
+			p.call.server.tell(p.call, Event{Log: &Logged{Server: p.call.server.Name, Level: m.Level, Logger: clipped(readable(m.Logger), maxLogger), Data: logged(m.Data)}})
+		}
 	}
 	return p.Peer.Notify(ctx, method, params)
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
-	"github.com/junction-mcp/junction/toolsearch"
 )
 
 // separator stands between server and tool in the name that the model sees.
@@ -146,20 +145,6 @@ func claims(a mcp.ToolAnnotations) policy.Annotations {
 func (t *tool) readsOnly() bool {
 	hint := t.claimed().ReadOnlyHint
 	return hint != nil && *hint
-}
-
-// index puts the server's tools where searches find them.
-func (h *Host) index(s *server) {
-	offer := s.current()
-	entries := make([]toolsearch.Tool, len(offer.tools))
-	for i, t := range offer.tools {
-		entries[i] = toolsearch.Tool{ID: t.id, Server: t.ref.Server, Name: t.Name, Title: t.title(), Description: t.sent.Description, Schema: t.InputSchema}
-	}
-	h.search.SetServer(s.Name, offer.instructions, entries)
-	select {
-	case h.embed <- struct{}{}:
-	default: // what is to be done will see this server's tools too
-	}
 }
 
 // keepEmbedded computes the vectors of tools that are new, where tools are found by

@@ -53,10 +53,6 @@ type shared struct {
 	queries map[string]string // until the program ends, by tool: the query that found it
 }
 
-func (h *Host) newShared() *shared {
-	return &shared{decider: consent.New(h.currentRules, h.hasSaid), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}
-}
-
 // parent is the run to whose call this one belongs; nil if to none.
 func (r *run) parent() *run {
 	if r.c.within == nil {

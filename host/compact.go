@@ -101,9 +101,10 @@ func (r *run) crowded() bool {
 	return learned > 0 && r.catalogue.tokens*100 > learned*toolsCrowd
 }
 
-// tooLarge learns from a request that did not fit: the window that the provider names,
-// or else that it is smaller than the request.
-func (r *run) tooLarge(err error) {
+// fitAfter makes room after a request that did not fit. Where it helps that tools are
+// left to search, nothing is summarised that would not be otherwise.
+func (r *run) fitAfter(ctx context.Context, err error) error {
+	deferred := r.deferred()
 	most, why := r.c.view.Corrected(window.TokensOfRequest(r.request()))*9/10, "as far as can be estimated"
 	var failure *model.Error
 	if errors.As(err, &failure) && failure.Window > 0 {
@@ -111,13 +112,6 @@ func (r *run) tooLarge(err error) {
 	}
 	r.c.view.Learn(r.h.options.Model.Info().Name, most)
 	r.notice(NoticeCompact, "the model takes %d tokens at most, %s", most, why)
-}
-
-// fitAfter makes room after a request that did not fit. Where it helps that tools are
-// left to search, nothing is summarised that would not be otherwise.
-func (r *run) fitAfter(ctx context.Context, err error) error {
-	deferred := r.deferred()
-	r.tooLarge(err)
 	moved := r.deferred() && !deferred
 	if moved {
 		r.makePrefix()

@@ -208,15 +208,6 @@ func (r *run) read(ctx context.Context, t *tool, text string) {
 	r.readAs(ctx, t, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
 }
 
-// readResult does so of a call that was carried out. A result that only confirms one that writes has nothing private.
-func (r *run) readResult(ctx context.Context, t *tool, arguments []byte, got *outcome) {
-	labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
-	if !t.readsOnly() && !got.isError && len(got.media) == 0 && guard.Confirms(arguments, got.whole) {
-		labels &^= guard.Private
-	}
-	r.readAs(ctx, t, labels, got.whole)
-}
-
 func (r *run) readAs(ctx context.Context, t *tool, labels guard.Labels, text string) {
 	r.suspect(t.ref.Server, t.ref.Tool, text, guard.InResult)
 	from := t.source()

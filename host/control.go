@@ -3,7 +3,6 @@ package host
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"regexp"
 	"strings"
@@ -56,18 +55,6 @@ func (c *Conversation) SetOff(server string, off bool) error {
 		c.takeIn() // what came of its tasks meanwhile
 	}
 	return err
-}
-
-// switched takes up an entry of the record; the lock is held.
-func (c *Conversation) switched(s *Switched) {
-	off := maps.Clone(c.off) // catalogues have the one before
-	if off == nil {
-		off = map[string]bool{}
-	}
-	if off[s.Server] = s.Off; !s.Off {
-		delete(off, s.Server)
-	}
-	c.off = off
 }
 
 func (c *Conversation) isOff(server string) bool {

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/consent"
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
@@ -57,7 +59,7 @@ type Conversation struct {
 // one, its continuation; a history that a crash cut off is mended. record is called with
 // every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := h.newConversation(h.newShared(), record)
+	c := h.newConversation(&shared{decider: consent.New(h.currentRules, h.hasSaid), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
 	c.entries = slices.Clone(entries)
 	for i := range c.entries {
 		c.apply(&c.entries[i])
@@ -90,18 +92,35 @@ func (c *Conversation) apply(e *Entry) {
 		for _, call := range e.Message.Calls() {
 			c.ids[call.ID] = true
 		}
-		c.called(e.Message)
+		for _, p := range e.Message.Parts {
+			if p.Result != nil {
+				c.tasks = slices.DeleteFunc(c.tasks, func(t *pendingTask) bool { return t.CallID == p.Result.CallID && !t.left })
+			}
+		}
 		if e.Message.Role == model.RoleUser && !c.running {
 			c.runs, c.running = c.runs+1, true
 		}
 	case e.Summary != nil:
-		c.dropMedia(c.view.Summarize(e.Summary.Messages, e.Summary.Text))
+		bare := c.view.Summarize(e.Summary.Messages, e.Summary.Text) // without images and sounds
+		for i := range c.entries {
+			e := &c.entries[i]
+			if m := e.Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
+				e.Message = bare[&m.Parts[0]]
+			}
+		}
 	case e.Note != "":
 		c.view.Keep(e.Note)
 	case e.Plan != nil:
 		c.plan = *e.Plan
 	case e.Switched != nil:
-		c.switched(e.Switched)
+		off := maps.Clone(c.off) // catalogues have the one before
+		if off == nil {
+			off = map[string]bool{}
+		}
+		if off[e.Switched.Server] = e.Switched.Off; !e.Switched.Off {
+			delete(off, e.Switched.Server)
+		}
+		c.off = off
 	case e.Found != nil:
 		c.found = append(c.found, e.Found...)
 	case e.Kept != nil:
@@ -112,17 +131,6 @@ func (c *Conversation) apply(e *Entry) {
 		c.tasked(e)
 	case e.Totals != nil:
 		c.totals, c.running = c.totals.add(*e.Totals), false
-	}
-}
-
-// dropMedia has the entries hold no more than messages from which images and sounds were
-// dropped, which have the first parts of what they were.
-func (c *Conversation) dropMedia(bare map[*model.Part]*model.Message) {
-	for i := range c.entries {
-		e := &c.entries[i]
-		if m := e.Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
-			e.Message = bare[&m.Parts[0]]
-		}
 	}
 }
 

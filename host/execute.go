@@ -204,10 +204,19 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 	if calling.labelled.Load() {
 		r.suspect(t.ref.Server, t.ref.Tool, got.whole, guard.InResult)
 	} else {
-		r.readResult(ctx, t, j.call.Arguments, &got)
+		labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
+		if !t.readsOnly() && !got.isError && len(got.media) == 0 && guard.Confirms(j.call.Arguments, got.whole) { // a confirmation has nothing private
+			labels &^= guard.Private
+		}
+		r.readAs(ctx, t, labels, got.whole)
 	}
 	if !got.isError {
-		r.remember(t)
+		r.c.mu.Lock()
+		query := r.c.queries[t.id]
+		r.c.mu.Unlock()
+		if query != "" {
+			r.h.search.Remember(t.id, query)
+		}
 	}
 	return got
 }
@@ -230,16 +239,6 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 
 // maxErrorText is how much of a server's error the model reads, in bytes.
 const maxErrorText = 8 << 10
-
-// remember adds the search that found the tool to what is known of it.
-func (r *run) remember(t *tool) {
-	r.c.mu.Lock()
-	query := r.c.queries[t.id]
-	r.c.mu.Unlock()
-	if query != "" {
-		r.h.search.Remember(t.id, query)
-	}
-}
 
 // argument reads one argument of a tool of the host itself.
 func argument[T any](arguments json.RawMessage) (T, error) {

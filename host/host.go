@@ -186,7 +186,12 @@ func New(o Options) (*Host, error) {
 	h.running.Go(h.keepEmbedded)
 	for _, s := range h.servers {
 		h.running.Go(func() { s.watch(h.ctx) })
-		h.running.Go(func() { s.listen(h.ctx) })
+		h.running.Go(func() { // lets the server ask outside of calls
+			for h.ctx.Err() == nil {
+				_ = s.client.ListenWith(h.ctx, mcp.SubscriptionFilter{}, func(mcp.Notification) {}, func(mcp.SubscriptionFilter) {})
+				wait(h.ctx, listenPause)
+			}
+		})
 	}
 	return h, nil
 }

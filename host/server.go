@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/junction-mcp/junction/toolsearch"
 	"golang.org/x/time/rate"
 )
 
@@ -149,14 +150,6 @@ func (s *server) watch(ctx context.Context) {
 	}
 }
 
-// listen lets the server ask outside of calls, until ctx is done.
-func (s *server) listen(ctx context.Context) {
-	for ctx.Err() == nil {
-		_ = s.client.ListenWith(ctx, mcp.SubscriptionFilter{}, func(mcp.Notification) {}, func(mcp.SubscriptionFilter) {})
-		wait(ctx, listenPause)
-	}
-}
-
 func wait(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -220,7 +213,15 @@ func (s *server) hold(o offer, from *definitions.Definitions) {
 	s.offer = o
 	s.mu.Unlock()
 	s.host.changes.Add(1)
-	s.host.index(s)
+	entries := make([]toolsearch.Tool, len(o.tools))
+	for i, t := range o.tools {
+		entries[i] = toolsearch.Tool{ID: t.id, Server: t.ref.Server, Name: t.Name, Title: t.title(), Description: t.sent.Description, Schema: t.InputSchema}
+	}
+	s.host.search.SetServer(s.Name, o.instructions, entries)
+	select {
+	case s.host.embed <- struct{}{}:
+	default: // what is to be done will see this server's tools too
+	}
 	s.mu.Lock()
 	s.from = from
 	close(s.taken)

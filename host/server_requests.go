@@ -42,14 +42,6 @@ func (s *server) tell(c *calling, e Event) {
 	s.host.tell(e)
 }
 
-// log tells a log message of the call's server.
-func (c *calling) log(params json.RawMessage) {
-	var m mcp.LogMessage
-	if schema.DecodeLoose(params, &m) == nil {
-		c.server.tell(c, Event{Log: &Logged{Server: c.server.Name, Level: m.Level, Logger: clipped(readable(m.Logger), maxLogger), Data: logged(m.Data)}})
-	}
-}
-
 // How much of a log message is reported: it is kept for people to read, with many others.
 const (
 	maxLogger = 200      // bytes of its logger's name

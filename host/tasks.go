@@ -174,15 +174,6 @@ func (c *Conversation) tasked(e *Entry) {
 	}
 }
 
-// called ends the tasks of calls whose results are recorded; the lock is held.
-func (c *Conversation) called(m *model.Message) {
-	for _, p := range m.Parts {
-		if p.Result != nil {
-			c.tasks = slices.DeleteFunc(c.tasks, func(t *pendingTask) bool { return t.CallID == p.Result.CallID && !t.left })
-		}
-	}
-}
-
 // outermost is the run that is recorded, and the call of its own model that a call belongs to.
 func (c *calling) outermost() (*run, string) {
 	r, id := c.run, c.id

@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/host"
@@ -61,14 +60,4 @@ func (t *Trace) agent(outer *scope, c *host.ChildEvent) *scope {
 		}
 	}
 	return found
-}
-
-// agentDone forgets what a sub-agent has open. What it used is counted with the run.
-func (t *Trace) agentDone() {
-	t.at.asked = false
-	for id := range t.calls {
-		if strings.HasPrefix(id, t.at.call+"/") {
-			delete(t.calls, id)
-		}
-	}
 }

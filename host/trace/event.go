@@ -31,13 +31,31 @@ func (t *Trace) event(e host.Event) {
 	case e.Listed != nil:
 		t.listed(e.At, e.Listed)
 	case e.Asked != nil:
-		t.request(e.At, e.Asked)
+		step := 6
+		if !t.at.asked {
+			step, t.at.asked = 2, true
+			if question := questionOf(e.Asked.Request); question != "" && t.at.depth == 0 {
+				t.insert(&item{at: e.At, form: sequence.Arrow, from: person, to: theHost, head: "question", label: question, detail: question})
+			}
+		}
+		t.model = e.Asked.Model
+		label, text := askedText(e.Asked), requestText(e.Asked.Request)
+		t.add(&item{at: e.At, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
 	case e.Decided != nil:
 		t.decided(e.At, e.Decided)
 	case e.Consent != nil:
 		t.consent(e.At, e.Consent)
 	case e.Called != nil:
-		t.called(e.At, e.Called)
+		arguments := compact(e.Called.Arguments)
+		i := &item{at: e.At, step: 4, form: sequence.Arrow, from: theHost, to: where(e.Called.Server), head: e.Called.Tool, label: arguments}
+		if i.to == theHost {
+			i.form = sequence.Note
+		}
+		i.detail = e.Called.Tool + " " + arguments
+		t.add(i)
+		if len(t.calls) < maxOpen {
+			t.calls[t.at.id(e.Called.CallID)] = &callState{scope: t.at, called: i}
+		}
 	case e.Returned != nil:
 		t.returned(e.At, e.Returned)
 	case e.Answered != nil:
@@ -61,19 +79,6 @@ func (t *Trace) listed(at time.Time, l *host.Listed) {
 	label := fmt.Sprintf("%s, %s: %d given, %d deferred, about %s",
 		plaintext.Count(len(l.Servers), "server"), plaintext.Count(tools, "tool"), l.Native, l.Deferred, plaintext.Count(l.Tokens, "token"))
 	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
-}
-
-func (t *Trace) request(at time.Time, a *host.Asked) {
-	step := 6
-	if !t.at.asked {
-		step, t.at.asked = 2, true
-		if question := questionOf(a.Request); question != "" && t.at.depth == 0 {
-			t.insert(&item{at: at, form: sequence.Arrow, from: person, to: theHost, head: "question", label: question, detail: question})
-		}
-	}
-	t.model = a.Model
-	label, text := askedText(a), requestText(a.Request)
-	t.add(&item{at: at, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
 }
 
 // askedText says how much the model is asked with.

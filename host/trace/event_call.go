@@ -37,19 +37,6 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 	t.add(i)
 }
 
-func (t *Trace) called(at time.Time, c *host.Called) {
-	arguments := compact(c.Arguments)
-	i := &item{at: at, step: 4, form: sequence.Arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments}
-	if i.to == theHost {
-		i.form = sequence.Note
-	}
-	i.detail = c.Tool + " " + arguments
-	t.add(i)
-	if len(t.calls) < maxOpen {
-		t.calls[t.at.id(c.CallID)] = &callState{scope: t.at, called: i}
-	}
-}
-
 func (t *Trace) returned(at time.Time, r *host.Returned) {
 	i := &item{at: at, step: 5, form: sequence.Reply, from: where(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
 	if i.from == theHost {
@@ -93,7 +80,12 @@ func (t *Trace) answered(at time.Time, a *host.Answered) {
 		plaintext.Count(u.Input, "token"), u.Output, a.Totals.Cost, a.Totals.Duration.Round(time.Millisecond))
 	t.add(i)
 	if t.at.depth > 0 {
-		t.agentDone()
+		t.at.asked = false
+		for id := range t.calls {
+			if strings.HasPrefix(id, t.at.call+"/") {
+				delete(t.calls, id)
+			}
+		}
 		return
 	}
 	t.use(a.Totals)

@@ -18,13 +18,6 @@ const (
 	maxSpoken  = 480 // bytes of the text behind a line; diagrams have more
 )
 
-// write tells Out of an item. t.mu is held.
-func (t *Trace) write(i *item) {
-	if t.options.Out != nil {
-		io.WriteString(t.options.Out, t.options.text(i)) // nobody would see the error
-	}
-}
-
 // WriteText writes the whole trace as text.
 func (t *Trace) WriteText(w io.Writer) error {
 	t.mu.Lock()
@@ -57,7 +50,14 @@ func (o *Options) text(i *item) string {
 
 func (o *Options) lines(i *item) string {
 	if i.form == sequence.Message {
-		return o.messageText(i)
+		text := i.detail
+		if text == "" {
+			text = i.line()
+		}
+		if len(text) > maxSpoken {
+			text = plaintext.Beginning(text, maxSpoken) + "…"
+		}
+		return fill(arrowText(i)+"  "+text, sideIndent, o.Width) + "\n"
 	}
 	text := terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)
 	if i.step != 0 {
@@ -81,17 +81,6 @@ func (i *item) line() string {
 	default:
 		return agent + i.head + ": " + i.label
 	}
-}
-
-func (o *Options) messageText(i *item) string {
-	text := i.detail
-	if text == "" {
-		text = i.line()
-	}
-	if len(text) > maxSpoken {
-		text = plaintext.Beginning(text, maxSpoken) + "…"
-	}
-	return fill(arrowText(i)+"  "+text, sideIndent, o.Width) + "\n"
 }
 
 // fill breaks text wherever a line is full: what is on a wire has no words. The

@@ -103,7 +103,9 @@ func (t *Trace) add(i *item) {
 	t.items = append(t.items, i)
 	t.bytes += i.size()
 	t.shrink()
-	t.write(i)
+	if t.options.Out != nil {
+		io.WriteString(t.options.Out, t.options.text(i)) // nobody would see the error
+	}
 }
 
 // insert keeps an item before the others of its run. t.mu is held.

@@ -54,13 +54,6 @@ func (s *screen) escMeans() string {
 	return s.cards[0].esc()
 }
 
-// cardHelp says what all keys of a card do.
-func cardHelp(c card) *pager {
-	return &pager{title: "keys of this card", build: func(_ *screen, width int) []ink.Line {
-		return pairs(append(c.keys(), [2]string{"↑ ↓ PgUp PgDn Home End", "scroll"}, [2]string{"Ctrl+C", "cancel the run"}), width)
-	}}
-}
-
 // cardLines are the first card, or what its keys do.
 func (s *screen) cardLines(height int) []ink.Line {
 	if help := s.cards[0].state().help; help != nil {
@@ -131,7 +124,9 @@ func (s *screen) decide(k keypress) {
 		}
 		return
 	case k.name == "f1", k.text == "?" && !c.takesText():
-		p.help = cardHelp(c)
+		p.help = &pager{title: "keys of this card", build: func(_ *screen, width int) []ink.Line {
+			return pairs(append(c.keys(), [2]string{"↑ ↓ PgUp PgDn Home End", "scroll"}, [2]string{"Ctrl+C", "cancel the run"}), width)
+		}}
 		return
 	}
 	if c.press(s, k) {
@@ -162,7 +157,7 @@ func strays(c card, k keypress) bool {
 	}
 	switch c := c.(type) {
 	case *formCard:
-		if c.isFilledIn() { // its choices and buttons take other keys
+		if c.page == nil && c.fault == "" && !c.checking { // its choices and buttons take other keys
 			return false
 		}
 	case *consentCard:

@@ -239,7 +239,16 @@ func (s *screen) changed() {
 	if unanswered(entries) {
 		s.cutOff(entries)
 	}
-	s.planLeft()
+	p := s.session.Talk().Plan()
+	done := 0
+	for _, step := range p.Steps {
+		if !isOpen(step) {
+			done++
+		}
+	}
+	if done < len(p.Steps) {
+		s.say(ink.Muted, fmt.Sprintf("Its plan is not done: %d of %s. /plan shows it, /plan do goes on.", done, plural(len(p.Steps), "step", "steps")))
+	}
 }
 
 // rule is a line across the screen with a title in it.

@@ -99,9 +99,6 @@ func (c *formCard) press(s *screen, k keypress) bool {
 	return false
 }
 
-// isFilledIn reports whether the keys are for fields and buttons.
-func (c *formCard) isFilledIn() bool { return c.page == nil && c.fault == "" && !c.checking }
-
 // pressPage handles the keys of a page to visit.
 func (c *formCard) pressPage(k keypress) bool {
 	switch {
@@ -139,7 +136,10 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 		return c.pageLines(s, width, height)
 	}
 	if c.checking {
-		return c.checkLines(s, width, height)
+		foot := s.foot(width, "", "y send", "n decline", "e Esc edit", scrollKeys)
+		lines := framed("send this to "+c.form.Server+"?", c.laid.of(width, c.sent), &c.scroll, foot, width, height)
+		c.seen = max(c.seen, c.scroll.at+c.scroll.rows)
+		return lines
 	}
 	if s.byLine {
 		return c.lineByLine(s, width)

@@ -55,14 +55,6 @@ func (c *formCard) pressCheck(s *screen, k keypress) bool {
 	return false
 }
 
-// checkLines show all that would be sent.
-func (c *formCard) checkLines(s *screen, width, height int) []ink.Line {
-	foot := s.foot(width, "", "y send", "n decline", "e Esc edit", scrollKeys)
-	lines := framed("send this to "+c.form.Server+"?", c.laid.of(width, c.sent), &c.scroll, foot, width, height)
-	c.seen = max(c.seen, c.scroll.at+c.scroll.rows)
-	return lines
-}
-
 // sent is what would be sent, and what would not.
 func (c *formCard) sent(width int) []ink.Line {
 	lines := append(jsonLines(c.shown, width), warnings(c.form.Warnings, width)...)

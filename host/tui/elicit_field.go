@@ -46,7 +46,15 @@ func newEntry(f *form.Field) *entry {
 // value is the field's value as JSON; nil: left out.
 func (e *entry) value() (json.RawMessage, error) {
 	if len(e.Choices) == 0 {
-		return e.typedValue()
+		switch text := e.text.Text(); {
+		case strings.TrimSpace(text) != "":
+			return e.Parse(text)
+		case !e.Required:
+			return nil, nil
+		case e.Type == "string":
+			return nil, fmt.Errorf(`this is required ("" is an empty text)`)
+		}
+		return nil, fmt.Errorf("this is required")
 	}
 	var values []string
 	for i, c := range e.Choices {
@@ -64,19 +72,6 @@ func (e *entry) value() (json.RawMessage, error) {
 	}
 	list := json.RawMessage("[" + strings.Join(values, ",") + "]")
 	return list, e.Check(list)
-}
-
-func (e *entry) typedValue() (json.RawMessage, error) {
-	text := e.text.Text()
-	switch {
-	case strings.TrimSpace(text) == "" && !e.Required:
-		return nil, nil
-	case strings.TrimSpace(text) == "" && e.Type == "string":
-		return nil, fmt.Errorf(`this is required ("" is an empty text)`)
-	case strings.TrimSpace(text) == "":
-		return nil, fmt.Errorf("this is required")
-	}
-	return e.Parse(text)
 }
 
 // checked is the field's value, if it fits; what is wrong with it is shown at the field.
@@ -112,7 +107,16 @@ func (e *entry) press(k keypress) (changed bool) {
 func (e *entry) pick(k keypress) bool {
 	switch k.name {
 	case "left", "right":
-		e.move(k.name)
+		switch {
+		case !e.Several && len(e.chosen) == 0: // nothing is taken yet: the first
+		case k.name == "left":
+			e.cursor = max(0, e.cursor-1)
+		default:
+			e.cursor = min(len(e.Choices)-1, e.cursor+1)
+		}
+		if !e.Several {
+			e.chosen = map[int]bool{e.cursor: true}
+		}
 	case "space":
 		chosen := e.chosen[e.cursor]
 		if !e.Several {
@@ -125,20 +129,6 @@ func (e *entry) pick(k keypress) bool {
 		return false
 	}
 	return true
-}
-
-// move goes to the next choice, and takes it where only one can be taken.
-func (e *entry) move(name string) {
-	switch {
-	case !e.Several && len(e.chosen) == 0: // nothing is taken yet: the first
-	case name == "left":
-		e.cursor = max(0, e.cursor-1)
-	default:
-		e.cursor = min(len(e.Choices)-1, e.cursor+1)
-	}
-	if !e.Several {
-		e.chosen = map[int]bool{e.cursor: true}
-	}
 }
 
 // lines show a field.

@@ -97,20 +97,6 @@ func (m *menu) files(s *screen, word string) {
 	})
 }
 
-// attachedFiles says which files go along, so that a path that is none is noticed.
-func (s *screen) attachedFiles(q *host.Question) {
-	var names []string
-	for _, a := range q.Attach {
-		if a.Server == "" {
-			names = append(names, attachedName(&a))
-		}
-	}
-	s.attachedLine(names)
-	for _, name := range s.absent {
-		s.say(ink.Warn, "there is no file "+oneLine(name, 200)+" here, so nothing goes along for @"+oneLine(name, 200))
-	}
-}
-
 func (s *screen) attachedLine(names []string) {
 	if len(names) > 0 {
 		s.add(ink.Indent(ink.Lines(ink.Muted, "attached: "+strings.Join(names, ", "), s.width-2), ink.Of("  "), ink.Of("  "))...)

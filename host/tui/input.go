@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
 // leaveTime is how soon Ctrl+C, or Ctrl+D where something would be lost, must be pressed again to leave.
@@ -96,7 +97,9 @@ func (s *screen) shortcut(k keypress) bool {
 	case "ctrl+t":
 		s.toggleTrace()
 	case "ctrl+x":
-		s.unqueue()
+		if n := len(s.waiting.texts); n > 0 {
+			s.waiting.texts = s.waiting.texts[:n-1]
+		}
 	case "ctrl+g":
 		s.openEditor()
 	case "ctrl+v":
@@ -256,7 +259,16 @@ func (s *screen) send(text string) error {
 	if !s.byLine { // where it stands already
 		s.typed(s.folded(text))
 	}
-	s.attachedFiles(&q)
+	var names []string
+	for _, a := range q.Attach {
+		if a.Server == "" {
+			names = append(names, attachedName(&a))
+		}
+	}
+	s.attachedLine(names)
+	for _, name := range s.absent {
+		s.say(ink.Warn, "there is no file "+oneLine(name, 200)+" here, so nothing goes along for @"+oneLine(name, 200))
+	}
 	s.history.add(text)
 	if s.ui.options.Remember != nil {
 		s.ui.options.Remember(text)

@@ -149,10 +149,3 @@ func readDraft(e edited) (string, error) {
 	}
 	return string(text), err
 }
-
-// announce tells a person who looks elsewhere that an answer is there.
-func (s *screen) announce(r *run) {
-	if s.run == nil && !r.cancelled && s.now().Sub(r.began) >= longTime {
-		s.alert("has an answer")
-	}
-}

@@ -128,11 +128,6 @@ func (s *screen) settle() tea.Cmd {
 	return tea.Tick(drawTime, func(time.Time) tea.Msg { return settledMsg{} })
 }
 
-// drew notes how high the frame is that goes to the terminal next.
-func (p *paper) drew(height int) {
-	p.drawn, p.peak = max(p.drawn, height), max(p.peak, height)
-}
-
 // settled notes that frames of some time ago are on the terminal; unless it has had another
 // size since, which a frame has to be drawn for.
 func (p *paper) settled(now time.Time) {

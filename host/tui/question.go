@@ -22,7 +22,7 @@ func (s *screen) question(text string) (host.Question, error) {
 	}
 	for _, word := range mentions(rest) {
 		server, uri, found := strings.Cut(word, ":")
-		if !found || uri == "" || !s.isServer(server) {
+		if !found || uri == "" || !slices.ContainsFunc(s.servers, func(t host.ServerTools) bool { return t.Server == server }) {
 			if err := s.attachFile(&q, word); err != nil {
 				return q, err
 			}
@@ -37,10 +37,6 @@ func (s *screen) question(text string) (host.Question, error) {
 		}
 	}
 	return q, nil
-}
-
-func (s *screen) isServer(name string) bool {
-	return slices.ContainsFunc(s.servers, func(t host.ServerTools) bool { return t.Server == name })
 }
 
 // knownURI takes punctuation off the end of a URI, unless there is a resource of

@@ -190,7 +190,14 @@ func (c *reviewCard) done() bool {
 
 func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 	if c.open {
-		return c.openLines(s, width, height)
+		text := c.laid.of(width, func(width int) []ink.Line {
+			return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
+		})
+		foot := c.askFoot(s, width)
+		if foot == nil {
+			foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
+		}
+		return framed(c.title(s), text, &c.scroll, foot, width, height)
 	}
 	keys := append(c.answers(), "d Enter details")
 	calm := 0
@@ -295,18 +302,6 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, oneLine(text, excerpt), width-6), ink.Line{margin[0], ink.T(ink.Bad, "! ", ink.Bold)}, ink.Of("      "))...)
 	}
 	return lines
-}
-
-// openLines are all definitions of the selected server.
-func (c *reviewCard) openLines(s *screen, width, height int) []ink.Line {
-	text := c.laid.of(width, func(width int) []ink.Line {
-		return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
-	})
-	foot := c.askFoot(s, width)
-	if foot == nil {
-		foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
-	}
-	return framed(c.title(s), text, &c.scroll, foot, width, height)
 }
 
 // answers are the keys that decide about the selected server.

@@ -87,7 +87,9 @@ func (s *screen) over(r *run, err error) {
 		s.goOn()
 		s.goOnWithTask()
 	}
-	s.announce(r)
+	if s.run == nil && !r.cancelled && s.now().Sub(r.began) >= longTime {
+		s.alert("has an answer")
+	}
 }
 
 // happened shows an event.
@@ -101,7 +103,17 @@ func (s *screen) happened(e *host.Event) {
 	case e.Child != nil && s.run != nil:
 		s.child(s.run.top.open(e.Child.CallID), e.Child)
 	case e.Reviewed != nil:
-		s.reviewed(e.Reviewed)
+		r := e.Reviewed
+		s.refused = slices.DeleteFunc(slices.Clone(s.refused), func(name string) bool { return name == r.Server })
+		if !r.Approved && r.Error == "" {
+			s.refused = append(s.refused, r.Server)
+		}
+		s.servers = slices.Clone(s.servers)
+		for i := range s.servers {
+			if t := &s.servers[i]; t.Server == r.Server && r.Approved {
+				t.State, t.Seen = host.StateConnected, t.Tools
+			}
+		}
 	case e.Log != nil:
 		s.logs(e)
 	case e.Notice != nil:
@@ -134,7 +146,16 @@ func (s *screen) progress(e *host.Event) {
 	case e.ServerRequest != nil:
 		s.serverRequested(e.ServerRequest)
 	case e.Answered != nil:
-		s.answered(e.Answered)
+		a := e.Answered
+		s.endText()
+		s.run.answered = true
+		switch {
+		case s.run.interrupted && a.Stop == "cancelled": // which is said when it is over
+		case a.Stop == "cancelled":
+			s.say(ink.Warn, "cancelled")
+		case a.Error != "":
+			s.say(ink.Bad, "error: "+a.Error)
+		}
 	default:
 		if e.Called != nil {
 			s.endText()
@@ -236,18 +257,6 @@ func (s *screen) decided(d *host.Decided) {
 	s.endText()
 	if !wrote && d.Message != nil && strings.TrimSpace(d.Message.Text()) != "" {
 		s.printMarkdown(d.Message.Text())
-	}
-}
-
-func (s *screen) answered(a *host.Answered) {
-	s.endText()
-	s.run.answered = true
-	switch {
-	case s.run.interrupted && a.Stop == "cancelled": // which is said when it is over
-	case a.Stop == "cancelled":
-		s.say(ink.Warn, "cancelled")
-	case a.Error != "": // any other reason is a notice of the host
-		s.say(ink.Bad, "error: "+a.Error)
 	}
 }
 

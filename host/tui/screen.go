@@ -128,7 +128,10 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		cmds = append(cmds, s.resize(msg.Width, msg.Height))
 	case tea.BackgroundColorMsg:
-		s.background(msg.IsDark())
+		dark := msg.IsDark()
+		if s.ui.auto && !dark {
+			s.theme, _ = ink.Named("light")
+		}
 	case tea.KeyPressMsg:
 		if msg.String() == "ctrl+z" {
 			return s, tea.Suspend
@@ -191,12 +194,6 @@ func (s *screen) greet() {
 		s.watchTasks()
 	}
 	s.look(s.servers)
-}
-
-func (s *screen) background(dark bool) {
-	if s.ui.auto && !dark {
-		s.theme, _ = ink.Named("light")
-	}
 }
 
 // receive handles what came from elsewhere.

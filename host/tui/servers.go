@@ -59,20 +59,6 @@ func (s *screen) suggest() {
 	}
 }
 
-// reviewed notes what became of a review, until the next list of servers.
-func (s *screen) reviewed(r *host.Reviewed) {
-	s.refused = slices.DeleteFunc(slices.Clone(s.refused), func(name string) bool { return name == r.Server })
-	if !r.Approved && r.Error == "" {
-		s.refused = append(s.refused, r.Server)
-	}
-	s.servers = slices.Clone(s.servers)
-	for i := range s.servers {
-		if t := &s.servers[i]; t.Server == r.Server && r.Approved {
-			t.State, t.Seen = host.StateConnected, t.Tools
-		}
-	}
-}
-
 func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnecting }
 
 // failed says why a server is not there.

@@ -81,7 +81,7 @@ func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
 	s.view.Cursor, s.view.AltScreen, s.view.WindowTitle = cursor, s.full, s.title()
 	if !s.full {
 		s.frame = len(lines)
-		s.paper.drew(s.frame)
+		s.paper.drawn, s.paper.peak = max(s.paper.drawn, s.frame), max(s.paper.peak, s.frame)
 	}
 }
 

@@ -52,13 +52,6 @@ func (s *screen) takeBack() bool {
 	return true
 }
 
-// unqueue removes the last question that waits.
-func (s *screen) unqueue() {
-	if n := len(s.waiting.texts); n > 0 {
-		s.waiting.texts = s.waiting.texts[:n-1]
-	}
-}
-
 // goOn sends the next question that waits. One that cannot be sent comes back to the
 // input, if that is free, or stays where it is.
 func (s *screen) goOn() {
@@ -88,7 +81,9 @@ func (s *screen) escape() {
 		s.run.cancelled, s.run.interrupted = true, true
 		s.run.cancel()
 	case s.editsPlan():
-		s.leavePlan()
+		s.input.Set("")
+		s.menu.update(s)
+		s.hint = "nothing was carried out; /plan edit edits the steps again"
 		return
 	case s.run != nil || !s.input.Empty():
 	case now.Sub(s.escaped) < leaveTime:

@@ -84,7 +84,10 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	select {
 	case d.asking <- struct{}{}: // also while a person is asked: what they say can decide about the next call
 	case <-ctx.Done():
-		return d.ended(ctx, c.Input)
+		j := &Judgement{in: c.Input, Rules: d.current().Decide(context.WithoutCancel(ctx), c.Input), Ended: true}
+		j.Rules.Reason = "the run was ended before it was decided"
+		j.Refusal = "Not allowed: " + j.Rules.Reason + "."
+		return j
 	}
 	defer func() { <-d.asking }()
 	j := &Judgement{withdrawals: d.withdrawals.Load()}
@@ -123,16 +126,16 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	}
 	j.Never = never(c.Input)
 	if j.Refusal = ask(j); j.Refusal == "" {
-		d.agree(call, flowing, offered)
+		d.flow.Consent(flowing)
+		d.offered.Consent(offered)
+		own := guard.Source{Server: call.Server, Origin: call.Origin, Tool: call.Tool}
+		if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(d.flow.Sources(guard.Untrusted), own) {
+			answer := new(guard.Flow) // what a trusted server answers to a call that writes is part of the yes
+			answer.Read(own, guard.LabelsOf(call.Trust, call.Annotations), "")
+			call.Chosen, call.Known = false, nil
+			d.flow.Consent(answer.Ask(call))
+		}
 	}
-	return j
-}
-
-// ended is for a call that ended while others were decided about.
-func (d *Decider) ended(ctx context.Context, in policy.Input) *Judgement {
-	j := &Judgement{in: in, Rules: d.current().Decide(context.WithoutCancel(ctx), in), Ended: true}
-	j.Rules.Reason = "the run was ended before it was decided"
-	j.Refusal = "Not allowed: " + j.Rules.Reason + "."
 	return j
 }
 

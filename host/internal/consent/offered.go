@@ -35,20 +35,6 @@ func (d *Decider) private(call guard.Call) (all []guard.Source, elsewhere bool) 
 	return all, slices.ContainsFunc(all, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 }
 
-// agree remembers that a person said yes to a call, as it was decided about when they were
-// asked. What a trusted server answers to a call that writes is part of that.
-func (d *Decider) agree(call guard.Call, flowing, offered guard.Decision) {
-	d.flow.Consent(flowing)
-	d.offered.Consent(offered)
-	own := guard.Source{Server: call.Server, Origin: call.Origin, Tool: call.Tool}
-	if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(d.flow.Sources(guard.Untrusted), own) {
-		answer := new(guard.Flow) // that has read nothing else
-		answer.Read(own, guard.LabelsOf(call.Trust, call.Annotations), "")
-		call.Chosen, call.Known = false, nil // whatever made an exception of the rest
-		d.flow.Consent(answer.Ask(call))
-	}
-}
-
 // What a call may hold that says no more than what the person did: so few words that
 // which they are, and how they are put, can carry hardly anything.
 const (

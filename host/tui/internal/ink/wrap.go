@@ -115,7 +115,9 @@ func (w *wrapping) endWord() {
 	}
 	switch {
 	case w.used+w.gaps+w.cells <= w.width:
-		w.space()
+		if w.gaps > 0 {
+			w.line, w.used = append(w.line, w.gap), w.used+w.gaps
+		}
 	case w.used > 0:
 		w.endLine()
 	}
@@ -129,12 +131,6 @@ func (w *wrapping) endWord() {
 		w.used = w.line.Width()
 	}
 	w.word, w.cells = nil, 0
-}
-
-func (w *wrapping) space() {
-	if w.gaps > 0 {
-		w.line, w.used = append(w.line, w.gap), w.used+w.gaps
-	}
 }
 
 // pieceEnd is where the first run of spaces, line break or piece of a word ends.

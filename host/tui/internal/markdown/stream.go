@@ -88,7 +88,12 @@ func (s *Stream) next() (string, bool) {
 			s.text, s.scanned, s.blank, s.list = s.text[s.scanned:], 0, false, false
 			return part, true
 		}
-		s.look(line)
+		trimmed := strings.TrimSpace(line)
+		s.fence = s.fence.after(trimmed)
+		s.blank = trimmed == ""
+		if s.fence.size == 0 && isItem(trimmed) {
+			s.list = true
+		}
 		s.scanned += n + 1
 	}
 }
@@ -100,16 +105,6 @@ func (s *Stream) continues(line string) bool {
 		return true
 	}
 	return len(trimmed) < len(line) || s.list && isItem(trimmed)
-}
-
-// look takes note of a line.
-func (s *Stream) look(line string) {
-	trimmed := strings.TrimSpace(line)
-	s.fence = s.fence.after(trimmed)
-	s.blank = trimmed == ""
-	if s.fence.size == 0 && isItem(trimmed) {
-		s.list = true
-	}
 }
 
 // cut cuts a part off that is too long, at a line where there is one. A block of

@@ -125,7 +125,7 @@ func (l *language) highlight(code string, w *codeLines) {
 func (l *language) token(code string, at int) (ink.Role, int) {
 	rest := code[at:]
 	for _, mark := range l.comments {
-		if strings.HasPrefix(rest, mark) && (mark != "#" || at == 0 || isSpace(code[at-1])) {
+		if strings.HasPrefix(rest, mark) && (mark != "#" || at == 0 || strings.IndexByte(" \t\n;(", code[at-1]) >= 0) {
 			return ink.Comment, until(rest, "\n", 0)
 		}
 	}
@@ -165,9 +165,6 @@ func (l *language) token(code string, at int) (ink.Role, int) {
 }
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// isSpace reports whether a comment can begin behind the character.
-func isSpace(b byte) bool { return strings.IndexByte(" \t\n;(", b) >= 0 }
 
 // until is where an end stands, behind the end where it ends; all of the text without one.
 func until(text, end string, from int) int {
