@@ -102,14 +102,10 @@ func checkMessages(req *Request) error {
 		return fmt.Errorf("message 0 is of role %q, and the first must be the user's", first)
 	}
 	last := &req.Messages[len(req.Messages)-1]
-	if last.Role == RoleAssistant && !hasOpaque(last) {
+	if last.Role == RoleAssistant && !slices.ContainsFunc(last.Parts, func(p Part) bool { return p.Opaque != nil }) {
 		return fmt.Errorf("message %d, the last, is the assistant's", len(req.Messages)-1)
 	}
 	return nil
-}
-
-func hasOpaque(m *Message) bool {
-	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Opaque != nil })
 }
 
 func checkMessage(m *Message) error {

@@ -43,12 +43,6 @@ func (l *lengths) read() (words int) {
 // counts is how often a term is in each field.
 type counts [fields]uint8
 
-func (c *counts) add(f field) {
-	if c[f] < math.MaxUint8 {
-		c[f]++
-	}
-}
-
 // document is what the texts of one tool come to.
 type document struct {
 	terms   []termCounts // in no order, each term once
@@ -128,7 +122,9 @@ func (r *reader) text(f field, text string) {
 				r.doc.named++
 			}
 		}
-		c.add(f)
+		if c[f] < math.MaxUint8 {
+			c[f]++
+		}
 		return !r.full(f)
 	})
 }
@@ -162,7 +158,12 @@ func (r *reader) schema(s []byte, depth int) {
 		case keyword == "not": // it describes no argument
 		case schema.PlaceOf(keyword) == schema.Named:
 			jsonrpc.EachMember(value, func(name, property []byte) bool {
-				r.property(name, property, depth)
+				for _, quoted := range [][]byte{name, jsonrpc.Get(property, "description")} {
+					if text, ok := jsonrpc.Unquote(quoted); ok {
+						r.text(paramField, text)
+					}
+				}
+				r.schema(property, depth+1)
 				return !r.full(paramField)
 			})
 		case schema.PlaceOf(keyword) != schema.Nowhere:
@@ -170,16 +171,6 @@ func (r *reader) schema(s []byte, depth int) {
 		}
 		return !r.full(paramField)
 	})
-}
-
-// property adds the name, the description and the inside of a property.
-func (r *reader) property(quoted, s []byte, depth int) {
-	for _, quoted := range [][]byte{quoted, jsonrpc.Get(s, "description")} {
-		if text, ok := jsonrpc.Unquote(quoted); ok {
-			r.text(paramField, text)
-		}
-	}
-	r.schema(s, depth+1)
 }
 
 func isObject(s []byte) bool {

@@ -39,7 +39,13 @@ func (s *scratch) parse(x *Index, text string) {
 	for _, q := range quoted {
 		s.read(x, text[q[0]:q[1]], weight)
 	}
-	s.addSynonyms(x)
+	for i := range len(s.query) {
+		for _, other := range x.synonyms[s.query[i].stem] {
+			if len(s.query) < 2*maxQueryTerms && !s.asks(other) {
+				s.query = append(s.query, term{stem: other, weight: x.weights.synonym * s.query[i].weight, of: i})
+			}
+		}
+	}
 }
 
 // read adds the terms of text that are not there yet.
@@ -57,16 +63,6 @@ func (s *scratch) read(x *Index, text string, weight float64) {
 		}
 		return true
 	})
-}
-
-func (s *scratch) addSynonyms(x *Index) {
-	for i := range len(s.query) {
-		for _, other := range x.synonyms[s.query[i].stem] {
-			if len(s.query) < 2*maxQueryTerms && !s.asks(other) {
-				s.query = append(s.query, term{stem: other, weight: x.weights.synonym * s.query[i].weight, of: i})
-			}
-		}
-	}
 }
 
 func (s *scratch) asks(stem string) bool {

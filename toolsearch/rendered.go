@@ -111,20 +111,15 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 		}
 		switch schema.PlaceOf(keyword) {
 		case schema.Named:
-			return appendSchemas(dst, value, max, depth+1)
+			if !isObject(value) {
+				return append(dst, value...)
+			}
+			return appendMembers(dst, value, func(dst, _, value []byte) []byte { return appendSchema(dst, value, max, depth+1) })
 		case schema.One, schema.List:
 			return appendSchema(dst, value, max, depth+1)
 		}
 		return append(dst, value...)
 	})
-}
-
-// appendSchemas appends an object whose members are schemas.
-func appendSchemas(dst, s []byte, max, depth int) []byte {
-	if !isObject(s) {
-		return append(dst, s...)
-	}
-	return appendMembers(dst, s, func(dst, _, value []byte) []byte { return appendSchema(dst, value, max, depth) })
 }
 
 // appendMembers appends the object s with the values that f appends; a member

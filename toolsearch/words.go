@@ -30,7 +30,15 @@ const (
 func classOf(r rune) class {
 	switch {
 	case r < utf8.RuneSelf:
-		return classOfASCII(byte(r))
+		switch {
+		case 'a' <= r && r <= 'z':
+			return lower
+		case 'A' <= r && r <= 'Z':
+			return upper
+		case '0' <= r && r <= '9':
+			return digit
+		}
+		return other
 	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
 		return ideograph
 	case unicode.IsUpper(r):
@@ -41,18 +49,6 @@ func classOf(r rune) class {
 		return digit
 	case unicode.IsMark(r):
 		return joining
-	}
-	return other
-}
-
-func classOfASCII(c byte) class {
-	switch {
-	case 'a' <= c && c <= 'z':
-		return lower
-	case 'A' <= c && c <= 'Z':
-		return upper
-	case '0' <= c && c <= '9':
-		return digit
 	}
 	return other
 }

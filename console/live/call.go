@@ -46,18 +46,6 @@ func (r *Ring) callOf(e *entry) *call {
 	return c
 }
 
-// join adds the next message to its call.
-func (r *Ring) join(c *call, e *entry) {
-	t := r.table.of(e.texts)
-	if c.client == 0 && t.client != "" {
-		c.client = r.table.again(e.texts)
-	}
-	if t.server != "" && len(c.servers) < maxServers && !r.leads(c, t.server) {
-		c.servers = append(c.servers, r.table.again(e.texts))
-	}
-	c.messages = append(c.messages, r.index.Next)
-}
-
 // leads reports whether a call leads to a server.
 func (r *Ring) leads(c *call, server string) bool {
 	return slices.ContainsFunc(c.servers, func(n textsID) bool { return r.table.of(n).server == server })

@@ -109,7 +109,7 @@ func Open(o Options) *Ring {
 		o.Bytes = defaultBytes
 	}
 	o.Bytes = max(o.Bytes, minBytes)
-	r := &Ring{options: o, remove: func() {}, index: follow.NewRing[entry](o.Messages), calls: map[callOf]*call{}, table: newTextTable()}
+	r := &Ring{options: o, remove: func() {}, index: follow.NewRing[entry](o.Messages), calls: map[callOf]*call{}, table: textTable{numbers: map[texts]textsID{}, all: make([]counted, 1)}}
 	if err := r.create(); err != nil {
 		r.fault = fmt.Errorf("messages are not kept: %w", err)
 	}
@@ -250,7 +250,14 @@ func (r *Ring) append(add *added) {
 	}
 	e.row = r.rows
 	if c != nil {
-		r.join(c, e)
+		t := r.table.of(e.texts)
+		if c.client == 0 && t.client != "" {
+			c.client = r.table.again(e.texts)
+		}
+		if t.server != "" && len(c.servers) < maxServers && !r.leads(c, t.server) {
+			c.servers = append(c.servers, r.table.again(e.texts))
+		}
+		c.messages = append(c.messages, r.index.Next)
 	}
 	r.index.Add(*e)
 	for r.table.bytes > maxWords && r.index.First < r.index.Next-1 {

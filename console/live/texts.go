@@ -28,10 +28,6 @@ type counted struct {
 
 const textsSize = 150 // bytes, about, that texts cost in addition to their own
 
-func newTextTable() textTable {
-	return textTable{numbers: map[texts]textsID{}, all: make([]counted, 1)}
-}
-
 // of returns texts by their number.
 func (w *textTable) of(n textsID) *texts { return &w.all[n].texts }
 

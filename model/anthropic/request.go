@@ -56,7 +56,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 		MaxTokens:     m.limit(req.MaxTokens),
 		Messages:      turns(req.Messages),
 		Tools:         toolParams(tools, cachedOf(req, tools)),
-		StopSequences: stops(req.Stop),
+		StopSequences: slices.DeleteFunc(slices.Clone(req.Stop), func(s string) bool { return strings.TrimSpace(s) == "" }),
 		Stream:        true,
 	}
 	if strings.TrimSpace(req.System) != "" {
@@ -130,9 +130,4 @@ func toolParams(tools []model.Tool, cached int) []toolParam {
 		list = append(list, t)
 	}
 	return list
-}
-
-// stops are the sequences that are taken: nothing but space is refused.
-func stops(sequences []string) []string {
-	return slices.DeleteFunc(slices.Clone(sequences), func(s string) bool { return strings.TrimSpace(s) == "" })
 }

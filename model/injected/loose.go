@@ -69,7 +69,10 @@ func (l *loose) value() bool {
 	case l.quote() != "":
 		return l.text()
 	}
-	return l.bare()
+	word := l.word()
+	word = cmp.Or(literals[word], word)
+	l.out = append(l.out, word...)
+	return (l.depth == 0 || !l.atEnd()) && jsonrpc.Valid([]byte(word), jsonrpc.Limits{}) == nil
 }
 
 // container reads an array or an object, whose elements are read by element.
@@ -132,14 +135,6 @@ func (l *loose) word() string {
 }
 
 var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
-
-// bare reads a literal or a number, which may go on where the text ends.
-func (l *loose) bare() bool {
-	word := l.word()
-	word = cmp.Or(literals[word], word)
-	l.out = append(l.out, word...)
-	return (l.depth == 0 || !l.atEnd()) && jsonrpc.Valid([]byte(word), jsonrpc.Limits{}) == nil
-}
 
 // closing are the marks that can close a string, by the one that opened it.
 var closing = map[string]string{`"`: `"`, `'`: `'`, "“": "“”\"", "”": "“”\"", "‘": "‘’'", "’": "‘’'"}

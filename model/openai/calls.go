@@ -37,20 +37,15 @@ func pieceOf(raw []byte) piece {
 	if index := 0; json.Unmarshal(jsonrpc.Get(raw, "index"), &index) == nil && string(jsonrpc.Get(raw, "index")) != "null" {
 		p.index = &index
 	}
-	p.addFunction(jsonrpc.Get(raw, "function"))
-	return p
-}
-
-// addFunction reads the name and the arguments, which are a string of JSON; some
-// servers send the JSON itself.
-func (p *piece) addFunction(raw []byte) {
-	p.name = wire.StringOf(raw, "name")
-	switch arguments := jsonrpc.Get(raw, "arguments"); {
+	function := jsonrpc.Get(raw, "function")
+	p.name = wire.StringOf(function, "name")
+	switch arguments := jsonrpc.Get(function, "arguments"); {
 	case len(arguments) > 0 && arguments[0] == '"':
 		p.arguments = wire.String(arguments)
-	case string(arguments) != "null":
+	case string(arguments) != "null": // some servers send the JSON itself
 		p.arguments = string(arguments)
 	}
+	return p
 }
 
 // toolCall takes in a piece of a call.
