@@ -34,20 +34,6 @@ type tool struct {
 	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
 }
 
-// tools makes tools of what a server listed. Of two with one name the first counts.
-func (s *server) tools(listed []*mcp.Tool) []*tool {
-	tools := make([]*tool, 0, len(listed))
-	seen := make(map[string]bool, len(listed))
-	names := model.NewNames() // of this list only, so that a server that always has other names fills nothing
-	for _, t := range listed {
-		if t != nil && t.Name != "" && !seen[t.Name] {
-			seen[t.Name] = true
-			tools = append(tools, s.tool(t, names))
-		}
-	}
-	return tools
-}
-
 func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 	full := &tool{Tool: t, server: s, ref: ToolRef{Server: s.Name, Tool: t.Name}, id: s.Name + separator + t.Name}
 	prefixed := full.id

@@ -8,6 +8,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
+	"github.com/junction-mcp/junction/model"
 )
 
 // An offer is what a server has. It is replaced as a whole.
@@ -27,9 +28,19 @@ type offer struct {
 func (s *server) read(ctx context.Context, d *definitions.Definitions) offer {
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
+	listed := decoded[mcp.Tool](s, "tools/list", d.Tools)
+	tools := make([]*tool, 0, len(listed))
+	seen := make(map[string]bool, len(listed))
+	names := model.NewNames() // of this list only, so that a server that always has other names fills nothing
+	for _, t := range listed {
+		if t != nil && t.Name != "" && !seen[t.Name] { // of two with one name the first counts
+			seen[t.Name] = true
+			tools = append(tools, s.tool(t, names))
+		}
+	}
 	fresh := offer{
 		prompts: decoded[mcp.Prompt](s, "prompts/list", d.Prompts), resources: decoded[mcp.Resource](s, "resources/list", d.Resources),
-		templates: decoded[mcp.ResourceTemplate](s, "resources/templates/list", d.Templates), tools: s.tools(decoded[mcp.Tool](s, "tools/list", d.Tools)),
+		templates: decoded[mcp.ResourceTemplate](s, "resources/templates/list", d.Templates), tools: tools,
 		instructions: d.Instructions,
 	}
 	if d.Capabilities != nil {

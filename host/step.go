@@ -43,7 +43,11 @@ func (r *run) prepareStep(ctx context.Context) error {
 	if before := r.h.options.BeforeStep; before != nil {
 		r.only = nil
 		r.choose()
-		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: r.catalogue.infos(), Messages: r.c.view.Seen()}
+		all := make([]ToolInfo, len(r.catalogue.tools))
+		for i, t := range r.catalogue.tools {
+			all[i] = t.info(ToolSent)
+		}
+		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: all, Messages: r.c.view.Seen()}
 		if err := before(ctx, &s); err != nil {
 			return fmt.Errorf("before step %d: %w", s.Number, err)
 		}
@@ -101,14 +105,6 @@ func (c *catalogue) only(keep func(*tool) bool) *catalogue {
 // has reports whether what else a server offers is the conversation's to read: not where
 // it is switched off, nor where tools were chosen, and none of the server's.
 func (c *catalogue) has(s *server) bool { return !c.off[s.Name] && (c.of == nil || c.of[s] > 0) }
-
-func (c *catalogue) infos() []ToolInfo {
-	all := make([]ToolInfo, len(c.tools))
-	for i, t := range c.tools {
-		all[i] = t.info(ToolSent)
-	}
-	return all
-}
 
 // instructions are what the program adds to the host's own.
 func (c *Conversation) instructions() string {

@@ -19,12 +19,6 @@ type frame struct {
 // maxJSON is how many bytes of a body are in the text of a message.
 const maxJSON = 4 * maxDetail
 
-// json is the message as JSON-RPC has it, for reading: a long body is cut.
-func (m *frame) json() string {
-	m.Body = m.Body[:min(len(m.Body), maxJSON)]
-	return string(m.AppendMessage(nil, m.id))
-}
-
 // message records a message.
 func (t *Trace) message(m frame) {
 	t.mu.Lock()
@@ -42,7 +36,8 @@ func (t *Trace) message(m frame) {
 	case event.Response, event.Pending, event.Answer:
 		i.head += " result"
 	}
-	i.detail = m.json()
+	m.Body = m.Body[:min(len(m.Body), maxJSON)]
+	i.detail = string(m.AppendMessage(nil, m.id))
 	call := t.calls[m.call]
 	if call != nil {
 		i.scope = call.scope

@@ -49,7 +49,15 @@ type call struct {
 func (c *call) track(s *screen, agent string, e *host.Event) *call {
 	switch {
 	case e.Decided != nil:
-		c.wanted = callsIn(e.Decided)
+		var all stepCalls
+		if e.Decided.Message != nil {
+			for i := range e.Decided.Message.Parts {
+				if c := e.Decided.Message.Parts[i].Call; c != nil {
+					all = append(all, c)
+				}
+			}
+		}
+		c.wanted = all
 	case e.Consent != nil:
 		in := c.begin(agent, host.Called{CallID: e.Consent.CallID, Server: e.Consent.Server, Tool: e.Consent.Tool})
 		if in.consent = *e.Consent; !e.Consent.Allowed {
@@ -82,18 +90,6 @@ func (r *run) running() []*call {
 
 // stepCalls are the calls that a model asked for in its last step.
 type stepCalls []*model.Call
-
-func callsIn(d *host.Decided) stepCalls {
-	var all stepCalls
-	if d.Message != nil {
-		for i := range d.Message.Parts {
-			if c := d.Message.Parts[i].Call; c != nil {
-				all = append(all, c)
-			}
-		}
-	}
-	return all
-}
 
 // called is a call of which only the result was reported.
 func (w stepCalls) called(r *host.Returned) host.Called {

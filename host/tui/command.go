@@ -28,7 +28,15 @@ func commands() []command {
 		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", values: serverVerbs(), do: (*screen).mcp},
 		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed until chat ends; to be taken back", do: (*screen).permissions},
 		{name: "tasks", argument: "VERB NUMBER", help: "calls that run as tasks; to cancel one, or to leave it and go on", do: (*screen).tasks},
-		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
+		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) {
+			title := "tools"
+			if word != "" {
+				title += " with “" + word + "”"
+			}
+			s.panel = toolsPager(title, func(t *host.ToolInfo) bool {
+				return strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word))
+			})
+		}},
 		{name: "review", argument: "SERVER", help: "show again what was refused or disabled of a server", do: (*screen).reviewAgain},
 		{name: "context", help: "what fills the context window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
 		{name: "log", help: "what servers log, and write to their standard error", do: func(s *screen, _ string) { s.panel = logPanel() }},

@@ -35,18 +35,14 @@ func (s *screen) listNotes(words string) {
 		case len(found) == 0:
 			s.say(ink.Muted, "the model has stored no notes yet; a fact of /keep is part of its conversation")
 		default:
-			s.panel = notesPanel(found)
+			p := &picker{title: "what is remembered"}
+			for i := range found {
+				p.items = append(p.items, item{label: oneLine(found[i].Text, 200), detail: aboutNote(&found[i])})
+			}
+			p.chosen = func(s *screen, i int) { s.panel = notePanel(found[i]) }
+			s.panel = p
 		}
 	})
-}
-
-func notesPanel(notes []remember.Note) *picker {
-	p := &picker{title: "what is remembered"}
-	for i := range notes {
-		p.items = append(p.items, item{label: oneLine(notes[i].Text, 200), detail: aboutNote(&notes[i])})
-	}
-	p.chosen = func(s *screen, i int) { s.panel = notePanel(notes[i]) }
-	return p
 }
 
 func aboutNote(n *remember.Note) string {

@@ -169,16 +169,6 @@ func pairs(rows [][2]string, width int) []ink.Line {
 	return lines
 }
 
-func toolsPanel(word string) *pager {
-	title := "tools"
-	if word != "" {
-		title += " with “" + word + "”"
-	}
-	return toolsPager(title, func(t *host.ToolInfo) bool {
-		return strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word))
-	})
-}
-
 // toolsPager lists the tools that keep is true of.
 func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 	return &pager{title: title, build: func(s *screen, width int) []ink.Line {

@@ -327,7 +327,13 @@ func (s *screen) activity() ink.Line {
 	case r.wrote:
 		what = "the model is writing"
 	case !r.listed && slices.ContainsFunc(s.servers, isConnecting):
-		what = "connecting to " + s.connecting()
+		var names []string
+		for i := range s.servers {
+			if isConnecting(s.servers[i]) {
+				names = append(names, oneLine(s.servers[i].Server, 40))
+			}
+		}
+		what = "connecting to " + strings.Join(names, ", ")
 	}
 	frames := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	frame := frames[int(s.now().Sub(r.began)/tickTime)%len(frames)]
@@ -335,17 +341,6 @@ func (s *screen) activity() ink.Line {
 		ink.T(ink.Accent, frame+" "), ink.T(ink.Plain, r.doingStep+what),
 		ink.T(ink.Muted, " "+seconds(s.now().Sub(r.began))+" · "+s.escMeans()),
 	}.Cut(s.width)
-}
-
-// connecting names the servers that connect.
-func (s *screen) connecting() string {
-	var names []string
-	for i := range s.servers {
-		if isConnecting(s.servers[i]) {
-			names = append(names, oneLine(s.servers[i].Server, 40))
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // seconds is a time as people read it.

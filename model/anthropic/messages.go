@@ -110,20 +110,16 @@ func blocks(m *model.Message) []block {
 				content = append(content, block{verbatim: p.Opaque.Raw})
 			}
 		case p.Call != nil:
-			content = append(content, callBlock(p.Call))
+			input := p.Call.Arguments
+			if len(input) == 0 {
+				input = json.RawMessage("{}")
+			}
+			content = append(content, block{Type: "tool_use", ID: portableID(p.Call.ID), Name: p.Call.Name, Input: input, extra: p.Call.Extra[Provider]})
 		case p.Result != nil:
 			content = append(content, resultBlock(p.Result))
 		}
 	}
 	return content
-}
-
-func callBlock(c *model.Call) block {
-	input := c.Arguments
-	if len(input) == 0 {
-		input = json.RawMessage("{}")
-	}
-	return block{Type: "tool_use", ID: portableID(c.ID), Name: c.Name, Input: input, extra: c.Extra[Provider]}
 }
 
 func resultBlock(r *model.Result) block {

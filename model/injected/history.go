@@ -37,7 +37,11 @@ func renderMessage(m *model.Message) model.Message {
 		case p.Call != nil:
 			out.Parts = appendText(out.Parts, renderCall(p.Call))
 		case p.Result != nil:
-			out.Parts = appendText(out.Parts, renderResult(p.Result))
+			failed := ""
+			if p.Result.IsError {
+				failed = ` error="true"`
+			}
+			out.Parts = appendText(out.Parts, fmt.Sprintf("<tool_response name=%q%s>\n%s\n</tool_response>", portable(p.Result.Name), failed, cmp.Or(harmlessText(p.Result.Text()), "(no text)")))
 			for _, part := range p.Result.Parts {
 				if part.Media != nil {
 					out.Parts = append(out.Parts, part)
@@ -68,12 +72,4 @@ func renderCall(c *model.Call) string {
 		return "<tool_call>\n" + harmlessText(c.Raw) + "\n</tool_call>"
 	}
 	return "<tool_call>\n" + string(appendCall(nil, c.Name, c.Arguments)) + "\n</tool_call>"
-}
-
-func renderResult(r *model.Result) string {
-	failed := ""
-	if r.IsError {
-		failed = ` error="true"`
-	}
-	return fmt.Sprintf("<tool_response name=%q%s>\n%s\n</tool_response>", portable(r.Name), failed, cmp.Or(harmlessText(r.Text()), "(no text)"))
 }

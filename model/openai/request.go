@@ -73,10 +73,14 @@ func (c callSent) MarshalJSON() ([]byte, error) {
 // request is the body of a request.
 func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
 	left := m.service.Learned.Left()
+	var list []toolParam
+	for i := range tools {
+		list = append(list, toolParam{Type: "function", Function: function{Name: tools[i].Name, Description: tools[i].Description, Parameters: tools[i].Schema}})
+	}
 	p := &params{
 		Model:    m.options.Model,
 		Messages: m.messages(req, left),
-		Tools:    toolParams(tools),
+		Tools:    list,
 		Stream:   true,
 	}
 	switch {
@@ -108,12 +112,4 @@ func (m *Model) limit(p *params, tokens int, left map[string]bool) {
 	} else {
 		p.MaxTokens = tokens
 	}
-}
-
-func toolParams(tools []model.Tool) []toolParam {
-	var list []toolParam
-	for i := range tools {
-		list = append(list, toolParam{Type: "function", Function: function{Name: tools[i].Name, Description: tools[i].Description, Parameters: tools[i].Schema}})
-	}
-	return list
 }
