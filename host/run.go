@@ -3,10 +3,13 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -388,4 +391,243 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetec
 		return stopLoop, nil
 	}
 	return "", ctx.Err()
+}
+
+// A model that repeats itself is warned once, and stopped if it goes on.
+const (
+	loopWarn = 3 // times the same turns came
+	loopStop = 5
+	loopSpan = 4 // turns that a repetition may be long
+)
+
+// A loopDetector sees turns that repeat: the same calls with the same results,
+// alone or in a circle of a few turns.
+type loopDetector struct{ turns [][32]byte }
+
+// turn adds a turn and returns how often the last turns came in a row.
+func (l *loopDetector) turn(calls []*model.Call, results []*model.Result) int {
+	hash := sha256.New()
+	for i, call := range calls {
+		hash.Write([]byte(call.Name))
+		hash.Write([]byte{0})
+		hash.Write(call.Arguments)
+		hash.Write([]byte{0})
+		if i < len(results) {
+			hash.Write([]byte(results[i].Text()))
+		}
+		hash.Write([]byte{1})
+	}
+	l.turns = append(l.turns, [32]byte(hash.Sum(nil)))
+	if most := loopSpan * loopStop; len(l.turns) > most {
+		l.turns = l.turns[len(l.turns)-most:]
+	}
+	longest := 1
+	for span := 1; span <= loopSpan; span++ {
+		longest = max(longest, l.repeats(span))
+	}
+	return longest
+}
+
+// repeats counts how often the last span turns came in a row.
+func (l *loopDetector) repeats(span int) int {
+	n := len(l.turns)
+	times := 1
+	for at := n - 2*span; at >= 0; at -= span {
+		for i := range span {
+			if l.turns[at+i] != l.turns[n-span+i] {
+				return times
+			}
+		}
+		times++
+	}
+	return times
+}
+
+// An account counts what a run used, its child conversations included, and knows its
+// limits. Calls, and servers that use the model, count at the same time.
+type account struct {
+	limits Limits
+	above  *account // of the run to whose call this one belongs; nil if to none
+
+	mu     sync.Mutex
+	totals Totals
+	steps  int
+}
+
+// use counts what was used. The time above runs by itself.
+func (a *account) use(t Totals) {
+	for ; a != nil; a, t.Duration = a.above, 0 {
+		a.mu.Lock()
+		a.totals = a.totals.add(t)
+		a.mu.Unlock()
+	}
+}
+
+// used is what was used so far.
+func (a *account) used() Totals {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.totals
+}
+
+// step takes one more request to the model, or says at which limit the run must end: its
+// own, or one of those above.
+func (a *account) step() (stop, why string) {
+	for ; a != nil; a = a.above {
+		if stop, why = a.take(); stop != "" {
+			return stop, why
+		}
+	}
+	return "", ""
+}
+
+func (a *account) take() (stop, why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
+	switch {
+	case a.steps >= cmp.Or(most.Steps, defaultSteps):
+		return stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
+	case most.Tokens > 0 && tokens >= most.Tokens:
+		return stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)
+	case most.Money > 0 && a.totals.Cost >= most.Money:
+		return stopMoney, fmt.Sprintf("the run was ended after $%.4f, of $%.4f allowed", a.totals.Cost, most.Money)
+	}
+	a.steps++
+	return "", ""
+}
+
+// repair makes a history valid for every provider, and says what it did: each call
+// gets a result right behind it, a result without its call goes, and so do
+// messages without content and whatever stands before the first question. Of some calls it is known that they ran
+// as tasks of their servers, and of others that they were not made.
+func repair(messages []model.Message, asTask map[string][]int, unasked map[string]bool) (mended []model.Message, what string) {
+	var answered, dropped int
+	for i := 0; i < len(messages); i++ {
+		m := messages[i]
+		switch {
+		case m.Role == model.RoleTool, len(m.Parts) == 0, len(mended) == 0 && m.Role != model.RoleUser:
+			dropped++ // results are taken with their calls
+			continue
+		}
+		calls := m.Calls()
+		mended = append(mended, m)
+		if len(calls) == 0 {
+			continue
+		}
+		results := map[string]*model.Result{}
+		for i+1 < len(messages) && messages[i+1].Role == model.RoleTool {
+			i++
+			for _, p := range messages[i].Parts {
+				if p.Result != nil && results[p.Result.CallID] == nil {
+					results[p.Result.CallID] = p.Result
+				}
+			}
+		}
+		reply, missing := replies(calls, results, asTask, unasked)
+		answered += missing
+		dropped += len(results) - (len(calls) - missing)
+		mended = append(mended, reply)
+	}
+	if answered+dropped == 0 {
+		return messages, ""
+	}
+	what = "the conversation was cut off"
+	switch {
+	case answered == 1:
+		what += ": a call has no result, and got one that says so"
+	case answered > 1:
+		what += fmt.Sprintf(": %d calls have no result, and got one that says so", answered)
+	}
+	if dropped > 0 {
+		what += fmt.Sprintf("; omitted, as they belong to nothing: %d", dropped)
+	}
+	return mended, what
+}
+
+// replies is the message of results right behind calls.
+func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int, unasked map[string]bool) (reply model.Message, missing int) {
+	reply.Role = model.RoleTool
+	for _, call := range calls {
+		result := results[call.ID]
+		if result == nil {
+			missing++
+			text := "The program ended before this call had a result. It is not known whether it was carried out."
+			if unasked[call.ID] {
+				text = "The program ended while the person was asked whether this call may be made. It was not carried out."
+			}
+			if numbers := asTask[call.ID]; len(numbers) > 0 {
+				text = fmt.Sprintf("The program ended before this call had a result. It went on as task %s of its server: you learn when it is over. Do not call it again for that.", strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", " and as task "))
+			}
+			result = failure(call, text)
+		}
+		reply.Parts = append(reply.Parts, model.Part{Result: result})
+	}
+	return reply, missing
+}
+
+// failure is the result of a call that was not carried out.
+func failure(call *model.Call, text string) *model.Result {
+	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
+}
+
+// fit makes a model's message fit to be kept: calls have an ID of their own in the
+// conversation, and arguments that are an object.
+func fit(m *model.Message, taken map[string]bool, fresh func() string) {
+	parts := make([]model.Part, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		switch {
+		case p.Call != nil:
+			call := *p.Call
+			if call.ID == "" || taken[call.ID] {
+				call.ID = fresh()
+			}
+			taken[call.ID] = true
+			if len(call.Arguments) == 0 || call.Arguments[0] != '{' {
+				call.Arguments = json.RawMessage(`{}`)
+			}
+			p.Call = &call
+		case strings.TrimSpace(p.Text) == "" && p.Reasoning == nil && p.Opaque == nil:
+			continue // providers refuse texts of nothing but space, and media in an answer
+		default:
+			p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+		}
+		parts = append(parts, p)
+	}
+	m.Role, m.Parts = model.RoleAssistant, parts
+}
+
+// saysSomething reports whether a message is worth keeping.
+func saysSomething(m *model.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Call != nil || p.Text != "" || p.Opaque != nil })
+}
+
+// watched is what is reported of a request, and where its exchanges will be.
+func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
+	exchanges := new([]model.Exchange)
+	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: window.TokensOfRequest(request)}
+	if r.h.options.Trace {
+		request.Tap = func(e model.Exchange) { *exchanges = append(*exchanges, e) }
+		asked.Request = request
+	}
+	return asked, exchanges
+}
+
+// outside asks the model for what belongs to none of the seven steps, counts what it cost, and
+// tells it: whoever follows a run must see all that is paid for. The answer is there,
+// too, where it broke off with an error.
+func (r *run) outside(ctx context.Context, request *model.Request, generated Generated) (*model.Response, error) {
+	began := time.Now()
+	asked, exchanges := r.watched(request)
+	response, err := r.h.options.Model.Generate(ctx, request, r.retried)
+	generated.Asked, generated.Exchanges, generated.Duration = asked, *exchanges, time.Since(began)
+	if response != nil {
+		used := r.charge(request, response)
+		generated.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: used.Cost, CostUnknown: used.CostUnknown}
+	}
+	if err = orNothing(response, err); err != nil {
+		generated.Error = err.Error()
+	}
+	r.tell(Event{Generated: &generated})
+	return response, err
 }
