@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/picture"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -297,7 +298,7 @@ func (s *screen) attachedLine(names []string) {
 }
 
 func attachedName(a *host.Attachment) string {
-	name := oneLine(a.URI, 200)
+	name := plaintext.Line(a.URI, 200)
 	if p, err := picture.Read(a.Picture); err == nil {
 		return fmt.Sprintf("picture %s (%s)", name, p)
 	}
@@ -387,7 +388,7 @@ func (s *screen) takePicture(a host.Attachment) {
 		return
 	}
 	s.pastes.count++
-	label := fmt.Sprintf("[picture %d: %s (%s)]", s.pastes.count, oneLine(a.URI, 60), p)
+	label := fmt.Sprintf("[picture %d: %s (%s)]", s.pastes.count, plaintext.Line(a.URI, 60), p)
 	if before := s.input.Before(); strings.TrimRight(before, " \n") == before && before != "" {
 		s.input.Insert(" ")
 	}

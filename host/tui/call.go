@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/host/task"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -124,7 +125,7 @@ func (s *screen) refusal(c *host.Consented) string {
 		}
 	}
 	if c.By == "person" && s.noted.call == c.CallID && s.noted.text != "" {
-		by += ": “" + oneLine(s.noted.text, 1_000) + "”"
+		by += ": “" + plaintext.Line(s.noted.text, 1_000) + "”"
 	}
 	return by
 }
@@ -205,7 +206,7 @@ func toolName(server, tool string) string {
 // head is the first line of a call.
 func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	line := ink.Line{mark, ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold)}
-	if title := " “" + oneLine(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
+	if title := " “" + plaintext.Line(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
 		line = append(line, ink.T(ink.Plain, title))
 	}
 	agent, details := c.agent, string(c.Arguments)
@@ -217,13 +218,13 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 		agent, details = orElse(agent, text("name")), orElse(text("task"), details)
 	}
 	if agent != "" {
-		line = append(line, ink.T(ink.Plain, " "+oneLine(agent, 30)))
+		line = append(line, ink.T(ink.Plain, " "+plaintext.Line(agent, 30)))
 	}
 	if more != "" {
 		line = append(line, ink.T(ink.Muted, " "+more))
 	}
 	if room := width - line.Width() - 2; room >= 8 && len(c.Arguments) > 2 {
-		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, oneLine(details, room)))
+		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, plaintext.Line(details, room)))
 	}
 	return line.Cut(width)
 }
@@ -242,13 +243,13 @@ func (c *call) live(s *screen) []ink.Line {
 
 func bar(progress, total float64, message string) ink.Line {
 	if total <= 0 {
-		return ink.Line{ink.T(ink.Muted, "  … "+strconv.FormatFloat(progress, 'f', -1, 64)+"  "), ink.T(ink.Plain, oneLine(message, 200))}
+		return ink.Line{ink.T(ink.Muted, "  … "+strconv.FormatFloat(progress, 'f', -1, 64)+"  "), ink.T(ink.Plain, plaintext.Line(message, 200))}
 	}
 	share := max(0, min(progress/total, 1))
 	full := int(share * barCells)
 	return ink.Line{
 		ink.T(ink.Accent, "  "+strings.Repeat("█", full)), ink.T(ink.Muted, strings.Repeat("░", barCells-full)),
-		ink.T(ink.Plain, fmt.Sprintf(" %3.0f%%  %s", share*100, oneLine(message, 200))),
+		ink.T(ink.Plain, fmt.Sprintf(" %3.0f%%  %s", share*100, plaintext.Line(message, 200))),
 	}
 }
 
@@ -280,7 +281,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	}
 	rows := strings.SplitN(text, "\n", foldedRows+1)
 	for _, row := range rows[:min(len(rows), foldedRows)] {
-		lines = append(lines, ink.Line{ink.T(role, "  "+oneLine(row, width))}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(role, "  "+plaintext.Line(row, width))}.Cut(width))
 	}
 	if len(rows) > foldedRows {
 		more := fmt.Sprintf("  … %s, %s tokens (%s shows all)", plural(strings.Count(text, "\n")+1-foldedRows, "more line", "more lines"), count(c.result.Tokens), s.more())
@@ -364,7 +365,7 @@ func (s *screen) agentNotice(agent string, n host.Notice) {
 	case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
 		return
 	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
-		n.Text = fmt.Sprintf("sub-agent %s: %s", oneLine(agent, 60), n.Text)
+		n.Text = fmt.Sprintf("sub-agent %s: %s", plaintext.Line(agent, 60), n.Text)
 	}
 	s.notice(&n)
 }
@@ -485,10 +486,10 @@ func tasksPanel() *roster {
 
 // taskLines are a task's server, tool and status, since when it runs, and what it says of itself.
 func taskLines(t *host.Task, now time.Time, width int) []ink.Line {
-	line := ink.Line{ink.T(ink.Muted, "task "+strconv.Itoa(t.Number)+" "), ink.T(ink.Plain, toolName(oneLine(t.Server, 60), oneLine(t.Tool, 80)), ink.Bold)}
-	status := strings.ReplaceAll(oneLine(t.Status, 40), "_", " ")
+	line := ink.Line{ink.T(ink.Muted, "task "+strconv.Itoa(t.Number)+" "), ink.T(ink.Plain, toolName(plaintext.Line(t.Server, 60), plaintext.Line(t.Tool, 80)), ink.Bold)}
+	status := strings.ReplaceAll(plaintext.Line(t.Status, 40), "_", " ")
 	if t.Agent != "" {
-		status = "of sub-agent " + oneLine(t.Agent, 30) + ", " + status
+		status = "of sub-agent " + plaintext.Line(t.Agent, 30) + ", " + status
 	}
 	since := t.Began.Format("15:04")
 	if now.Sub(t.Began) > 12*time.Hour {
@@ -505,7 +506,7 @@ func taskLines(t *host.Task, now time.Time, width int) []ink.Line {
 	}
 	lines := ink.Wrap(append(line, ink.T(ink.Muted, "  "+status)), width)
 	if t.Message != "" {
-		lines = append(lines, ink.Line{ink.T(ink.Plain, "  "+oneLine(t.Message, 200))}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(ink.Plain, "  "+plaintext.Line(t.Message, 200))}.Cut(width))
 	}
 	return lines
 }
@@ -554,7 +555,7 @@ func (s *screen) replayTask(t *host.TaskEntry) {
 	case t.Came != nil:
 		text := fmt.Sprintf("task %d is over", t.Number)
 		if t.Came.Kept != nil {
-			text += ": " + oneLine(t.Came.Kept.Text, 200)
+			text += ": " + plaintext.Line(t.Came.Kept.Text, 200)
 		}
 		s.say(ink.Muted, text)
 	}
@@ -597,7 +598,7 @@ func (l *logged) line() ink.Line {
 	}
 	return ink.Line{
 		ink.T(ink.Muted, l.at.Format("15:04:05 ")), ink.T(role, fmt.Sprintf("%-7s ", l.Level)),
-		ink.T(ink.Accent, oneLine(from, 60)+" "), ink.T(role, oneLine(text, 2_000)),
+		ink.T(ink.Accent, plaintext.Line(from, 60)+" "), ink.T(role, plaintext.Line(text, 2_000)),
 	}
 }
 
@@ -660,7 +661,7 @@ func (s *screen) serverRequested(q *host.ServerRequested) {
 	}
 	text := what + ": " + outcome
 	if q.Message != "" {
-		text = fmt.Sprintf("%s “%s”: %s", what, oneLine(q.Message, 80), outcome)
+		text = fmt.Sprintf("%s “%s”: %s", what, plaintext.Line(q.Message, 80), outcome)
 	}
 	s.print(ink.Wrap(ink.Line{ink.T(ink.Muted, "? "), ink.T(ink.Plain, q.Server, ink.Bold), ink.T(ink.Muted, " "+text)}, s.width)...)
 }
@@ -670,7 +671,7 @@ func (s *screen) traced(e *host.Event) {
 	var step int
 	var text, agent string
 	for ; e.Child != nil; e = &e.Child.Event {
-		agent = "sub-agent " + oneLine(e.Child.Agent, 60) + ": "
+		agent = "sub-agent " + plaintext.Line(e.Child.Agent, 60) + ": "
 	}
 	switch {
 	case e.Listed != nil:
@@ -686,7 +687,7 @@ func (s *screen) traced(e *host.Event) {
 		step, text = 3, fmt.Sprintf("decided: %s, %s in, %s out, %s", e.Decided.Stop,
 			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), money(e.Decided.Cost, e.Decided.CostUnknown))
 	case e.Called != nil:
-		step, text = 4, "tools/call "+toolName(e.Called.Server, e.Called.Tool)+" "+oneLine(string(e.Called.Arguments), 200)
+		step, text = 4, "tools/call "+toolName(e.Called.Server, e.Called.Tool)+" "+plaintext.Line(string(e.Called.Arguments), 200)
 	case e.Returned != nil:
 		step, text = 5, fmt.Sprintf("result of %s: %s, %s, %s tokens", toolName(e.Returned.Server, e.Returned.Tool),
 			seconds(e.Returned.Duration), bytes(e.Returned.Bytes), count(e.Returned.Tokens))

@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -304,7 +305,7 @@ func (c *consentCard) choose(key string) {
 	case "d":
 		c.title, c.choices = "deny always: which calls?", c.rules(c.card.Never, host.Verdict{Forever: true}, always+": never "+allow)
 	case "t":
-		c.title, c.choices = "trust "+oneLine(c.card.Server, 60)+": until when?", c.trusts()
+		c.title, c.choices = "trust "+plaintext.Line(c.card.Server, 60)+": until when?", c.trusts()
 	}
 	c.choosing, c.selected, c.scroll.at = len(c.choices) > 0, 0, 0
 }
@@ -364,7 +365,7 @@ func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
 			mark, attr = "▸ ", ink.Bold
 		}
 		number := ink.Line{ink.T(ink.Accent, fmt.Sprintf("%s%d ", mark, i+1))}
-		label := ink.Wrap(ink.Line{ink.T(ink.Plain, oneLine(choice.label, 200), attr)}, width-4)
+		label := ink.Wrap(ink.Line{ink.T(ink.Plain, plaintext.Line(choice.label, 200), attr)}, width-4)
 		body = append(body, ink.Indent(label, number, ink.Of("    "))...)
 		if i == c.selected || s.byLine {
 			body = append(body, ink.Indent(choice.detail(width-4), ink.Of("    "), ink.Of("    "))...)
@@ -619,12 +620,12 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 			later = append(later, all...)
 		}
 	}
-	head := ink.Line{ink.T(ink.Plain, unbroken(toolName(orElse(call.Server, "junction itself"), call.Tool)), ink.Bold)}
+	head := ink.Line{ink.T(ink.Plain, plaintext.Unbroken(toolName(orElse(call.Server, "junction itself"), call.Tool)), ink.Bold)}
 	if call.Title != "" {
-		head = append(head, ink.T(ink.Plain, " “"+oneLine(call.Title, 120)+"”"))
+		head = append(head, ink.T(ink.Plain, " “"+plaintext.Line(call.Title, 120)+"”"))
 	}
-	lines = append(ink.Barred(head, width), about("sub-agent", ink.Plain, oneLine(call.Agent, 120), width)...)
-	lines = append(lines, about("resource", ink.Link, unbroken(call.Resource), width)...)
+	lines = append(ink.Barred(head, width), about("sub-agent", ink.Plain, plaintext.Line(call.Agent, 120), width)...)
+	lines = append(lines, about("resource", ink.Link, plaintext.Unbroken(call.Resource), width)...)
 	reasons := call.Reasons
 	if call.NoRule != "" && call.Resource == "" { // what the call does is said below, once
 		reasons = append([]string{call.NoRule}, reasons[1:]...)
@@ -642,7 +643,7 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	if c.change != nil {
 		change = c.change.hunks(width)
 	}
-	description := about("description", ink.Muted, oneLine(call.Description, 2_000), width)
+	description := about("description", ink.Muted, plaintext.Line(call.Description, 2_000), width)
 	var arguments []ink.Line
 	if call.Resource == "" || len(call.Arguments) > 0 {
 		arguments = append(arguments, ink.Line{ink.T(ink.Muted, "arguments:")})

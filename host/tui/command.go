@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/remember"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -124,7 +125,7 @@ func (s *screen) toSend(text string) (host.Question, error) {
 	case p == nil && strings.Contains(server, "/"): // the path of a file
 		return s.question(text)
 	case p == nil:
-		return host.Question{}, fmt.Errorf("there is no command /%s; /help lists them", oneLine(name, 40))
+		return host.Question{}, fmt.Errorf("there is no command /%s; /help lists them", plaintext.Line(name, 40))
 	}
 	call, err := promptCall(p, strings.TrimSpace(argument))
 	return host.Question{Prompt: call}, err
@@ -270,7 +271,7 @@ func (s *screen) changed() {
 func (s *screen) rule(title string) ink.Line { return ruleLine(title, s.width) }
 
 func ruleLine(title string, width int) ink.Line {
-	line := ink.Line{ink.T(ink.Muted, "── "), ink.T(ink.Plain, oneLine(title, max(1, width-6)), ink.Bold), ink.T(ink.Muted, " ")}
+	line := ink.Line{ink.T(ink.Muted, "── "), ink.T(ink.Plain, plaintext.Line(title, max(1, width-6)), ink.Bold), ink.T(ink.Muted, " ")}
 	return append(line, ink.T(ink.Muted, strings.Repeat("─", max(0, width-line.Width()))))
 }
 
@@ -355,7 +356,7 @@ func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 			continue
 		}
 		if name = missing(p.Prompt, call.Arguments, false); name == "" {
-			return nil, fmt.Errorf("prompt %s has no place for %q", p.Prompt.Name, oneLine(word, 40))
+			return nil, fmt.Errorf("prompt %s has no place for %q", p.Prompt.Name, plaintext.Line(word, 40))
 		}
 		call.Arguments[name] = word
 	}
@@ -460,7 +461,7 @@ func (s *screen) rewindTo(q said) {
 	before := s.session.Saved()
 	s.inBackground(func(ctx context.Context) error { return s.session.Rewind(ctx, q.entry) }, func(s *screen) {
 		s.print(s.rule(strings.TrimSpace("conversation " + s.session.Saved().ID)))
-		text := "This is a copy that ends before “" + oneLine(s.folded(q.text), 60) + "”. Calls that ran since are not undone."
+		text := "This is a copy that ends before “" + plaintext.Line(s.folded(q.text), 60) + "”. Calls that ran since are not undone."
 		if before.ID != "" {
 			text += " The whole conversation: /resume " + before.ID
 		}
@@ -499,7 +500,7 @@ func (s *screen) listNotes(words string) {
 		default:
 			p := &picker{title: "what is remembered"}
 			for i := range found {
-				p.items = append(p.items, item{label: oneLine(found[i].Text, 200), detail: aboutNote(&found[i])})
+				p.items = append(p.items, item{label: plaintext.Line(found[i].Text, 200), detail: aboutNote(&found[i])})
 			}
 			p.chosen = func(s *screen, i int) { s.panel = notePanel(found[i]) }
 			s.panel = p
@@ -517,7 +518,7 @@ func aboutNote(n *remember.Note) string {
 
 // notePanel offers what can be done with a note.
 func notePanel(n remember.Note) *picker {
-	p := &picker{title: "note " + n.ID + ": " + oneLine(n.Text, 200), items: []item{{label: "show it"}, {label: "delete it", detail: "for good"}}}
+	p := &picker{title: "note " + n.ID + ": " + plaintext.Line(n.Text, 200), items: []item{{label: "show it"}, {label: "delete it", detail: "for good"}}}
 	p.chosen = func(s *screen, i int) {
 		if i == 0 {
 			s.panel = &pager{title: aboutNote(&n), build: func(_ *screen, width int) []ink.Line { return ink.Lines(ink.Plain, strings.TrimSpace(n.Text), width) }}
@@ -561,7 +562,7 @@ func permissionsPanel() *roster {
 	r := &roster{title: "permissions", none: "there are none", keys: []string{"d take back"}}
 	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
 		for i, p := range s.permitted {
-			rows = append(rows, ink.Wrap(ink.Line{ink.T(ink.Muted, strconv.Itoa(i+1)+" "), ink.T(ink.Plain, oneLine(p.What, 2_000)), ink.T(ink.Muted, "  "+oneLine(p.Where, 500))}, width))
+			rows = append(rows, ink.Wrap(ink.Line{ink.T(ink.Muted, strconv.Itoa(i+1)+" "), ink.T(ink.Plain, plaintext.Line(p.What, 2_000)), ink.T(ink.Muted, "  "+plaintext.Line(p.Where, 500))}, width))
 		}
 		return rows
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/form"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -274,7 +275,7 @@ func (c *formCard) sent(width int) []ink.Line {
 	var left []string
 	for _, e := range c.fields {
 		if value, err := e.value(); err == nil && value == nil {
-			left = append(left, oneLine(e.Name, 100))
+			left = append(left, plaintext.Line(e.Name, 100))
 		}
 	}
 	return append(lines, about("left out", ink.Muted, strings.Join(left, ", "), width)...)
@@ -406,11 +407,11 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 	if selected {
 		mark = "▸ "
 	}
-	head := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, oneLine(orElse(e.Title, e.Name), 200), ink.Bold), ink.T(ink.Muted, " ("+e.Describe()+")")}
+	head := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, plaintext.Line(orElse(e.Title, e.Name), 200), ink.Bold), ink.T(ink.Muted, " ("+e.Describe()+")")}
 	lines := ink.Barred(head, width)
 	margin := ink.Of("  ")
 	if e.Description != "" {
-		lines = append(lines, ink.Indent(ink.Lines(ink.Muted, oneLine(e.Description, 500), width-2), margin, margin)...)
+		lines = append(lines, ink.Indent(ink.Lines(ink.Muted, plaintext.Line(e.Description, 500), width-2), margin, margin)...)
 	}
 	switch {
 	case len(e.Choices) > 0:
@@ -422,7 +423,7 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 	case selected:
 		lines = append(lines, ink.Indent(typedLines(&e.text, width-4), ink.Line{ink.T(ink.Accent, "  > ")}, ink.Of("    "))...)
 	default:
-		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, oneLine(e.text.Text(), width))}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, plaintext.Line(e.text.Text(), width))}.Cut(width))
 	}
 	if e.fault != "" {
 		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, e.fault, width-4), ink.Line{ink.T(ink.Bad, "  ✗ ")}, ink.Of("    "))...)
@@ -457,7 +458,7 @@ func (e *entry) choiceLines(selected bool, width int) []ink.Line {
 			attr = ink.Underline
 		}
 		label := orElse(choice.Title, form.PlainValue(choice.Value))
-		all = append(all, ink.T(ink.Accent, strings.ReplaceAll(mark, " ", "\u00a0")), ink.T(ink.Plain, oneLine(label, 100), attr), ink.Of("   ")[0])
+		all = append(all, ink.T(ink.Accent, strings.ReplaceAll(mark, " ", "\u00a0")), ink.T(ink.Plain, plaintext.Line(label, 100), attr), ink.Of("   ")[0])
 	}
 	return ink.Wrap(all, width)
 }
@@ -511,14 +512,14 @@ func (c *sampleCard) body(width int) []ink.Line {
 	}
 	for i := range req.Messages {
 		m := &req.Messages[i]
-		lines = append(lines, ink.Line{ink.T(ink.Muted, oneLine(string(m.Role), 40)+":")})
+		lines = append(lines, ink.Line{ink.T(ink.Muted, plaintext.Line(string(m.Role), 40)+":")})
 		for j := range m.Content {
 			lines = append(lines, ink.Indent(contentLines(&m.Content[j], width-2), margin, margin)...)
 		}
 	}
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		lines = append(lines, about("with the tool", ink.Plain, t.Name+" "+unbroken(orElse(t.Description, t.Title)), width)...)
+		lines = append(lines, about("with the tool", ink.Plain, t.Name+" "+plaintext.Unbroken(orElse(t.Description, t.Title)), width)...)
 		if len(t.InputSchema) > 0 { // its descriptions are read, too
 			lines = append(lines, ink.Indent(jsonLines(t.InputSchema, width-2), margin, margin)...)
 		}

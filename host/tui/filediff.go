@@ -60,7 +60,7 @@ func (e *edit) hunks(width int) []ink.Line {
 	if !ok || hasInvisible(e.before.text) || hasInvisible(e.after.text) {
 		return nil
 	}
-	head := ink.Line{ink.T(ink.Accent, oneLine(e.before.name, 400)),
+	head := ink.Line{ink.T(ink.Accent, plaintext.Line(e.before.name, 400)),
 		ink.T(ink.Muted, fmt.Sprintf(" is on this disk (%s, %s). ", plural(len(before), "line", "lines"), bytes(len(e.before.text))))}
 	switch {
 	case e.before.text == e.after.text:
@@ -288,7 +288,7 @@ const maxInline = 400
 // as text. What is invisible is shown, and said to be there.
 func jsonLines(raw []byte, width int) []ink.Line {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
-		return ink.Barred(ink.Line{ink.T(ink.Code, unbroken(string(raw)))}, width)
+		return ink.Barred(ink.Line{ink.T(ink.Code, plaintext.Unbroken(string(raw)))}, width)
 	}
 	raw = raw[jsonrpc.SkipSpace(raw, 0):]
 	if raw[0] != '{' && raw[0] != '[' {
@@ -334,7 +334,7 @@ func memberName(name string) string {
 	if name == "" || strings.ContainsAny(name, "\",:{}[]\n\t") {
 		name = string(jsonrpc.AppendString(nil, name))
 	}
-	return unbroken(name)
+	return plaintext.Unbroken(name)
 }
 
 // jsonValue lays out a value behind its name.
@@ -347,7 +347,7 @@ func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	case raw[0] != '{' && raw[0] != '[' || isEmpty:
 		return ink.Barred(append(name, ink.T(ink.Code, string(raw))), width)
 	case depth >= maxShownDepth || width < 20:
-		return ink.Barred(append(name, ink.T(ink.Code, unbroken(string(raw)))), width)
+		return ink.Barred(append(name, ink.T(ink.Code, plaintext.Unbroken(string(raw)))), width)
 	}
 	if flat, ok := jsonInline(raw); ok && name.Width()+ink.Width(flat) <= width {
 		return []ink.Line{append(name, ink.T(ink.Code, flat))}

@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -272,7 +273,7 @@ func (s *screen) send(text string) error {
 	}
 	s.attachedLine(names)
 	for _, name := range s.absent {
-		s.say(ink.Warn, "there is no file "+oneLine(name, 200)+" here, so nothing goes along for @"+oneLine(name, 200))
+		s.say(ink.Warn, "there is no file "+plaintext.Line(name, 200)+" here, so nothing goes along for @"+plaintext.Line(name, 200))
 	}
 	s.history.add(text)
 	if s.ui.options.Remember != nil {
@@ -442,7 +443,7 @@ func (s *screen) waitingLines(width, height int) []ink.Line {
 	lines := []ink.Line{append(ink.Line{ink.T(ink.Muted, title+" · ")}, keyLine(keys...)...).Cut(width)}
 	shown := min(len(w.texts), waitingShown, height-1)
 	for i, text := range w.texts[:shown] {
-		line := ink.Line{ink.T(ink.Muted, "↳ "), ink.T(ink.Plain, oneLine(strings.TrimSpace(s.folded(text)), width))}
+		line := ink.Line{ink.T(ink.Muted, "↳ "), ink.T(ink.Plain, plaintext.Line(strings.TrimSpace(s.folded(text)), width))}
 		if more := len(w.texts) - shown; i == shown-1 && more > 0 {
 			line = append(line.Cut(width-12), ink.T(ink.Muted, fmt.Sprintf(" +%d more", more)))
 		}
@@ -693,7 +694,7 @@ func (m *menu) lines(width, height int) []ink.Line {
 	from := min(max(0, m.selected-rows+1), len(m.items)-rows)
 	longest := 0
 	for _, it := range m.items[from : from+rows] {
-		longest = max(longest, ink.Width(oneLine(it.label, width)))
+		longest = max(longest, ink.Width(plaintext.Line(it.label, width)))
 	}
 	var lines []ink.Line
 	for i, it := range m.items[from : from+rows] {
@@ -701,8 +702,8 @@ func (m *menu) lines(width, height int) []ink.Line {
 		if from+i == m.selected {
 			mark, attr = "▸ ", ink.Bold
 		}
-		name := ink.Line{ink.T(ink.Accent, mark+oneLine(it.label, width), attr)}.Pad(min(longest, width/2) + 2)
-		lines = append(lines, append(name, ink.T(ink.Muted, "  "+oneLine(it.detail, width))).Cut(width))
+		name := ink.Line{ink.T(ink.Accent, mark+plaintext.Line(it.label, width), attr)}.Pad(min(longest, width/2) + 2)
+		lines = append(lines, append(name, ink.T(ink.Muted, "  "+plaintext.Line(it.detail, width))).Cut(width))
 	}
 	return lines
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -212,7 +213,7 @@ func (t *typist) pick(ctx context.Context, p *picker) error {
 		fitting := p.fitting()
 		t.print(t.rule(p.title))
 		for n, i := range fitting[:min(len(fitting), maxListed)] {
-			t.add(ink.Of(strconv.Itoa(n+1) + "  " + oneLine(p.items[i].label, 100) + "  " + oneLine(p.items[i].detail, 100)))
+			t.add(ink.Of(strconv.Itoa(n+1) + "  " + plaintext.Line(p.items[i].label, 100) + "  " + plaintext.Line(p.items[i].detail, 100)))
 		}
 		if more := len(fitting) - maxListed; more > 0 {
 			t.add(ink.Of(fmt.Sprintf("and %d more", more)))
@@ -259,7 +260,7 @@ func (c *consentCard) line(s *screen, text string) bool {
 			return c.pressScope(s, keypress{name: "enter"})
 		}
 		if text != "" {
-			s.hint = fmt.Sprintf("“%s” is none of them; expected a number from 1 to %d, or nothing to go back", oneLine(text, 40), len(c.choices))
+			s.hint = fmt.Sprintf("“%s” is none of them; expected a number from 1 to %d, or nothing to go back", plaintext.Line(text, 40), len(c.choices))
 			return false
 		}
 		return c.pressScope(s, keypress{name: "esc"})

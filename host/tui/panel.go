@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // A pager shows lines that can be scrolled through. They are made again whenever
@@ -92,7 +93,7 @@ func (p *pager) lines(s *screen, width, height int) []ink.Line {
 func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, height int) []ink.Line {
 	seen := w.cut(body, height-1-len(foot))
 	if position := w.position(); position != "" {
-		title = oneLine(title, max(8, width-len(position)-12)) + " · " + position
+		title = plaintext.Line(title, max(8, width-len(position)-12)) + " · " + position
 	}
 	out := append([]ink.Line{ruleLine(title, width)}, seen...)
 	for _, l := range foot {
@@ -181,7 +182,7 @@ func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 			}
 			line := ink.Line{ink.T(ink.Plain, toolName(t.Server, t.Tool), ink.Bold)}
 			if t.Title != "" && t.Title != t.Tool {
-				line = append(line, ink.T(ink.Plain, " “"+oneLine(t.Title, 60)+"”"))
+				line = append(line, ink.T(ink.Plain, " “"+plaintext.Line(t.Title, 60)+"”"))
 			}
 			state := t.State
 			if t.View != "" {
@@ -202,7 +203,7 @@ func logPanel() *pager {
 		s.readLog = s.now()
 		for _, t := range s.servers {
 			for _, text := range s.session.Stderr(t.Server) {
-				lines = append(lines, ink.Wrap(ink.Line{ink.T(ink.Muted, "stderr   "), ink.T(ink.Accent, oneLine(t.Server, 60)+" "), ink.T(ink.Plain, oneLine(text, 2_000))}, width)...)
+				lines = append(lines, ink.Wrap(ink.Line{ink.T(ink.Muted, "stderr   "), ink.T(ink.Accent, plaintext.Line(t.Server, 60)+" "), ink.T(ink.Plain, plaintext.Line(text, 2_000))}, width)...)
 			}
 		}
 		for i := range s.log {
@@ -231,7 +232,7 @@ func contextPanel() *pager {
 				text += fmt.Sprintf(" (%s more are left to search)", count(p.Deferred))
 			}
 			head := ink.Line{ink.T(ink.Plain, fmt.Sprintf("%8s ", count(p.Tokens))), ink.T(ink.Accent, fmt.Sprintf("%-8s ", p.Kind))}
-			lines = append(lines, append(head, ink.T(ink.Muted, oneLine(text, 200))).Cut(width))
+			lines = append(lines, append(head, ink.T(ink.Muted, plaintext.Line(text, 200))).Cut(width))
 		}
 		t := s.session.Talk().Totals()
 		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
@@ -280,7 +281,7 @@ func (p *picker) press(s *screen, k keypress) bool {
 	return false
 }
 
-func (p *picker) write(_ *screen, text string) { p.filter.Insert(oneLine(text, 200)) }
+func (p *picker) write(_ *screen, text string) { p.filter.Insert(plaintext.Line(text, 200)) }
 
 // fitting are the items that hold every word that was typed.
 func (p *picker) fitting() []int {
@@ -308,8 +309,8 @@ func (p *picker) lines(_ *screen, width, height int) []ink.Line {
 		if n == p.selected {
 			mark, attr = "▸ ", ink.Bold
 		}
-		line := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, oneLine(p.items[i].label, width), attr)}
-		body = append(body, append(line, ink.T(ink.Muted, "  "+oneLine(p.items[i].detail, width))).Cut(width))
+		line := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, plaintext.Line(p.items[i].label, width), attr)}
+		body = append(body, append(line, ink.T(ink.Muted, "  "+plaintext.Line(p.items[i].detail, width))).Cut(width))
 	}
 	if len(body) == 0 {
 		body = []ink.Line{{ink.T(ink.Muted, "  nothing fits")}}
@@ -327,7 +328,7 @@ const filterShown = 30
 // withCursor is typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
 // shown; without room, all of it.
 func withCursor(b *editor.Buffer, room int) ink.Line {
-	before, after := oneLine(b.Before(), 2_000), oneLine(b.After(), 2_000)
+	before, after := plaintext.Line(b.Before(), 2_000), plaintext.Line(b.After(), 2_000)
 	under := " "
 	if after != "" {
 		runes := []rune(after)
@@ -374,7 +375,7 @@ func callsPanel(s *screen) *picker {
 func (c *call) item() item {
 	name := toolName(c.Server, c.Tool)
 	if c.by != "" {
-		name = oneLine(c.by, 30) + ": " + name
+		name = plaintext.Line(c.by, 30) + ": " + name
 	}
 	switch {
 	case c.thought != "":
@@ -398,7 +399,7 @@ func conversationsPanel(list []Saved, current string) *picker {
 			this = " · this one"
 		}
 		if c.Folder != "" {
-			this += " · in " + oneLine(c.Folder, 200)
+			this += " · in " + plaintext.Line(c.Folder, 200)
 		}
 		p.items = append(p.items, item{
 			label:  orElse(c.Title, c.ID),

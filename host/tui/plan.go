@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/plan"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // planDo stands before the steps in the input: Enter has them carried out.
@@ -27,7 +28,7 @@ func (s *screen) plan(argument string) {
 			if len(p.Steps) == 0 {
 				return ink.Lines(ink.Muted, "there is none; /plan GOAL has the model propose one", width)
 			}
-			lines := append(ink.Lines(ink.Plain, oneLine(p.Goal, 2_000), width), nil)
+			lines := append(ink.Lines(ink.Plain, plaintext.Line(p.Goal, 2_000), width), nil)
 			lines = append(append(lines, planLines(p, width)...), nil)
 			return append(lines, ink.Lines(ink.Muted, "/plan do carries out what is left, /plan edit changes it, /plan drop forgets it", width)...)
 		}}
@@ -243,9 +244,9 @@ var planMarks = map[string]ink.Span{
 }
 
 func planLine(step *host.PlanStep, label string, width int) []ink.Line {
-	lines := ink.Indent(ink.Wrap(ink.Line{ink.T(ink.Muted, label), ink.T(ink.Plain, oneLine(step.Text, 2_000))}, width-2), ink.Line{planMarks[step.State]}, ink.Of("  "))
+	lines := ink.Indent(ink.Wrap(ink.Line{ink.T(ink.Muted, label), ink.T(ink.Plain, plaintext.Line(step.Text, 2_000))}, width-2), ink.Line{planMarks[step.State]}, ink.Of("  "))
 	if step.Note != "" {
-		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, oneLine(step.Note, 2_000), width-4), ink.Of("    "), ink.Of("    "))...)
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, plaintext.Line(step.Note, 2_000), width-4), ink.Of("    "), ink.Of("    "))...)
 	}
 	return lines
 }

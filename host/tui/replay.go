@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -126,7 +127,7 @@ func (s *screen) replayQuestion(parts []model.Part) {
 		line, _, _ := strings.Cut(p.Text, "\n")
 		name, isAttached := strings.CutPrefix(line, "[attached: ")
 		if name, closed := strings.CutSuffix(name, "]"); isAttached && closed {
-			names = append(names, oneLine(name, 200))
+			names = append(names, plaintext.Line(name, 200))
 			continue
 		}
 		said.WriteString(p.Text)

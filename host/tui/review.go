@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/host/approval"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxWarned is how many warnings of a server stand in the list; its details have all.
@@ -255,7 +256,7 @@ func (c *reviewCard) title(s *screen) string {
 // warning.
 func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	if c.same != "" {
-		text = ink.Lines(ink.Muted, oneLine(c.same, 300), width)
+		text = ink.Lines(ink.Muted, plaintext.Line(c.same, 300), width)
 	}
 	for i := range c.servers {
 		if i == c.selected {
@@ -273,7 +274,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	if i == c.selected && len(c.servers) > 1 {
 		mark = ink.T(ink.Accent, "▸ ", ink.Bold)
 	}
-	head := ink.Line{ink.T(ink.Plain, oneLine(r.Server, 60), ink.Bold), ink.T(ink.Plain, "  "+oneLine(o.Line(), 200))}
+	head := ink.Line{ink.T(ink.Plain, plaintext.Line(r.Server, 60), ink.Bold), ink.T(ink.Plain, "  "+plaintext.Line(o.Line(), 200))}
 	switch {
 	case r.said.Approve:
 		head = append(head, ink.T(ink.Good, "  approved"))
@@ -292,7 +293,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 		warned = 1
 	}
 	if o.Command != "" && !brief { // all of it: it is what will run
-		lines = append(lines, ink.Indent(ink.Barred(ink.Line{ink.T(ink.Code, unbroken(o.Command))}, width-4), margin, margin)...)
+		lines = append(lines, ink.Indent(ink.Barred(ink.Line{ink.T(ink.Code, plaintext.Unbroken(o.Command))}, width-4), margin, margin)...)
 	}
 	for n, text := range o.Warnings {
 		if r.decided || brief && n == warned {
@@ -302,7 +303,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 			lines = append(lines, ink.Line{margin[0], ink.T(ink.Bad, fmt.Sprintf("! %s of another kind: d shows them", plural(len(o.Warnings)-n, "warning", "warnings")))}.Cut(width))
 			break
 		}
-		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, oneLine(text, excerpt), width-6), ink.Line{margin[0], ink.T(ink.Bad, "! ", ink.Bold)}, ink.Of("      "))...)
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, plaintext.Line(text, excerpt), width-6), ink.Line{margin[0], ink.T(ink.Bad, "! ", ink.Bold)}, ink.Of("      "))...)
 	}
 	return lines
 }
@@ -329,10 +330,10 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	r := &c.servers[c.selected]
 	switch {
 	case c.trusting:
-		text := "Trust “" + oneLine(r.Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
+		text := "Trust “" + plaintext.Line(r.Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
 		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a for good, as it is started now; Enter goes back", "s for this session", "a for good, as it is started now", "Esc back")...)
 	case c.reading:
-		text := "“" + oneLine(r.Server, 60) + "” does not say what these do: " + oneLine(approval.Names(r.overview.Silent, maxSilent), 1_000) +
+		text := "“" + plaintext.Line(r.Server, 60) + "” does not say what these do: " + plaintext.Line(approval.Names(r.overview.Silent, maxSilent), 1_000) +
 			". Are you sure that all of them only read? Then they run unasked, as tools that say so, until one changes."
 		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "y they only read; Enter goes back", "y they only read", "Esc back")...)
 	}
@@ -382,7 +383,7 @@ func contents(items []host.ReviewItem, width int) []ink.Line {
 		var names []string
 		for _, it := range items {
 			if it.Kind == kind && it.Name != "" {
-				names = append(names, oneLine(it.Name, 100))
+				names = append(names, plaintext.Line(it.Name, 100))
 			}
 		}
 		items = slices.DeleteFunc(slices.Clone(items), func(it host.ReviewItem) bool { return it.Kind == kind })
@@ -398,7 +399,7 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	if it.Changed {
 		mark, what = ink.T(ink.Warn, "~ ", ink.Bold), "changed "
 	}
-	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, unbroken(it.Name), ink.Bold)}
+	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, plaintext.Unbroken(it.Name), ink.Bold)}
 	lines := append([]ink.Line{nil}, ink.Barred(head, width)...)
 	for _, f := range it.Findings {
 		role := ink.Warn

@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/host/tui/internal/markdown"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -199,7 +200,7 @@ func (s *screen) retry(again *model.Retry) {
 	}
 	r.retry = fmt.Sprintf("retrying in %s, attempt %d failed", seconds(again.After), again.Attempt)
 	if again.Err != nil {
-		r.retry += ": " + oneLine(again.Err.Error(), 500)
+		r.retry += ": " + plaintext.Line(again.Err.Error(), 500)
 	}
 	r.printed, r.retried, r.held = false, true, nil
 	r.wrote, r.draft, r.asked = false, "", true
@@ -330,7 +331,7 @@ func (s *screen) activity() ink.Line {
 		var names []string
 		for i := range s.servers {
 			if isConnecting(s.servers[i]) {
-				names = append(names, oneLine(s.servers[i].Server, 40))
+				names = append(names, plaintext.Line(s.servers[i].Server, 40))
 			}
 		}
 		what = "connecting to " + strings.Join(names, ", ")

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/host/tui/internal/markdown"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // screen is the state of what is shown. It is used by one goroutine, that of the
@@ -393,10 +394,10 @@ func (s *screen) invitation() string {
 // What does not fit is left out, the least important first.
 func (s *screen) status() ink.Line {
 	if s.hint != "" {
-		return ink.Line{ink.T(ink.Warn, oneLine(s.hint, s.width))}
+		return ink.Line{ink.T(ink.Warn, plaintext.Line(s.hint, s.width))}
 	}
 	m := s.session.Model()
-	parts := []ink.Span{ink.T(ink.Plain, oneLine(orElse(m.Name, m.Provider), 30))}
+	parts := []ink.Span{ink.T(ink.Plain, plaintext.Line(orElse(m.Name, m.Provider), 30))}
 	if !m.Language {
 		parts[0] = ink.T(ink.Warn, "offline: not a language model")
 		if s.width < narrow {

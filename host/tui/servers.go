@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxTrouble is how many lines tell why a server failed; /mcp has all of them.
@@ -168,7 +169,7 @@ func (s *screen) reviewAgain(server string) {
 		}
 		s.hint = "expected /review SERVER"
 		if len(names) > 0 {
-			s.hint += ", such as " + oneLine(strings.Join(names, ", "), 200)
+			s.hint += ", such as " + plaintext.Line(strings.Join(names, ", "), 200)
 		}
 		return
 	}
@@ -222,7 +223,7 @@ func (s *screen) mcp(argument string) {
 	case !slices.Contains(serverVerbs(), verb) || name == "":
 		s.hint = "expected /mcp VERB SERVER with one of " + strings.Join(serverVerbs(), ", ")
 	case i < 0:
-		s.hint = fmt.Sprintf("there is no server %q; /mcp lists them. What the configuration got since the start is there after a new one, with --resume", oneLine(name, 40))
+		s.hint = fmt.Sprintf("there is no server %q; /mcp lists them. What the configuration got since the start is there after a new one, with --resume", plaintext.Line(name, 40))
 	default:
 		s.toServer(verb, &all[i], nil)
 	}
@@ -340,7 +341,7 @@ func (s *screen) model(name string) {
 	case models == nil && name == "":
 		s.say(ink.Plain, s.aboutModel())
 	case models == nil:
-		s.hint = "the model cannot be switched here; start with --model " + oneLine(name, 100)
+		s.hint = "the model cannot be switched here; start with --model " + plaintext.Line(name, 100)
 	case name != "":
 		s.chooseModel(name)
 	default:
@@ -406,7 +407,7 @@ func (s *screen) effort(level string) {
 	}
 	switch {
 	case len(levels) == 0:
-		s.hint = oneLine(s.session.Model().Name, 40) + " has no levels of effort that junction knows"
+		s.hint = plaintext.Line(s.session.Model().Name, 40) + " has no levels of effort that junction knows"
 	case level != "" && !slices.Contains(levels, level):
 		s.hint = "expected /effort with one of " + strings.Join(levels, ", ")
 	case level != "":

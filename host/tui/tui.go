@@ -333,13 +333,6 @@ type Saved struct {
 	Folder    string  // where it was begun, if that is elsewhere
 }
 
-// oneLine is text of somebody else on one line of at most max characters.
-func oneLine(text string, max int) string { return plaintext.Line(text, max) }
-
-// unbroken is all of a text without its line breaks, which would begin lines that somebody
-// else seems to have written.
-func unbroken(text string) string { return plaintext.Unbroken(text) }
-
 // count is a number as people read it.
 func count(n int) string {
 	switch {
@@ -487,7 +480,7 @@ func (s *screen) openEditor() {
 		err = os.WriteFile(draft(folder), []byte(s.unfolded(s.input.Text())+"\n"), 0o600) // an editor's file ends its last line
 	}
 	if err != nil {
-		s.hint = "the editor gets no file: " + oneLine(err.Error(), 200)
+		s.hint = "the editor gets no file: " + plaintext.Line(err.Error(), 200)
 		return
 	}
 	editor := exec.Command(words[0], append(words[1:], draft(folder))...)
@@ -502,7 +495,7 @@ func (s *screen) editorClosed(e edited) {
 	s.pressed = s.now()
 	text, err := readDraft(e)
 	if err != nil {
-		s.hint = "the input is as it was: the editor: " + oneLine(err.Error(), 200)
+		s.hint = "the input is as it was: the editor: " + plaintext.Line(err.Error(), 200)
 		return
 	}
 	s.input.Set(s.folded(strings.TrimRight(text, "\r\n")))
