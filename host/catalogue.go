@@ -132,8 +132,7 @@ func claims(a mcp.ToolAnnotations) policy.Annotations {
 	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 }
 
-// readsOnly reports whether the tool is said to change nothing, so that calls
-// of it can run at the same time.
+// readsOnly reports whether the tool is said to change nothing, so that calls of it can run at the same time.
 func (t *tool) readsOnly() bool {
 	hint := t.claimed().ReadOnlyHint
 	return hint != nil && *hint
@@ -236,8 +235,7 @@ func (h *Host) standings(c *catalogue) []ServerTools {
 	return all
 }
 
-// Servers tells how it stands with every server, and how many of its tools the
-// model can really be given.
+// Servers tells how it stands with every server, and how many of its tools the model can really be given.
 func (h *Host) Servers() []ServerTools { return h.standings(h.catalogue()) }
 
 // approved reports whether the model may see a definition.
@@ -335,8 +333,7 @@ func (h *Host) toolsOf(c *catalogue) []ToolInfo {
 	return all
 }
 
-// asOf is what was made of the servers' offers, as of a number of changes. It may be
-// used from many goroutines.
+// asOf is what was made of the servers' offers, as of a number of changes. It may be used from many goroutines.
 type asOf[T any] struct {
 	mu   sync.Mutex
 	made *T
@@ -369,17 +366,15 @@ const (
 	maxFound    = 200   // tools that searches brought, at a time
 )
 
-// shortened is a definition as a search brings it: long texts are cut, what
-// arguments are valid stays.
+// shortened is a definition as a search brings it: long texts are cut, what arguments are valid stays.
 func shortened(t model.Tool) model.Tool {
 	short := toolsearch.Rendered([]toolsearch.Tool{{Name: t.Name, Description: t.Description, Schema: t.Schema}}, foundEach)[0]
 	t.Description, t.Schema = short.Description, short.Schema
 	return t
 }
 
-// registered are the tools that searches brought, in their order. When they cost
-// more than there is room for, the older half goes at once, so that the prefix of
-// requests stays the same in between. A tool that went can be found again, and
+// registered are the tools that searches brought, in their order. When they cost more than there is room for, the older
+// half goes at once, so that the prefix of requests stays the same in between. A tool that went can be found again, and
 // called even so.
 func (r *run) registered() []*tool {
 	room, most := r.roomForFound()

@@ -62,8 +62,7 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	return errors.Join(err, c.add(Entry{Totals: &totals}))
 }
 
-// makeRoom compacts old turns if the next request would be too large, or in any
-// case.
+// makeRoom compacts old turns if the next request would be too large, or in any case.
 func (r *run) makeRoom(ctx context.Context, inAnyCase bool) error {
 	most := r.window()
 	needed := r.c.view.Corrected(window.TokensOfRequest(r.request()))
@@ -199,8 +198,7 @@ func level(pieces []string, bytes int) int {
 	return math.MaxInt
 }
 
-// stillKept names the long results that can be read though their calls are not
-// shown any more.
+// stillKept names the long results that can be read though their calls are not shown any more.
 func (c *Conversation) stillKept() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

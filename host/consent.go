@@ -29,9 +29,8 @@ func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
 	return j.judgement.Refusal
 }
 
-// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its
-// text comes from, and its address goes to, the outside world. Those of the program itself
-// are its own text.
+// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
+// its address goes to, the outside world. Those of the program itself are its own text.
 func (s *server) reading() mcp.ToolAnnotations {
 	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
 	if isOwn(s.Name) {
@@ -174,8 +173,7 @@ func refused(v Verdict, err error, reasons []string) string {
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// strangers are the definitions of servers that are not trusted and whose words the model was
-// given before any result.
+// strangers are the definitions of servers that are not trusted and whose words the model was given before any result.
 func (r *run) strangers() []guard.Source {
 	var all []guard.Source
 	add := func(from guard.Source) {
@@ -204,8 +202,7 @@ func hints(a mcp.ToolAnnotations) guard.Annotations {
 	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 }
 
-// read notes that the model has read what a tool returned, and tells what is
-// suspicious about it.
+// read notes that the model has read what a tool returned, and tells what is suspicious about it.
 func (r *run) read(ctx context.Context, t *tool, text string) {
 	r.readAs(ctx, t, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
 }
@@ -318,8 +315,7 @@ func (h *Host) currentRules() *policy.Policy {
 	return h.rules
 }
 
-// Rules are the rules that hold now, those of the session included, the strictest first,
-// and at last the default.
+// Rules are the rules that hold now, those of the session included, the strictest first, and at last the default.
 func (h *Host) Rules() []policy.Rule { return h.currentRules().Rules() }
 
 // RemoveRule has a rule not hold any more, which must be one of [Host.Rules]; what
@@ -336,9 +332,8 @@ func (h *Host) RemoveRule(rule policy.Rule) error {
 	return nil
 }
 
-// Disapprove forgets what was approved of a server, so that all that it defines is reviewed
-// before the model sees it again. The error says that this holds until the Host is closed
-// only, and why.
+// Disapprove forgets what was approved of a server, so that all that it defines is reviewed before the model sees it
+// again. The error says that this holds until the Host is closed only, and why.
 func (h *Host) Disapprove(server string) error {
 	h.pins.Forget(server)
 	h.refuse(server, "")

@@ -59,9 +59,8 @@ type Conversation struct {
 	ids        map[string]bool // of calls
 }
 
-// Conversation returns a new conversation, or, with the entries of an earlier
-// one, its continuation; a history that a crash cut off is mended. record is called with
-// every new entry; it may be nil.
+// Conversation returns a new conversation, or, with the entries of an earlier one, its continuation; a history that a
+// crash cut off is mended. record is called with every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	c := h.newConversation(&shared{decider: consent.New(h.currentRules, h.hasSaid), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}, record)
 	c.entries = slices.Clone(entries)
@@ -205,8 +204,7 @@ type Attachment struct {
 	Server string // may be empty where one server lists the resource
 	URI    string // of the resource; the name of the text or picture
 	Text   string
-	// Picture is a PNG, JPEG, GIF or WebP, as its content says, of at most 3.75 MiB and
-	// 8,000 pixels on a side.
+	// Picture is a PNG, JPEG, GIF or WebP, as its content says, of at most 3.75 MiB and 8,000 pixels on a side.
 	Picture []byte
 }
 
@@ -314,8 +312,7 @@ func (c *Conversation) Entries() []Entry {
 	return slices.Clone(c.entries)
 }
 
-// Messages returns everything that was said; images and sounds that a summary replaced
-// are without their data.
+// Messages returns everything that was said; images and sounds that a summary replaced are without their data.
 func (c *Conversation) Messages() []model.Message { return c.view.Messages() }
 
 // Totals returns what the conversation used.
@@ -382,9 +379,8 @@ func (t Totals) add(u Totals) Totals {
 	}
 }
 
-// An Entry is one line of a conversation's record. The record only grows: a
-// conversation is what its entries add up to, so it can be stored as it happens,
-// resumed after any of them, and forked at any of them. It is stored as JSON.
+// An Entry is one line of a conversation's record. The record only grows: a conversation is what its entries add up to,
+// so it can be stored as it happens, resumed after any of them, and forked at any of them. It is stored as JSON.
 // Exactly one of the pointers (or Flow) is set.
 type Entry struct {
 	At time.Time `json:"at"`
@@ -413,8 +409,7 @@ type Entry struct {
 	Plan *Plan `json:"plan,omitempty"`
 	// Switched says that a server was switched off, or on again.
 	Switched *Switched `json:"switched,omitempty"`
-	// Withdrawn is an answer of the person that they took back: what Flow said of it before
-	// does not hold.
+	// Withdrawn is an answer of the person that they took back: what Flow said of it before does not hold.
 	Withdrawn *guard.Approval `json:"withdrawn,omitempty"`
 	// Task is what happened to a call that its server runs as a task.
 	Task *TaskEntry `json:"task,omitempty"`
@@ -496,9 +491,8 @@ func (k *Kept) size() int {
 	return n
 }
 
-// A Record stores the entries of a conversation as they come. Append is called by
-// one goroutine at a time; an error ends the run, so that nothing happens that
-// would not be remembered.
+// A Record stores the entries of a conversation as they come. Append is called by one goroutine at a time; an error
+// ends the run, so that nothing happens that would not be remembered.
 type Record interface {
 	Append(e Entry) error
 }
@@ -526,9 +520,8 @@ func unaccounted(entries []Entry) bool {
 	return false
 }
 
-// Restart ends the connection to a server and connects again, without waiting. Until its
-// lists were read again the model has none of its tools. The error says that there is no
-// such server, or that it cannot be restarted.
+// Restart ends the connection to a server and connects again, without waiting. Until its lists were read again the
+// model has none of its tools. The error says that there is no such server, or that it cannot be restarted.
 func (h *Host) Restart(server string) error {
 	s, found := h.serverNamed(server)
 	switch {
@@ -546,8 +539,7 @@ func (h *Host) Restart(server string) error {
 
 func noServer(name string) error { return fmt.Errorf("there is no server %q", name) }
 
-// Stderr returns the last lines that a server's program wrote to its standard error, as far
-// as they are kept.
+// Stderr returns the last lines that a server's program wrote to its standard error, as far as they are kept.
 func (h *Host) Stderr(server string) []string {
 	if s, found := h.serverNamed(server); found && s.Stderr != nil {
 		return s.Stderr()
@@ -638,13 +630,12 @@ type Agent struct {
 	Limits Limits
 }
 
-// Child returns a new conversation within the call of one of [Options].Tools that ctx belongs to: a
-// sub-agent. It and the conversation in which the tool is called are one as far as safety
-// goes. What either has read counts for both, and so does each yes and each rule of the
-// person, who reads on cards that a sub-agent asks. What it uses counts for the run that it
-// belongs to, and that run's limits end it. It ends with the call, whatever context it is
-// asked with. It knows nothing of what was said before. A tool that has one is not labelled by
-// its annotations: where the sub-agent's words come from was noted while it read.
+// Child returns a new conversation within the call of one of [Options].Tools that ctx belongs to: a sub-agent. It and
+// the conversation in which the tool is called are one as far as safety goes. What either has read counts for both, and
+// so does each yes and each rule of the person, who reads on cards that a sub-agent asks. What it uses counts for the
+// run that it belongs to, and that run's limits end it. It ends with the call, whatever context it is asked with. It
+// knows nothing of what was said before. A tool that has one is not labelled by its annotations: where the sub-agent's
+// words come from was noted while it read.
 func Child(ctx context.Context, a Agent) (*Conversation, error) {
 	call, err := ownCall(ctx)
 	if err != nil {

@@ -29,10 +29,9 @@ type job struct {
 	refused   bool               // it was not allowed
 }
 
-// execute carries out the calls of one turn and returns a result for each,
-// whatever happens. First the person is asked about all of them, then those that
-// only read run in parallel; any other runs alone, in its turn. The error
-// says why none was made.
+// execute carries out the calls of one turn and returns a result for each, whatever happens. First the person is asked
+// about all of them, then those that only read run in parallel; any other runs alone, in its turn. The error says why
+// none was made.
 func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
 	failed := r.refresh(ctx) // what changed while the model thought
 	jobs := make([]*job, len(calls))

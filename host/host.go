@@ -33,12 +33,11 @@ type Options struct {
 	// Servers are whose tools the model can be given, in the order in which it sees them: those of
 	// Gateway, by their names there, and those that have a Handler, which are added to it.
 	Servers []Server
-	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none.
-	// They stand before those of the servers, as tools of the server [OwnServer], and are never
-	// left to search. As the program vouches for them they need no review, and their annotations
-	// are believed; consent, labels, traces and limits are those of any trusted server. Its prompts
-	// and resources count as the program's own text. What a tool can do with the conversation that
-	// calls it: [Child], [Labels], [Read].
+	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none. They stand before those
+	// of the servers, as tools of the server [OwnServer], and are never left to search. As the program vouches for them
+	// they need no review, and their annotations are believed; consent, labels, traces and limits are those of any
+	// trusted server. Its prompts and resources count as the program's own text. What a tool can do with the
+	// conversation that calls it: [Child], [Labels], [Read].
 	Tools *mcp.Server
 	// System is added to the host's own system prompt.
 	System string
@@ -47,8 +46,7 @@ type Options struct {
 	// model is sent; an error ends the run, which returns it.
 	BeforeStep func(ctx context.Context, step *Step) error
 
-	// Person decides what must be decided by a person; nil is one who is not there,
-	// see [ErrNobody].
+	// Person decides what must be decided by a person; nil is one who is not there, see [ErrNobody].
 	Person Person
 	// Policy says which calls may run; nil is the policy without rules, which asks
 	// before whatever is not known to read only.
@@ -102,12 +100,10 @@ type Limits struct {
 type Budget struct {
 	// Window is what the model can see; default what the model says, or 32,000.
 	Window int
-	// Tools is how much the definitions of tools may take before all of them are
-	// left to tool search; default a tenth of the window, at most 8,000. Negative:
-	// none are left to search.
+	// Tools is how much the definitions of tools may take before all of them are left to tool search; default a tenth
+	// of the window, at most 8,000. Negative: none are left to search.
 	Tools int
-	// Result is how much of one result the model is shown at a time; default an
-	// eighth of the window, at most 8,000.
+	// Result is how much of one result the model is shown at a time; default an eighth of the window, at most 8,000.
 	Result int
 	// Sampling is what one server may use of the model in one conversation; default 50,000.
 	Sampling int
@@ -126,8 +122,7 @@ const (
 	listenPause     = time.Minute      // before a server that ended listening is listened to again
 )
 
-// A Host holds connections to servers and what they offer. All methods are safe
-// for concurrent use. Close it when done.
+// A Host holds connections to servers and what they offer. All methods are safe for concurrent use. Close it when done.
 type Host struct {
 	options Options
 	budget  Budget
@@ -154,8 +149,7 @@ type Host struct {
 	guarded asOf[guard.Catalogue] // what the guard knows of all servers
 }
 
-// New returns a host that reads in the background what the servers offer. The
-// error says which option is wrong.
+// New returns a host that reads in the background what the servers offer. The error says which option is wrong.
 func New(o Options) (*Host, error) {
 	if o.Model == nil {
 		return nil, errors.New("host: Options.Model is missing: without a model nobody answers (package model/offline needs neither network nor key)")
@@ -242,9 +236,8 @@ func (h *Host) connect(s Server) error {
 	return nil
 }
 
-// Close ends what the host does in the background and waits for it. A run belongs to
-// who asked, and ends with its context. The servers' Handlers and Options.Gateway are not closed: they
-// belong to whoever made them.
+// Close ends what the host does in the background and waits for it. A run belongs to who asked, and ends with its
+// context. The servers' Handlers and Options.Gateway are not closed: they belong to whoever made them.
 func (h *Host) Close() error {
 	h.cancel()
 	h.running.Wait()
@@ -296,8 +289,7 @@ func (b Budget) withDefaults(info model.Info) Budget {
 	return b
 }
 
-// OwnServer is the name under which [Options].Tools are shown, and which rules are about.
-// No other server can have it.
+// OwnServer is the name under which [Options].Tools are shown, and which rules are about. No other server can have it.
 const OwnServer = "host"
 
 // isOwn reports whether a name is, or reads like, that of the program's own tools.
@@ -323,10 +315,9 @@ func Labels(ctx context.Context) guard.Labels {
 	return guard.Private | guard.Untrusted
 }
 
-// Read notes, for the tool of [Options].Tools that ctx belongs to, from where the text is that it
-// returns: a note that was taken while a stranger's page was read is a stranger's text still.
-// A tool that says so is not labelled by its annotations. A source without an origin is that of
-// no server, whatever its name is.
+// Read notes, for the tool of [Options].Tools that ctx belongs to, from where the text is that it returns: a note that
+// was taken while a stranger's page was read is a stranger's text still. A tool that says so is not labelled by its
+// annotations. A source without an origin is that of no server, whatever its name is.
 func Read(ctx context.Context, from guard.Source, labels guard.Labels, text string) error {
 	c, err := ownCall(ctx)
 	if err != nil {
@@ -420,18 +411,16 @@ func (c *inProcessConn) Close() error {
 	return nil
 }
 
-// Person decides what the host must not decide alone. Its methods may be called
-// from several goroutines; an implementation asks one thing after the other. Each
-// waits until the person has answered or ctx is done. They are called while a run
-// waits for them, so they must not wait for one themselves. What returns [ErrNobody]
-// has said no; other errors end the review, the question or the call they belong to.
+// Person decides what the host must not decide alone. Its methods may be called from several goroutines; an
+// implementation asks one thing after the other. Each waits until the person has answered or ctx is done. They are
+// called while a run waits for them, so they must not wait for one themselves. What returns [ErrNobody] has said no;
+// other errors end the review, the question or the call they belong to.
 type Person interface {
 	// Consent is asked whether a call may run.
 	Consent(ctx context.Context, card Card) (Verdict, error)
-	// Review is asked whether the definitions of servers may be used: at the first
-	// connection to each, and again for whatever changed since. All that wait for a review
-	// come together, each server once, and the answers are in their order. A yes to a
-	// server holds whatever error comes with it.
+	// Review is asked whether the definitions of servers may be used: at the first connection to each, and again for
+	// whatever changed since. All that wait for a review come together, each server once, and the answers are in their
+	// order. A yes to a server holds whatever error comes with it.
 	Review(ctx context.Context, reviews []Review) ([]ReviewAnswer, error)
 	// Elicit is asked to fill in a server's form or to visit its page.
 	Elicit(ctx context.Context, form Form) (*mcp.ElicitResult, error)
@@ -466,8 +455,7 @@ type Card struct {
 	Arguments   json.RawMessage // in full
 	Annotations mcp.ToolAnnotations
 	Trusted     bool // whether the server's annotations are believed
-	// Reads is whether the person said, in a review, that the tool only reads, as its server
-	// does not say what it does.
+	// Reads is whether the person said, in a review, that the tool only reads, as its server does not say what it does.
 	Reads bool
 	// Reasons say why the person is asked: the rule, text of which untrusted
 	// servers was read before, secrets among the arguments.
@@ -475,9 +463,8 @@ type Card struct {
 	// NoRule, where no rule is for the call, is the first of Reasons without what the call
 	// does: for whoever shows that by Annotations.
 	NoRule string
-	// Allowed is the rule that allows the call, where what was read before, or what the
-	// call carries, asks for a yes all the same; nil where the rules ask. It is not to be
-	// changed.
+	// Allowed is the rule that allows the call, where what was read before, or what the call carries, asks for a yes
+	// all the same; nil where the rules ask. It is not to be changed.
 	Allowed *policy.Rule
 	// Secret is whether the arguments hold what looks like a secret.
 	Secret bool
@@ -541,8 +528,7 @@ type ReviewAnswer struct {
 type ReviewItem struct {
 	Kind string // tool, prompt, instructions, command, ...
 	Name string
-	// Text is the whole definition where it is new, a diff where it changed, with
-	// hidden characters made visible.
+	// Text is the whole definition where it is new, a diff where it changed, with hidden characters made visible.
 	Text string
 	// Value is the command or the version that is defined; empty for other kinds.
 	Value    string

@@ -57,9 +57,8 @@ func gathered(result *mcp.CallToolResult) outcome {
 	return got
 }
 
-// says reports whether one of the blocks is what the structured content is, as it
-// should be for those who cannot read that: in other words of JSON, or bare, where the
-// structure is only a wrapper.
+// says reports whether one of the blocks is what the structured content is, as it should be for those who cannot read
+// that: in other words of JSON, or bare, where the structure is only a wrapper.
 func says(blocks []mcp.Content, structured json.RawMessage) bool {
 	bare := onlyMember(structured)
 	if text, ok := jsonrpc.Unquote(bare); ok {
@@ -92,8 +91,7 @@ func onlyMember(object json.RawMessage) (value json.RawMessage) {
 	return value
 }
 
-// canonical is JSON in the one form that all that says the same has; empty of what is
-// no JSON.
+// canonical is JSON in the one form that all that says the same has; empty of what is no JSON.
 func canonical(text string) string {
 	value := jsontext.Value(text)
 	if value.Canonicalize() != nil {
@@ -186,8 +184,7 @@ type keptResults struct {
 // name is the URI of the next result.
 func (s *keptResults) name() string { return fmt.Sprintf("%s%d", keptScheme, s.next+1) }
 
-// put adds a result, and returns the URIs of those that had to go for it. One without
-// its text had to go before.
+// put adds a result, and returns the URIs of those that had to go for it. One without its text had to go before.
 func (s *keptResults) put(k Kept) (gone []string) {
 	s.next++
 	if k.Text == "" {

@@ -15,8 +15,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// question makes messages of what a person says: a prompt of a server comes
-// first, what is attached with the text.
+// question makes messages of what a person says: a prompt of a server comes first, what is attached with the text.
 func (r *run) question(ctx context.Context, q Question) ([]model.Message, error) {
 	var messages []model.Message
 	if q.Prompt != nil {
@@ -239,9 +238,8 @@ func (h *Host) Complete(ctx context.Context, server string, req mcp.CompletionRe
 	return s.client.Complete(ctx, req)
 }
 
-// A Plan is what is to be done in a conversation, step by step. It is part of the record, so
-// a conversation that is resumed still has it. Package host/plan proposes plans and carries
-// them out.
+// A Plan is what is to be done in a conversation, step by step. It is part of the record, so a conversation that is
+// resumed still has it. Package host/plan proposes plans and carries them out.
 type Plan struct {
 	Goal  string     `json:"goal,omitempty"`
 	Steps []PlanStep `json:"steps"`

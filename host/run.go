@@ -209,8 +209,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	}
 }
 
-// goOn lets a model that paused speak again: a provider goes on by itself only from a
-// block of its own.
+// goOn lets a model that paused speak again: a provider goes on by itself only from a block of its own.
 func (r *run) goOn(m *model.Message) error {
 	if len(m.Parts) == 0 || slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil }) {
 		return nil
@@ -218,8 +217,7 @@ func (r *run) goOn(m *model.Message) error {
 	return r.c.say(model.UserText("Go on."))
 }
 
-// begin waits for servers, asks the person about what is new of them, and tells
-// which tools there are.
+// begin waits for servers, asks the person about what is new of them, and tells which tools there are.
 func (r *run) begin(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -289,8 +287,7 @@ func (r *run) fit(m *model.Message) {
 	fit(m, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) })
 }
 
-// keepBroken keeps what the person has seen of an answer that broke off. Its calls
-// are not carried out.
+// keepBroken keeps what the person has seen of an answer that broke off. Its calls are not carried out.
 func (r *run) keepBroken(response *model.Response) {
 	if response == nil {
 		return
@@ -329,8 +326,7 @@ func orNothing(response *model.Response, err error) error {
 	return err
 }
 
-// charge counts what a request cost, by the lengths of the texts where the provider did
-// not count.
+// charge counts what a request cost, by the lengths of the texts where the provider did not count.
 func (r *run) charge(request *model.Request, response *model.Response) Totals {
 	if response.Usage == (model.Usage{}) {
 		response.Usage = model.Usage{Input: window.TokensOfRequest(request), Output: window.TokensOfMessage(&response.Message), Estimated: true}
@@ -400,8 +396,7 @@ const (
 	loopSpan = 4 // turns that a repetition may be long
 )
 
-// A loopDetector sees turns that repeat: the same calls with the same results,
-// alone or in a circle of a few turns.
+// A loopDetector sees turns that repeat: the same calls with the same results, alone or in a circle of a few turns.
 type loopDetector struct{ turns [][32]byte }
 
 // turn adds a turn and returns how often the last turns came in a row.
@@ -470,8 +465,7 @@ func (a *account) used() Totals {
 	return a.totals
 }
 
-// step takes one more request to the model, or says at which limit the run must end: its
-// own, or one of those above.
+// step takes one more request to the model, or says at which limit the run must end: its own, or one of those above.
 func (a *account) step() (stop, why string) {
 	for ; a != nil; a = a.above {
 		if stop, why = a.take(); stop != "" {
@@ -497,10 +491,9 @@ func (a *account) take() (stop, why string) {
 	return "", ""
 }
 
-// repair makes a history valid for every provider, and says what it did: each call
-// gets a result right behind it, a result without its call goes, and so do
-// messages without content and whatever stands before the first question. Of some calls it is known that they ran
-// as tasks of their servers, and of others that they were not made.
+// repair makes a history valid for every provider, and says what it did: each call gets a result right behind it, a
+// result without its call goes, and so do messages without content and whatever stands before the first question. Of
+// some calls it is known that they ran as tasks of their servers, and of others that they were not made.
 func repair(messages []model.Message, asTask map[string][]int, unasked map[string]bool) (mended []model.Message, what string) {
 	var answered, dropped int
 	for i := 0; i < len(messages); i++ {
@@ -613,9 +606,8 @@ func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
 	return asked, exchanges
 }
 
-// outside asks the model for what belongs to none of the seven steps, counts what it cost, and
-// tells it: whoever follows a run must see all that is paid for. The answer is there,
-// too, where it broke off with an error.
+// outside asks the model for what belongs to none of the seven steps, counts what it cost, and tells it: whoever
+// follows a run must see all that is paid for. The answer is there, too, where it broke off with an error.
 func (r *run) outside(ctx context.Context, request *model.Request, generated Generated) (*model.Response, error) {
 	began := time.Now()
 	asked, exchanges := r.watched(request)

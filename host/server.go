@@ -27,16 +27,14 @@ import (
 
 // Server is a server whose tools the model can be given.
 type Server struct {
-	// Name is the person's name for it: what tools are prefixed with, what rules
-	// and approvals are about.
+	// Name is the person's name for it: what tools are prefixed with, what rules and approvals are about.
 	Name string
 	// Handler answers for it where it is in this process: an [mcp.Server], an [mcp.Client]. It is
 	// nil for a server of [Options].Gateway.
 	Handler mcp.Handler
-	// Trusted is for servers that the person would vouch for: their definitions
-	// need no review, their annotations are believed, their results are not
-	// taken for somebody else's text (but where a tool says itself that it deals
-	// with the outside world).
+	// Trusted is for servers that the person would vouch for: their definitions need no review, their annotations are
+	// believed, their results are not taken for somebody else's text (but where a tool says itself that it deals with
+	// the outside world).
 	Trusted bool
 	// Public is for servers that have nothing private: a search engine, a weather service.
 	Public bool
@@ -49,8 +47,7 @@ type Server struct {
 	// Stderr are the last lines that the server's program wrote to its standard error; nil means
 	// that nobody keeps them.
 	Stderr func() []string
-	// Prefixed is for a gateway, whose tools are named SERVER__TOOL: cards and rules
-	// then name the server behind it.
+	// Prefixed is for a gateway, whose tools are named SERVER__TOOL: cards and rules then name the server behind it.
 	Prefixed bool
 }
 
@@ -378,9 +375,8 @@ const maxFaultsListed = 10
 // changeTime is how long a step waits for lists of which it is known that they changed.
 const changeTime = 2 * time.Second
 
-// refresh takes up what the servers offer now, if anything of it changed since the
-// last time: the person is asked about what is new or different before the model
-// sees it, and what went is taken out of the model's hands.
+// refresh takes up what the servers offer now, if anything of it changed since the last time: the person is asked about
+// what is new or different before the model sees it, and what went is taken out of the model's hands.
 func (r *run) refresh(ctx context.Context) error {
 	r.h.await(ctx, r.h.servers...)
 	now := r.h.changes.Load() // before anything is looked at, so that no change falls in between
@@ -433,8 +429,7 @@ func (s *server) setAside(old, fresh []*tool) {
 	}
 }
 
-// tellDifference reports how the tools changed, but not at every change of a server that
-// changes all the time.
+// tellDifference reports how the tools changed, but not at every change of a server that changes all the time.
 func (s *server) tellDifference(before, fresh []*tool) {
 	what := difference(before, fresh)
 	if what == "" {
@@ -479,8 +474,7 @@ func difference(old, fresh []*tool) string {
 	return strings.Join(words, ", ")
 }
 
-// identity is what a server is, apart from what it offers: how it is started or
-// reached, and what it calls itself.
+// identity is what a server is, apart from what it offers: how it is started or reached, and what it calls itself.
 func (s *server) identity(o offer) []guard.Definition {
 	var all []guard.Definition
 	if len(s.Origin) > 0 {
@@ -493,15 +487,13 @@ func (s *server) identity(o offer) []guard.Definition {
 	return append(all, version)
 }
 
-// accepted reports whether a server may be used at all. One that is started by
-// another command or has another version is another server, whatever of its tools
-// stayed the same.
+// accepted reports whether a server may be used at all. One that is started by another command or has another version
+// is another server, whatever of its tools stayed the same.
 func (h *Host) accepted(s *server) bool {
 	return s.trusted() || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
 }
 
-// pinned reports whether a definition of the server is one that the person approved,
-// or need not be.
+// pinned reports whether a definition of the server is one that the person approved, or need not be.
 func (s *server) pinned(d guard.Definition) bool {
 	d.Origin = cmp.Or(d.Origin, s.origin())
 	return s.trusted() || s.host.pins.Check(d).State == guard.Same
@@ -558,8 +550,7 @@ func (h *Host) Trust(server string, forever bool) error {
 	return nil
 }
 
-// Trust is [Host.Trust] in this conversation: what was read of the server before counts as
-// that of a trusted one, too.
+// Trust is [Host.Trust] in this conversation: what was read of the server before counts as that of a trusted one, too.
 func (c *Conversation) Trust(server string, forever bool) error {
 	if _, found := c.host.serverNamed(server); !found {
 		return noServer(server)
@@ -603,9 +594,8 @@ func (c *Conversation) Distrust(server string) error {
 	return c.saveFlow()
 }
 
-// relabel has what servers that are not trusted said before, and those behind them, count as
-// untrusted, also where it was read while they were: in an earlier session, or before another
-// conversation ended the trust.
+// relabel has what servers that are not trusted said before, and those behind them, count as untrusted, also where it
+// was read while they were: in an earlier session, or before another conversation ended the trust.
 func (c *Conversation) relabel() {
 	for _, s := range c.host.servers {
 		if !s.trusted() {
@@ -625,8 +615,7 @@ func (h *Host) serverNamed(name string) (s *server, found bool) {
 // origin tells the server from others of its name.
 func (s *server) origin() string { return policy.OriginOf(s.Origin) }
 
-// memberOrigin tells the servers behind a gateway from others of their names: they are what
-// this gateway calls so.
+// memberOrigin tells the servers behind a gateway from others of their names: they are what this gateway calls so.
 func (s *server) memberOrigin() string {
 	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
 }

@@ -94,8 +94,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 	return result, nil
 }
 
-// unanswered is the outcome of a request that a person did not answer: a run that they
-// ended meanwhile is no fault.
+// unanswered is the outcome of a request that a person did not answer: a run that they ended meanwhile is no fault.
 func unanswered(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return mcp.ElicitCancel
@@ -213,8 +212,7 @@ const (
 	maxSampleTools      = 64
 )
 
-// sampled is a server's request in the form of package model, and what its tools
-// are called there.
+// sampled is a server's request in the form of package model, and what its tools are called there.
 func sampled(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error) {
 	if len(req.Messages) == 0 || len(req.Messages) > maxSampleMessages || len(req.Tools) > maxSampleTools {
 		return nil, nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxSampleMessages, maxSampleTools, len(req.Messages), len(req.Tools))

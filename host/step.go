@@ -40,9 +40,8 @@ type toolset struct {
 	says      string              // the instructions among them
 }
 
-// prepareStep makes what the model is sent next, but for the messages, which can still become a
-// summary. It is the same as before wherever nothing of it changed, so that the provider's
-// cache hits.
+// prepareStep makes what the model is sent next, but for the messages, which can still become a summary. It is the same
+// as before wherever nothing of it changed, so that the provider's cache hits.
 func (r *run) prepareStep(ctx context.Context) error {
 	instructions := r.c.instructions()
 	if before := r.h.options.BeforeStep; before != nil {
@@ -186,8 +185,7 @@ func (s *server) about() string {
 
 func (r *run) deferred() bool { return r.h.deferred(r.catalogue) || r.crowded() }
 
-// deferred reports whether tools are left to search, as they are too many or
-// cost too much.
+// deferred reports whether tools are left to search, as they are too many or cost too much.
 func (h *Host) deferred(c *catalogue) bool {
 	most := h.options.Model.Info().MaxTools
 	if most > 0 && len(c.tools)+len(builtins()) > most {
@@ -262,8 +260,7 @@ func plain(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// Ledger tells what takes how much of the model's window, in estimated tokens,
-// corrected by what the provider counted.
+// Ledger tells what takes how much of the model's window, in estimated tokens, corrected by what the provider counted.
 type Ledger struct {
 	Window int          `json:"window"`
 	Used   int          `json:"used"` // by the next request

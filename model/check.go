@@ -277,9 +277,8 @@ const (
 	nameHash = 8  // of them that tell names apart which would be the same
 )
 
-// Names makes names of tools that every provider takes, and knows what they stand
-// for. It may be used by one goroutine at a time. It forgets nothing; as names do
-// not depend on each other, another Names gives the same ones.
+// Names makes names of tools that every provider takes, and knows what they stand for. It may be used by one goroutine
+// at a time. It forgets nothing; as names do not depend on each other, another Names gives the same ones.
 type Names struct {
 	portable map[string]string // by original name
 	original map[string]string // by portable name

@@ -21,8 +21,7 @@ const (
 	maxSchema = 256 << 10
 	// maxSchemaDepth is how deep it may be nested, $ref included.
 	maxSchemaDepth = 48
-	// maxSchemaNodes is how many schemas it may consist of once each $ref was
-	// replaced by what it refers to.
+	// maxSchemaNodes is how many schemas it may consist of once each $ref was replaced by what it refers to.
 	maxSchemaNodes = 5_000
 	// maxChanges is how many changes a Note tells of.
 	maxChanges = 6
@@ -127,8 +126,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 	return lowered, l.changes, nil
 }
 
-// rootObject makes the root what every provider wants: an object that says so, and
-// has properties.
+// rootObject makes the root what every provider wants: an object that says so, and has properties.
 func (l *lowering) rootObject(s *members) json.RawMessage {
 	var said words
 	l.repair(s, "", &said)

@@ -185,8 +185,7 @@ func (l *lowering) items(s *members, at string, said *words) {
 	}
 }
 
-// names sees to the names of properties, and that only those are required that
-// there are.
+// names sees to the names of properties, and that only those are required that there are.
 func (l *lowering) names(s *members, at string, said *words) {
 	properties := readMembers(s.get("properties"))
 	if properties != nil && l.dialect.PropertyNames {
@@ -278,8 +277,7 @@ func (l *lowering) withoutNull(s *members, at string, said *words) {
 	}
 }
 
-// alternative reads a schema that becomes part of another; references are followed
-// as far as they lead to others.
+// alternative reads a schema that becomes part of another; references are followed as far as they lead to others.
 func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *members {
 	s := readMembers(raw)
 	if s == nil {
@@ -288,9 +286,8 @@ func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *mem
 	return l.follow(s, at, said)
 }
 
-// merge adds the members of another schema that holds as well. Where both say
-// something of the same the first is kept, which accepts no less than both, and the
-// second is put into words.
+// merge adds the members of another schema that holds as well. Where both say something of the same the first is kept,
+// which accepts no less than both, and the second is put into words.
 func (l *lowering) merge(s, more *members, said *words) {
 	inOrder := s.has("prefixItems")
 	for _, name := range more.names {
@@ -457,9 +454,8 @@ func (l *lowering) loneAnyOf(s *members, said *words) {
 // maxFollowed is how many references are followed one after the other.
 const maxFollowed = 16
 
-// resolve puts what $ref refers to in its place, where the dialect has none, or
-// where the reference would lead nowhere once the root was rewritten. It returns
-// how many references the schemas within are now within.
+// resolve puts what $ref refers to in its place, where the dialect has none, or where the reference would lead nowhere
+// once the root was rewritten. It returns how many references the schemas within are now within.
 func (l *lowering) resolve(s *members, at string, said *words, always bool) int {
 	resolved := 0
 	for s.has("$ref") && resolved < maxFollowed {
@@ -517,8 +513,7 @@ func (l *lowering) follow(s *members, at string, said *words) *members {
 // maxResolved is how many bytes the targets of all references may add up to.
 const maxResolved = 4 << 20
 
-// target is the schema that a reference leads to, within this schema; nil if it
-// leads elsewhere.
+// target is the schema that a reference leads to, within this schema; nil if it leads elsewhere.
 func (l *lowering) target(ref string) *members {
 	here := l.root.Target(ref).Raw()
 	if l.resolved += len(here); l.resolved > maxResolved {

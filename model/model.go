@@ -79,8 +79,7 @@ const (
 
 // Tool is a tool as a model sees it.
 type Tool struct {
-	// Name is unique in a request and matches [A-Za-z_][A-Za-z0-9_-]{0,63}, which
-	// every provider takes; see [Names].
+	// Name is unique in a request and matches [A-Za-z_][A-Za-z0-9_-]{0,63}, which every provider takes; see [Names].
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"schema,omitempty"` // JSON Schema of the arguments; nil means an object
@@ -93,11 +92,9 @@ type Response struct {
 	Stop       StopReason
 	StopDetail string
 	Usage      Usage
-	// Notes say what was done to tools on the way, and which were set aside, and whether
-	// pictures were.
+	// Notes say what was done to tools on the way, and which were set aside, and whether pictures were.
 	Notes []Note
-	// Model is the name the provider answered under, which can be more exact than
-	// the one that was asked for.
+	// Model is the name the provider answered under, which can be more exact than the one that was asked for.
 	Model string
 }
 
@@ -129,8 +126,7 @@ type Delta struct {
 	Reasoning string `json:"reasoning,omitempty"`
 	// Call is a piece of a call.
 	Call *CallDelta `json:"call,omitempty"`
-	// Retry says that the request failed and is made again; whatever was emitted
-	// for it before is void.
+	// Retry says that the request failed and is made again; whatever was emitted for it before is void.
 	Retry *Retry `json:"retry,omitempty"`
 }
 
@@ -155,9 +151,8 @@ const (
 type Message struct {
 	Role  Role   `json:"role"`
 	Parts []Part `json:"parts"`
-	// Extra are members of the message on the provider's wire that have no name
-	// here, under the provider they belong to. They are sent back to that
-	// provider, and to no other.
+	// Extra are members of the message on the provider's wire that have no name here, under the provider they belong
+	// to. They are sent back to that provider, and to no other.
 	Extra map[string]map[string]json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -183,8 +178,7 @@ type Media struct {
 type Reasoning struct {
 	Text     string `json:"text,omitempty"`
 	Provider string `json:"provider,omitempty"`
-	// Raw is the block as it came, with its signature; nil where the provider
-	// wants nothing back.
+	// Raw is the block as it came, with its signature; nil where the provider wants nothing back.
 	Raw json.RawMessage `json:"raw,omitempty"`
 }
 
@@ -193,9 +187,8 @@ type Call struct {
 	// ID is unique in the conversation; the Result names it.
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Arguments are one JSON object; never nil in a message that a Model returned.
-	// Where the model wrote something else, Malformed says what is wrong, and Raw
-	// holds what it wrote.
+	// Arguments are one JSON object; never nil in a message that a Model returned. Where the model wrote something
+	// else, Malformed says what is wrong, and Raw holds what it wrote.
 	Arguments json.RawMessage `json:"arguments"`
 	Malformed string          `json:"malformed,omitempty"`
 	Raw       string          `json:"raw,omitempty"`
@@ -255,19 +248,16 @@ func (r *Result) Text() string {
 
 // Usage counts tokens.
 type Usage struct {
-	// Input are the tokens of the request, those read from and written to the
-	// provider's cache included.
+	// Input are the tokens of the request, those read from and written to the provider's cache included.
 	Input int `json:"input"`
 	// Output are the tokens of the answer, its reasoning included.
 	Output int `json:"output"`
-	// CacheRead and CacheWrite are the part of Input that came from the provider's
-	// prompt cache, and that went into it.
+	// CacheRead and CacheWrite are the part of Input that came from the provider's prompt cache, and that went into it.
 	CacheRead  int `json:"cacheRead,omitempty"`
 	CacheWrite int `json:"cacheWrite,omitempty"`
 	// Reasoning is the part of Output that was thought, where the provider says so.
 	Reasoning int `json:"reasoning,omitempty"`
-	// Estimated is whether the provider said nothing and the numbers are a guess
-	// from the length of the texts.
+	// Estimated is whether the provider said nothing and the numbers are a guess from the length of the texts.
 	Estimated bool `json:"estimated,omitempty"`
 }
 
@@ -283,8 +273,7 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Price is what tokens cost, in US dollars for a million of them. The zero Price is one
-// that is not known.
+// Price is what tokens cost, in US dollars for a million of them. The zero Price is one that is not known.
 type Price struct {
 	// Free says that they cost nothing.
 	Free       bool    `json:"free,omitempty"`
@@ -304,17 +293,15 @@ func (p Price) Cost(u Usage) float64 {
 	return (float64(plain)*p.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*p.Output) / 1e6
 }
 
-// PictureTokens is a guess how many tokens a picture takes: providers scale it down until
-// it takes some 260 to 1,600.
+// PictureTokens is a guess how many tokens a picture takes: providers scale it down until it takes some 260 to 1,600.
 const PictureTokens = 1_200
 
 // EstimateTokens guesses how many tokens a text of so many bytes has: a quarter.
 // It is used before a provider has counted, and where none does.
 func EstimateTokens(bytes int) int { return (bytes + 3) / 4 }
 
-// Exchange is what went to a provider and what came back, for a trace. It holds
-// no headers, so no key, and no query of the URL. Bodies are cut where they are
-// too long to keep.
+// Exchange is what went to a provider and what came back, for a trace. It holds no headers, so no key, and no query of
+// the URL. Bodies are cut where they are too long to keep.
 type Exchange struct {
 	Method string
 	URL    string
@@ -330,8 +317,7 @@ type Exchange struct {
 // Error is what a provider answered instead of a message.
 type Error struct {
 	Provider string
-	// Status is the HTTP status, or 0 where the connection failed or the error came
-	// in the middle of a stream.
+	// Status is the HTTP status, or 0 where the connection failed or the error came in the middle of a stream.
 	Status int
 	// Code is the provider's own word, such as "context_length_exceeded".
 	Code string
@@ -339,8 +325,7 @@ type Error struct {
 	Message string
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
-	// Window is how many tokens the model takes, where Err is ErrWindow and the provider
-	// says it; 0 if it does not.
+	// Window is how many tokens the model takes, where Err is ErrWindow and the provider says it; 0 if it does not.
 	Window int
 	// Err is the cause, or one of the errors below.
 	Err error

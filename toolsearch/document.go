@@ -365,8 +365,7 @@ func (s *stems) of(word []byte) string {
 	return stem
 }
 
-// stemOf is the stem of a word in lower case. Words with other letters than
-// those of English are their own stem.
+// stemOf is the stem of a word in lower case. Words with other letters than those of English are their own stem.
 func stemOf(word string) string {
 	for i := range len(word) {
 		if word[i] < 'a' || word[i] > 'z' {

@@ -25,8 +25,7 @@ type Options struct {
 	Embedder Embedder
 }
 
-// Index holds tools and answers which of them fit a query. It is made by New
-// and safe for concurrent use.
+// Index holds tools and answers which of them fit a query. It is made by New and safe for concurrent use.
 type Index struct {
 	weights  weights
 	stems    stems
@@ -123,13 +122,12 @@ func New(o Options) *Index {
 	return x
 }
 
-// SetServer makes tools the tools of server, instead of those it had; without any it
-// is removed, but what was remembered for its tools stays, as servers come back. The text
-// about says in a sentence what the server is for; it may be empty. Only what
-// changed is read anew. Tool.Server is taken to be server. Of tools with
-// the same ID the first one counts, and a tool whose ID a tool of another server
-// has is left out: nobody can replace what belongs to someone else. At most
-// 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names alone.
+// SetServer makes tools the tools of server, instead of those it had; without any it is removed, but what was
+// remembered for its tools stays, as servers come back. The text about says in a sentence what the server is for; it
+// may be empty. Only what changed is read anew. Tool.Server is taken to be server. Of tools with the same ID the first
+// one counts, and a tool whose ID a tool of another server has is left out: nobody can replace what belongs to someone
+// else. At most 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names
+// alone.
 func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.reading.Lock()
 	defer x.reading.Unlock()
@@ -345,8 +343,7 @@ type Remembered struct {
 	Query string `json:"query"` // at most 512 bytes
 }
 
-// memory holds what is remembered, the oldest first. It is bounded per tool and
-// in all, and holds nothing twice.
+// memory holds what is remembered, the oldest first. It is bounded per tool and in all, and holds nothing twice.
 type memory struct {
 	order *list.List                 // of Remembered
 	tools map[string][]*list.Element // by ID, the oldest first
@@ -361,8 +358,7 @@ func (m *memory) queries(id string) []string {
 	return out
 }
 
-// add remembers r as the newest and returns the IDs of the tools for which
-// something has changed.
+// add remembers r as the newest and returns the IDs of the tools for which something has changed.
 func (m *memory) add(r Remembered) (changed []string) {
 	for _, e := range m.tools[r.ID] {
 		if strings.EqualFold(e.Value.(Remembered).Query, r.Query) {
@@ -406,8 +402,7 @@ func (x *Index) Remember(id, query string) {
 // Restore remembers what another Index returned from Memory, in its order.
 func (x *Index) Restore(m []Remembered) { x.remember(m) }
 
-// Memory returns all that is remembered, the oldest first: a value to be saved
-// as JSON and given to Restore.
+// Memory returns all that is remembered, the oldest first: a value to be saved as JSON and given to Restore.
 func (x *Index) Memory() []Remembered {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -418,8 +413,7 @@ func (x *Index) Memory() []Remembered {
 	return out
 }
 
-// Forget drops what is remembered for a tool, for instance because its
-// definition is no longer the one that was used.
+// Forget drops what is remembered for a tool, for instance because its definition is no longer the one that was used.
 func (x *Index) Forget(id string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -21,14 +21,12 @@ const (
 // brevity is how long texts may be.
 type brevity struct{ description, parameter int }
 
-// Rendered fits the definitions of the hits of a search, the best first, into
-// budget tokens, default 1,200. Tools that fit stay as they are. If they
-// cost too much together, those that cost more than their share are
-// shortened, in steps: long descriptions are cut at the end of a sentence, those of
-// parameters too and at last left out, and what a schema has for readers only (title, examples,
-// $comment) is left out. What arguments are valid stays the same. If that is
-// not enough tools are dropped from the end, but never the first: it may exceed
-// the budget. A schema that is not JSON stays as it is. The argument is not changed.
+// Rendered fits the definitions of the hits of a search, the best first, into budget tokens, default 1,200. Tools that
+// fit stay as they are. If they cost too much together, those that cost more than their share are shortened, in steps:
+// long descriptions are cut at the end of a sentence, those of parameters too and at last left out, and what a schema
+// has for readers only (title, examples, $comment) is left out. What arguments are valid stays the same. If that is not
+// enough tools are dropped from the end, but never the first: it may exceed the budget. A schema that is not JSON stays
+// as it is. The argument is not changed.
 func Rendered(tools []Tool, budget int) []Tool {
 	budget = cmp.Or(max(budget, 0), defaultRendered)
 	out := append([]Tool(nil), tools...)
@@ -66,8 +64,7 @@ func (t Tool) shortened(b brevity) Tool {
 	return t
 }
 
-// sentences returns text cut to max characters, at the end of a sentence if
-// that leaves at least half of it.
+// sentences returns text cut to max characters, at the end of a sentence if that leaves at least half of it.
 func sentences(text string, max int) string {
 	if utf8.RuneCountInString(text) <= max {
 		return text
@@ -83,8 +80,7 @@ func sentences(text string, max int) string {
 	return strings.TrimSpace(text[:end]) + "…"
 }
 
-// appendSchema appends a valid schema with descriptions of at most max
-// characters, and without what only readers need.
+// appendSchema appends a valid schema with descriptions of at most max characters, and without what only readers need.
 func appendSchema(dst, s []byte, max, depth int) []byte {
 	if depth >= maxRenderDepth || !isObject(s) && s[0] != '[' {
 		return append(dst, s...)
@@ -126,8 +122,7 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 	})
 }
 
-// appendMembers appends the object s with the values that f appends; a member
-// for which f returns nil is left out.
+// appendMembers appends the object s with the values that f appends; a member for which f returns nil is left out.
 func appendMembers(dst, s []byte, f func(dst, name, value []byte) []byte) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -159,10 +154,9 @@ type Server struct {
 // overviewHead says how the tools that are not listed are found.
 const overviewHead = `Most tools are not listed here. Find them with search_tools, which knows the tools of these servers (and how many each has). Whatever is asked, search before you say that it cannot be done.`
 
-// SearchTool is the definition of the tool with which a model searches: name
-// search_tools, argument queries, one query a step. It is the same text
-// always, so that prompt caches hit; Overview names the servers. Whoever offers it answers its calls with
-// SearchAll and Merge.
+// SearchTool is the definition of the tool with which a model searches: name search_tools, argument queries, one query
+// a step. It is the same text always, so that prompt caches hit; Overview names the servers. Whoever offers it answers
+// its calls with SearchAll and Merge.
 func SearchTool() Tool {
 	return Tool{
 		ID:   "search_tools",
@@ -173,14 +167,11 @@ func SearchTool() Tool {
 	}
 }
 
-// Overview is a text for a model that does not see the definitions of all tools: how
-// to find them, and which servers there are, each with the number of its tools
-// and a short line on what it is for. It costs at most budget tokens, default
-// 1,600. Where the room is short the lines are cut, then left out, then the
-// numbers; at last only as many names are listed as there is room for, and
-// the number of the others. The order is that of the names, so that the same servers make
-// the same text. What servers say of themselves is made to fit one line, and
-// nothing in it is invisible.
+// Overview is a text for a model that does not see the definitions of all tools: how to find them, and which servers
+// there are, each with the number of its tools and a short line on what it is for. It costs at most budget tokens,
+// default 1,600. Where the room is short the lines are cut, then left out, then the numbers; at last only as many names
+// are listed as there is room for, and the number of the others. The order is that of the names, so that the same
+// servers make the same text. What servers say of themselves is made to fit one line, and nothing in it is invisible.
 func Overview(servers []Server, budget int) string {
 	budget = cmp.Or(max(budget, 0), defaultOverview)
 	servers = slices.Clone(servers)
@@ -256,6 +247,5 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(strings.TrimSpace(text), ".")
 }
 
-// Servers returns the servers that have tools in the Index, in the order of
-// their names, for an Overview.
+// Servers returns the servers that have tools in the Index, in the order of their names, for an Overview.
 func (x *Index) Servers() []Server { return slices.Clone(x.table().servers) }

@@ -16,9 +16,8 @@ type Archive struct {
 	file *sqlitefile.File
 }
 
-// Open opens the file at path, or makes it, and its folder, for its owner alone.
-// A file of an older Junction is brought up to date; one of a newer is refused
-// with [ErrNewer], and one that is no archive with [ErrForeign].
+// Open opens the file at path, or makes it, and its folder, for its owner alone. A file of an older Junction is brought
+// up to date; one of a newer is refused with [ErrNewer], and one that is no archive with [ErrForeign].
 func Open(ctx context.Context, path string) (*Archive, error) {
 	file, err := sqlitefile.Open(ctx, path, sqlitefile.Schema{Kind: "archive", Mark: mark, Migrations: migrations})
 	if err != nil {
@@ -36,9 +35,8 @@ func (a *Archive) Path() string { return a.file.Path() }
 // mark is the application id in the header of our files: "junc".
 const mark = 0x6a756e63
 
-// migrations make of each version of the file the next one. They are only ever
-// added to. The texts are searched by their trigrams, which needs no words: so
-// parts of identifiers and scripts without spaces are found too.
+// migrations make of each version of the file the next one. They are only ever added to. The texts are searched by
+// their trigrams, which needs no words: so parts of identifiers and scripts without spaces are found too.
 var migrations = []string{`
 	CREATE TABLE conversations (
 		id TEXT PRIMARY KEY,
@@ -94,8 +92,7 @@ var (
 	ErrAmbiguous = errors.New("several conversations begin like this; give more of the id")
 	// ErrNoEntry is returned where a conversation has fewer entries than were asked for.
 	ErrNoEntry = errors.New("there is no such entry")
-	// ErrContinued is returned to who appends to a conversation that somebody else
-	// went on with since it was loaded.
+	// ErrContinued is returned to who appends to a conversation that somebody else went on with since it was loaded.
 	ErrContinued = errors.New("the conversation was continued elsewhere since it was loaded; load it again, or fork it to go on from here")
 	// ErrTooLarge is returned for what exceeds a limit of the archive.
 	ErrTooLarge = errors.New("it is larger than the archive takes")

@@ -34,15 +34,13 @@ type Meta struct {
 	// ID names it: eight letters and digits. Where an id is asked for, any
 	// beginning that only one conversation has is enough.
 	ID string `json:"id"`
-	// Model and Folder are what it was begun with: the model's name, and the
-	// working directory.
+	// Model and Folder are what it was begun with: the model's name, and the working directory.
 	Model  string `json:"model,omitempty"`
 	Folder string `json:"folder,omitempty"`
 	// Setup is what the program that has the conversation needs to go on with it, in a form of its own. It stays
 	// on this machine: an export has none.
 	Setup string `json:"-"`
-	// Title is its name for people: the last one that was given, or else the first
-	// line of the first question.
+	// Title is its name for people: the last one that was given, or else the first line of the first question.
 	Title string `json:"title,omitempty"`
 	// Parent is the conversation that it was forked from.
 	Parent string `json:"parent,omitempty"`
@@ -54,8 +52,7 @@ type Meta struct {
 	Entries   int `json:"entries"`
 	Questions int `json:"questions"`
 	Calls     int `json:"calls"`
-	// Tokens and Cost (US dollars) are what its runs used, those of its parent
-	// included that it holds.
+	// Tokens and Cost (US dollars) are what its runs used, those of its parent included that it holds.
 	Tokens int     `json:"tokens"`
 	Cost   float64 `json:"cost"`
 	// Match is the part of a message that a search found; else it is empty.
@@ -94,9 +91,8 @@ func (c *Conversation) Meta() Meta {
 	return c.meta
 }
 
-// Append adds an entry; when it returns, the entry is on the disk. On an error
-// the conversation is as it was before, and the entry can be appended again. The
-// error is [ErrContinued] where somebody else appended since it was loaded.
+// Append adds an entry; when it returns, the entry is on the disk. On an error the conversation is as it was before,
+// and the entry can be appended again. The error is [ErrContinued] where somebody else appended since it was loaded.
 func (c *Conversation) Append(e host.Entry) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,9 +196,8 @@ func insertConversation(tx *sql.Tx, m *Meta) error {
 	return err
 }
 
-// dialect is the JSON of entries: what encoding/json writes, so that other
-// programs can read an export, but case-sensitive. What a model or a server
-// wrote is kept even where it is odd: a run must not end because of it.
+// dialect is the JSON of entries: what encoding/json writes, so that other programs can read an export, but
+// case-sensitive. What a model or a server wrote is kept even where it is odd: a run must not end because of it.
 var dialect = json.JoinOptions(
 	json.DefaultOptionsV2(),
 	jsonv1.OmitEmptyWithLegacySemantics(true),
@@ -367,9 +362,8 @@ const Last = "last"
 // columns are those that scan reads, in its order.
 const columns = `id, model, folder, setup, title, parent, created, changed, entries, questions, calls, tokens, cost, bytes`
 
-// Load reads a conversation and its entries, so that it can go on: what is
-// appended comes after them. id may be a beginning of the id that no other
-// conversation has, or [Last]; else the error is [ErrNotFound] or [ErrAmbiguous].
+// Load reads a conversation and its entries, so that it can go on: what is appended comes after them. id may be a
+// beginning of the id that no other conversation has, or [Last]; else the error is [ErrNotFound] or [ErrAmbiguous].
 func (a *Archive) Load(ctx context.Context, id string) (*Conversation, []host.Entry, error) {
 	c := &Conversation{archive: a, stored: true}
 	var entries []host.Entry

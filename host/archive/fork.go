@@ -15,10 +15,9 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// Fork makes a conversation of the first upto entries of another; 0 means all of
-// them. What the person took back after these holds in it, too: see [host.Entry.TakesBack].
-// The new one goes on by itself: [Archive.Load] it by the ID that is returned.
-// Where it has fewer, the error is [ErrNoEntry].
+// Fork makes a conversation of the first upto entries of another; 0 means all of them. What the person took back after
+// these holds in it, too: see [host.Entry.TakesBack]. The new one goes on by itself: [Archive.Load] it by the ID that
+// is returned. Where it has fewer, the error is [ErrNoEntry].
 func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 	var fork *Conversation
 	err := a.file.Change(ctx, "fork "+id, func(tx *sql.Tx) error {
@@ -65,8 +64,7 @@ func (c *Conversation) take(tx *sql.Tx, e *host.Entry, text []byte) error {
 	return next.store(tx, text)
 }
 
-// Delete removes a conversation. Its text is overwritten in the file, not only
-// marked as free. Forks of it stay.
+// Delete removes a conversation. Its text is overwritten in the file, not only marked as free. Forks of it stay.
 func (a *Archive) Delete(ctx context.Context, id string) error {
 	err := a.file.Change(ctx, "delete "+id, func(tx *sql.Tx) error {
 		meta, _, err := find(ctx, tx, id)
@@ -82,8 +80,7 @@ func (a *Archive) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// The log still holds the text. Where another process reads, SQLite empties it
-	// when that is done.
+	// The log still holds the text. Where another process reads, SQLite empties it when that is done.
 	_, err = a.file.DB.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 	return a.file.Fail("delete "+id, err)
 }
@@ -99,12 +96,10 @@ type exported struct {
 	Entries []jsontext.Value `json:"entries"`
 }
 
-// Import stores what Export wrote as [JSON], as a new conversation with an ID of
-// its own. It is read whole before anything is stored. Whoever wrote the file may not
-// be the person: what it says of what was read and agreed to is left out, and so are
-// notes, which every summary repeats, plans, which would be carried out, and the whole of long
-// results, which the model would read under the names of results that servers give from now on.
-// All of it counts as unknown.
+// Import stores what Export wrote as [JSON], as a new conversation with an ID of its own. It is read whole before
+// anything is stored. Whoever wrote the file may not be the person: what it says of what was read and agreed to is left
+// out, and so are notes, which every summary repeats, plans, which would be carried out, and the whole of long results,
+// which the model would read under the names of results that servers give from now on. All of it counts as unknown.
 func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	var in exported
 	limited := &io.LimitedReader{R: r, N: maxConversation + maxEntry}
@@ -135,8 +130,7 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	return c.meta, err
 }
 
-// each adds the entries, without what this version does not know and what only the
-// person can say.
+// each adds the entries, without what this version does not know and what only the person can say.
 func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 	first, err := host.Unknown()
 	if err != nil {

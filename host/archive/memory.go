@@ -20,8 +20,7 @@ const (
 	maxValue = 16 << 20 // bytes of a value
 )
 
-// ToolQueries is the key under which the host keeps which queries led to which
-// tool: the JSON of toolsearch's Memory.
+// ToolQueries is the key under which the host keeps which queries led to which tool: the JSON of toolsearch's Memory.
 const ToolQueries = "toolsearch.queries"
 
 // Memory is what a host remembers from one conversation to the next: small JSON
@@ -41,9 +40,8 @@ func (m *Memory) Get(ctx context.Context, key string) (json.RawMessage, error) {
 	return value, m.archive.file.Fail("recall "+key, err)
 }
 
-// Update sets a key to what f makes of its value, which is nil if there is none.
-// No other process changes it in between, so nothing that two of them learn is
-// lost. f must be quick, and must not use the archive.
+// Update sets a key to what f makes of its value, which is nil if there is none. No other process changes it in
+// between, so nothing that two of them learn is lost. f must be quick, and must not use the archive.
 func (m *Memory) Update(ctx context.Context, key string, f func(value json.RawMessage) (json.RawMessage, error)) error {
 	return m.archive.file.Change(ctx, "remember "+key, func(tx *sql.Tx) error {
 		if key == "" || len(key) > maxKey {
@@ -120,9 +118,8 @@ func (n *Notes) Keep(ctx context.Context, note remember.Note) (id string, err er
 	return id, err
 }
 
-// Find returns at most limit notes that hold one of the words, those with more and rarer of them
-// first; without words, the newest. A word of one or two letters counts only with a longer
-// one, which the index can find.
+// Find returns at most limit notes that hold one of the words, those with more and rarer of them first; without words,
+// the newest. A word of one or two letters counts only with a longer one, which the index can find.
 func (n *Notes) Find(ctx context.Context, words string, limit int) ([]remember.Note, error) {
 	query, args := `SELECT row, at, labels, notes.text FROM notes ORDER BY row DESC LIMIT ?`, []any{limit}
 	search := Filter{Search: words}

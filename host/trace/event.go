@@ -177,8 +177,7 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 	t.add(i)
 }
 
-// last is the newest of the seven steps that went to a participant from whose event is
-// recorded.
+// last is the newest of the seven steps that went to a participant from whose event is recorded.
 func (t *Trace) last(to string) *item {
 	for n := len(t.items) - 1; n >= 0; n-- {
 		if t.items[n].scope == t.at && t.items[n].to == to && t.items[n].form == sequence.Arrow && t.items[n].step != 0 {
@@ -199,8 +198,7 @@ func usage(d *host.Decided) string {
 	return text
 }
 
-// exchanges shows the bytes on the model's wire. Diagrams have them behind the
-// request that they belong to.
+// exchanges shows the bytes on the model's wire. Diagrams have them behind the request that they belong to.
 func (t *Trace) exchanges(at time.Time, all []model.Exchange, asked *item) {
 	for i := range all {
 		e := &all[i]
@@ -228,8 +226,7 @@ func compact(raw json.RawMessage) string {
 	return b.String()
 }
 
-// serverRequested records a server's question to the person. What did not get there has a
-// note.
+// serverRequested records a server's question to the person. What did not get there has a note.
 func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	text := q.Message
 	if text == "" {
@@ -384,8 +381,7 @@ func (t *Trace) use(u host.Totals) {
 	}
 }
 
-// aside records what is not one of the seven steps. What a server whose messages
-// are seen said is among them already.
+// aside records what is not one of the seven steps. What a server whose messages are seen said is among them already.
 func (t *Trace) aside(e host.Event) {
 	switch {
 	case e.Notice != nil:

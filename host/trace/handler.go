@@ -12,9 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Handler wraps the Handler of a server, so that t records every request to it,
-// its results, and what it says and asks on the way, as JSON-RPC messages with
-// ids of the trace's own. A nil t records nothing.
+// Handler wraps the Handler of a server, so that t records every request to it, its results, and what it says and asks
+// on the way, as JSON-RPC messages with ids of the trace's own. A nil t records nothing.
 func Handler(next mcp.Handler, server string, t *Trace) mcp.Handler {
 	if t == nil {
 		return next

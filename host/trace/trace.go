@@ -14,8 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// The limits of a trace. What is older than it can hold is left out, and the
-// diagrams say so.
+// The limits of a trace. What is older than it can hold is left out, and the diagrams say so.
 const (
 	maxItems  = 2_000   // steps, messages and notes
 	maxBytes  = 4 << 20 // of all of them
@@ -33,8 +32,7 @@ type Options struct {
 	Width int
 }
 
-// Trace keeps what happens, to be written as a diagram. It is safe for concurrent
-// use.
+// Trace keeps what happens, to be written as a diagram. It is safe for concurrent use.
 type Trace struct {
 	options Options
 

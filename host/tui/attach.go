@@ -55,9 +55,8 @@ type attached struct {
 	talk   *host.Conversation
 }
 
-// Attach returns the session of a host, whose conversations are kept in store; nil
-// keeps none. It begins a new conversation, or, where id is not empty, goes on
-// with a kept one.
+// Attach returns the session of a host, whose conversations are kept in store; nil keeps none. It begins a new
+// conversation, or, where id is not empty, goes on with a kept one.
 func Attach(ctx context.Context, h *host.Host, store Store, id string) (Session, error) {
 	a := &attached{Host: h, store: store}
 	begin := a.New
@@ -209,11 +208,9 @@ func (a *attached) Export(ctx context.Context, path string) (string, error) {
 // maxAttached is how many bytes of files of text go along with one question.
 const maxAttached = 4 << 20
 
-// Files are the local files that can be attached as @PATH. Its methods are called from
-// several goroutines.
+// Files are the local files that can be attached as @PATH. Its methods are called from several goroutines.
 type Files interface {
-	// Find returns paths that what was typed could become, the best first; folders end in
-	// a slash.
+	// Find returns paths that what was typed could become, the best first; folders end in a slash.
 	Find(ctx context.Context, typed string) []string
 	// Read returns a file to be attached. found is false where the text names none, as
 	// @somebody does; the error says why a file cannot be attached.
@@ -347,8 +344,7 @@ var (
 	droppedPiece = regexp.MustCompile(`'([^']*)'|"([^"]*)"|\\(.)`)
 )
 
-// droppedPaths are paths as terminals write them: in quotes, with backslashes before
-// spaces, or as URLs.
+// droppedPaths are paths as terminals write them: in quotes, with backslashes before spaces, or as URLs.
 func droppedPaths(text string) []string {
 	paths := droppedWord.FindAllString(text, -1)
 	for i, word := range paths {
@@ -509,8 +505,7 @@ func (s *screen) refold() {
 	}
 }
 
-// largeQuestion is how many percent of the model's window a question may take that is sent at the
-// first Enter.
+// largeQuestion is how many percent of the model's window a question may take that is sent at the first Enter.
 const largeQuestion = 50
 
 // holdsLarge keeps back a question that is large for the model's window, until it is sent a second time. It reports

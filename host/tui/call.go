@@ -253,8 +253,7 @@ func bar(progress, total float64, message string) ink.Line {
 	}
 }
 
-// lasted is how long the call took; nothing where that is not known, as in a
-// conversation that goes on.
+// lasted is how long the call took; nothing where that is not known, as in a conversation that goes on.
 func (c *call) lasted() string {
 	if c.took == 0 {
 		return ""

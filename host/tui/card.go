@@ -92,8 +92,7 @@ func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 	return b.lines
 }
 
-// newCard is the card for what is asked. What cannot be shown is answered with nothing,
-// which means no.
+// newCard is the card for what is asked. What cannot be shown is answered with nothing, which means no.
 func newCard(s *screen, a *ask) card {
 	switch what := a.what.(type) {
 	case wanted:
@@ -233,8 +232,7 @@ func warnings(texts []string, width int) []ink.Line {
 // scrollKeys are the keys that scroll a card.
 const scrollKeys = "↑↓ PgUp PgDn Home End scroll"
 
-// foot says what all keys of a card do. Where there are only lines, it is byLine, or the letters
-// among the keys.
+// foot says what all keys of a card do. Where there are only lines, it is byLine, or the letters among the keys.
 func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
 	switch {
 	case !s.byLine:
@@ -591,9 +589,8 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	return lines
 }
 
-// fitting is what is shown in so many rows, and where the arguments end in it. Where all of it
-// does not fit, what is said about the call takes a line each before the arguments, and
-// stands in full behind them.
+// fitting is what is shown in so many rows, and where the arguments end in it. Where all of it does not fit, what is
+// said about the call takes a line each before the arguments, and stands in full behind them.
 func (c *consentCard) fitting(width, rows int) (lines []ink.Line, end int) {
 	lay := func(fold bool, end *int) func(int) []ink.Line {
 		return func(width int) []ink.Line {
@@ -656,8 +653,7 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	return slices.Concat(lines, change, arguments), append(later, description...)
 }
 
-// fewArguments is how many lines of arguments stand before the description: they are what
-// is decided about.
+// fewArguments is how many lines of arguments stand before the description: they are what is decided about.
 const fewArguments = 12
 
 // shortFirst is an object with its members of one line before those of several, so that

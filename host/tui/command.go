@@ -329,8 +329,7 @@ func (s *screen) question(text string) (host.Question, error) {
 	return q, nil
 }
 
-// knownURI takes punctuation off the end of a URI, unless there is a resource of
-// exactly this name.
+// knownURI takes punctuation off the end of a URI, unless there is a resource of exactly this name.
 func (s *screen) knownURI(server, uri string) string {
 	known := func(uri string) bool {
 		return slices.ContainsFunc(s.menu.resources, func(r resource) bool { return r.server == server && r.uri == uri })
@@ -341,8 +340,7 @@ func (s *screen) knownURI(server, uri string) string {
 	return uri
 }
 
-// promptCall is /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the
-// order of the prompt's arguments.
+// promptCall is /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the order of the prompt's arguments.
 func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
 	call := &host.PromptCall{Server: p.Server, Name: p.Prompt.Name, Arguments: map[string]string{}}
 	words, err := splitWords(rest)
@@ -476,8 +474,7 @@ func (s *screen) rewindTo(q said) {
 // maxNotes is how many notes are listed.
 const maxNotes = 500
 
-// Notes are what the model remembered, as [remember.Store] has them. Its methods are called
-// from several goroutines.
+// Notes are what the model remembered, as [remember.Store] has them. Its methods are called from several goroutines.
 type Notes interface {
 	Find(ctx context.Context, words string, limit int) ([]remember.Note, error)
 	Delete(ctx context.Context, id string) error

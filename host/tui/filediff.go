@@ -227,8 +227,7 @@ type diffRow struct {
 	text string
 }
 
-// compared are the lines of both texts, those that both have once. It is not ok where that would
-// take too long.
+// compared are the lines of both texts, those that both have once. It is not ok where that would take too long.
 func compared(before, after []string) (rows []diffRow, ok bool) {
 	begin, end := 0, 0 // what both begin and end with
 	for begin < min(len(before), len(after)) && before[begin] == after[begin] {
@@ -328,8 +327,7 @@ func jsonMembers(raw []byte, width, depth int) []ink.Line {
 	return lines
 }
 
-// memberName is all of a member's name, as it is sent too; in quotes where it could be taken for
-// a name with its value.
+// memberName is all of a member's name, as it is sent too; in quotes where it could be taken for a name with its value.
 func memberName(name string) string {
 	if name == "" || strings.ContainsAny(name, "\",:{}[]\n\t") {
 		name = string(jsonrpc.AppendString(nil, name))
@@ -356,8 +354,7 @@ func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	return append(ink.Barred(name, width), ink.Indent(jsonMembers(raw, width-2, depth+1), margin, margin)...)
 }
 
-// jsonInline is a value in one line, unless it holds a text that is not shown as it
-// is, or too much of anything.
+// jsonInline is a value in one line, unless it holds a text that is not shown as it is, or too much of anything.
 func jsonInline(raw []byte) (string, bool) {
 	if len(raw) > maxInline {
 		return "", false

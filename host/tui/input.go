@@ -289,8 +289,7 @@ const (
 	maxHistoryLine = 16 << 10 // bytes of one; what is longer can be brought back until the next
 )
 
-// history are lines that were typed. What is being typed is kept while others
-// are looked at.
+// history are lines that were typed. What is being typed is kept while others are looked at.
 type history struct {
 	lines []string
 	at    int // len(lines): what is being typed
@@ -374,8 +373,7 @@ func (s *screen) enqueue(text string) {
 	s.menu.update(s)
 }
 
-// takeBack puts the last question that waits into the empty input, and reports whether
-// there was one.
+// takeBack puts the last question that waits into the empty input, and reports whether there was one.
 func (s *screen) takeBack() bool {
 	n := len(s.waiting.texts)
 	if n == 0 || !s.input.Empty() {
@@ -476,8 +474,7 @@ type menu struct {
 	asked    int    // counts questions to servers; only the last answer counts
 }
 
-// A resource is what can be attached: a resource of a server, or a template for
-// some.
+// A resource is what can be attached: a resource of a server, or a template for some.
 type resource struct {
 	server, uri, title string
 	template           bool
@@ -674,8 +671,7 @@ func (m *menu) press(s *screen, k keypress) bool {
 	return true
 }
 
-// accept puts the selected item into the input. What can be sent as it is, is
-// followed by a space.
+// accept puts the selected item into the input. What can be sent as it is, is followed by a space.
 func (m *menu) accept(s *screen) {
 	chosen := m.items[m.selected].insert
 	s.input.Replace(len(m.word), chosen)

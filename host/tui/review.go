@@ -39,8 +39,7 @@ type reviewed struct {
 	said     host.ReviewAnswer
 }
 
-// calm reports whether it can be approved without looking at its details: it is new, and
-// there is no warning.
+// calm reports whether it can be approved without looking at its details: it is new, and there is no warning.
 func (r *reviewed) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
 
 func newReviewCard(a *ask, reviews []host.Review) card {
@@ -251,9 +250,8 @@ func (c *reviewCard) title(s *screen) string {
 	return title
 }
 
-// rows are all servers of the list, and at which line the selected one stands. Where there is
-// little room, each warning has a line, and each server but the selected one a line and its first
-// warning.
+// rows are all servers of the list, and at which line the selected one stands. Where there is little room, each warning
+// has a line, and each server but the selected one a line and its first warning.
 func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	if c.same != "" {
 		text = ink.Lines(ink.Muted, plaintext.Line(c.same, 300), width)
@@ -371,8 +369,7 @@ func reviewDetails(r *host.Review, width int) []ink.Line {
 	return lines
 }
 
-// manyItems is how many definitions are more than a person sees at a glance: there
-// is a list of their names first.
+// manyItems is how many definitions are more than a person sees at a glance: there is a list of their names first.
 const manyItems = 6
 
 // contents are the names of what follows, of each kind.

@@ -15,8 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// screen is the state of what is shown. It is used by one goroutine, that of the
-// program.
+// screen is the state of what is shown. It is used by one goroutine, that of the program.
 type screen struct {
 	ctx     context.Context
 	ui      *UI
@@ -171,9 +170,8 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // drawTime is how long the first frame may take until it is on the terminal.
 const drawTime = 60 * time.Millisecond
 
-// resize lays everything out for another size. With the first one, printing can
-// begin, but not before the program knows where the frame is: it would print over
-// what stood on the terminal before.
+// resize lays everything out for another size. With the first one, printing can begin, but not before the program knows
+// where the frame is: it would print over what stood on the terminal before.
 func (s *screen) resize(width, height int) tea.Cmd {
 	first := s.width == 0
 	s.reported.width, s.reported.height = width, height
@@ -223,8 +221,7 @@ func (s *screen) later(f func(context.Context) func(*screen)) {
 	s.ui.background(func() any { return f(s.ctx) })
 }
 
-// listen waits for what comes next, unless there is much to be printed first: who
-// brings more has to wait.
+// listen waits for what comes next, unless there is much to be printed first: who brings more has to wait.
 func (s *screen) listen() tea.Cmd {
 	if s.listening || len(s.paper.queue) > maxQueue {
 		return nil
@@ -288,9 +285,8 @@ const narrow = 60
 // View is the frame.
 func (s *screen) View() tea.View { return s.view }
 
-// draw lays out the frame: what is moving, the input or a card in its place, and
-// the status line. It is lower than the screen, so that printing above it works.
-// A panel takes the whole screen.
+// draw lays out the frame: what is moving, the input or a card in its place, and the status line. It is lower than the
+// screen, so that printing above it works. A panel takes the whole screen.
 func (s *screen) draw() {
 	s.paper.held, s.full = s.paper.held || s.full, false
 	if s.width == 0 || s.quitting {
@@ -328,8 +324,7 @@ func (s *screen) draw() {
 	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
 }
 
-// cardHeight is how many lines a card may have. A list of servers and a call may have them
-// all, so that they fit.
+// cardHeight is how many lines a card may have. A list of servers and a call may have them all, so that they fit.
 func (s *screen) cardHeight() int {
 	switch c := s.cards[0].(type) {
 	case *reviewCard:
@@ -464,9 +459,8 @@ const (
 	maxQueue      = 5_000  // lines that wait to be printed before no more is heard
 )
 
-// paper is what was printed above the frame, or waits for it. Printing is asked
-// of the program one piece after the other: two pieces at the same time could
-// come out in any order.
+// paper is what was printed above the frame, or waits for it. Printing is asked of the program one piece after the
+// other: two pieces at the same time could come out in any order.
 type paper struct {
 	queue      []ink.Line
 	printing   bool
@@ -516,9 +510,8 @@ func (s *screen) say(role ink.Role, text string) {
 	s.print(ink.Lines(role, text, s.width)...)
 }
 
-// flush prints what waits. No more goes out at once than fits above the frame:
-// the terminal scrolls by so much, and would take the frame along. What counts is
-// the highest frame that may still be on the terminal.
+// flush prints what waits. No more goes out at once than fits above the frame: the terminal scrolls by so much, and
+// would take the frame along. What counts is the highest frame that may still be on the terminal.
 func (s *screen) flush() tea.Cmd {
 	p := &s.paper
 	if p.printing || len(p.queue) == 0 || s.width == 0 || s.full {

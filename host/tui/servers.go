@@ -312,8 +312,7 @@ func serverLog(name string, back panel) *pager {
 	}}
 }
 
-// Models are the models that can answer, and how hard they think. Its methods are called
-// from several goroutines.
+// Models are the models that can answer, and how hard they think. Its methods are called from several goroutines.
 type Models interface {
 	// List returns the models that can be chosen, those of the current provider first.
 	// An error may come with some of them: it says which provider did not answer.

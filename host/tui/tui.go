@@ -32,11 +32,9 @@ type Options struct {
 	// In and Out are the terminal; default standard input and output.
 	In  io.Reader
 	Out io.Writer
-	// Env are the environment's variables that say what the terminal can do;
-	// default the process's own.
+	// Env are the environment's variables that say what the terminal can do; default the process's own.
 	Env []string
-	// Theme is "auto" (the default: by the terminal's background), "dark", "light"
-	// or "mono".
+	// Theme is "auto" (the default: by the terminal's background), "dark", "light" or "mono".
 	Theme string
 	// NoColor shows no colours, whatever the theme; so does the variable NO_COLOR.
 	NoColor bool
@@ -45,12 +43,10 @@ type Options struct {
 	// Example returns a question that these tools answer, to be suggested once servers are connected; empty for
 	// none. Nil: none is suggested.
 	Example func(tools []host.ToolInfo) string
-	// History are lines that were typed earlier, the oldest first; Remember is called
-	// with each new one.
+	// History are lines that were typed earlier, the oldest first; Remember is called with each new one.
 	History  []string
 	Remember func(line string)
-	// SaveMedia keeps an image, a sound or a file of a result and returns its
-	// path; nil: they are announced only.
+	// SaveMedia keeps an image, a sound or a file of a result and returns its path; nil: they are announced only.
 	SaveMedia func(server, tool string, m model.Media) (path string, err error)
 	// Files are the local files that can be attached; nil: none.
 	Files Files
@@ -58,8 +54,7 @@ type Options struct {
 	// shows what a call that writes all of it would change. It is not ok where the file is none
 	// of those, or not to be shown; nil: none is. It is called from several goroutines.
 	OnDisk func(path string) (text string, ok bool)
-	// Clipboard returns the picture that is in the clipboard, for Ctrl+V; nil: it cannot be
-	// read.
+	// Clipboard returns the picture that is in the clipboard, for Ctrl+V; nil: it cannot be read.
 	Clipboard func(ctx context.Context) ([]byte, error)
 	// Notes are what the model remembered; nil: nothing is.
 	Notes Notes
@@ -73,8 +68,7 @@ type Options struct {
 	// NoAlerts neither rings the bell nor notifies when the person is waited for, and
 	// leaves the title of the window alone.
 	NoAlerts bool
-	// Plain reads line by line and writes plain text, as is done on a terminal that cannot move
-	// its cursor.
+	// Plain reads line by line and writes plain text, as is done on a terminal that cannot move its cursor.
 	Plain bool
 	// Trace shows the steps of each run from the beginning.
 	Trace bool
@@ -83,9 +77,8 @@ type Options struct {
 // maxInbox is how many events can wait for the screen; who brings more waits.
 const maxInbox = 1_024
 
-// A UI is a person at a terminal. It is the [host.Person] of the host whose
-// events it gets. What it is asked before Run waits for it; after Run, all of
-// it is an error, which a host takes for a no. It is safe for concurrent use.
+// A UI is a person at a terminal. It is the [host.Person] of the host whose events it gets. What it is asked before Run
+// waits for it; after Run, all of it is an error, which a host takes for a no. It is safe for concurrent use.
 type UI struct {
 	byCard
 	options Options
@@ -231,8 +224,7 @@ func (u *UI) background(f func() any) {
 	})
 }
 
-// maxBatch is how many things of the inbox are handled before the screen is
-// drawn again.
+// maxBatch is how many things of the inbox are handled before the screen is drawn again.
 const maxBatch = 256
 
 // next waits for things in the inbox.
@@ -283,10 +275,9 @@ type Session interface {
 
 	// Saved describes the conversation as it is kept; zero if it is not.
 	Saved() Saved
-	// New begins another conversation, Resume goes on with a kept one, Fork with a copy of
-	// this one, Rewind with a copy of its first entries and of what the person took back
-	// since. Name gives this one a title. Export writes it to a file and returns the file's
-	// path; an empty path leaves the choice to the session.
+	// New begins another conversation, Resume goes on with a kept one, Fork with a copy of this one, Rewind with a copy
+	// of its first entries and of what the person took back since. Name gives this one a title. Export writes it to a
+	// file and returns the file's path; an empty path leaves the choice to the session.
 	New(ctx context.Context) error
 	Resume(ctx context.Context, id string) error
 	Fork(ctx context.Context) error
@@ -413,8 +404,7 @@ func (s *screen) title() string {
 	return "Junction"
 }
 
-// copyAnswer puts the last answer, or the last block of code in it, into the clipboard of
-// the terminal.
+// copyAnswer puts the last answer, or the last block of code in it, into the clipboard of the terminal.
 func (s *screen) copyAnswer(what string) {
 	text := ""
 	for _, e := range s.session.Talk().Entries() {

@@ -35,22 +35,18 @@ type Options struct {
 	BaseURL string
 	// Key is sent as x-api-key; empty sends none.
 	Key string
-	// Window and Price go into Info. Zero means what is known of the model's family,
-	// which can be nothing.
+	// Window and Price go into Info. Zero means what is known of the model's family, which can be nothing.
 	Window int
 	Price  model.Price
-	// MaxTokens limits answers whose request has no limit; 0 means 16,384, or less
-	// where the model takes no more.
+	// MaxTokens limits answers whose request has no limit; 0 means 16,384, or less where the model takes no more.
 	MaxTokens int
-	// Thinking is how many tokens the model may think before it answers; 0 means no
-	// thinking, unless Body asks for it. The provider wants at least 1,024. They are
-	// added to the limit of the answer.
+	// Thinking is how many tokens the model may think before it answers; 0 means no thinking, unless Body asks for it.
+	// The provider wants at least 1,024. They are added to the limit of the answer.
 	Thinking int
 	// Body are more members of the request, such as output_config.
 	Body map[string]any
-	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
-	// Redirects are not followed, so that a key goes to no other server. More headers, or
-	// a key for each request, are for its transport to set.
+	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed. Redirects are not followed, so
+	// that a key goes to no other server. More headers, or a key for each request, are for its transport to set.
 	HTTPClient *http.Client
 }
 

@@ -69,8 +69,7 @@ func (a *assembly) stopBlock(index int) {
 	}
 }
 
-// delta adds to a block. Of a kind that has no name here, texts add to the members
-// that are called as they are.
+// delta adds to a block. Of a kind that has no name here, texts add to the members that are called as they are.
 func (a *assembly) delta(index int, raw []byte) {
 	p := a.byIndex[index]
 	if p == nil || p.closed {
@@ -265,8 +264,7 @@ func (a *assembly) start(message []byte) {
 	a.count(jsonrpc.Get(message, "usage"))
 }
 
-// count takes in a count of tokens. Later ones are of the whole message, and leave
-// out what has not changed.
+// count takes in a count of tokens. Later ones are of the whole message, and leave out what has not changed.
 func (a *assembly) count(raw []byte) {
 	if len(raw) == 0 {
 		return

@@ -121,9 +121,8 @@ var choices = map[model.Choice]string{
 	model.ChoiceNone:     "Answer now without calling a tool.",
 }
 
-// render writes a conversation without calls and results as messages: calls are
-// text of the assistant, results are text of the user. Two messages of the same
-// speaker become one, because many chat templates want them in turns.
+// render writes a conversation without calls and results as messages: calls are text of the assistant, results are text
+// of the user. Two messages of the same speaker become one, because many chat templates want them in turns.
 func render(messages []model.Message) []model.Message {
 	var out []model.Message
 	for i := range messages {
@@ -259,8 +258,7 @@ func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// tokens are what could end the place that a text of somebody else is in, or pretend
-// to be a call or another speaker.
+// tokens are what could end the place that a text of somebody else is in, or pretend to be a call or another speaker.
 var tokens = regexp.MustCompile(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
 
 // harmless breaks the marks in JSON, where it can be done without a change.
@@ -269,8 +267,7 @@ func harmless(raw []byte) []byte { return tokens.ReplaceAll(raw, []byte(`\u003c$
 // harmlessText breaks the marks in text.
 func harmlessText(text string) string { return tokens.ReplaceAllString(text, "&lt;$1") }
 
-// toolbox knows the tools of a request by every name a model may give them, and
-// makes calls of what it wrote.
+// toolbox knows the tools of a request by every name a model may give them, and makes calls of what it wrote.
 type toolbox struct {
 	exact map[string]*model.Tool
 	// folded is by the name without case and punctuation, and by what follows the
@@ -279,8 +276,7 @@ type toolbox struct {
 	lastID int // of the conversation
 }
 
-// newToolbox takes the tools that are offered, and the conversation, whose ids
-// are used already.
+// newToolbox takes the tools that are offered, and the conversation, whose ids are used already.
 func newToolbox(tools []model.Tool, messages []model.Message) *toolbox {
 	b := &toolbox{exact: map[string]*model.Tool{}, folded: map[string]*model.Tool{}}
 	for i := range tools {
@@ -323,8 +319,7 @@ func (b *toolbox) find(name string) *model.Tool {
 // provider takes, as it will stay in the conversation.
 func portable(name string) string { return model.NewNames().Portable(name) }
 
-// made returns a call with the arguments that were written, which are JSON or nil; an
-// object may be within a string.
+// made returns a call with the arguments that were written, which are JSON or nil; an object may be within a string.
 func (b *toolbox) made(name string, written json.RawMessage) *model.Call {
 	inner, _ := jsonrpc.Unquote(written)
 	if raw, ok := readLoose(inner); ok {
@@ -345,9 +340,8 @@ func (b *toolbox) malformed(name, raw, why string) *model.Call {
 	return c
 }
 
-// read makes calls of a value: of an object, or of a list of them. It returns nil
-// unless all of it are calls. Where the model did not say that it is one, only calls
-// with arguments of tools that exist count.
+// read makes calls of a value: of an object, or of a list of them. It returns nil unless all of it are calls. Where the
+// model did not say that it is one, only calls with arguments of tools that exist count.
 func (b *toolbox) read(raw json.RawMessage, tagged bool) []*model.Call {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return nil

@@ -19,10 +19,9 @@ import (
 // maxNesting is how deep arrays and objects of a call may nest.
 const maxNesting = 64
 
-// loose reads what a model wrote as JSON, and writes it as JSON. It takes single and
-// typographic quotes, quotes inside strings, names without quotes, commas too many and
-// too few, brackets too few, comments, raw line breaks, and Python's literals. It
-// looks at every byte a bounded number of times, and never back.
+// loose reads what a model wrote as JSON, and writes it as JSON. It takes single and typographic quotes, quotes inside
+// strings, names without quotes, commas too many and too few, brackets too few, comments, raw line breaks, and Python's
+// literals. It looks at every byte a bounded number of times, and never back.
 type loose struct {
 	src   string
 	pos   int
@@ -60,8 +59,7 @@ var blank = regexp.MustCompile(`^(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?s:.*?)(?:\*
 
 func (l *loose) skip() { l.pos += len(blank.FindString(l.src[l.pos:])) }
 
-// value reads one value. It reports false where there is none, or one so damaged that
-// nobody knows where it ends.
+// value reads one value. It reports false where there is none, or one so damaged that nobody knows where it ends.
 func (l *loose) value() bool {
 	l.skip()
 	switch c := l.at(0); {
@@ -202,8 +200,7 @@ func (l *loose) over(n int) bool {
 
 var escape = regexp.MustCompile(`^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})`)
 
-// escape copies what a backslash begins; one that stands for nothing, as in a regular
-// expression, is one.
+// escape copies what a backslash begins; one that stands for nothing, as in a regular expression, is one.
 func (l *loose) escape(b []byte) []byte {
 	if e := escape.FindString(l.src[l.pos:]); e != "" {
 		l.pos += len(e)
@@ -366,9 +363,8 @@ func (p *scanner) readFunction(end int, mark string) {
 
 var parameterTag = regexp.MustCompile(`<parameter=["']?([^>"'<{]{1,128})["']?>`)
 
-// parameters makes an object of the tags of a function's arguments. The end of a
-// parameter can be missing; it reports false if that of the last one is, and the body
-// is not closed.
+// parameters makes an object of the tags of a function's arguments. The end of a parameter can be missing; it reports
+// false if that of the last one is, and the body is not closed.
 func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessage, bool) {
 	properties := map[string]schema.View{}
 	if t := b.find(function); t != nil && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
@@ -394,8 +390,7 @@ func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessag
 	return w.Bytes(), whole
 }
 
-// convert returns the JSON of a value that was written as plain text, in the type
-// that its schema wants.
+// convert returns the JSON of a value that was written as plain text, in the type that its schema wants.
 func convert(text string, property schema.View) json.RawMessage {
 	types := property.Types()
 	plain := strings.TrimSpace(text)

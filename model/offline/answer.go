@@ -22,8 +22,7 @@ const (
 
 const honest = "I am not a language model: I look for one tool that fits your words, and fill in its arguments from them."
 
-// outcome puts results into words: the text of one as it is, several with their
-// tools' names.
+// outcome puts results into words: the text of one as it is, several with their tools' names.
 func outcome(done []*model.Result) string {
 	if len(done) == 1 && !done[0].IsError {
 		return shown(done[0])

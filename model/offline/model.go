@@ -260,8 +260,7 @@ var (
 // alike are words of tools' names, and those that questions have for them, as [split] has them.
 var alike = map[string]string{"sum": "add", "add": "sum"}
 
-// split takes a text or an identifier apart into words in lower case, without their
-// endings: adds and adding are add.
+// split takes a text or an identifier apart into words in lower case, without their endings: adds and adding are add.
 func split(s string) []string {
 	words := strings.FieldsFunc(strings.ToLower(humps.ReplaceAllString(s, "$1 $2")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, w := range words {

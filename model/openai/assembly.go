@@ -256,8 +256,7 @@ func (c *call) complete(last bool) bool {
 	return c.name != "" && (text == "" && !last || isObject(text))
 }
 
-// isObject says whether a text is one whole object. Its ends are looked at first,
-// as it may be asked after every piece.
+// isObject says whether a text is one whole object. Its ends are looked at first, as it may be asked after every piece.
 func isObject(text string) bool {
 	text = strings.TrimSpace(text)
 	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") && json.Valid([]byte(text))
@@ -330,8 +329,7 @@ func (e *extras) room() bool {
 	return e.count <= maxExtras
 }
 
-// addDetail takes in a piece; one of the last detail's type and index goes on
-// with it.
+// addDetail takes in a piece; one of the last detail's type and index goes on with it.
 func (e *extras) addDetail(piece []byte) {
 	last := len(e.details) - 1
 	if last < 0 || !e.details[last].isOf(piece) {

@@ -16,9 +16,8 @@ import (
 type Options struct {
 	// Model is the model's name. It is needed.
 	Model string
-	// Provider names a preset, from which everything comes that is not set here. If
-	// empty it is found by BaseURL; without that it is "openai". A name that is no
-	// preset needs a BaseURL.
+	// Provider names a preset, from which everything comes that is not set here. If empty it is found by BaseURL;
+	// without that it is "openai". A name that is no preset needs a BaseURL.
 	Provider string
 	// BaseURL is where chat/completions is, such as http://localhost:8000/v1.
 	BaseURL string
@@ -27,15 +26,12 @@ type Options struct {
 	// Window and Price go into Info. A model on this machine is free unless it has a price.
 	Window int
 	Price  model.Price
-	// MaxTokens limits answers whose request has no limit; 0 leaves that to the
-	// provider.
+	// MaxTokens limits answers whose request has no limit; 0 leaves that to the provider.
 	MaxTokens int
-	// Body are more members of the request, such as reasoning_effort, or options
-	// with num_ctx.
+	// Body are more members of the request, such as reasoning_effort, or options with num_ctx.
 	Body map[string]any
-	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
-	// Redirects are not followed, so that a key goes to no other server. More headers, or
-	// a key for each request, are for its transport to set.
+	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed. Redirects are not followed, so
+	// that a key goes to no other server. More headers, or a key for each request, are for its transport to set.
 	HTTPClient *http.Client
 }
 

@@ -141,8 +141,7 @@ func (m *Model) messages(req *model.Request, left map[string]bool) []message {
 	return out
 }
 
-// turnsWithCalls says of each message whether its turn, from one message of the
-// user to the next, calls a tool.
+// turnsWithCalls says of each message whether its turn, from one message of the user to the next, calls a tool.
 func turnsWithCalls(messages []model.Message) []bool {
 	called := make([]bool, len(messages))
 	for from := 0; from < len(messages); {
@@ -201,8 +200,7 @@ const maxWireID = 40
 
 var nineCharacters = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
 
-// wireID is the id of a call as the provider takes it: calls of another provider
-// can be in the conversation.
+// wireID is the id of a call as the provider takes it: calls of another provider can be in the conversation.
 func (m *Model) wireID(id string) string {
 	if m.preset.shortIDs && !nineCharacters.MatchString(id) {
 		sum := sha256.Sum256([]byte(id))

@@ -256,8 +256,7 @@ func (a *assembly) note(response []byte) {
 	}
 }
 
-// end takes in the whole response, which ends the answer. Its items count where no
-// event had any.
+// end takes in the whole response, which ends the answer. Its items count where no event had any.
 func (a *assembly) end(response []byte, status string) {
 	a.note(response)
 	status = cmp.Or(wire.StringOf(response, "status"), status)

@@ -20,8 +20,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-// A Decider decides about the calls of a conversation and its children. Its methods are safe
-// for concurrent use.
+// A Decider decides about the calls of a conversation and its children. Its methods are safe for concurrent use.
 type Decider struct {
 	rules func() *policy.Policy
 	here  func(guard.Source) bool
@@ -48,8 +47,7 @@ type Call struct {
 	Local        bool            // whether its server is a program on this machine
 	Schema       json.RawMessage // of the tool's arguments
 	Said         string          // by the person
-	// Definitions are those of servers that are not trusted and whose words the model was
-	// given before any result.
+	// Definitions are those of servers that are not trusted and whose words the model was given before any result.
 	Definitions func() []guard.Source
 	// Also, if not empty, is why the person is asked each time, whatever a rule allows or they said before.
 	Also string
@@ -221,9 +219,8 @@ func denied(d policy.Decision) string {
 	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
-// TakenBack says why a call must not be made though it was allowed: before it began, the
-// person forbade it or took something back that had allowed it, such as the trust in its
-// server. Empty if they did not.
+// TakenBack says why a call must not be made though it was allowed: before it began, the person forbade it or took
+// something back that had allowed it, such as the trust in its server. Empty if they did not.
 func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
 	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
 	switch {
@@ -246,8 +243,7 @@ func (d *Decider) Labels() guard.Labels { return d.flow.Labels() }
 // Sources are what was read that has any of the labels.
 func (d *Decider) Sources(labels guard.Labels) []guard.Source { return d.flow.Sources(labels) }
 
-// Trust has sources count as trusted: those of which something was read, and those that
-// define something.
+// Trust has sources count as trusted: those of which something was read, and those that define something.
 func (d *Decider) Trust(read, defined func(guard.Source) bool) {
 	d.flow.Trust(read)
 	d.offered.Trust(defined)
@@ -301,10 +297,9 @@ func (d *Decider) AssumeWorst() {
 	d.Read(guard.Source{Server: FromBefore}, guard.Private|guard.Untrusted, "")
 }
 
-// askOffered asks what the flow of results alone does not: definitions and instructions
-// are text too, and a person who approved them may have overlooked what they ask
-// for. So where private text would have a way out of its server, they count as read,
-// unless the call says no more than a few words of the person's.
+// askOffered asks what the flow of results alone does not: definitions and instructions are text too, and a person who
+// approved them may have overlooked what they ask for. So where private text would have a way out of its server, they
+// count as read, unless the call says no more than a few words of the person's.
 func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
 	private, elsewhere := d.private(call)
 	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
@@ -473,9 +468,8 @@ func never(in policy.Input) []Suggestion {
 	return rules
 }
 
-// folders are the folders of arguments that are absolute paths, or lists of such, by the
-// arguments' names; and the names of the other texts, and of lists that hold such (the edits of a
-// file), which differ from call to call.
+// folders are the folders of arguments that are absolute paths, or lists of such, by the arguments' names; and the
+// names of the other texts, and of lists that hold such (the edits of a file), which differ from call to call.
 func folders(arguments json.RawMessage) (under map[string]string, free []string) {
 	under = map[string]string{}
 	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
@@ -504,8 +498,7 @@ func folders(arguments json.RawMessage) (under map[string]string, free []string)
 	return under, free
 }
 
-// folderOf is the folder of an absolute path; "/" where there is none to speak of, and
-// empty where this is no path.
+// folderOf is the folder of an absolute path; "/" where there is none to speak of, and empty where this is no path.
 func folderOf(value []byte) string {
 	text, isText := jsonrpc.Unquote(value)
 	if !isText || !path.IsAbs(text) || strings.Contains(text, "\n") {

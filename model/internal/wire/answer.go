@@ -281,9 +281,8 @@ func (j *Joined) write(text string) string {
 // maxArguments is how many bytes the arguments of one call may have.
 const maxArguments = 4 << 20
 
-// SetArguments reads what a model wrote as arguments into the call. Nothing and
-// null are an empty object, and an object within a JSON string is taken out of it;
-// what else is no object makes the call malformed.
+// SetArguments reads what a model wrote as arguments into the call. Nothing and null are an empty object, and an object
+// within a JSON string is taken out of it; what else is no object makes the call malformed.
 func SetArguments(call *model.Call, written string) {
 	text := strings.TrimSpace(written)
 	if inner, ok := quotedObject(text); ok {
@@ -387,9 +386,8 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// String returns the text of a JSON string, and "" for anything else. Unlike the
-// rest of Junction it takes strings that are not valid UTF-8, and keeps their bytes:
-// some servers send a character in two pieces.
+// String returns the text of a JSON string, and "" for anything else. Unlike the rest of Junction it takes strings that
+// are not valid UTF-8, and keeps their bytes: some servers send a character in two pieces.
 func String(raw []byte) string {
 	if text, ok := jsonrpc.Unquote(raw); ok {
 		return text

@@ -26,8 +26,7 @@ import (
 const (
 	// maxAnswer is how many bytes one answer may have, as it comes on the wire.
 	maxAnswer = 64 << 20
-	// MaxEvent is how many bytes one event of a stream, or an answer that is no
-	// stream, may have.
+	// MaxEvent is how many bytes one event of a stream, or an answer that is no stream, may have.
 	MaxEvent = 16 << 20
 	// maxTapped is how many bytes of each body an Exchange keeps.
 	maxTapped = 4 << 20
@@ -44,9 +43,8 @@ var (
 	ErrTooLarge = errors.New("the answer is larger than 64 MiB")
 )
 
-// Client returns a client like base (nil means [http.DefaultClient]) that
-// follows no redirects: a key is sent to the server it was meant for
-// and to no other. base is not changed.
+// Client returns a client like base (nil means [http.DefaultClient]) that follows no redirects: a key is sent to the
+// server it was meant for and to no other. base is not changed.
 func Client(base *http.Client) *http.Client {
 	base = cmp.Or(base, http.DefaultClient)
 	c := *base
@@ -130,8 +128,7 @@ func (x *exchange) Close() error {
 	return err
 }
 
-// MaxAttempts is in how many forms one request is made: each time without what the
-// provider refused before.
+// MaxAttempts is in how many forms one request is made: each time without what the provider refused before.
 const MaxAttempts = 12
 
 // Service is a provider's API: where requests go, and what it takes.

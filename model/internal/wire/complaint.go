@@ -196,8 +196,7 @@ func causeOf(c Complaint, status int) error {
 // maxErrorText is how many bytes of a provider's error are reported.
 const maxErrorText = 2 << 10
 
-// Sentinel returns which of model's errors a status stands for; nil for those that
-// need a look at the answer itself.
+// Sentinel returns which of model's errors a status stands for; nil for those that need a look at the answer itself.
 func Sentinel(status int) error {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:

@@ -13,8 +13,7 @@ import (
 // maxText is how many bytes can be typed or pasted.
 const maxText = 1 << 20
 
-// A Buffer is text with a cursor. The zero value is empty. It is used by one
-// goroutine.
+// A Buffer is text with a cursor. The zero value is empty. It is used by one goroutine.
 type Buffer struct {
 	// Solid are texts that the cursor passes as if they were one character.
 	Solid []string
@@ -90,8 +89,7 @@ func (b *Buffer) End()  { b.move(b.end()) }
 func (b *Buffer) Backspace() { b.cut(b.left(), b.at) }
 func (b *Buffer) Delete()    { b.cut(b.at, b.right()) }
 
-// KillWord deletes a word, KillLeft and KillRight to the ends of the line, and
-// keep it for Yank.
+// KillWord deletes a word, KillLeft and KillRight to the ends of the line, and keep it for Yank.
 func (b *Buffer) KillWord() { b.kill(b.wordLeft(), b.at) }
 func (b *Buffer) KillLeft() { b.kill(b.home(), b.at) }
 func (b *Buffer) KillRight() {

@@ -123,17 +123,15 @@ func (l Line) Pad(width int) Line {
 	return l
 }
 
-// fit is how many bytes of text take at most the given cells, whole characters
-// as a reader counts them.
+// fit is how many bytes of text take at most the given cells, whole characters as a reader counts them.
 func fit(text string, cells int) int { return len(ansi.Truncate(text, cells, "")) }
 
 // widestDrawn is how many cells a character can take for bubbletea to draw it.
 const widestDrawn = 4
 
-// Exact is lines for a frame in which nothing may be missing. Unless the terminal says that it
-// counts whole characters, a frame adds up the cells of a character's code points, and omits one
-// of more than four, such as the emoji of a family. Here its parts are shown, and what joins
-// them is written out. What is too wide then goes on in the next line.
+// Exact is lines for a frame in which nothing may be missing. Unless the terminal says that it counts whole characters,
+// a frame adds up the cells of a character's code points, and omits one of more than four, such as the emoji of a
+// family. Here its parts are shown, and what joins them is written out. What is too wide then goes on in the next line.
 func Exact(lines []Line, width int) []Line {
 	var exact []Line
 	for _, line := range lines {
@@ -185,9 +183,8 @@ func takeApart(text string) string {
 	return b.String()
 }
 
-// Wrap breaks spans into lines of at most width cells, at spaces where it can.
-// A line break in a text is one. The spaces at a break are dropped; those at
-// the beginning of a text's own line are kept. No spans are one empty line.
+// Wrap breaks spans into lines of at most width cells, at spaces where it can. A line break in a text is one. The
+// spaces at a break are dropped; those at the beginning of a text's own line are kept. No spans are one empty line.
 func Wrap(spans Line, width int) []Line {
 	w := wrapping{width: max(width, 1)}
 	for _, s := range spans {
@@ -337,8 +334,7 @@ func First(text string) int {
 	return max(1, len(character))
 }
 
-// A Theme gives roles a look. It uses the sixteen colours that every terminal
-// has and its owner may have chosen.
+// A Theme gives roles a look. It uses the sixteen colours that every terminal has and its owner may have chosen.
 type Theme struct {
 	Name  string
 	codes [roles]string // parameters of the SGR sequence; empty for none

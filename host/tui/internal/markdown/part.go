@@ -14,12 +14,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxDepth is how deep quotes and lists are laid out; what lies deeper is shown
-// as it was written.
+// maxDepth is how deep quotes and lists are laid out; what lies deeper is shown as it was written.
 const maxDepth = 12
 
-// minWidth is the narrowest column that text is wrapped to; indentation that
-// leaves less is given up.
+// minWidth is the narrowest column that text is wrapped to; indentation that leaves less is given up.
 const minWidth = 8
 
 // newParser is a parser for what the package comment lists. Parsers keep state
@@ -140,8 +138,7 @@ func (l *layout) list(list *ast.List, width, depth int) []ink.Line {
 	return lines
 }
 
-// code shows a block of code: its language, then its lines, unwrapped but for
-// those that are too long.
+// code shows a block of code: its language, then its lines, unwrapped but for those that are too long.
 func (l *layout) code(n ast.Node, language string, width int) []ink.Line {
 	var lines []ink.Line
 	if language != "" {
@@ -268,8 +265,7 @@ const minColumn = 5
 // between stands between two columns.
 const between = " │ "
 
-// table shows a table as wide as its texts, at most width. Cells that are too
-// long are wrapped.
+// table shows a table as wide as its texts, at most width. Cells that are too long are wrapped.
 func (l *layout) table(table *extast.Table, width int) []ink.Line {
 	var rows [][]ink.Line
 	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
@@ -305,8 +301,7 @@ func (l *layout) cell(n ast.Node, isHeader bool) ink.Line {
 	return l.inline(nil, n, style)
 }
 
-// columns are the widths of the columns: those of the texts, and where these
-// are too wide together, less of the widest.
+// columns are the widths of the columns: those of the texts, and where these are too wide together, less of the widest.
 func columns(rows [][]ink.Line, width int) ([]int, bool) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

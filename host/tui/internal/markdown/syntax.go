@@ -8,8 +8,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// A language says what its comments, texts and keywords look like. That is enough to read
-// code by; it is no parser.
+// A language says what its comments, texts and keywords look like. That is enough to read code by; it is no parser.
 type language struct {
 	names    string
 	comments []string // begin a comment that ends with the line
@@ -176,8 +175,7 @@ func until(text, end string, from int) int {
 
 func behind(text, end string, from int) int { return min(until(text, end, from)+len(end), len(text)) }
 
-// quoted is the length of a text in quotes. One that is not closed is its quote only: it is
-// an apostrophe.
+// quoted is the length of a text in quotes. One that is not closed is its quote only: it is an apostrophe.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
