@@ -83,11 +83,6 @@ func searchTools(ctx context.Context, r *run, call *model.Call) outcome {
 	return r.register(in.Queries, r.h.search.SearchAll(ctx, queries))
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
-}
-
 // readResource reads a page of a long result or a resource.
 func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	in, err := argument[struct {

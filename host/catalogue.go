@@ -449,7 +449,8 @@ func (r *run) register(queries []string, results []toolsearch.Results) outcome {
 
 // add adds a hit, if there is room for it; the best one of a query has room always.
 func (f *finding) add(t *tool, query, rank int, known bool) bool {
-	line := fmt.Sprintf("- %s: %s", t.sent.Name, clipped(firstLine(t.sent.Description), aboutLength))
+	about, _, _ := strings.Cut(strings.TrimSpace(t.sent.Description), "\n")
+	line := fmt.Sprintf("- %s: %s", t.sent.Name, clipped(about, aboutLength))
 	cost := model.EstimateTokens(len(line))
 	if !known {
 		cost += window.TokensOf([]model.Tool{t.brief()})

@@ -102,9 +102,11 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 		j.result = r.unmade(call, r.unknown(call.Name))
 	case j.builtin == nil:
 		j.noter = r.noter(j.tool.server, "tools/call", j.tool.Name)
-		if err := j.tool.check(call.Arguments); err != nil {
-			j.result = r.unmade(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
-			break
+		if v := j.tool.valid(); v != nil {
+			if err := v.Validate(call.Arguments); err != nil {
+				j.result = r.unmade(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
+				break
+			}
 		}
 		if refusal := r.mayCall(hearing(ctx, j.noter), j); refusal != "" {
 			j.refused, j.result = true, failure(call, refusal)
@@ -121,15 +123,6 @@ func (r *run) unmade(call *model.Call, text string) *model.Result {
 	}
 	r.tell(Event{Returned: &reported})
 	return failure(call, text)
-}
-
-// check checks arguments as far as the tool's schema can be used.
-func (t *tool) check(arguments json.RawMessage) error {
-	v := t.valid()
-	if v == nil {
-		return nil
-	}
-	return v.Validate(arguments)
 }
 
 // unknown says that there is no such tool, and what there is.

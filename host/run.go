@@ -63,18 +63,15 @@ type run struct {
 }
 
 func newRun(c *Conversation) *run {
-	r := &run{c: c, h: c.host, number: c.number() + 1, sharing: 1, noted: map[model.Note]bool{}}
+	c.mu.Lock()
+	number := c.runs + 1
+	c.mu.Unlock()
+	r := &run{c: c, h: c.host, number: number, sharing: 1, noted: map[model.Note]bool{}}
 	r.account.limits = c.host.options.Limits
 	if parent := r.parent(); parent != nil {
 		r.account.limits, r.account.above, r.said = c.agent.Limits, &parent.account, parent.said
 	}
 	return r
-}
-
-func (c *Conversation) number() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.runs
 }
 
 func (r *run) notice(kind, format string, args ...any) {
@@ -103,10 +100,16 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	used := r.account.used() != Totals{}
 	r.account.use(Totals{Duration: time.Since(began)})
 	totals := r.account.used()
-	if used || r.asked { // a run that ended before its question leaves nothing to go on with
-		err = errors.Join(err, r.finish(&totals, endedAs(cmp.Or(stop, stopError), err)))
-	}
 	stop = cmp.Or(stop, stopError)
+	if used || r.asked { // a run that ended before its question leaves nothing to go on with
+		var ended *Ended // nil where it has a whole answer
+		if err != nil {
+			ended = &Ended{stop, err.Error()}
+		} else if stop != stopEnd {
+			ended = &Ended{Stop: stop}
+		}
+		err = errors.Join(err, r.finish(&totals, ended))
+	}
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals, Refused: r.refused}
 	answered := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
 	if err != nil {
@@ -138,17 +141,6 @@ func (r *run) finish(totals *Totals, ended *Ended) error {
 		return err
 	}
 	return r.c.add(Entry{Totals: totals, Ended: ended})
-}
-
-// endedAs says how a run ended; nil where it has a whole answer.
-func endedAs(stop string, err error) *Ended {
-	switch {
-	case err != nil:
-		return &Ended{stop, err.Error()}
-	case stop != stopEnd:
-		return &Ended{Stop: stop}
-	}
-	return nil
 }
 
 func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
@@ -195,8 +187,11 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 			continue
 		case response.Stop == model.StopPause && pauses < maxPauses:
 			pauses++
-			if err := r.goOn(&response.Message); err != nil {
-				return stopError, err
+			parts := response.Message.Parts // a provider goes on by itself only from a block of its own
+			if len(parts) > 0 && !slices.ContainsFunc(parts, func(p model.Part) bool { return p.Opaque != nil }) {
+				if err := r.c.say(model.UserText("Go on.")); err != nil {
+					return stopError, err
+				}
 			}
 			continue
 		case r.text == "" && response.Stop == model.StopEnd && empty == 0:
@@ -207,14 +202,6 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		}
 		return r.stopped(response), nil
 	}
-}
-
-// goOn lets a model that paused speak again: a provider goes on by itself only from a block of its own.
-func (r *run) goOn(m *model.Message) error {
-	if len(m.Parts) == 0 || slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil }) {
-		return nil
-	}
-	return r.c.say(model.UserText("Go on."))
 }
 
 // begin waits for servers, asks the person about what is new of them, and tells which tools there are.
@@ -269,7 +256,13 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 		response, err = r.generate(ctx)
 	}
 	if err != nil {
-		r.keepBroken(response)
+		if response == nil {
+			return nil, err
+		}
+		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the person has seen it; its calls are not carried out
+		if strings.TrimSpace(r.text) != "" {
+			_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: r.text}}})
+		}
 		return nil, err
 	}
 	if !saysSomething(&response.Message) {
@@ -278,24 +271,6 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 	}
 	r.text = response.Message.Text()
 	return response, r.c.say(response.Message)
-}
-
-// fit makes a model's message fit to be kept, before it is reported: it does not change after that.
-func (r *run) fit(m *model.Message) {
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	fit(m, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) })
-}
-
-// keepBroken keeps what the person has seen of an answer that broke off. Its calls are not carried out.
-func (r *run) keepBroken(response *model.Response) {
-	if response == nil {
-		return
-	}
-	text := strings.ToValidUTF8(response.Message.Text(), "\uFFFD")
-	if r.text = text; strings.TrimSpace(text) != "" {
-		_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: text}}})
-	}
 }
 
 // generate makes one request.
@@ -309,7 +284,9 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
 		return nil, err
 	}
-	r.fit(&response.Message)
+	r.c.mu.Lock()
+	fit(&response.Message, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) }) // before it is reported
+	r.c.mu.Unlock()
 	used := r.charge(request, response)
 	r.c.view.Counted(asked.Tokens, response.Usage)
 	for _, note := range response.Notes {

@@ -251,16 +251,8 @@ func (s *screen) attachFile(q *host.Question, path string) error {
 	return nil
 }
 
-// mention is an @ at the beginning of a word, with what stands behind it.
+// mention is an @ at the beginning of a word, with what stands behind it; quotes hold one together that has spaces.
 var mention = regexp.MustCompile(`(?:^|[ \t\n])@(?:"([^"\n]+)"|([^" \t\n][^ \t\n]*))`)
-
-// mentions are the words behind an @, where quotes hold one together that has spaces.
-func mentions(text string) (all []string) {
-	for _, found := range mention.FindAllStringSubmatch(text, -1) {
-		all = append(all, found[1]+found[2])
-	}
-	return all
-}
 
 // files asks for the files that a word can become.
 func (m *menu) files(s *screen, word string) {
@@ -292,14 +284,6 @@ func (s *screen) attachedLine(names []string) {
 	if len(names) > 0 {
 		s.add(ink.Indent(ink.Lines(ink.Muted, "attached: "+strings.Join(names, ", "), s.width-2), ink.Of("  "), ink.Of("  "))...)
 	}
-}
-
-func attachedName(a *host.Attachment) string {
-	name := plaintext.Line(a.URI, 200)
-	if p, err := picture.Read(a.Picture); err == nil {
-		return fmt.Sprintf("picture %s (%s)", name, p)
-	}
-	return name + " (" + bytes(len(a.Text)) + ")"
 }
 
 const (

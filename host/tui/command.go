@@ -310,7 +310,8 @@ func (s *screen) question(text string) (host.Question, error) {
 	if err != nil {
 		return q, err
 	}
-	for _, word := range mentions(rest) {
+	for _, mentioned := range mention.FindAllStringSubmatch(rest, -1) {
+		word := mentioned[1] + mentioned[2]
 		server, uri, found := strings.Cut(word, ":")
 		if !found || uri == "" || !slices.ContainsFunc(s.servers, func(t host.ServerTools) bool { return t.Server == server }) {
 			if err := s.attachFile(&q, word); err != nil {

@@ -190,9 +190,6 @@ func differInSpaces(rows []diffRow) bool {
 // withSpaces is a line whose tabs and spaces at its ends can be seen.
 func withSpaces(text string) string {
 	middle := strings.Trim(text, " \t")
-	if middle == "" {
-		return strings.NewReplacer("\t", "⇥   ", " ", "·").Replace(text)
-	}
 	at := strings.Index(text, middle)
 	ends := strings.NewReplacer("\t", "⇥   ", " ", "·")
 	return ends.Replace(text[:at]) + strings.ReplaceAll(middle, "\t", "⇥   ") + ends.Replace(text[at+len(middle):])

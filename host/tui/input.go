@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -267,8 +268,12 @@ func (s *screen) send(text string) error {
 	}
 	var names []string
 	for _, a := range q.Attach {
-		if a.Server == "" {
-			names = append(names, attachedName(&a))
+		if name := plaintext.Line(a.URI, 200); a.Server != "" {
+			continue
+		} else if p, err := picture.Read(a.Picture); err == nil {
+			names = append(names, fmt.Sprintf("picture %s (%s)", name, p))
+		} else {
+			names = append(names, name+" ("+bytes(len(a.Text))+")")
 		}
 	}
 	s.attachedLine(names)

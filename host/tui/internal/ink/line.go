@@ -373,7 +373,7 @@ func (t Theme) Paint(l Line) string {
 	var b strings.Builder
 	now := ""
 	for _, s := range l {
-		text := oneLine(s.Text)
+		text := breaks.Replace(plaintext.Clean(s.Text))
 		if text == "" {
 			continue
 		}
@@ -402,13 +402,7 @@ func (t Theme) PaintAll(lines []Line) string {
 	return strings.Join(painted, "\n")
 }
 
-func oneLine(text string) string {
-	text = plaintext.Clean(text)
-	if strings.ContainsAny(text, "\n\t") {
-		return strings.NewReplacer("\n", " ", "\t", " ").Replace(text)
-	}
-	return text
-}
+var breaks = strings.NewReplacer("\n", " ", "\t", " ") // as a line is one line
 
 // code is the parameters of the SGR sequence for a style.
 func (t Theme) code(s Style) string {
