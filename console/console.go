@@ -5,10 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"embed"
 	"errors"
+	"io"
 	"log"
 	"net"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -227,3 +230,96 @@ func (c *Console) authenticated(r *http.Request) bool {
 		return subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.cookie)) == 1
 	})
 }
+
+const (
+	maxOnce  = 16          // documents that wait to be asked for
+	onceTime = time.Minute // that one waits
+)
+
+// A once is a document that is served to the first who asks for it.
+type once struct {
+	path    string
+	handler http.Handler
+	until   time.Time
+}
+
+// Once returns a path at which h answers one request, within a minute, and without the cookie. It is outside of the console's
+// own path: a document that a server wrote can read its own address, and must not learn the console's from it.
+func (c *Console) Once(h http.Handler) (path string) {
+	path = "/" + rand.Text()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	c.waiting = slices.DeleteFunc(c.waiting, func(o once) bool { return now.After(o.until) })
+	if len(c.waiting) >= maxOnce {
+		c.waiting = slices.Delete(c.waiting, 0, 1)
+	}
+	c.waiting = append(c.waiting, once{path, h, now.Add(onceTime)})
+	return path
+}
+
+// served is the handler of a document that waits at a path, which ends that; nil where there is none.
+func (c *Console) served(r *http.Request) http.Handler {
+	if r.Method != http.MethodGet || strings.HasPrefix(r.URL.Path, c.path) {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.waiting, func(o once) bool { return o.path == r.URL.Path })
+	if i < 0 {
+		return nil
+	}
+	o := c.waiting[i]
+	c.waiting = slices.Delete(c.waiting, i, i+1)
+	if time.Now().After(o.until) {
+		return nil
+	}
+	return o.handler
+}
+
+// web is the page, without its tests.
+//
+//go:embed web/*.html web/*.css web/*.js web/*.svg web/words/*.js
+var web embed.FS
+
+// kinds are the media types by a file's ending: those of the system's table may be others.
+var kinds = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".svg":  "image/svg+xml",
+}
+
+// servePage serves a file of the page.
+func servePage(w http.ResponseWriter, r *http.Request) {
+	name := strings.TrimPrefix(r.URL.Path, "/")
+	if name == "" {
+		name = "index.html"
+	}
+	kind := kinds[path.Ext(name)]
+	data, err := web.ReadFile("web/" + name)
+	if err != nil || kind == "" {
+		reply.Error(w, http.StatusNotFound, errors.New("the console has no such page"))
+		return
+	}
+	w.Header().Set("Content-Type", kind)
+	_, _ = w.Write(data)
+}
+
+// serveClosed tells one who was not let in how to get in.
+func serveClosed(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(http.StatusUnauthorized)
+	_, _ = io.WriteString(w, closed)
+}
+
+const closed = `<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Junction</title>
+<h1>This link lets nobody in</h1>
+<p>It was used before, is too old, or belongs to a console that ended. <code>junction console</code> and <code>junction inspect</code> print a
+new one when you press Enter in their terminal; in <code>junction chat</code> say <code>/console</code> again; for
+<code>junction up --console</code> run <code>junction console</code>.</p>
+<p lang="zh">此链接已使用过、已过期，或所属的控制台已结束。在 <code>junction console</code> 或 <code>junction inspect</code> 的终端中按 Enter
+键可得到新链接；在 <code>junction chat</code> 中请再次输入 <code>/console</code>；若使用 <code>junction up --console</code>，请运行
+<code>junction console</code>。</p>
+`

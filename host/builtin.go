@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/toolsearch"
 )
@@ -82,11 +83,6 @@ func searchTools(ctx context.Context, r *run, call *model.Call) outcome {
 	return r.register(in.Queries, r.h.search.SearchAll(ctx, queries))
 }
 
-func firstLine(text string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
-	return line
-}
-
 // readResource reads a page of a long result or a resource.
 func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	in, err := argument[struct {
@@ -128,7 +124,7 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 		return complained("%s", s.notAccepted())
 	}
 	ctx = withCall(ctx, &calling{run: r, id: call.ID, server: s})
-	if s.hasSkill(in.URI) {
+	if s.skillOf(in.URI) != nil || skills.Declared(s.current().has) && strings.HasSuffix(in.URI, skillMain) {
 		return r.readSkill(ctx, s, in.URI, in.Offset, in.Find)
 	}
 	contents, err := s.client.ReadResource(ctx, in.URI)
@@ -193,7 +189,7 @@ func (r *run) contents(ctx context.Context, s *server, uri string, result *mcp.R
 func (h *Host) serverOf(name, uri string) (s *server, why string) {
 	var has []*server
 	for _, s := range h.servers {
-		if name == "" && h.accepted(s) && (s.lists(uri) || s.skillOf(uri) != nil) || s.Name == name {
+		if name == "" && h.accepted(s) && (slices.ContainsFunc(s.current().resources, func(r *mcp.Resource) bool { return r.URI == uri }) || s.skillOf(uri) != nil) || s.Name == name {
 			has = append(has, s)
 		}
 	}
@@ -206,8 +202,4 @@ func (h *Host) serverOf(name, uri string) (s *server, why string) {
 		return nil, fmt.Sprintf("there is no server %q", name)
 	}
 	return nil, fmt.Sprintf("no server lists %s; name the server, if you know that it has it", uri)
-}
-
-func (s *server) lists(uri string) bool {
-	return slices.ContainsFunc(s.current().resources, func(r *mcp.Resource) bool { return r.URI == uri })
 }

@@ -1,12 +1,17 @@
 package host
 
 import (
+	"context"
+	"crypto/sha256"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/apps"
@@ -33,20 +38,6 @@ type tool struct {
 	definition guard.Definition
 	link       apps.Link                // what it says of a view
 	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
-}
-
-// tools makes tools of what a server listed. Of two with one name the first counts.
-func (s *server) tools(listed []*mcp.Tool) []*tool {
-	tools := make([]*tool, 0, len(listed))
-	seen := make(map[string]bool, len(listed))
-	names := model.NewNames() // of this list only, so that a server that always has other names fills nothing
-	for _, t := range listed {
-		if t != nil && t.Name != "" && !seen[t.Name] {
-			seen[t.Name] = true
-			tools = append(tools, s.tool(t, names))
-		}
-	}
-	return tools
 }
 
 func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
@@ -141,25 +132,10 @@ func claims(a mcp.ToolAnnotations) policy.Annotations {
 	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 }
 
-// readsOnly reports whether the tool is said to change nothing, so that calls
-// of it can run at the same time.
+// readsOnly reports whether the tool is said to change nothing, so that calls of it can run at the same time.
 func (t *tool) readsOnly() bool {
 	hint := t.claimed().ReadOnlyHint
 	return hint != nil && *hint
-}
-
-// index puts the server's tools where searches find them.
-func (h *Host) index(s *server) {
-	offer := s.current()
-	entries := make([]toolsearch.Tool, len(offer.tools))
-	for i, t := range offer.tools {
-		entries[i] = toolsearch.Tool{ID: t.id, Server: t.ref.Server, Name: t.Name, Title: t.title(), Description: t.sent.Description, Schema: t.InputSchema}
-	}
-	h.search.SetServer(s.Name, offer.instructions, entries)
-	select {
-	case h.embed <- struct{}{}:
-	default: // what is to be done will see this server's tools too
-	}
 }
 
 // keepEmbedded computes the vectors of tools that are new, where tools are found by
@@ -259,8 +235,7 @@ func (h *Host) standings(c *catalogue) []ServerTools {
 	return all
 }
 
-// Servers tells how it stands with every server, and how many of its tools the
-// model can really be given.
+// Servers tells how it stands with every server, and how many of its tools the model can really be given.
 func (h *Host) Servers() []ServerTools { return h.standings(h.catalogue()) }
 
 // approved reports whether the model may see a definition.
@@ -358,8 +333,7 @@ func (h *Host) toolsOf(c *catalogue) []ToolInfo {
 	return all
 }
 
-// asOf is what was made of the servers' offers, as of a number of changes. It may be
-// used from many goroutines.
+// asOf is what was made of the servers' offers, as of a number of changes. It may be used from many goroutines.
 type asOf[T any] struct {
 	mu   sync.Mutex
 	made *T
@@ -381,4 +355,222 @@ func (a *asOf[T]) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.made = nil
+}
+
+const (
+	mostHits    = 5     // of one query
+	leastHits   = 3     // of each of many queries
+	foundTokens = 1_100 // of what one search brings: definitions and answer
+	foundEach   = 300   // of a definition; the texts of a longer one are cut
+	aboutLength = 80    // bytes of a tool's description in the answer to a search
+	maxFound    = 200   // tools that searches brought, at a time
+)
+
+// shortened is a definition as a search brings it: long texts are cut, what arguments are valid stays.
+func shortened(t model.Tool) model.Tool {
+	short := toolsearch.Rendered([]toolsearch.Tool{{Name: t.Name, Description: t.Description, Schema: t.Schema}}, foundEach)[0]
+	t.Description, t.Schema = short.Description, short.Schema
+	return t
+}
+
+// registered are the tools that searches brought, in their order. When they cost more than there is room for, the older
+// half goes at once, so that the prefix of requests stays the same in between. A tool that went can be found again, and
+// called even so.
+func (r *run) registered() []*tool {
+	room, most := r.roomForFound()
+	var kept []*tool
+	tokens, there := 0, map[*tool]bool{}
+	for _, ref := range r.c.foundTools() {
+		t := r.catalogue.find(ref)
+		if t == nil || there[t] || r.h.budget.always(t.server.Name) {
+			continue
+		}
+		cost := window.TokensOf([]model.Tool{t.brief()})
+		if tokens+cost > room || len(kept) == most {
+			for len(kept) > 0 && (tokens > room/2 || len(kept) > most/2) {
+				tokens -= window.TokensOf([]model.Tool{kept[0].brief()})
+				delete(there, kept[0])
+				kept = kept[1:]
+			}
+		}
+		kept, there[t] = append(kept, t), true
+		tokens += cost
+	}
+	return kept
+}
+
+// roomForFound is how many tokens, and how many tools, searches may have brought.
+func (r *run) roomForFound() (tokens, tools int) {
+	tools = maxFound
+	if most := r.h.options.Model.Info().MaxTools; most > 0 {
+		tools = min(tools, most-len(builtins()))
+		for _, t := range r.catalogue.tools {
+			if r.h.budget.always(t.server.Name) {
+				tools--
+			}
+		}
+	}
+	return max(r.h.budget.Tools, 2*foundTokens), max(tools, 1)
+}
+
+// A finding is the answer to a search while it is made.
+type finding struct {
+	tokens int
+	most   int // tools that are not there yet: half of what there is room for, so that they do not drive each other out
+	fresh  []ToolRef
+	taken  map[*tool]bool
+	lines  [][]string // by query
+}
+
+// register makes what a search found callable, the best hit of each query first,
+// within a budget, and says what there is.
+func (r *run) register(queries []string, results []toolsearch.Results) outcome {
+	_, room := r.roomForFound()
+	f := finding{most: max(room/2, 1), taken: map[*tool]bool{}, lines: make([][]string, len(queries))}
+	there := map[*tool]bool{}
+	for _, t := range r.given() {
+		there[t] = true
+	}
+	for rank := range mostHits {
+		for q := range results {
+			if rank >= len(results[q].Hits) {
+				continue
+			}
+			if t := r.catalogue.byID[results[q].Hits[rank].ID]; t != nil && f.add(t, q, rank, there[t]) {
+				r.foundBy(t, queries[q])
+			}
+		}
+	}
+	if err := r.c.addFound(f.fresh); err != nil {
+		return complained("%v", err)
+	}
+	return said("%s", f.text(queries, results))
+}
+
+// add adds a hit, if there is room for it; the best one of a query has room always.
+func (f *finding) add(t *tool, query, rank int, known bool) bool {
+	about, _, _ := strings.Cut(strings.TrimSpace(t.sent.Description), "\n")
+	line := fmt.Sprintf("- %s: %s", t.sent.Name, clipped(about, aboutLength))
+	cost := model.EstimateTokens(len(line))
+	if !known {
+		cost += window.TokensOf([]model.Tool{t.brief()})
+	}
+	if f.taken[t] || rank > 0 && f.tokens+cost > foundTokens || !known && len(f.fresh) == f.most {
+		return false
+	}
+	f.taken[t] = true
+	f.tokens += cost
+	f.lines[query] = append(f.lines[query], line)
+	if !known {
+		f.fresh = append(f.fresh, ToolRef{Server: t.server.Name, Tool: t.Name})
+	}
+	return true
+}
+
+func (f *finding) text(queries []string, results []toolsearch.Results) string {
+	var text strings.Builder
+	for q, query := range queries {
+		fmt.Fprintf(&text, "%q:", clipped(query, 200))
+		switch {
+		case len(results[q].Hits) == 0:
+			text.WriteString(" nothing was found; try other words.")
+		case len(f.lines[q]) == 0:
+			text.WriteString(" nothing more.")
+		case results[q].Weak:
+			text.WriteString(" no good match; the nearest:")
+		}
+		text.WriteString("\n")
+		for _, line := range f.lines[q] {
+			text.WriteString(line + "\n")
+		}
+	}
+	if len(f.taken) > 0 {
+		text.WriteString("These tools can be called now.")
+	}
+	return text.String()
+}
+
+// foundBy remembers which query brought the tool, until the tool is seen to do it.
+// After text of strangers was read the query may be theirs.
+func (r *run) foundBy(t *tool, query string) {
+	if r.c.decider.Labels()&guard.Untrusted != 0 {
+		return
+	}
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.c.queries[t.id] = query
+}
+
+// addFound records what searches brought.
+func (c *Conversation) addFound(refs []ToolRef) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	return c.add(Entry{Found: refs})
+}
+
+// Limits of what is read of one server's views, each time that its lists are read.
+const (
+	maxViews     = 32
+	maxViewBytes = 16 << 20
+	viewTime     = 5 * time.Second // for all of them
+)
+
+// A view is a document that a tool's results can be shown in (MCP Apps), as the person is asked about it.
+type view struct {
+	definition guard.Definition
+	findings   []guard.Finding // in its text, where it is new or changed
+}
+
+// readViews reads the views of tools, so that a change of one is a change of a definition. Those of a server that is
+// trusted, which nobody is asked about, are not read. One that cannot be read is not approved, and looked at the next time.
+func (s *server) readViews(ctx context.Context, tools []*tool) []*view {
+	if s.trusted() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, viewTime)
+	defer cancel()
+	var all []*view
+	var seen []string
+	size := 0
+	for _, t := range tools {
+		uri := t.link.URI
+		if uri == "" || slices.Contains(seen, uri) || len(seen) == maxViews {
+			continue
+		}
+		seen = append(seen, uri)
+		document, err := apps.Read(ctx, s.client, uri)
+		if err != nil {
+			s.host.log.Debug("a view cannot be read", "server", s.Name, "tool", t.Name, "error", err)
+			continue
+		}
+		if size += len(document.HTML); size > maxViewBytes {
+			s.host.log.Debug("views are not read", "server", s.Name, "tool", t.Name, "error", fmt.Sprintf("they have more than %d MiB", maxViewBytes>>20))
+			break
+		}
+		all = append(all, s.view(uri, document))
+	}
+	return all
+}
+
+func (s *server) view(uri string, document *apps.View) *view {
+	encoded, _ := schema.Encode(nil, document) // without the HTML, which is texts, it always encodes
+	v := &view{definition: guard.Definition{
+		Kind: guard.View, Server: s.Name, Name: uri, Schema: encoded,
+		Text: fmt.Sprintf("%d bytes of HTML, sha256:%x", len(document.HTML), sha256.Sum256([]byte(document.HTML))),
+	}}
+	if !s.pinned(v.definition) {
+		v.findings = s.host.texts().Scan(document.HTML, guard.Where{Part: guard.InResource, Server: s.Name, Field: "html"})
+	}
+	return v
+}
+
+// viewFindings are what is suspicious about the text of a view.
+func (s *server) viewFindings(uri string) []guard.Finding {
+	for _, v := range s.current().views {
+		if v.definition.Name == uri {
+			return v.findings
+		}
+	}
+	return nil
 }

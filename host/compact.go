@@ -62,8 +62,7 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	return errors.Join(err, c.add(Entry{Totals: &totals}))
 }
 
-// makeRoom compacts old turns if the next request would be too large, or in any
-// case.
+// makeRoom compacts old turns if the next request would be too large, or in any case.
 func (r *run) makeRoom(ctx context.Context, inAnyCase bool) error {
 	most := r.window()
 	needed := r.c.view.Corrected(window.TokensOfRequest(r.request()))
@@ -101,9 +100,10 @@ func (r *run) crowded() bool {
 	return learned > 0 && r.catalogue.tokens*100 > learned*toolsCrowd
 }
 
-// tooLarge learns from a request that did not fit: the window that the provider names,
-// or else that it is smaller than the request.
-func (r *run) tooLarge(err error) {
+// fitAfter makes room after a request that did not fit. Where it helps that tools are
+// left to search, nothing is summarised that would not be otherwise.
+func (r *run) fitAfter(ctx context.Context, err error) error {
+	deferred := r.deferred()
 	most, why := r.c.view.Corrected(window.TokensOfRequest(r.request()))*9/10, "as far as can be estimated"
 	var failure *model.Error
 	if errors.As(err, &failure) && failure.Window > 0 {
@@ -111,13 +111,6 @@ func (r *run) tooLarge(err error) {
 	}
 	r.c.view.Learn(r.h.options.Model.Info().Name, most)
 	r.notice(NoticeCompact, "the model takes %d tokens at most, %s", most, why)
-}
-
-// fitAfter makes room after a request that did not fit. Where it helps that tools are
-// left to search, nothing is summarised that would not be otherwise.
-func (r *run) fitAfter(ctx context.Context, err error) error {
-	deferred := r.deferred()
-	r.tooLarge(err)
 	moved := r.deferred() && !deferred
 	if moved {
 		r.makePrefix()
@@ -205,8 +198,7 @@ func level(pieces []string, bytes int) int {
 	return math.MaxInt
 }
 
-// stillKept names the long results that can be read though their calls are not
-// shown any more.
+// stillKept names the long results that can be read though their calls are not shown any more.
 func (c *Conversation) stillKept() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,11 +3,13 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
@@ -27,9 +29,8 @@ func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
 	return j.judgement.Refusal
 }
 
-// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its
-// text comes from, and its address goes to, the outside world. Those of the program itself
-// are its own text.
+// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its text comes from, and
+// its address goes to, the outside world. Those of the program itself are its own text.
 func (s *server) reading() mcp.ToolAnnotations {
 	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
 	if isOwn(s.Name) {
@@ -172,8 +173,7 @@ func refused(v Verdict, err error, reasons []string) string {
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// strangers are the definitions of servers that are not trusted and whose words the model was
-// given before any result.
+// strangers are the definitions of servers that are not trusted and whose words the model was given before any result.
 func (r *run) strangers() []guard.Source {
 	var all []guard.Source
 	add := func(from guard.Source) {
@@ -202,19 +202,9 @@ func hints(a mcp.ToolAnnotations) guard.Annotations {
 	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
 }
 
-// read notes that the model has read what a tool returned, and tells what is
-// suspicious about it.
+// read notes that the model has read what a tool returned, and tells what is suspicious about it.
 func (r *run) read(ctx context.Context, t *tool, text string) {
 	r.readAs(ctx, t, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
-}
-
-// readResult does so of a call that was carried out. A result that only confirms one that writes has nothing private.
-func (r *run) readResult(ctx context.Context, t *tool, arguments []byte, got *outcome) {
-	labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
-	if !t.readsOnly() && !got.isError && len(got.media) == 0 && guard.Confirms(arguments, got.whole) {
-		labels &^= guard.Private
-	}
-	r.readAs(ctx, t, labels, got.whole)
 }
 
 func (r *run) readAs(ctx context.Context, t *tool, labels guard.Labels, text string) {
@@ -273,4 +263,172 @@ func (h *Host) texts() *guard.Catalogue {
 		}
 		return &c
 	})
+}
+
+// sessionSource is the source of rules that hold until the Host is closed.
+const sessionSource = "session"
+
+// questionSource is the source of rules that hold until a question is answered.
+const questionSource = "question"
+
+// Rule makes a rule hold until the Host is closed, or for good. The error says that
+// it does not hold, or that it holds until then only, and why.
+func (h *Host) Rule(rule policy.Rule, forever bool) error {
+	if !forever {
+		rule.Source = sessionSource
+	}
+	if rule.Effect != policy.Allow {
+		rule.Origin, rule.After = "", "" // a ban is one of whatever goes by that name
+	}
+	if err := h.hold(rule); err != nil {
+		return fmt.Errorf("the rule does not hold: %w", err)
+	}
+	if !forever {
+		return nil
+	}
+	err := errors.New("there is no place to keep it")
+	if h.options.Remember != nil {
+		err = h.options.Remember(rule)
+	}
+	if err != nil {
+		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
+	}
+	return nil
+}
+
+// hold adds a rule to those of this Host.
+func (h *Host) hold(rule policy.Rule) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rules, err := h.rules.With(rule)
+	if err != nil {
+		return err
+	}
+	h.rules = rules
+	h.changes.Add(1) // a tool that is denied goes from the model's hands
+	return nil
+}
+
+func (h *Host) currentRules() *policy.Policy {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rules
+}
+
+// Rules are the rules that hold now, those of the session included, the strictest first, and at last the default.
+func (h *Host) Rules() []policy.Rule { return h.currentRules().Rules() }
+
+// RemoveRule has a rule not hold any more, which must be one of [Host.Rules]; what
+// [Options].Remember made of it stays. The error says that there is no such rule.
+func (h *Host) RemoveRule(rule policy.Rule) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	fewer, had := h.rules.Without(rule)
+	if !had {
+		return fmt.Errorf("there is no rule %s any more", &rule)
+	}
+	h.rules = fewer
+	h.changes.Add(1)
+	return nil
+}
+
+// Disapprove forgets what was approved of a server, so that all that it defines is reviewed before the model sees it
+// again. The error says that this holds until the Host is closed only, and why.
+func (h *Host) Disapprove(server string) error {
+	h.pins.Forget(server)
+	h.refuse(server, "")
+	h.changes.Add(1)
+	if h.options.Pins == nil {
+		return nil
+	}
+	if err := h.pins.Save(); err != nil {
+		return fmt.Errorf("what server %q defines is approved again when the program starts: %w", server, err)
+	}
+	return nil
+}
+
+// Approvals are the answers of the person to calls that this conversation remembers.
+func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
+
+// Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
+// The error says that it is not remembered, or what the record says.
+func (c *Conversation) Withdraw(a guard.Approval) error {
+	remembered, recorded := c.decider.Withdraw(a)
+	switch {
+	case !remembered:
+		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
+	case !recorded:
+		return nil
+	}
+	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
+}
+
+// maxNoted is how many sources a note names.
+const maxNoted = 50
+
+// noter is who hears of what is asked of a server; nil: nobody.
+func (r *run) noter(s *server, method, name string) mcp.Noter {
+	if r.h.options.Noter == nil {
+		return nil
+	}
+	return r.h.options.Noter(s.Name, method, name)
+}
+
+// hearing returns a context in which n hears of what is done with it.
+func hearing(ctx context.Context, n mcp.Noter) context.Context {
+	if n == nil {
+		return ctx
+	}
+	return mcp.WithNoter(ctx, n)
+}
+
+// A notedFlow is what one who watches hears of the labels of a call: of what the conversation had read before it, or of what
+// it brought.
+type notedFlow struct {
+	Of      string       `json:"of"` // call or result
+	Labels  guard.Labels `json:"labels"`
+	Sources []string     `json:"sources,omitempty"` // of text with these labels
+	More    int          `json:"more,omitempty"`    // sources that are not named
+}
+
+// noteFlow says what a call could carry to a server.
+func (r *run) noteFlow(ctx context.Context) {
+	n := mcp.NoterOf(ctx, note.Labels)
+	if n == nil {
+		return
+	}
+	flow := notedFlow{Of: "call", Labels: r.c.decider.Labels()}
+	sources := r.c.decider.Sources(flow.Labels)
+	flow.More = max(0, len(sources)-maxNoted)
+	for _, s := range sources[:len(sources)-flow.More] {
+		flow.Sources = append(flow.Sources, s.String())
+	}
+	n.Note(note.Labels, flow)
+}
+
+// noteResult says how a text is labelled that a call brought.
+func noteResult(ctx context.Context, from guard.Source, labels guard.Labels) {
+	if n := mcp.NoterOf(ctx, note.Labels); n != nil {
+		n.Note(note.Labels, notedFlow{Of: "result", Labels: labels, Sources: []string{from.String()}})
+	}
+}
+
+// noteDecision says what was decided about a call, and by whom.
+func noteDecision(ctx context.Context, said policy.Decision, event *Consented) {
+	n := mcp.NoterOf(ctx, note.Policy)
+	if n == nil {
+		return
+	}
+	effect := policy.Deny
+	if event.Allowed {
+		effect = policy.Allow
+	}
+	n.Note(note.Policy, struct {
+		Server string        `json:"server"`
+		Effect policy.Effect `json:"effect"`
+		Said   policy.Effect `json:"said"`
+		Rule   string        `json:"rule"`
+		Reason string        `json:"reason"`
+		By     string        `json:"by"`
+	}{event.Server, effect, said.Effect, said.Rule.String(), event.Reason, event.By})
 }

@@ -8,9 +8,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// An Event is something that happened in a run, in the order in which it
-// happened. Exactly one of the pointers is set. Its JSON form is what
-// junction chat --json prints, one object a line.
+// An Event is something that happened in a run, in the order in which it happened. Exactly one of the pointers is set.
+// Its JSON form is what junction chat --json prints, one object a line.
 type Event struct {
 	At time.Time `json:"at"`
 	// Run counts the questions of a conversation, Step the requests to the model
@@ -87,13 +86,11 @@ type Decided struct {
 	Exchanges   []model.Exchange `json:"-"` // the bytes on the wire; only if [Options.Trace] is set
 }
 
-// Generated tells of an exchange with the model that is none of the seven steps, when
-// it is over.
+// Generated tells of an exchange with the model that is none of the seven steps, when it is over.
 type Generated struct {
 	// For says what for: one of the constants below.
 	For string `json:"for"`
-	// Server and CallID are who wanted it and in the middle of which call, where For
-	// is ForSampling.
+	// Server and CallID are who wanted it and in the middle of which call, where For is ForSampling.
 	Server string `json:"server,omitempty"`
 	CallID string `json:"callId,omitempty"`
 	Asked  Asked  `json:"asked"`
@@ -233,8 +230,7 @@ type Answered struct {
 type Totals struct {
 	Usage model.Usage `json:"usage"`
 	Cost  float64     `json:"cost,omitempty"` // US dollars
-	// CostUnknown is whether there were requests to a model whose price is not known: Cost
-	// has only that of the others.
+	// CostUnknown is whether there were requests to a model whose price is not known: Cost has only that of the others.
 	CostUnknown bool          `json:"costUnknown,omitempty"`
 	Requests    int           `json:"requests"`
 	Calls       int           `json:"calls"`

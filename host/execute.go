@@ -29,10 +29,9 @@ type job struct {
 	refused   bool               // it was not allowed
 }
 
-// execute carries out the calls of one turn and returns a result for each,
-// whatever happens. First the person is asked about all of them, then those that
-// only read run in parallel; any other runs alone, in its turn. The error
-// says why none was made.
+// execute carries out the calls of one turn and returns a result for each, whatever happens. First the person is asked
+// about all of them, then those that only read run in parallel; any other runs alone, in its turn. The error says why
+// none was made.
 func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
 	failed := r.refresh(ctx) // what changed while the model thought
 	jobs := make([]*job, len(calls))
@@ -103,9 +102,11 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 		j.result = r.unmade(call, r.unknown(call.Name))
 	case j.builtin == nil:
 		j.noter = r.noter(j.tool.server, "tools/call", j.tool.Name)
-		if err := j.tool.check(call.Arguments); err != nil {
-			j.result = r.unmade(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
-			break
+		if v := j.tool.valid(); v != nil {
+			if err := v.Validate(call.Arguments); err != nil {
+				j.result = r.unmade(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
+				break
+			}
 		}
 		if refusal := r.mayCall(hearing(ctx, j.noter), j); refusal != "" {
 			j.refused, j.result = true, failure(call, refusal)
@@ -122,15 +123,6 @@ func (r *run) unmade(call *model.Call, text string) *model.Result {
 	}
 	r.tell(Event{Returned: &reported})
 	return failure(call, text)
-}
-
-// check checks arguments as far as the tool's schema can be used.
-func (t *tool) check(arguments json.RawMessage) error {
-	v := t.valid()
-	if v == nil {
-		return nil
-	}
-	return v.Validate(arguments)
 }
 
 // unknown says that there is no such tool, and what there is.
@@ -204,10 +196,19 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 	if calling.labelled.Load() {
 		r.suspect(t.ref.Server, t.ref.Tool, got.whole, guard.InResult)
 	} else {
-		r.readResult(ctx, t, j.call.Arguments, &got)
+		labels := guard.LabelsOf(t.server.trust(), hints(t.annotations()))
+		if !t.readsOnly() && !got.isError && len(got.media) == 0 && guard.Confirms(j.call.Arguments, got.whole) { // a confirmation has nothing private
+			labels &^= guard.Private
+		}
+		r.readAs(ctx, t, labels, got.whole)
 	}
 	if !got.isError {
-		r.remember(t)
+		r.c.mu.Lock()
+		query := r.c.queries[t.id]
+		r.c.mu.Unlock()
+		if query != "" {
+			r.h.search.Remember(t.id, query)
+		}
 	}
 	return got
 }
@@ -230,16 +231,6 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 
 // maxErrorText is how much of a server's error the model reads, in bytes.
 const maxErrorText = 8 << 10
-
-// remember adds the search that found the tool to what is known of it.
-func (r *run) remember(t *tool) {
-	r.c.mu.Lock()
-	query := r.c.queries[t.id]
-	r.c.mu.Unlock()
-	if query != "" {
-		r.h.search.Remember(t.id, query)
-	}
-}
 
 // argument reads one argument of a tool of the host itself.
 func argument[T any](arguments json.RawMessage) (T, error) {

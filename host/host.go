@@ -3,16 +3,20 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
@@ -29,12 +33,11 @@ type Options struct {
 	// Servers are whose tools the model can be given, in the order in which it sees them: those of
 	// Gateway, by their names there, and those that have a Handler, which are added to it.
 	Servers []Server
-	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none.
-	// They stand before those of the servers, as tools of the server [OwnServer], and are never
-	// left to search. As the program vouches for them they need no review, and their annotations
-	// are believed; consent, labels, traces and limits are those of any trusted server. Its prompts
-	// and resources count as the program's own text. What a tool can do with the conversation that
-	// calls it: [Child], [Labels], [Read].
+	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none. They stand before those
+	// of the servers, as tools of the server [OwnServer], and are never left to search. As the program vouches for them
+	// they need no review, and their annotations are believed; consent, labels, traces and limits are those of any
+	// trusted server. Its prompts and resources count as the program's own text. What a tool can do with the
+	// conversation that calls it: [Child], [Labels], [Read].
 	Tools *mcp.Server
 	// System is added to the host's own system prompt.
 	System string
@@ -43,8 +46,7 @@ type Options struct {
 	// model is sent; an error ends the run, which returns it.
 	BeforeStep func(ctx context.Context, step *Step) error
 
-	// Person decides what must be decided by a person; nil is one who is not there,
-	// see [ErrNobody].
+	// Person decides what must be decided by a person; nil is one who is not there, see [ErrNobody].
 	Person Person
 	// Policy says which calls may run; nil is the policy without rules, which asks
 	// before whatever is not known to read only.
@@ -98,12 +100,10 @@ type Limits struct {
 type Budget struct {
 	// Window is what the model can see; default what the model says, or 32,000.
 	Window int
-	// Tools is how much the definitions of tools may take before all of them are
-	// left to tool search; default a tenth of the window, at most 8,000. Negative:
-	// none are left to search.
+	// Tools is how much the definitions of tools may take before all of them are left to tool search; default a tenth
+	// of the window, at most 8,000. Negative: none are left to search.
 	Tools int
-	// Result is how much of one result the model is shown at a time; default an
-	// eighth of the window, at most 8,000.
+	// Result is how much of one result the model is shown at a time; default an eighth of the window, at most 8,000.
 	Result int
 	// Sampling is what one server may use of the model in one conversation; default 50,000.
 	Sampling int
@@ -122,8 +122,7 @@ const (
 	listenPause     = time.Minute      // before a server that ended listening is listened to again
 )
 
-// A Host holds connections to servers and what they offer. All methods are safe
-// for concurrent use. Close it when done.
+// A Host holds connections to servers and what they offer. All methods are safe for concurrent use. Close it when done.
 type Host struct {
 	options Options
 	budget  Budget
@@ -150,8 +149,7 @@ type Host struct {
 	guarded asOf[guard.Catalogue] // what the guard knows of all servers
 }
 
-// New returns a host that reads in the background what the servers offer. The
-// error says which option is wrong.
+// New returns a host that reads in the background what the servers offer. The error says which option is wrong.
 func New(o Options) (*Host, error) {
 	if o.Model == nil {
 		return nil, errors.New("host: Options.Model is missing: without a model nobody answers (package model/offline needs neither network nor key)")
@@ -186,7 +184,12 @@ func New(o Options) (*Host, error) {
 	h.running.Go(h.keepEmbedded)
 	for _, s := range h.servers {
 		h.running.Go(func() { s.watch(h.ctx) })
-		h.running.Go(func() { s.listen(h.ctx) })
+		h.running.Go(func() { // lets the server ask outside of calls
+			for h.ctx.Err() == nil {
+				_ = s.client.ListenWith(h.ctx, mcp.SubscriptionFilter{}, func(mcp.Notification) {}, func(mcp.SubscriptionFilter) {})
+				wait(h.ctx, listenPause)
+			}
+		})
 	}
 	return h, nil
 }
@@ -233,9 +236,8 @@ func (h *Host) connect(s Server) error {
 	return nil
 }
 
-// Close ends what the host does in the background and waits for it. A run belongs to
-// who asked, and ends with its context. The servers' Handlers and Options.Gateway are not closed: they
-// belong to whoever made them.
+// Close ends what the host does in the background and waits for it. A run belongs to who asked, and ends with its
+// context. The servers' Handlers and Options.Gateway are not closed: they belong to whoever made them.
 func (h *Host) Close() error {
 	h.cancel()
 	h.running.Wait()
@@ -285,4 +287,270 @@ func (b Budget) withDefaults(info model.Info) Budget {
 	b.Sampling = cmp.Or(b.Sampling, defaultSampling)
 	b.Always = append(b.Always[:len(b.Always):len(b.Always)], OwnServer)
 	return b
+}
+
+// OwnServer is the name under which [Options].Tools are shown, and which rules are about. No other server can have it.
+const OwnServer = "host"
+
+// isOwn reports whether a name is, or reads like, that of the program's own tools.
+func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(server), OwnServer) }
+
+// Reserved reports whether a name is, or reads like, [OwnServer] or another one under which
+// the person is shown what no server said. No server can have it.
+func Reserved(server string) bool {
+	return slices.ContainsFunc([]string{OwnServer, fromPerson, consent.FromBefore, FromNotes}, func(name string) bool {
+		return strings.EqualFold(strings.TrimSpace(server), name)
+	})
+}
+
+// FromNotes is the source of what was noted in earlier conversations; see [Read].
+const FromNotes = "what was remembered"
+
+// Labels are what the conversation has read in which the tool of [Options].Tools is called
+// that ctx belongs to. Elsewhere they are all there are, as nothing is known then.
+func Labels(ctx context.Context) guard.Labels {
+	if c, err := ownCall(ctx); err == nil {
+		return c.run.c.decider.Labels()
+	}
+	return guard.Private | guard.Untrusted
+}
+
+// Read notes, for the tool of [Options].Tools that ctx belongs to, from where the text is that it returns: a note that
+// was taken while a stranger's page was read is a stranger's text still. A tool that says so is not labelled by its
+// annotations. A source without an origin is that of no server, whatever its name is.
+func Read(ctx context.Context, from guard.Source, labels guard.Labels, text string) error {
+	c, err := ownCall(ctx)
+	if err != nil {
+		return err
+	}
+	c.labelled.Store(true)
+	if labels != 0 {
+		c.run.c.decider.Read(from, labels, text)
+	}
+	noteResult(ctx, from, labels)
+	return nil
+}
+
+var errNotOwn = errors.New("the context is not that of a call of one of Options.Tools; pass on the one that the tool was called with")
+
+// ownCall is the call of an own tool that runs with this context.
+func ownCall(ctx context.Context) (*calling, error) {
+	c := callFrom(ctx)
+	if c == nil || c.run == nil || c.server.Name != OwnServer {
+		return nil, errNotOwn
+	}
+	if c.over.Load() {
+		return nil, fmt.Errorf("the call of %s is over", c.toolName())
+	}
+	return c, nil
+}
+
+// within says how the gateway reaches a server in this process: as any other, so that one that fails is tried again.
+func (h *Host) within(s Server) gateway.Upstream {
+	if h.options.Middleware != nil {
+		s.Handler = mcp.Chain(s.Handler, h.options.Middleware(s.Name))
+	}
+	return gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+		ctx, cancel := context.WithTimeout(ctx, listTime)
+		defer cancel()
+		client, err := mcp.DialWith(ctx, inProcess{s}, mcp.ClientOptions{Name: s.Name, Logger: h.log})
+		if err != nil {
+			return nil, fmt.Errorf("server %q: %w", s.Name, err)
+		}
+		return client, nil
+	}}
+}
+
+// An inProcess is the Transport to a server in this process.
+type inProcess struct{ Server }
+
+// Connect implements [mcp.Transport].
+func (p inProcess) Connect(context.Context, mcp.ConnectOptions) (mcp.Conn, error) {
+	c := &inProcessConn{handler: p.Handler}
+	c.lost, c.lose = context.WithCancelCause(context.Background())
+	return c, nil
+}
+
+func (p inProcess) String() string { return p.Name }
+
+// An inProcessConn has no connection that could be lost, but where the server is a client. It is lost where a list fails, or
+// listening as that client is closed; the calls that run then go on.
+type inProcessConn struct {
+	handler mcp.Handler
+	lost    context.Context
+	lose    context.CancelCauseFunc
+}
+
+// Handle implements [mcp.Handler].
+func (c *inProcessConn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if req.Method == "ping" {
+		return mcp.Result{JSON: json.RawMessage(`{}`)}, nil
+	}
+	result, err := c.handler.Handle(ctx, req)
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*mcp.Error)) {
+		return result, err
+	}
+	if lists := revision.MethodNamed(req.Method).Key != ""; lists || req.Method == "subscriptions/listen" && (errors.Is(err, mcp.ErrClosed) || errors.Is(err, mcp.ErrLost)) {
+		c.lose(err)
+	}
+	return result, err
+}
+
+// Revision implements [mcp.Conn]: none is spoken.
+func (c *inProcessConn) Revision() string { return "" }
+
+// Done implements [mcp.Conn].
+func (c *inProcessConn) Done() <-chan struct{} { return c.lost.Done() }
+
+// Err implements [mcp.Conn].
+func (c *inProcessConn) Err() error { return context.Cause(c.lost) }
+
+// Close implements [mcp.Conn].
+func (c *inProcessConn) Close() error {
+	c.lose(mcp.ErrClosed)
+	return nil
+}
+
+// Person decides what the host must not decide alone. Its methods may be called from several goroutines; an
+// implementation asks one thing after the other. Each waits until the person has answered or ctx is done. They are
+// called while a run waits for them, so they must not wait for one themselves. What returns [ErrNobody] has said no;
+// other errors end the review, the question or the call they belong to.
+type Person interface {
+	// Consent is asked whether a call may run.
+	Consent(ctx context.Context, card Card) (Verdict, error)
+	// Review is asked whether the definitions of servers may be used: at the first connection to each, and again for
+	// whatever changed since. All that wait for a review come together, each server once, and the answers are in their
+	// order. A yes to a server holds whatever error comes with it.
+	Review(ctx context.Context, reviews []Review) ([]ReviewAnswer, error)
+	// Elicit is asked to fill in a server's form or to visit its page.
+	Elicit(ctx context.Context, form Form) (*mcp.ElicitResult, error)
+	// Sample is asked whether a server may use the model. It may change the request.
+	Sample(ctx context.Context, s Sampling) (bool, error)
+}
+
+// ErrNobody is what a [Person] returns where nobody can be asked. The answer is no
+// then, and the model learns that nobody has given it.
+var ErrNobody = errors.New("nobody is there to be asked")
+
+// nobody is the Person of a Host that has none.
+type nobody struct{}
+
+func (nobody) Consent(context.Context, Card) (Verdict, error) { return Verdict{}, ErrNobody }
+
+func (nobody) Review(context.Context, []Review) ([]ReviewAnswer, error) { return nil, ErrNobody }
+
+func (nobody) Elicit(context.Context, Form) (*mcp.ElicitResult, error) { return nil, ErrNobody }
+
+func (nobody) Sample(context.Context, Sampling) (bool, error) { return false, ErrNobody }
+
+// Card is all that a person needs to say yes or no to a call. Texts are the
+// server's own: whoever shows them cleans them.
+type Card struct {
+	CallID      string
+	Agent       string // the sub-agent that wants it; empty: the conversation's own model
+	Server      string // empty: a tool of the host itself
+	Tool        string // as the server names it
+	Title       string
+	Description string
+	Arguments   json.RawMessage // in full
+	Annotations mcp.ToolAnnotations
+	Trusted     bool // whether the server's annotations are believed
+	// Reads is whether the person said, in a review, that the tool only reads, as its server does not say what it does.
+	Reads bool
+	// Reasons say why the person is asked: the rule, text of which untrusted
+	// servers was read before, secrets among the arguments.
+	Reasons []string
+	// NoRule, where no rule is for the call, is the first of Reasons without what the call
+	// does: for whoever shows that by Annotations.
+	NoRule string
+	// Allowed is the rule that allows the call, where what was read before, or what the call carries, asks for a yes
+	// all the same; nil where the rules ask. It is not to be changed.
+	Allowed *policy.Rule
+	// Secret is whether the arguments hold what looks like a secret.
+	Secret bool
+	// Always are the rules that "always" could write, the narrowest first: those that would
+	// save the next such question. Where there are none, Once says why.
+	Always []AlwaysRule
+	Once   string
+	// Never are the rules that "never" could write, the narrowest first.
+	Never []AlwaysRule
+	// CanTrust is whether the person could trust the server, with [Verdict].Trust or
+	// [Host.Trust].
+	CanTrust bool
+	// Resource is set where this is not a call but the reading of a resource.
+	Resource string
+}
+
+// AlwaysRule is a rule that a person can have written.
+type AlwaysRule struct {
+	Label string // for people, such as "this tool with any arguments"
+	Rule  policy.Rule
+}
+
+// Verdict is what a person said to a Card.
+type Verdict struct {
+	Allow bool
+	// Rule, if not nil, is one of the card's Always rules (or of its Never rules, where
+	// Allow is false): it holds until the host closes, or for good if Forever is set.
+	Rule    *policy.Rule
+	Forever bool
+	// Question has the rule, if it allows, hold until the question is answered and no longer, and
+	// only for the conversation that the call belongs to, with its parents and children.
+	Question bool
+	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
+	Trust bool
+	// Note goes to the model where Allow is false: what to do instead.
+	Note string
+}
+
+// Review shows a person what a server brings before the model sees it.
+type Review struct {
+	Server string
+	// First is whether the server was never approved.
+	First bool
+	// Items are the definitions that are new or changed.
+	Items []ReviewItem
+}
+
+// ReviewAnswer is what a person said to a Review. The zero ReviewAnswer is a no.
+type ReviewAnswer struct {
+	// Approve is whether the model may use what was shown.
+	Approve bool
+	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
+	// It counts with Approve only.
+	Trust, Forever bool
+	// Reads is whether the person holds those of the items to only read that are Silent. It
+	// holds as long as they are what was shown, and for this server only; with Approve only.
+	Reads bool
+}
+
+// ReviewItem is one definition that is new or changed.
+type ReviewItem struct {
+	Kind string // tool, prompt, instructions, command, ...
+	Name string
+	// Text is the whole definition where it is new, a diff where it changed, with hidden characters made visible.
+	Text string
+	// Value is the command or the version that is defined; empty for other kinds.
+	Value    string
+	Changed  bool
+	Reads    bool // a tool that says that it only reads
+	Silent   bool // a tool of which the server does not say whether it only reads
+	Findings []guard.Finding
+}
+
+// Form is a question of a server to the person.
+type Form struct {
+	Server, Tool string // Tool is empty where the question belongs to no call
+	Request      mcp.ElicitRequest
+	// Warnings say what is suspicious about it, such as asking for a secret.
+	Warnings []string
+}
+
+// Sampling is a server's wish to use the model.
+type Sampling struct {
+	Server, Tool string
+	Request      *mcp.CreateMessageRequest
+	Tokens       int // what it may cost at most: the request's estimate and its MaxTokens
+	Budget       int // what the server may still use in this conversation
+	Warnings     []string
 }

@@ -255,8 +255,7 @@ func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
 	return item
 }
 
-// whole is a definition as a person reads it: a line for each field, or several
-// that are indented.
+// whole is a definition as a person reads it: a line for each field, or several that are indented.
 func whole(d guard.Definition) string {
 	var b strings.Builder
 	for _, c := range guard.Changes(guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}, d) {

@@ -3,10 +3,13 @@ package host
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -60,18 +63,15 @@ type run struct {
 }
 
 func newRun(c *Conversation) *run {
-	r := &run{c: c, h: c.host, number: c.number() + 1, sharing: 1, noted: map[model.Note]bool{}}
+	c.mu.Lock()
+	number := c.runs + 1
+	c.mu.Unlock()
+	r := &run{c: c, h: c.host, number: number, sharing: 1, noted: map[model.Note]bool{}}
 	r.account.limits = c.host.options.Limits
 	if parent := r.parent(); parent != nil {
 		r.account.limits, r.account.above, r.said = c.agent.Limits, &parent.account, parent.said
 	}
 	return r
-}
-
-func (c *Conversation) number() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.runs
 }
 
 func (r *run) notice(kind, format string, args ...any) {
@@ -100,10 +100,16 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	used := r.account.used() != Totals{}
 	r.account.use(Totals{Duration: time.Since(began)})
 	totals := r.account.used()
-	if used || r.asked { // a run that ended before its question leaves nothing to go on with
-		err = errors.Join(err, r.finish(&totals, endedAs(cmp.Or(stop, stopError), err)))
-	}
 	stop = cmp.Or(stop, stopError)
+	if used || r.asked { // a run that ended before its question leaves nothing to go on with
+		var ended *Ended // nil where it has a whole answer
+		if err != nil {
+			ended = &Ended{stop, err.Error()}
+		} else if stop != stopEnd {
+			ended = &Ended{Stop: stop}
+		}
+		err = errors.Join(err, r.finish(&totals, ended))
+	}
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals, Refused: r.refused}
 	answered := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
 	if err != nil {
@@ -135,17 +141,6 @@ func (r *run) finish(totals *Totals, ended *Ended) error {
 		return err
 	}
 	return r.c.add(Entry{Totals: totals, Ended: ended})
-}
-
-// endedAs says how a run ended; nil where it has a whole answer.
-func endedAs(stop string, err error) *Ended {
-	switch {
-	case err != nil:
-		return &Ended{stop, err.Error()}
-	case stop != stopEnd:
-		return &Ended{Stop: stop}
-	}
-	return nil
 }
 
 func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
@@ -192,8 +187,11 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 			continue
 		case response.Stop == model.StopPause && pauses < maxPauses:
 			pauses++
-			if err := r.goOn(&response.Message); err != nil {
-				return stopError, err
+			parts := response.Message.Parts // a provider goes on by itself only from a block of its own
+			if len(parts) > 0 && !slices.ContainsFunc(parts, func(p model.Part) bool { return p.Opaque != nil }) {
+				if err := r.c.say(model.UserText("Go on.")); err != nil {
+					return stopError, err
+				}
 			}
 			continue
 		case r.text == "" && response.Stop == model.StopEnd && empty == 0:
@@ -206,17 +204,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	}
 }
 
-// goOn lets a model that paused speak again: a provider goes on by itself only from a
-// block of its own.
-func (r *run) goOn(m *model.Message) error {
-	if len(m.Parts) == 0 || slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil }) {
-		return nil
-	}
-	return r.c.say(model.UserText("Go on."))
-}
-
-// begin waits for servers, asks the person about what is new of them, and tells
-// which tools there are.
+// begin waits for servers, asks the person about what is new of them, and tells which tools there are.
 func (r *run) begin(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
@@ -268,7 +256,13 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 		response, err = r.generate(ctx)
 	}
 	if err != nil {
-		r.keepBroken(response)
+		if response == nil {
+			return nil, err
+		}
+		r.text = strings.ToValidUTF8(response.Message.Text(), "\uFFFD") // the person has seen it; its calls are not carried out
+		if strings.TrimSpace(r.text) != "" {
+			_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: r.text}}})
+		}
 		return nil, err
 	}
 	if !saysSomething(&response.Message) {
@@ -277,25 +271,6 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 	}
 	r.text = response.Message.Text()
 	return response, r.c.say(response.Message)
-}
-
-// fit makes a model's message fit to be kept, before it is reported: it does not change after that.
-func (r *run) fit(m *model.Message) {
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	fit(m, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) })
-}
-
-// keepBroken keeps what the person has seen of an answer that broke off. Its calls
-// are not carried out.
-func (r *run) keepBroken(response *model.Response) {
-	if response == nil {
-		return
-	}
-	text := strings.ToValidUTF8(response.Message.Text(), "\uFFFD")
-	if r.text = text; strings.TrimSpace(text) != "" {
-		_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: text}}})
-	}
 }
 
 // generate makes one request.
@@ -309,7 +284,9 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
 		return nil, err
 	}
-	r.fit(&response.Message)
+	r.c.mu.Lock()
+	fit(&response.Message, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) }) // before it is reported
+	r.c.mu.Unlock()
 	used := r.charge(request, response)
 	r.c.view.Counted(asked.Tokens, response.Usage)
 	for _, note := range response.Notes {
@@ -326,8 +303,7 @@ func orNothing(response *model.Response, err error) error {
 	return err
 }
 
-// charge counts what a request cost, by the lengths of the texts where the provider did
-// not count.
+// charge counts what a request cost, by the lengths of the texts where the provider did not count.
 func (r *run) charge(request *model.Request, response *model.Response) Totals {
 	if response.Usage == (model.Usage{}) {
 		response.Usage = model.Usage{Input: window.TokensOfRequest(request), Output: window.TokensOfMessage(&response.Message), Estimated: true}
@@ -388,4 +364,239 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetec
 		return stopLoop, nil
 	}
 	return "", ctx.Err()
+}
+
+// A model that repeats itself is warned once, and stopped if it goes on.
+const (
+	loopWarn = 3 // times the same turns came
+	loopStop = 5
+	loopSpan = 4 // turns that a repetition may be long
+)
+
+// A loopDetector sees turns that repeat: the same calls with the same results, alone or in a circle of a few turns.
+type loopDetector struct{ turns [][32]byte }
+
+// turn adds a turn and returns how often the last turns came in a row.
+func (l *loopDetector) turn(calls []*model.Call, results []*model.Result) int {
+	hash := sha256.New()
+	for i, call := range calls {
+		hash.Write([]byte(call.Name))
+		hash.Write([]byte{0})
+		hash.Write(call.Arguments)
+		hash.Write([]byte{0})
+		if i < len(results) {
+			hash.Write([]byte(results[i].Text()))
+		}
+		hash.Write([]byte{1})
+	}
+	l.turns = append(l.turns, [32]byte(hash.Sum(nil)))
+	if most := loopSpan * loopStop; len(l.turns) > most {
+		l.turns = l.turns[len(l.turns)-most:]
+	}
+	longest := 1
+	for span := 1; span <= loopSpan; span++ {
+		longest = max(longest, l.repeats(span))
+	}
+	return longest
+}
+
+// repeats counts how often the last span turns came in a row.
+func (l *loopDetector) repeats(span int) int {
+	n := len(l.turns)
+	times := 1
+	for at := n - 2*span; at >= 0; at -= span {
+		for i := range span {
+			if l.turns[at+i] != l.turns[n-span+i] {
+				return times
+			}
+		}
+		times++
+	}
+	return times
+}
+
+// An account counts what a run used, its child conversations included, and knows its
+// limits. Calls, and servers that use the model, count at the same time.
+type account struct {
+	limits Limits
+	above  *account // of the run to whose call this one belongs; nil if to none
+
+	mu     sync.Mutex
+	totals Totals
+	steps  int
+}
+
+// use counts what was used. The time above runs by itself.
+func (a *account) use(t Totals) {
+	for ; a != nil; a, t.Duration = a.above, 0 {
+		a.mu.Lock()
+		a.totals = a.totals.add(t)
+		a.mu.Unlock()
+	}
+}
+
+// used is what was used so far.
+func (a *account) used() Totals {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.totals
+}
+
+// step takes one more request to the model, or says at which limit the run must end: its own, or one of those above.
+func (a *account) step() (stop, why string) {
+	for ; a != nil; a = a.above {
+		if stop, why = a.take(); stop != "" {
+			return stop, why
+		}
+	}
+	return "", ""
+}
+
+func (a *account) take() (stop, why string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
+	switch {
+	case a.steps >= cmp.Or(most.Steps, defaultSteps):
+		return stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
+	case most.Tokens > 0 && tokens >= most.Tokens:
+		return stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)
+	case most.Money > 0 && a.totals.Cost >= most.Money:
+		return stopMoney, fmt.Sprintf("the run was ended after $%.4f, of $%.4f allowed", a.totals.Cost, most.Money)
+	}
+	a.steps++
+	return "", ""
+}
+
+// repair makes a history valid for every provider, and says what it did: each call gets a result right behind it, a
+// result without its call goes, and so do messages without content and whatever stands before the first question. Of
+// some calls it is known that they ran as tasks of their servers, and of others that they were not made.
+func repair(messages []model.Message, asTask map[string][]int, unasked map[string]bool) (mended []model.Message, what string) {
+	var answered, dropped int
+	for i := 0; i < len(messages); i++ {
+		m := messages[i]
+		switch {
+		case m.Role == model.RoleTool, len(m.Parts) == 0, len(mended) == 0 && m.Role != model.RoleUser:
+			dropped++ // results are taken with their calls
+			continue
+		}
+		calls := m.Calls()
+		mended = append(mended, m)
+		if len(calls) == 0 {
+			continue
+		}
+		results := map[string]*model.Result{}
+		for i+1 < len(messages) && messages[i+1].Role == model.RoleTool {
+			i++
+			for _, p := range messages[i].Parts {
+				if p.Result != nil && results[p.Result.CallID] == nil {
+					results[p.Result.CallID] = p.Result
+				}
+			}
+		}
+		reply, missing := replies(calls, results, asTask, unasked)
+		answered += missing
+		dropped += len(results) - (len(calls) - missing)
+		mended = append(mended, reply)
+	}
+	if answered+dropped == 0 {
+		return messages, ""
+	}
+	what = "the conversation was cut off"
+	switch {
+	case answered == 1:
+		what += ": a call has no result, and got one that says so"
+	case answered > 1:
+		what += fmt.Sprintf(": %d calls have no result, and got one that says so", answered)
+	}
+	if dropped > 0 {
+		what += fmt.Sprintf("; omitted, as they belong to nothing: %d", dropped)
+	}
+	return mended, what
+}
+
+// replies is the message of results right behind calls.
+func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int, unasked map[string]bool) (reply model.Message, missing int) {
+	reply.Role = model.RoleTool
+	for _, call := range calls {
+		result := results[call.ID]
+		if result == nil {
+			missing++
+			text := "The program ended before this call had a result. It is not known whether it was carried out."
+			if unasked[call.ID] {
+				text = "The program ended while the person was asked whether this call may be made. It was not carried out."
+			}
+			if numbers := asTask[call.ID]; len(numbers) > 0 {
+				text = fmt.Sprintf("The program ended before this call had a result. It went on as task %s of its server: you learn when it is over. Do not call it again for that.", strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", " and as task "))
+			}
+			result = failure(call, text)
+		}
+		reply.Parts = append(reply.Parts, model.Part{Result: result})
+	}
+	return reply, missing
+}
+
+// failure is the result of a call that was not carried out.
+func failure(call *model.Call, text string) *model.Result {
+	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
+}
+
+// fit makes a model's message fit to be kept: calls have an ID of their own in the
+// conversation, and arguments that are an object.
+func fit(m *model.Message, taken map[string]bool, fresh func() string) {
+	parts := make([]model.Part, 0, len(m.Parts))
+	for _, p := range m.Parts {
+		switch {
+		case p.Call != nil:
+			call := *p.Call
+			if call.ID == "" || taken[call.ID] {
+				call.ID = fresh()
+			}
+			taken[call.ID] = true
+			if len(call.Arguments) == 0 || call.Arguments[0] != '{' {
+				call.Arguments = json.RawMessage(`{}`)
+			}
+			p.Call = &call
+		case strings.TrimSpace(p.Text) == "" && p.Reasoning == nil && p.Opaque == nil:
+			continue // providers refuse texts of nothing but space, and media in an answer
+		default:
+			p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
+		}
+		parts = append(parts, p)
+	}
+	m.Role, m.Parts = model.RoleAssistant, parts
+}
+
+// saysSomething reports whether a message is worth keeping.
+func saysSomething(m *model.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Call != nil || p.Text != "" || p.Opaque != nil })
+}
+
+// watched is what is reported of a request, and where its exchanges will be.
+func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
+	exchanges := new([]model.Exchange)
+	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: window.TokensOfRequest(request)}
+	if r.h.options.Trace {
+		request.Tap = func(e model.Exchange) { *exchanges = append(*exchanges, e) }
+		asked.Request = request
+	}
+	return asked, exchanges
+}
+
+// outside asks the model for what belongs to none of the seven steps, counts what it cost, and tells it: whoever
+// follows a run must see all that is paid for. The answer is there, too, where it broke off with an error.
+func (r *run) outside(ctx context.Context, request *model.Request, generated Generated) (*model.Response, error) {
+	began := time.Now()
+	asked, exchanges := r.watched(request)
+	response, err := r.h.options.Model.Generate(ctx, request, r.retried)
+	generated.Asked, generated.Exchanges, generated.Duration = asked, *exchanges, time.Since(began)
+	if response != nil {
+		used := r.charge(request, response)
+		generated.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: used.Cost, CostUnknown: used.CostUnknown}
+	}
+	if err = orNothing(response, err); err != nil {
+		generated.Error = err.Error()
+	}
+	r.tell(Event{Generated: &generated})
+	return response, err
 }

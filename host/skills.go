@@ -107,11 +107,6 @@ func (s *server) skillOf(uri string) *skills.Skill {
 	return best
 }
 
-// hasSkill reports whether a URI is, or may be, that of a skill or one of its files.
-func (s *server) hasSkill(uri string) bool {
-	return s.skillOf(uri) != nil || skills.Declared(s.current().has) && strings.HasSuffix(uri, skillMain)
-}
-
 // unapprovedSkill says why a file of a skill must not be read, if that is known.
 func (s *server) unapprovedSkill(uri string) string {
 	if skill := s.skillOf(uri); skill != nil && !s.pinned(definitionOfSkill(s.Name, skill)) {

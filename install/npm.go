@@ -328,3 +328,276 @@ func (npm) program(l *Locked, dir string) (*Program, error) {
 	}
 	return programIn(l.Program, dir)
 }
+
+var (
+	npmExact     = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+(?:[-+][0-9A-Za-z.+-]*)?$`)
+	npmIntegrity = regexp.MustCompile(`^sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2}(?: sha(?:256|384|512)-[A-Za-z0-9+/]+={0,2})*$`) // npm checks nothing by what it cannot read
+)
+
+// npmNames are a list of names; some packages have true or false in its place, which names none.
+type npmNames []string
+
+func (n *npmNames) UnmarshalJSON(text []byte) error {
+	var list []string
+	if json.Unmarshal(text, &list) == nil {
+		*n = list
+	}
+	return nil
+}
+
+const nodeModules = "/node_modules/"
+
+// check refuses what npm could be led by to anything but packages of the registry, each with a hash. A lock may come from
+// anybody, so what npm itself would write is no measure.
+func (e npmEntry) check(folder string, isBundled bool) error {
+	name := nameOfNPM(folder, e)
+	if e.Link || e.Integrity == "" && !isBundled {
+		return fmt.Errorf("its dependency %s comes from %s, with no hash to know it by again: only packages of a registry can be locked", name, cmp.Or(e.Resolved, "a folder"))
+	}
+	if e.Integrity != "" && !npmIntegrity.MatchString(e.Integrity) {
+		return fmt.Errorf("its dependency %s has the hash %.100q, by which it cannot be known again: sha256, sha384 or sha512 is needed", name, e.Integrity)
+	}
+	for part := range strings.SplitSeq("/"+folder, nodeModules) {
+		if part != "" && !npmName.MatchString(part) {
+			return fmt.Errorf("npm's lock has a package at %.100q, which is no folder of one", folder)
+		}
+	}
+	if !npmName.MatchString(name) {
+		return fmt.Errorf("its dependency at %s has the name %.100q, which is not one of npm", folder, name)
+	}
+	if !npmExact.MatchString(e.Version) {
+		return fmt.Errorf("its dependency %s has the version %.100q, which is not an exact one", name, e.Version)
+	}
+	for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
+		for of, version := range wanted {
+			if err := checkRange(version); err != nil {
+				return fmt.Errorf("its dependency %s wants %.100s as %.100q: %w", name, of, version, err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkRange refuses an address, a folder or a repository in place of a version. Another name for a package is common.
+func checkRange(version string) error {
+	if !strings.ContainsAny(version, ":/") {
+		return nil
+	}
+	alias, ok := strings.CutPrefix(version, "npm:")
+	at := strings.LastIndexByte(alias, '@')
+	if !ok || at <= 0 || !npmName.MatchString(alias[:at]) || !npmVersion.MatchString(alias[at+1:]) {
+		return errors.New("only packages of a registry can be locked")
+	}
+	return nil
+}
+
+// bundledNPM are the folders of packages that lie in the archive of another one, whose hash stands for them. What a lock says of it
+// (inBundle) does not count: npm finds out by itself, in this way, and downloads all others.
+func bundledNPM(entries map[string]npmEntry) map[string]string {
+	bundler := map[string]string{}
+	var queue []string
+	add := func(folder, by string) {
+		if _, is := entries[folder]; is && bundler[folder] == "" {
+			bundler[folder] = by
+			queue = append(queue, folder)
+		}
+	}
+	inside := map[string][]string{}
+	for folder, e := range entries {
+		inside[aboveNPM(folder)] = append(inside[aboveNPM(folder)], folder)
+		for _, name := range e.BundleDependencies {
+			add(folder+nodeModules+name, folder)
+		}
+	}
+	for len(queue) > 0 {
+		folder := queue[0]
+		queue = queue[1:]
+		by, e := bundler[folder], entries[folder]
+		for _, child := range inside[folder] {
+			add(child, by)
+		}
+		for _, wanted := range []map[string]string{e.Dependencies, e.OptionalDependencies, e.PeerDependencies} {
+			for name := range wanted {
+				// Where npm finds it further up than in the archive's own folder, it is none of the archive.
+				if found := findNPM(entries, folder, name); found != "" && aboveNPM(found) == by {
+					add(found, by)
+				}
+			}
+		}
+	}
+	return bundler
+}
+
+// aboveNPM is the folder of the package in whose node_modules a folder is; "" for the topmost one.
+func aboveNPM(folder string) string {
+	return folder[:max(0, strings.LastIndex(folder, nodeModules))]
+}
+
+// findNPM is where Node finds a package that another one asks for; "" where it is not there.
+func findNPM(entries map[string]npmEntry, from, name string) string {
+	for at := from; ; at = aboveNPM(at) {
+		if found := strings.TrimPrefix(at+nodeModules+name, "/"); entries[found].Version != "" {
+			return found
+		}
+		if at == "" {
+			return ""
+		}
+	}
+}
+
+// noArchive is the hash of no bytes, which no archive has. npm downloads a package that should be in the archive of another one
+// and is not; that fails by this hash, as there is none to check it by.
+const noArchive = "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg=="
+
+// npmRegistry returns the registry to ask for: none where it is npm's own default, so that the person's setting (their company's registry, say)
+// holds for packages whose server.json names the public one.
+func npmRegistry(ctx context.Context, registry, dir string) (string, error) {
+	if registry == "" {
+		return "", nil
+	}
+	if err := checkAddress(registry); err != nil {
+		return "", err
+	}
+	none := filepath.Join(dir, "no-npmrc") // of which npm takes each for one purpose only
+	out, err := run(ctx, command{name: "npm", args: []string{"config", "get", "registry", "--userconfig=" + none + "-1", "--globalconfig=" + none + "-2"}, dir: dir, time: askTime,
+		env: []string{"npm_config_registry=", "NPM_CONFIG_REGISTRY="}})
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimRight(registry, "/") == strings.TrimRight(strings.TrimSpace(string(out)), "/") {
+		return "", nil
+	}
+	return registry, nil
+}
+
+// npmView is what npm view says of one version; the last two are of all.
+type npmView struct {
+	Version    string            `json:"version"`
+	Integrity  string            `json:"dist.integrity"`
+	Deprecated any               `json:"deprecated"` // the author's words; some have true
+	Versions   []string          `json:"versions"`
+	Tags       map[string]string `json:"dist-tags"`
+}
+
+func viewNPM(ctx context.Context, neutral string, p Package, spec string) (v npmView, err error) {
+	if !npmName.MatchString(p.Name) {
+		return v, fmt.Errorf("is not a name of npm")
+	}
+	out, err := runNPM(ctx, p, neutral, "view", spec, "version", "dist.integrity", "deprecated", "versions", "dist-tags")
+	if err != nil {
+		return v, err
+	}
+	if len(out) == 0 && spec != p.Name {
+		return v, fmt.Errorf("%w: npm says nothing of %s", ErrNotFound, spec) // as older ones do of a version that is not there
+	}
+	if err := json.Unmarshal(out, &v); err != nil {
+		return v, fmt.Errorf("npm view: %w", err)
+	}
+	return v, nil
+}
+
+func (k npm) advice(ctx context.Context, l *Locked, _ string) (Advice, error) {
+	v, err := viewNPM(ctx, k.neutral, l.Package, l.Name+"@"+l.Version)
+	if errors.Is(err, ErrNotFound) {
+		all, err := viewNPM(ctx, k.neutral, l.Package, l.Name)
+		if errors.Is(err, ErrNotFound) {
+			return Advice{Pulled: true}, nil // the whole package
+		}
+		return Advice{Pulled: true, Newest: newestNPM(all)}, err
+	}
+	if err != nil {
+		return Advice{}, err
+	}
+	if v.Integrity != "" && v.Integrity != l.Integrity {
+		return Advice{}, fmt.Errorf("%w: the registry now has %s, and locked is %s", ErrIntegrity, v.Integrity, l.Integrity)
+	}
+	a := Advice{Newest: newestNPM(v)}
+	switch words := v.Deprecated.(type) {
+	case string:
+		a.Deprecated = oneLine(words)
+	case bool:
+		if words {
+			a.Deprecated = "deprecated"
+		}
+	}
+	return a, nil
+}
+
+// newestNPM is what npx would start, unless that is a preview.
+func newestNPM(v npmView) string {
+	latest := v.Tags["latest"]
+	if !strings.Contains(latest, "-") {
+		return latest
+	}
+	for _, version := range slices.Backward(v.Versions) { // npm sorts them
+		if !strings.Contains(version, "-") {
+			return version
+		}
+	}
+	return latest
+}
+
+// npmAudit is what npm audit --json says, as far as it is read.
+type npmAudit struct {
+	Vulnerabilities map[string]struct {
+		Name         string            `json:"name"`
+		Severity     string            `json:"severity"`
+		Via          []json.RawMessage `json:"via"` // advisories, or names of dependencies that have them
+		Nodes        []string          `json:"nodes"`
+		FixAvailable any               `json:"fixAvailable"`
+	} `json:"vulnerabilities"`
+	Message string `json:"message"`
+	Error   *struct {
+		Summary string `json:"summary"`
+	} `json:"error"`
+}
+
+func (npm) audit(ctx context.Context, l *Locked, dir string) ([]Vulnerability, error) {
+	lock, entries, err := readNPMLock(l.Dependencies)
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(writeNPM(dir, l.Name, l.Version), writeJSON(filepath.Join(dir, "package-lock.json"), lock)); err != nil {
+		return nil, err
+	}
+	args := []string{"audit", "--json", "--omit=dev", "--package-lock-only", "--loglevel=error"}
+	if l.Registry != "" {
+		args = append(args, "--registry="+l.Registry)
+	}
+	out, err := run(ctx, command{name: "npm", args: args, dir: dir, time: askTime}) // its status is 1 where it finds something
+	var said npmAudit
+	if json.Unmarshal(out, &said) != nil || said.Vulnerabilities == nil {
+		why := oneLine(said.Message)
+		if said.Error != nil {
+			why = cmp.Or(oneLine(said.Error.Summary), why)
+		}
+		return nil, fmt.Errorf("%w by npm audit: %s: does the registry have an endpoint for audits?", ErrNoAudit, cmp.Or(why, fmt.Sprint(err)))
+	}
+	var found []Vulnerability
+	for _, name := range slices.Sorted(maps.Keys(said.Vulnerabilities)) {
+		v := said.Vulnerabilities[name]
+		var versions []string
+		for _, node := range v.Nodes {
+			versions = append(versions, entries[node].Version)
+		}
+		slices.Sort(versions)
+		for _, via := range v.Via {
+			var advisory struct {
+				Source                      any
+				Title, URL, Severity, Range string
+			}
+			if via[0] != '{' || json.Unmarshal(via, &advisory) != nil {
+				continue // a dependency, which is listed itself
+			}
+			fixed := "" // the version that ends the range of vulnerable ones, where the range names it
+			if at := strings.LastIndexByte(advisory.Range, '<'); at >= 0 && !strings.HasPrefix(advisory.Range[at:], "<=") {
+				fixed = strings.TrimSpace(advisory.Range[at+1:])
+			}
+			found = append(found, Vulnerability{
+				Package: name, Version: strings.Join(slices.Compact(versions), ", "), ID: cmp.Or(advisory.URL[strings.LastIndexByte(advisory.URL, '/')+1:], fmt.Sprint(advisory.Source)),
+				Severity: advisory.Severity, Title: oneLine(advisory.Title), FixedIn: fixed,
+			})
+		}
+	}
+	return found, nil
+}

@@ -2,13 +2,27 @@ package install
 
 import (
 	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/url"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/outside"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/process"
+	"github.com/junction-mcp/junction/internal/runner"
 )
 
 // maxFirstLine is how many bytes of a program are read to find out who runs it.
@@ -104,4 +118,250 @@ func interpreter(file string) []string {
 func isFile(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular()
+}
+
+const (
+	askTime      = 2 * time.Minute  // for a command that looks something up
+	installTime  = 10 * time.Minute // for a command that downloads packages
+	buildTime    = 30 * time.Minute // for a command that compiles
+	maxOutput    = 32 << 20         // bytes of the standard output of a command
+	maxErrorTail = 2 << 10          // bytes of the standard error of a command that stand in an error
+)
+
+// A command is a package manager's, or a runtime's. There is no shell.
+type command struct {
+	name string   // looked up in PATH
+	args []string // checked by whoever makes them: none that came from outside may look like a flag
+	dir  string   // empty only for what looks at no folder
+	env  []string // NAME=value, in addition to the clean environment
+	time time.Duration
+}
+
+// commandError is how a command failed.
+type commandError struct {
+	what   string // the program and its first argument
+	cause  error
+	stderr string
+}
+
+func (e *commandError) Error() string {
+	text := fmt.Sprintf("%s %v", e.what, e.cause)
+	if e.stderr != "" {
+		text += ": " + e.stderr
+	}
+	return text
+}
+
+func (e *commandError) Unwrap() error { return e.cause }
+
+// says reports whether a command failed with one of these texts on its standard error.
+func says(err error, texts ...string) bool {
+	var failed *commandError
+	return errors.As(err, &failed) && slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(failed.stderr, text) })
+}
+
+// run runs a command and returns its standard output, of a failed one too.
+func run(ctx context.Context, c command) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.time, fmt.Errorf("took longer than %s", c.time))
+	defer cancel()
+	path, err := lookUp(c.name)
+	if err != nil {
+		return nil, err
+	}
+	what := c.name
+	if i := slices.IndexFunc(c.args, func(arg string) bool { return !strings.HasPrefix(arg, "-") }); i >= 0 {
+		what += " " + c.args[i]
+	}
+	p, err := process.Start(process.Command{Path: path, Args: c.args, Dir: c.dir, Env: append(cleanEnv(os.Environ()), c.env...), StderrTail: maxErrorTail})
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = p.Terminate() })
+	out, err := io.ReadAll(io.LimitReader(p, maxOutput+1))
+	if len(out) > maxOutput {
+		err = fmt.Errorf("wrote more than %d bytes", maxOutput)
+	}
+	if err == nil {
+		select {
+		case <-p.Exited():
+		case <-ctx.Done():
+		}
+	}
+	stop()
+	ended := p.ExitError()
+	if closing := p.Close(); closing != nil { // and all that it started
+		return nil, closing
+	}
+	if ctx.Err() != nil {
+		ended = context.Cause(ctx)
+	}
+	if err = cmp.Or(ended, err); err != nil {
+		return out, &commandError{what, err, p.Stderr()}
+	}
+	return out, nil
+}
+
+// lookUp returns the path of a program of this machine; the error says how to get one that is missing.
+func lookUp(name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err == nil {
+		return path, nil
+	}
+	remedy := "install it, and see that it is in PATH"
+	for _, k := range runner.Kinds() {
+		if known := k.Remedies[name]; known != "" {
+			remedy = known
+			break
+		}
+	}
+	return "", fmt.Errorf("%s %w: %s", name, ErrRuntime, remedy)
+}
+
+// present reports whether a program is on this machine.
+func present(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
+// python returns the name of the Python on this machine.
+func python() string {
+	if runtime.GOOS == "windows" || !present("python3") && present("python") {
+		return "python"
+	}
+	return "python3"
+}
+
+// kept are the names of variables that each command gets, next to those of the kinds of packages; a * stands for any end. What packages run while
+// they are installed, where that is allowed, sees these too: so a secret is among them only where package managers take theirs from it.
+var kept = []string{
+	"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_*", "TMPDIR", "TMP", "TEMP", "XDG_*", "DBUS_SESSION_BUS_ADDRESS",
+	"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "ALL_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE",
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PROGRAMDATA", "PROGRAMFILES*",
+}
+
+// cleanEnv leaves of an environment what package managers need.
+func cleanEnv(env []string) []string {
+	patterns := kept
+	for _, k := range runner.Kinds() {
+		patterns = slices.Concat(patterns, k.Env)
+	}
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		name = strings.ToUpper(name)
+		return !slices.ContainsFunc(patterns, func(pattern string) bool {
+			if prefix, ok := strings.CutSuffix(pattern, "*"); ok {
+				return strings.HasPrefix(name, prefix)
+			}
+			return name == pattern
+		})
+	})
+}
+
+const (
+	fetchTime      = 5 * time.Minute  // for one answer of a registry, or one archive
+	headersTimeout = 30 * time.Second // until a server begins to answer
+	maxIndex       = 64 << 20         // bytes of what a registry says of one package
+	maxWords       = 300              // bytes of what a registry or an author says that are shown
+)
+
+// newWeb is the client for what no package manager fetches. It obeys the proxy of the environment.
+func newWeb() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.ResponseHeaderTimeout = headersTimeout
+	return &http.Client{Transport: transport, Timeout: fetchTime, CheckRedirect: func(next *http.Request, before []*http.Request) error {
+		if len(before) >= 10 {
+			return errors.New("redirects ten times")
+		}
+		if before[0].URL.Scheme == "https" && next.URL.Scheme != "https" {
+			return errors.New("redirects from https to http")
+		}
+		return nil
+	}}
+}
+
+// checkAddress reports whether an address can be one of a registry or an archive: https, or on this machine.
+func checkAddress(address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return errors.New("has an address of a registry or an archive that is not one")
+	}
+	if u.User != nil {
+		return fmt.Errorf("%s has a password in it, which would stand in the lock: use the package manager's own login", u.Redacted())
+	}
+	if u.Scheme == "https" || u.Scheme == "http" && outside.IsHere(u.Hostname()) {
+		return nil
+	}
+	return fmt.Errorf("%s is not https, so anybody on the way could change what comes", u.Redacted())
+}
+
+// get asks for an address. The body must be closed.
+func get(ctx context.Context, web *http.Client, address, accept string) (*http.Response, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	if accept != "" {
+		request.Header.Set("Accept", accept)
+	}
+	response, err := web.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		response.Body.Close()
+		err := fmt.Errorf("%s answers %s", request.URL.Redacted(), response.Status)
+		if response.StatusCode == http.StatusNotFound || response.StatusCode == http.StatusGone {
+			err = fmt.Errorf("%w: %w", ErrNotFound, err)
+		}
+		return nil, err
+	}
+	return response, nil
+}
+
+// getJSON asks for an address and decodes the answer.
+func getJSON(ctx context.Context, web *http.Client, address, accept string, into any) error {
+	response, err := get(ctx, web, address, accept)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxIndex+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxIndex {
+		return fmt.Errorf("%s answers with more than %d bytes", response.Request.URL.Redacted(), maxIndex)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", response.Request.URL.Redacted(), err)
+	}
+	return nil
+}
+
+// readLimited reads a file of at most limit bytes.
+func readLimited(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = fmt.Errorf("%s has more than %d bytes", path, limit)
+	}
+	return text, err
+}
+
+// writeJSON writes a file that its folder's owner alone reads.
+func writeJSON(path string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, text, 0o600)
+}
+
+// oneLine makes what others wrote one line of an error or a table.
+func oneLine(s string) string {
+	return plaintext.Beginning(plaintext.Clean(strings.Join(strings.Fields(s), " ")), maxWords)
 }

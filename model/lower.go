@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -19,8 +21,7 @@ const (
 	maxSchema = 256 << 10
 	// maxSchemaDepth is how deep it may be nested, $ref included.
 	maxSchemaDepth = 48
-	// maxSchemaNodes is how many schemas it may consist of once each $ref was
-	// replaced by what it refers to.
+	// maxSchemaNodes is how many schemas it may consist of once each $ref was replaced by what it refers to.
 	maxSchemaNodes = 5_000
 	// maxChanges is how many changes a Note tells of.
 	maxChanges = 6
@@ -125,8 +126,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 	return lowered, l.changes, nil
 }
 
-// rootObject makes the root what every provider wants: an object that says so, and
-// has properties.
+// rootObject makes the root what every provider wants: an object that says so, and has properties.
 func (l *lowering) rootObject(s *members) json.RawMessage {
 	var said words
 	l.repair(s, "", &said)
@@ -177,4 +177,250 @@ func (l *lowering) changed(at, what string) {
 	if len(l.changes) < 1_000 {
 		l.changes = append(l.changes, at+": "+what)
 	}
+}
+
+// What words may take up: descriptions cost tokens in every request.
+const (
+	// maxWord is how many bytes one of them may have.
+	maxWord = 240
+	// maxWords is how many there are for one schema.
+	maxWords = 8
+)
+
+// words say what a schema cannot any more.
+type words struct{ list []string }
+
+func (w *words) add(text string) {
+	if text != "" && len(w.list) < maxWords && !slices.Contains(w.list, text) {
+		w.list = append(w.list, text)
+	}
+}
+
+// describe puts the words behind the description, once.
+func (w *words) describe(s *members) {
+	if len(w.list) == 0 {
+		return
+	}
+	text, _ := textOf(s.get("description"))
+	if text != "" {
+		text += " "
+	}
+	s.set("description", jsonrpc.AppendString(nil, text+"("+strings.Join(w.list, "; ")+")"))
+	w.list = nil
+}
+
+// short returns raw as it is shown in a description.
+func short(raw json.RawMessage) string { return plaintext.Short(string(raw), maxWord) }
+
+// filter drops the keywords that the dialect does not have, and says what they said.
+func (l *lowering) filter(s *members, at string, said *words) {
+	for _, name := range slices.Clone(s.names) {
+		value := s.get(name)
+		if name == "format" && l.dialect.Formats != nil {
+			if f, ok := textOf(value); !ok || !slices.Contains(l.dialect.Formats, f) {
+				s.drop(name)
+				said.add("format " + f)
+			}
+		} else if value != nil && !l.dialect.takes(name) {
+			l.leaveOut(s, name, at, said)
+		}
+	}
+}
+
+// leaveOut puts a keyword into words, with those that would accept less without it.
+func (l *lowering) leaveOut(s *members, name, at string, said *words) {
+	value := s.get(name)
+	if value == nil {
+		return
+	}
+	s.drop(name)
+	if text := inWords(name, value); text != "" {
+		l.changed(at, name)
+		said.add(text)
+	}
+	for _, limited := range keywords[name].limits {
+		l.leaveOut(s, limited, at, said)
+	}
+}
+
+// inWords is what a keyword says; empty for those that mean nothing to a model.
+func inWords(name string, value json.RawMessage) string {
+	k := keywords[name]
+	switch {
+	case k.silent, strings.HasPrefix(name, "x-"),
+		name == "uniqueItems" && string(value) != "true",
+		k.words == "others are %s" && value[0] != '{':
+		return ""
+	case k.words == "":
+		return name + " " + short(value)
+	}
+	return strings.Replace(k.words, "%s", short(value), 1)
+}
+
+// enumerate sees to enum and const.
+func (l *lowering) enumerate(s *members, at string, said *words) {
+	if c := s.get("const"); c != nil && !l.dialect.takes("const") {
+		if !s.has("enum") {
+			s.set("enum", listOf([]json.RawMessage{c}))
+		}
+		s.drop("const")
+	}
+	values := elements(s.get("enum"))
+	if len(values) == 0 || !l.dialect.StringEnums {
+		return
+	}
+	var texts []string
+	onlyText := true
+	for _, v := range values {
+		text, ok := textOf(v)
+		switch {
+		case string(v) == "null":
+			s.set("nullable", json.RawMessage("true"))
+		case !ok || text == "":
+			onlyText = false
+		case !slices.Contains(texts, text):
+			texts = append(texts, text)
+		}
+	}
+	others := slices.DeleteFunc(typesOf(s.get("type")), func(t string) bool { return t == "string" || t == "null" })
+	if onlyText && len(texts) > 0 && len(others) == 0 {
+		s.set("type", json.RawMessage(`"string"`))
+		s.set("enum", textList(texts))
+		return
+	}
+	l.changed(at, "enum of what is not text")
+	said.add("one of " + short(s.get("enum")))
+	s.drop("enum")
+}
+
+// members are those of a JSON object, in their order.
+type members struct {
+	names  []string
+	values map[string]json.RawMessage
+}
+
+// readMembers returns nil of what is no object. The JSON must be valid.
+func readMembers(raw json.RawMessage) *members {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	m := noMembers()
+	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
+		if name, ok := jsonrpc.Unquote(quoted); ok {
+			m.set(name, value)
+		}
+		return true
+	})
+	return m
+}
+
+func noMembers() *members { return &members{values: map[string]json.RawMessage{}} }
+
+func (m *members) has(name string) bool { return m.get(name) != nil }
+
+func (m *members) get(name string) json.RawMessage {
+	if m == nil {
+		return nil
+	}
+	return m.values[name]
+}
+
+func (m *members) set(name string, value json.RawMessage) {
+	if !m.has(name) {
+		m.names = append(m.names, name)
+	}
+	m.values[name] = value
+}
+
+// first puts a member before the others.
+func (m *members) first(name string, value json.RawMessage) {
+	m.drop(name)
+	m.names = slices.Insert(m.names, 0, name)
+	m.values[name] = value
+}
+
+func (m *members) drop(name string) {
+	if m.has(name) {
+		delete(m.values, name)
+		m.names = slices.DeleteFunc(m.names, func(n string) bool { return n == name })
+	}
+}
+
+// rename puts a member in the place of another.
+func (m *members) rename(from, to string, value json.RawMessage) {
+	delete(m.values, from)
+	m.values[to] = value
+	m.names[slices.Index(m.names, from)] = to
+}
+
+func (m *members) clone() *members {
+	return &members{names: slices.Clone(m.names), values: maps.Clone(m.values)}
+}
+
+func (m *members) json() json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	for _, name := range m.names {
+		w.Raw(name, m.values[name])
+	}
+	return w.Bytes()
+}
+
+// elements are those of a JSON array; nil if it is not one.
+func elements(raw json.RawMessage) []json.RawMessage {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil
+	}
+	list := []json.RawMessage{}
+	jsonrpc.EachElement(raw, func(value []byte) bool {
+		list = append(list, value)
+		return true
+	})
+	return list
+}
+
+func listOf(values []json.RawMessage) json.RawMessage {
+	w := jsonrpc.NewArray(nil)
+	for _, v := range values {
+		w.Element(v)
+	}
+	return w.Bytes()
+}
+
+// texts are the strings of a JSON array, or the string itself.
+func textsOf(raw json.RawMessage) []string {
+	if text, ok := textOf(raw); ok {
+		return []string{text}
+	}
+	var texts []string
+	for _, value := range elements(raw) {
+		if text, ok := textOf(value); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+func textOf(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return jsonrpc.Unquote(raw)
+}
+
+func textList(texts []string) json.RawMessage {
+	w := jsonrpc.NewArray(nil)
+	for _, text := range texts {
+		w.StringElement(text)
+	}
+	return w.Bytes()
+}
+
+// types that there are in JSON Schema.
+func isType(name string) bool {
+	return slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, name)
+}
+
+// typesOf are the types that a schema names; what is no type is left out.
+func typesOf(raw json.RawMessage) []string {
+	return slices.DeleteFunc(textsOf(raw), func(name string) bool { return !isType(name) })
 }

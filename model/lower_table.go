@@ -5,10 +5,8 @@ import (
 	"strings"
 )
 
-// Dialect is the JSON Schema that a provider takes, and which pictures. The zero value
-// takes all of it.
-// A Dialect is not changed by those who use it; the slices of the built-in ones are
-// the caller's.
+// Dialect is the JSON Schema that a provider takes, and which pictures. The zero value takes all of it. A Dialect is
+// not changed by those who use it; the slices of the built-in ones are the caller's.
 type Dialect struct {
 	// Name is used in Notes.
 	Name string
@@ -22,8 +20,7 @@ type Dialect struct {
 	// PlainRoot is whether the root must be an object, without anyOf, oneOf, allOf,
 	// not or enum: alternatives become one object that accepts what any of them does.
 	PlainRoot bool
-	// NoRefs is whether $ref is not taken: what it refers to is put in its place, and
-	// a recursion is cut.
+	// NoRefs is whether $ref is not taken: what it refers to is put in its place, and a recursion is cut.
 	NoRefs bool
 	// Nullable is whether there are no lists of types, but nullable.
 	Nullable bool
@@ -74,10 +71,9 @@ var dialects = []Dialect{
 	},
 }
 
-// DialectNamed returns a built-in dialect: "openai" (chat completions and responses,
-// not strict), "gemini" (its OpenAI endpoint: the subset of OpenAPI), "anthropic",
-// "grammar" (llama.cpp, which makes a grammar of the schema) or "plain", which takes
-// everything. Of any other name it returns the zero value and false.
+// DialectNamed returns a built-in dialect: "openai" (chat completions and responses, not strict), "gemini" (its OpenAI
+// endpoint: the subset of OpenAPI), "anthropic", "grammar" (llama.cpp, which makes a grammar of the schema) or "plain",
+// which takes everything. Of any other name it returns the zero value and false.
 func DialectNamed(name string) (Dialect, bool) {
 	i := slices.IndexFunc(dialects, func(d Dialect) bool { return d.Name == name })
 	if i < 0 {

@@ -97,8 +97,7 @@ func passes(err error) bool {
 	return failure.Status == 408 || failure.Status >= 500 && failure.Status != 501 && failure.Status != 505
 }
 
-// isConnection says whether an error is of the connection, and not of what was
-// found at its other end.
+// isConnection says whether an error is of the connection, and not of what was found at its other end.
 func isConnection(err error) bool {
 	var network net.Error
 	var certificate *tls.CertificateVerificationError

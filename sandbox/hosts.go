@@ -1,15 +1,24 @@
 package sandbox
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log"
 	"net"
+	"net/http"
+	"net/http/httputil"
 	"net/netip"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/outside"
+	"golang.org/x/net/netutil"
 )
 
 // A host is an entry of [Profile].Hosts.
@@ -155,4 +164,213 @@ func (s *Sandbox) allowedHosts() hosts {
 		all = append(all, host{any: true, ports: unusualPorts})
 	}
 	return all
+}
+
+// connectTime is how long it may take to reach a host.
+const connectTime = 20 * time.Second
+
+// A reach is what a program may connect to, as far as its profile allows.
+type reach struct {
+	allowed hosts
+	refuse  func(Refusal)
+	lookup  func(ctx context.Context, name string) ([]netip.Addr, error)
+	dial    func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (s *Sandbox) newReach(refuse func(Refusal)) reach {
+	return reach{allowed: s.allowedHosts(), refuse: refuse, dial: new(net.Dialer).DialContext, lookup: func(ctx context.Context, name string) ([]netip.Addr, error) {
+		return net.DefaultResolver.LookupNetIP(ctx, "ip", name)
+	}}
+}
+
+// to connects to a host as a program names it.
+func (r *reach) to(ctx context.Context, host string, port uint16) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTime)
+	defer cancel()
+	if a, err := netip.ParseAddr(host); err == nil {
+		a = a.Unmap().WithZone("")
+		if !r.allowed.allowsAddress(a, port) {
+			return nil, r.refused(a.String(), port, "it is not among the hosts of the profile")
+		}
+		return r.dial(ctx, "tcp", netip.AddrPortFrom(a, port).String())
+	}
+	name := strings.TrimSuffix(strings.ToLower(host), ".")
+	switch {
+	case len(name) > 253 || !hostName.MatchString(name):
+		return nil, fmt.Errorf("%.300q is no host name", host)
+	case !r.allowed.hasName(name):
+		return nil, r.refused(name, port, "it is not among the hosts of the profile")
+	case !r.allowed.allowsName(name, port):
+		return nil, r.refused(name, port, "the profile has other ports of this host only")
+	}
+	return r.resolved(ctx, name, port)
+}
+
+// resolved connects to a name that the profile has, at the first of its addresses that responds.
+func (r *reach) resolved(ctx context.Context, name string, port uint16) (net.Conn, error) {
+	addresses, err := r.lookup(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	failure := error(nil)
+	for i, a := range addresses {
+		a = a.Unmap().WithZone("")
+		if !isPublic(a) && !r.allowed.allowsAddress(a, port) {
+			failure = r.refused(a.String(), port, fmt.Sprintf("%s has this address, which is none of the internet", name))
+			continue
+		}
+		conn, err := r.dialOneOf(ctx, len(addresses)-i, netip.AddrPortFrom(a, port))
+		if err == nil {
+			return conn, nil
+		}
+		failure = err
+	}
+	if failure == nil {
+		failure = fmt.Errorf("%s has no address", name)
+	}
+	return nil, failure
+}
+
+// dialOneOf connects to the first of so many addresses, and leaves time for the others: one may be of a network that says nothing.
+func (r *reach) dialOneOf(ctx context.Context, left int, at netip.AddrPort) (net.Conn, error) {
+	const least = 2 * time.Second
+	if until, has := ctx.Deadline(); has && left > 1 {
+		share, cancel := context.WithTimeout(ctx, max(least, time.Until(until)/time.Duration(left)))
+		defer cancel()
+		ctx = share
+	}
+	return r.dial(ctx, "tcp", at.String())
+}
+
+// refused says that a connection is. Each refusal of one, whoever found it, is made here.
+func (r *reach) refused(host string, port uint16, reason string) error {
+	refusal := Refusal{What: "connect to " + net.JoinHostPort(host, fmt.Sprint(port)), Reason: reason, Allow: []string{"--host", hostText(host, port)}}
+	r.refuse(refusal)
+	return errors.New(refusal.String())
+}
+
+// pass copies until one side ends, and says so to the other. The kernel copies, a pipe's worth at a time.
+func pass(to, from net.Conn) {
+	_, err := io.Copy(to, from)
+	if tcp, ok := to.(*net.TCPConn); ok && err == nil {
+		tcp.CloseWrite()
+		return
+	}
+	to.Close()
+	from.Close()
+}
+
+// A proxy is the way out where nothing but one port of this machine can be reached: programs ask it, by HTTP, for the hosts of their profile.
+type proxy struct {
+	reach
+	address string // 127.0.0.1:PORT
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	server  *http.Server
+	running sync.WaitGroup
+}
+
+const maxProxyHeader = 64 << 10 // bytes of a request's
+
+func serveProxy(r reach) (*proxy, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &proxy{reach: r, address: l.Addr().String()}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	forward := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.Out.Host = r.In.Host },
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return p.connect(ctx, address)
+		}},
+		ErrorLog: log.New(io.Discard, "", 0),
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+		},
+	}
+	p.server = &http.Server{ReadHeaderTimeout: connectTime, IdleTimeout: connectTime, MaxHeaderBytes: maxProxyHeader, ErrorLog: forward.ErrorLog,
+		BaseContext: func(net.Listener) context.Context { return p.ctx },
+		ConnState: func(_ net.Conn, state http.ConnState) {
+			switch state {
+			case http.StateNew: // while Serve runs
+				p.running.Add(1)
+			case http.StateHijacked, http.StateClosed: // a hijacked one ends with its handler
+				p.running.Done()
+			}
+		},
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			p.running.Add(1)
+			defer p.running.Done()
+			switch {
+			case r.Method == http.MethodConnect:
+				p.tunnel(w, r)
+			case r.URL.Scheme == "http" && r.URL.Host != "":
+				forward.ServeHTTP(w, r)
+			default:
+				http.Error(w, "this is a proxy, for CONNECT and http:// addresses", http.StatusBadRequest)
+			}
+		})}
+	p.running.Go(func() { p.server.Serve(netutil.LimitListener(l, maxConnections)) })
+	return p, nil
+}
+
+// connect reaches HOST:PORT.
+func (p *proxy) connect(ctx context.Context, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(p.ctx, cancel) // a Transport goes on when a request has ended
+	defer stop()
+	return p.to(ctx, host, uint16(number))
+}
+
+// tunnel carries what both sides send, which the proxy does not look at.
+func (p *proxy) tunnel(w http.ResponseWriter, r *http.Request) {
+	outside, err := p.connect(r.Context(), r.Host)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadGateway)
+		return
+	}
+	defer outside.Close()
+	inside, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	defer inside.Close()
+	stop := context.AfterFunc(p.ctx, func() {
+		inside.Close()
+		outside.Close()
+	})
+	defer stop()
+	early := make([]byte, buffered.Reader.Buffered()) // what came with the request
+	if _, err := io.ReadFull(buffered, early); err != nil {
+		return
+	}
+	if _, err := io.WriteString(inside, "HTTP/1.1 200 Connected\r\n\r\n"); err != nil {
+		return
+	}
+	if _, err := outside.Write(early); err != nil {
+		return
+	}
+	var both sync.WaitGroup
+	both.Go(func() { pass(outside, inside) })
+	pass(inside, outside)
+	both.Wait()
+}
+
+// close ends all connections and waits for them.
+func (p *proxy) close() {
+	p.cancel()
+	p.server.Close()
+	p.running.Wait()
 }

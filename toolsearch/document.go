@@ -2,10 +2,15 @@ package toolsearch
 
 import (
 	"math"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/kljensen/snowball/english"
 )
 
 // field is a part of a tool's text that has a weight of its own.
@@ -42,12 +47,6 @@ func (l *lengths) read() (words int) {
 
 // counts is how often a term is in each field.
 type counts [fields]uint8
-
-func (c *counts) add(f field) {
-	if c[f] < math.MaxUint8 {
-		c[f]++
-	}
-}
 
 // document is what the texts of one tool come to.
 type document struct {
@@ -128,7 +127,9 @@ func (r *reader) text(f field, text string) {
 				r.doc.named++
 			}
 		}
-		c.add(f)
+		if c[f] < math.MaxUint8 {
+			c[f]++
+		}
 		return !r.full(f)
 	})
 }
@@ -162,7 +163,12 @@ func (r *reader) schema(s []byte, depth int) {
 		case keyword == "not": // it describes no argument
 		case schema.PlaceOf(keyword) == schema.Named:
 			jsonrpc.EachMember(value, func(name, property []byte) bool {
-				r.property(name, property, depth)
+				for _, quoted := range [][]byte{name, jsonrpc.Get(property, "description")} {
+					if text, ok := jsonrpc.Unquote(quoted); ok {
+						r.text(paramField, text)
+					}
+				}
+				r.schema(property, depth+1)
 				return !r.full(paramField)
 			})
 		case schema.PlaceOf(keyword) != schema.Nowhere:
@@ -172,17 +178,329 @@ func (r *reader) schema(s []byte, depth int) {
 	})
 }
 
-// property adds the name, the description and the inside of a property.
-func (r *reader) property(quoted, s []byte, depth int) {
-	for _, quoted := range [][]byte{quoted, jsonrpc.Get(s, "description")} {
-		if text, ok := jsonrpc.Unquote(quoted); ok {
-			r.text(paramField, text)
-		}
-	}
-	r.schema(s, depth+1)
-}
-
 func isObject(s []byte) bool {
 	i := jsonrpc.SkipSpace(s, 0)
 	return i < len(s) && s[i] == '{'
+}
+
+// maxWord is how many bytes of a word count; what is longer is a key or a hash.
+const maxWord = 64
+
+// splitter takes a text apart into words. Words are in lower case and not yet stemmed.
+// The zero value is ready; it keeps its buffers between texts and is not safe for concurrent use.
+type splitter struct {
+	word []byte // the run of letters and digits at hand, in lower case
+	cuts []int  // offsets in word where a part ends
+}
+
+// class is what a rune is to the splitter.
+type class uint8
+
+const (
+	other class = iota // ends a word
+	lower
+	upper
+	digit
+	ideograph // a word of its own
+	joining   // belongs to the word, and is of no class: a combining mark
+)
+
+func classOf(r rune) class {
+	switch {
+	case r < utf8.RuneSelf:
+		switch {
+		case 'a' <= r && r <= 'z':
+			return lower
+		case 'A' <= r && r <= 'Z':
+			return upper
+		case '0' <= r && r <= '9':
+			return digit
+		}
+		return other
+	case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+		return ideograph
+	case unicode.IsUpper(r):
+		return upper
+	case unicode.IsLetter(r):
+		return lower
+	case unicode.IsDigit(r):
+		return digit
+	case unicode.IsMark(r):
+		return joining
+	}
+	return other
+}
+
+// split calls f with each word of text until f returns false. Of an identifier
+// in camelCase or with digits it gives the parts and then the whole, and says which it is, because
+// GitHub is as often one word as readFile is two. The slice is valid during the call.
+func (s *splitter) split(text string, f func(word []byte, whole bool) bool) {
+	s.reset()
+	last := other
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRuneInString(text[i:])
+			r = narrow(r)
+		}
+		c := classOf(r)
+		switch c {
+		case other, ideograph:
+			if !s.flush(f) {
+				return
+			}
+			if c == ideograph && !f([]byte(text[i:i+size]), false) {
+				return
+			}
+		case joining:
+			s.add(r)
+		default:
+			s.boundary(last, c, text[i+size:])
+			s.add(r)
+		}
+		if c != joining {
+			last = c
+		}
+		i += size
+	}
+	s.flush(f)
+}
+
+// boundary marks a cut before a rune of class c that follows one of class last.
+func (s *splitter) boundary(last, c class, rest string) {
+	if len(s.word) == 0 {
+		return
+	}
+	cut := false
+	switch {
+	case (last == digit) != (c == digit):
+		cut = true
+	case last == lower && c == upper:
+		cut = true
+	case last == upper && c == upper:
+		// The last capital of HTTPServer begins a part; that of APIs does not.
+		next, size := utf8.DecodeRuneInString(rest)
+		cut = classOf(next) == lower && (next != 's' || startsWithLetter(rest[size:]))
+	}
+	if cut {
+		s.cuts = append(s.cuts, len(s.word))
+	}
+}
+
+// narrow returns the ASCII character for its wide form, which keyboards for
+// Chinese, Japanese and Korean produce, and any other character as it is.
+func narrow(r rune) rune {
+	if '！' <= r && r <= '～' {
+		return r - '！' + '!'
+	}
+	return r
+}
+
+func startsWithLetter(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return classOf(r) == lower
+}
+
+func (s *splitter) add(r rune) {
+	if len(s.word) >= maxWord {
+		return
+	}
+	if 'A' <= r && r <= 'Z' {
+		r += 'a' - 'A'
+	} else if r >= utf8.RuneSelf {
+		r = unicode.ToLower(r)
+	}
+	s.word = utf8.AppendRune(s.word, r)
+}
+
+// flush gives the word at hand to f, its parts first.
+func (s *splitter) flush(f func(word []byte, whole bool) bool) bool {
+	defer s.reset()
+	if len(s.word) == 0 {
+		return true
+	}
+	if len(s.cuts) == 0 {
+		return f(s.word, false)
+	}
+	start := 0
+	for _, end := range append(s.cuts, len(s.word)) {
+		if end > start && !f(s.word[start:end], false) {
+			return false
+		}
+		start = end
+	}
+	return f(s.word, true)
+}
+
+func (s *splitter) reset() { s.word, s.cuts = s.word[:0], s.cuts[:0] }
+
+// maxStems is how many stems are cached; when there are more the cache starts anew.
+const maxStems = 32_768
+
+// stems is a cache of stems: stemming takes a microsecond, and a catalogue has
+// the same few thousand words again and again. It is safe for concurrent use.
+type stems struct {
+	mu    sync.RWMutex
+	known map[string]string
+}
+
+// of returns the stem of word, or "" if the word says nothing.
+func (s *stems) of(word []byte) string {
+	s.mu.RLock()
+	stem, ok := s.known[string(word)]
+	s.mu.RUnlock()
+	if ok {
+		return stem
+	}
+	w := string(word)
+	if !isStopWord(w) {
+		stem = stemOf(w)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil || len(s.known) >= maxStems {
+		s.known = make(map[string]string)
+	}
+	s.known[w] = stem
+	return stem
+}
+
+// stemOf is the stem of a word in lower case. Words with other letters than those of English are their own stem.
+func stemOf(word string) string {
+	for i := range len(word) {
+		if word[i] < 'a' || word[i] > 'z' {
+			return word
+		}
+	}
+	return english.Stem(word, true)
+}
+
+// isStopWord reports whether a word is too common in English to tell anything.
+// Words that name what a tool does, like "get", are not among them.
+func isStopWord(word string) bool {
+	switch word {
+	case "a", "an", "the", "this", "that", "these", "those", "such", "some", "any",
+		"and", "or", "but", "if", "then", "than", "so", "as", "also", "too", "just", "very",
+		"of", "in", "on", "at", "by", "for", "with", "from", "to", "into", "onto", "about", "via",
+		"is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "done",
+		"has", "have", "had", "having", "can", "could", "will", "would", "should", "may", "might", "must", "shall",
+		"i", "me", "my", "mine", "we", "us", "our", "you", "your", "yours", "it", "its",
+		"he", "him", "his", "she", "her", "they", "them", "their",
+		"what", "which", "who", "whom", "whose", "when", "where", "why", "how",
+		"there", "here", "please", "s", "t", "m", "d", "re", "ve", "ll":
+		return true
+	}
+	return false
+}
+
+// synonymGroups are words that people and tools use for the same thing; one
+// group a line. They are general English and general computing: no product has a place here.
+const synonymGroups = `
+get fetch retrieve read obtain
+show view display
+list enumerate
+search find query lookup locate discover
+create add make new generate
+write save store
+delete remove erase clear drop
+update edit modify change alter
+rename move relocate
+copy duplicate clone
+send post publish submit
+run execute launch start invoke
+stop cancel terminate halt kill
+open load
+close shut
+convert transform translate
+compare diff difference
+merge combine join
+download pull
+upload push
+calculate compute math
+analyze inspect examine analysis
+check verify validate
+schedule plan arrange
+buy purchase shop order
+sell sale
+cheap discount deal bargain
+price cost
+explain describe
+summarize summary condense
+recommend suggest recommendation suggestion
+learn study education teach
+draw sketch paint
+image picture photo photograph
+video movie film clip
+music song audio sound
+file document
+folder directory
+page website site webpage
+web internet online
+link url address
+text content
+message chat conversation
+mail email
+note memo
+task todo
+issue bug ticket problem
+repository repo
+branch fork
+user account person member people
+team group
+company business firm organization
+job career employment
+money finance currency
+stock share equity
+trip travel journey vacation
+hotel accommodation lodging
+flight airline plane
+restaurant dining eat
+food meal recipe cook
+health medical medicine doctor
+house home property estate
+car vehicle automobile
+place location spot
+map geography
+weather forecast climate temperature
+date day calendar
+event appointment meeting
+news headline article
+book novel
+paper research academic scholarly
+game play
+law legal lawyer
+number count amount
+size length
+statistics metric stats
+chart graph plot diagram
+table row record
+database db sql
+error exception failure
+log history
+setting configuration config preference option
+password secret credential key
+metadata info information detail
+tag label
+comment reply remark
+`
+
+// synonyms are the other stems of the groups that a stem is in.
+type synonyms map[string][]string
+
+func newSynonyms() synonyms {
+	out := make(synonyms)
+	for line := range strings.Lines(synonymGroups) {
+		words := strings.Fields(line)
+		for i := range words {
+			words[i] = stemOf(words[i])
+		}
+		for _, w := range words {
+			for _, o := range words {
+				if o != w {
+					out[w] = append(out[w], o)
+				}
+			}
+		}
+	}
+	return out
 }

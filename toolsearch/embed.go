@@ -26,10 +26,9 @@ const (
 	embedPause       = 30 * time.Second // how long they do without
 )
 
-// Embedder turns texts into vectors, so that texts of like meaning have vectors
-// of like direction. It returns one vector for each text, in their order, all
-// of one length up to 8,192, and returns when ctx ends. An Index calls it with at
-// most 64 texts of 2 KiB at a time, from the goroutines that call the Index.
+// Embedder turns texts into vectors, so that texts of like meaning have vectors of like direction. It returns one
+// vector for each text, in their order, all of one length up to 8,192, and returns when ctx ends. An Index calls it
+// with at most 64 texts of 2 KiB at a time, from the goroutines that call the Index.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
@@ -67,12 +66,10 @@ func (t *Tool) embedText() string {
 	return plaintext.Beginning(t.Server+": "+name+": "+t.Description, maxEmbedText)
 }
 
-// Embed computes the vectors of the tools that have none, and returns when all
-// have one or the Embedder has failed; then it can be called again, and goes
-// on where it ended. Call it after SetServer; tools without a vector are found by words
-// meanwhile. Vectors are kept by the text they are of, so a tool
-// that comes back costs nothing. Without an Embedder it does nothing. Of
-// several calls at the same time one works and the others wait.
+// Embed computes the vectors of the tools that have none, and returns when all have one or the Embedder has failed;
+// then it can be called again, and goes on where it ended. Call it after SetServer; tools without a vector are found by
+// words meanwhile. Vectors are kept by the text they are of, so a tool that comes back costs nothing. Without an
+// Embedder it does nothing. Of several calls at the same time one works and the others wait.
 func (x *Index) Embed(ctx context.Context) error {
 	d := x.dense
 	if d == nil {

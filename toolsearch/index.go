@@ -3,10 +3,15 @@ package toolsearch
 import (
 	"cmp"
 	"container/list"
+	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 const (
@@ -20,8 +25,7 @@ type Options struct {
 	Embedder Embedder
 }
 
-// Index holds tools and answers which of them fit a query. It is made by New
-// and safe for concurrent use.
+// Index holds tools and answers which of them fit a query. It is made by New and safe for concurrent use.
 type Index struct {
 	weights  weights
 	stems    stems
@@ -118,13 +122,12 @@ func New(o Options) *Index {
 	return x
 }
 
-// SetServer makes tools the tools of server, instead of those it had; without any it
-// is removed, but what was remembered for its tools stays, as servers come back. The text
-// about says in a sentence what the server is for; it may be empty. Only what
-// changed is read anew. Tool.Server is taken to be server. Of tools with
-// the same ID the first one counts, and a tool whose ID a tool of another server
-// has is left out: nobody can replace what belongs to someone else. At most
-// 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names alone.
+// SetServer makes tools the tools of server, instead of those it had; without any it is removed, but what was
+// remembered for its tools stays, as servers come back. The text about says in a sentence what the server is for; it
+// may be empty. Only what changed is read anew. Tool.Server is taken to be server. Of tools with the same ID the first
+// one counts, and a tool whose ID a tool of another server has is left out: nobody can replace what belongs to someone
+// else. At most 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names
+// alone.
 func (x *Index) SetServer(name, about string, tools []Tool) {
 	x.reading.Lock()
 	defer x.reading.Unlock()
@@ -283,4 +286,176 @@ func (t *table) remove(stem string, slot int) {
 
 func find(list []posting, slot int) (i int, there bool) {
 	return slices.BinarySearchFunc(list, slot, func(p posting, slot int) int { return cmp.Compare(p.slot, slot) })
+}
+
+// Tool is one tool as it is searched and shown. It is not changed after it was
+// given to an Index; neither may its Schema be.
+type Tool struct {
+	ID          string          `json:"id"`                    // unique in an Index; Server + "__" + Name if empty
+	Server      string          `json:"server,omitempty"`      // name of the server, as people know it
+	Name        string          `json:"name"`                  // name of the tool at its server
+	Title       string          `json:"title,omitempty"`       // name for people
+	Description string          `json:"description,omitempty"` // what it does
+	Schema      json.RawMessage `json:"inputSchema,omitempty"` // JSON Schema of its arguments
+}
+
+// charsPerToken is the usual estimate for English text and JSON.
+const charsPerToken = 4
+
+// Tokens estimates how many tokens text costs: its characters divided by four,
+// rounded up. Tokenizers differ by a third from it, and from each other.
+func Tokens(text string) int { return tokens(utf8.RuneCountInString(text)) }
+
+func tokens(chars int) int { return (chars + charsPerToken - 1) / charsPerToken }
+
+// Tokens estimates what the definition of t costs in a request: its name,
+// description and schema. The title is not sent to models.
+func (t Tool) Tokens() int {
+	return tokens(utf8.RuneCountInString(t.Name) + utf8.RuneCountInString(t.Description) + utf8.RuneCount(t.Schema))
+}
+
+// withID returns t with its ID filled in.
+func (t Tool) withID(server string) Tool {
+	t.Server = server
+	if t.ID == "" {
+		t.ID = server + "__" + t.Name
+	}
+	return t
+}
+
+func (t Tool) equal(o Tool) bool {
+	return t.ID == o.ID && t.Name == o.Name && t.Title == o.Title && t.Description == o.Description && string(t.Schema) == string(o.Schema)
+}
+
+const (
+	maxQueriesPerTool   = 32     // queries remembered for one tool
+	maxQueriesInAll     = 10_000 // queries remembered in an Index
+	maxRememberedBytes  = 512    // bytes of a query that are remembered
+	maxRememberedIDSize = 512    // bytes of an ID that something is remembered for
+)
+
+// fewTools is for how many tools a table is changed in place; for more the next search makes another one.
+const fewTools = 16
+
+// Remembered is a query under which a tool was used with success.
+type Remembered struct {
+	ID    string `json:"id"`    // of the tool
+	Query string `json:"query"` // at most 512 bytes
+}
+
+// memory holds what is remembered, the oldest first. It is bounded per tool and in all, and holds nothing twice.
+type memory struct {
+	order *list.List                 // of Remembered
+	tools map[string][]*list.Element // by ID, the oldest first
+}
+
+// queries are those remembered for a tool.
+func (m *memory) queries(id string) []string {
+	var out []string
+	for _, e := range m.tools[id] {
+		out = append(out, e.Value.(Remembered).Query)
+	}
+	return out
+}
+
+// add remembers r as the newest and returns the IDs of the tools for which something has changed.
+func (m *memory) add(r Remembered) (changed []string) {
+	for _, e := range m.tools[r.ID] {
+		if strings.EqualFold(e.Value.(Remembered).Query, r.Query) {
+			m.drop(e)
+			break
+		}
+	}
+	if own := m.tools[r.ID]; len(own) >= maxQueriesPerTool {
+		m.drop(own[0])
+	}
+	if m.order.Len() >= maxQueriesInAll {
+		changed = append(changed, m.drop(m.order.Front()))
+	}
+	m.tools[r.ID] = append(m.tools[r.ID], m.order.PushBack(r))
+	return append(changed, r.ID)
+}
+
+// drop forgets one query and returns the ID of its tool.
+func (m *memory) drop(e *list.Element) string {
+	r := m.order.Remove(e).(Remembered)
+	own := m.tools[r.ID]
+	own = slices.DeleteFunc(own, func(o *list.Element) bool { return o == e })
+	if m.tools[r.ID] = own; len(own) == 0 {
+		delete(m.tools, r.ID)
+	}
+	return r.ID
+}
+
+// Remember adds a query under which the tool with an ID was used with success,
+// so that the tool is found sooner for the like. Only the caller knows what
+// success is: a call that failed, that nobody wanted, or that a text from a
+// server suggested must not be remembered. The query is kept as it is, up to 512
+// bytes, for as long as the Index lives; leave out what is secret.
+//
+// The last 32 queries of a tool and the last 10,000 in all are kept, each once.
+// The tool need not be there yet.
+func (x *Index) Remember(id, query string) {
+	x.remember([]Remembered{{id, query}})
+}
+
+// Restore remembers what another Index returned from Memory, in its order.
+func (x *Index) Restore(m []Remembered) { x.remember(m) }
+
+// Memory returns all that is remembered, the oldest first: a value to be saved as JSON and given to Restore.
+func (x *Index) Memory() []Remembered {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	out := make([]Remembered, 0, x.memory.order.Len())
+	for e := x.memory.order.Front(); e != nil; e = e.Next() {
+		out = append(out, e.Value.(Remembered))
+	}
+	return out
+}
+
+// Forget drops what is remembered for a tool, for instance because its definition is no longer the one that was used.
+func (x *Index) Forget(id string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, e := range slices.Clone(x.memory.tools[id]) {
+		x.memory.drop(e)
+	}
+	x.reread([]string{id})
+}
+
+func (x *Index) remember(m []Remembered) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	changed := make(map[string]bool)
+	for _, r := range m {
+		r.Query = plaintext.Beginning(strings.TrimSpace(strings.ToValidUTF8(r.Query, "")), maxRememberedBytes)
+		if r.ID == "" || r.Query == "" || len(r.ID) > maxRememberedIDSize {
+			continue
+		}
+		for _, id := range x.memory.add(r) {
+			changed[id] = true
+		}
+	}
+	x.reread(slices.Collect(maps.Keys(changed)))
+}
+
+// reread reads the remembered queries of tools anew. The table is changed for a few tools only: to make another one takes
+// less time than to find what many have in it. The caller holds x.mu.
+func (x *Index) reread(ids []string) {
+	r := newReader(&x.stems)
+	t := x.built.Load()
+	if len(ids) > fewTools {
+		t = nil
+		x.built.Store(nil)
+	}
+	for _, id := range ids {
+		e := x.byID[id]
+		if e == nil {
+			continue
+		}
+		e.doc = r.remember(&e.doc, x.memory.queries(id))
+		if t != nil {
+			t.replace(t.byID[id], r, e.doc)
+		}
+	}
 }

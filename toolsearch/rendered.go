@@ -2,10 +2,14 @@ package toolsearch
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -17,14 +21,12 @@ const (
 // brevity is how long texts may be.
 type brevity struct{ description, parameter int }
 
-// Rendered fits the definitions of the hits of a search, the best first, into
-// budget tokens, default 1,200. Tools that fit stay as they are. If they
-// cost too much together, those that cost more than their share are
-// shortened, in steps: long descriptions are cut at the end of a sentence, those of
-// parameters too and at last left out, and what a schema has for readers only (title, examples,
-// $comment) is left out. What arguments are valid stays the same. If that is
-// not enough tools are dropped from the end, but never the first: it may exceed
-// the budget. A schema that is not JSON stays as it is. The argument is not changed.
+// Rendered fits the definitions of the hits of a search, the best first, into budget tokens, default 1,200. Tools that
+// fit stay as they are. If they cost too much together, those that cost more than their share are shortened, in steps:
+// long descriptions are cut at the end of a sentence, those of parameters too and at last left out, and what a schema
+// has for readers only (title, examples, $comment) is left out. What arguments are valid stays the same. If that is not
+// enough tools are dropped from the end, but never the first: it may exceed the budget. A schema that is not JSON stays
+// as it is. The argument is not changed.
 func Rendered(tools []Tool, budget int) []Tool {
 	budget = cmp.Or(max(budget, 0), defaultRendered)
 	out := append([]Tool(nil), tools...)
@@ -62,8 +64,7 @@ func (t Tool) shortened(b brevity) Tool {
 	return t
 }
 
-// sentences returns text cut to max characters, at the end of a sentence if
-// that leaves at least half of it.
+// sentences returns text cut to max characters, at the end of a sentence if that leaves at least half of it.
 func sentences(text string, max int) string {
 	if utf8.RuneCountInString(text) <= max {
 		return text
@@ -79,8 +80,7 @@ func sentences(text string, max int) string {
 	return strings.TrimSpace(text[:end]) + "…"
 }
 
-// appendSchema appends a valid schema with descriptions of at most max
-// characters, and without what only readers need.
+// appendSchema appends a valid schema with descriptions of at most max characters, and without what only readers need.
 func appendSchema(dst, s []byte, max, depth int) []byte {
 	if depth >= maxRenderDepth || !isObject(s) && s[0] != '[' {
 		return append(dst, s...)
@@ -111,7 +111,10 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 		}
 		switch schema.PlaceOf(keyword) {
 		case schema.Named:
-			return appendSchemas(dst, value, max, depth+1)
+			if !isObject(value) {
+				return append(dst, value...)
+			}
+			return appendMembers(dst, value, func(dst, _, value []byte) []byte { return appendSchema(dst, value, max, depth+1) })
 		case schema.One, schema.List:
 			return appendSchema(dst, value, max, depth+1)
 		}
@@ -119,16 +122,7 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 	})
 }
 
-// appendSchemas appends an object whose members are schemas.
-func appendSchemas(dst, s []byte, max, depth int) []byte {
-	if !isObject(s) {
-		return append(dst, s...)
-	}
-	return appendMembers(dst, s, func(dst, _, value []byte) []byte { return appendSchema(dst, value, max, depth) })
-}
-
-// appendMembers appends the object s with the values that f appends; a member
-// for which f returns nil is left out.
+// appendMembers appends the object s with the values that f appends; a member for which f returns nil is left out.
 func appendMembers(dst, s []byte, f func(dst, name, value []byte) []byte) []byte {
 	dst = append(dst, '{')
 	first := true
@@ -144,3 +138,114 @@ func appendMembers(dst, s []byte, f func(dst, name, value []byte) []byte) []byte
 	})
 	return append(dst, '}')
 }
+
+const (
+	defaultOverview = 1_600 // tokens of an Overview; with SearchTool it stays below 2,000
+	maxServerName   = 64    // characters of a server's name in an Overview
+)
+
+// Server is a server as an Overview shows it.
+type Server struct {
+	Name  string // as people know it
+	About string // what it is for; only its first sentence is shown, cut to the room there is
+	Tools int    // how many tools it has
+}
+
+// overviewHead says how the tools that are not listed are found.
+const overviewHead = `Most tools are not listed here. Find them with search_tools, which knows the tools of these servers (and how many each has). Whatever is asked, search before you say that it cannot be done.`
+
+// SearchTool is the definition of the tool with which a model searches: name search_tools, argument queries, one query
+// a step. It is the same text always, so that prompt caches hit; Overview names the servers. Whoever offers it answers
+// its calls with SearchAll and Merge.
+func SearchTool() Tool {
+	return Tool{
+		ID:   "search_tools",
+		Name: "search_tools",
+		Description: "Finds tools by what they do and makes them callable. Write one query for each step of the task: the action and the thing it acts on, in general words, like " +
+			`"create calendar event". Leave out names and values of the task at hand. If the answer says that the match is weak, try other words once; then probably no tool fits.`,
+		Schema: json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string","maxLength":500},"minItems":1,"maxItems":8,"description":"one query for each step"}},"required":["queries"],"additionalProperties":false}`),
+	}
+}
+
+// Overview is a text for a model that does not see the definitions of all tools: how to find them, and which servers
+// there are, each with the number of its tools and a short line on what it is for. It costs at most budget tokens,
+// default 1,600. Where the room is short the lines are cut, then left out, then the numbers; at last only as many names
+// are listed as there is room for, and the number of the others. The order is that of the names, so that the same
+// servers make the same text. What servers say of themselves is made to fit one line, and nothing in it is invisible.
+func Overview(servers []Server, budget int) string {
+	budget = cmp.Or(max(budget, 0), defaultOverview)
+	servers = slices.Clone(servers)
+	slices.SortStableFunc(servers, func(a, b Server) int { return cmp.Compare(a.Name, b.Name) })
+	for i := range servers {
+		s := &servers[i]
+		s.Name = plaintext.Line(s.Name, maxServerName)
+		s.About = plaintext.Line(firstSentence(s.About), 100)
+	}
+	for _, about := range []int{100, 70, 50, 30, 0} {
+		if text := overviewLines(servers, about); Tokens(text) <= budget {
+			return text
+		}
+	}
+	return overviewNames(servers, budget)
+}
+
+// overviewLines has a line for each server, with at most so many characters of what it is about.
+func overviewLines(servers []Server, about int) string {
+	var b strings.Builder
+	b.WriteString(overviewHead)
+	for _, s := range servers {
+		fmt.Fprintf(&b, "\n- %s (%d)", s.Name, s.Tools)
+		if text := plaintext.Line(s.About, about); about > 0 && text != "" {
+			b.WriteString(": " + text)
+		}
+	}
+	return b.String()
+}
+
+// overviewNames has the names alone, as many as there is room for. Words that
+// most servers have in their names are left out.
+func overviewNames(servers []Server, budget int) string {
+	const more = len(", and 1000000 more")
+	var b strings.Builder
+	b.WriteString(overviewHead + "\n")
+	room := budget*charsPerToken - utf8.RuneCountInString(overviewHead) - 1
+	for i, s := range servers {
+		name := distinctive(s.Name)
+		if i > 0 {
+			name = ", " + name
+		}
+		if room -= utf8.RuneCountInString(name); room < more && i < len(servers)-1 || room < 0 {
+			fmt.Fprintf(&b, ", and %d more", len(servers)-i)
+			break
+		}
+		b.WriteString(name)
+	}
+	return b.String()
+}
+
+// distinctive is a server's name without the words that say that it is a server.
+func distinctive(name string) string {
+	words := slices.DeleteFunc(strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '-' || r == '_' }), func(w string) bool {
+		w = strings.ToLower(w)
+		return w == "mcp" || w == "server"
+	})
+	if len(words) == 0 {
+		return name
+	}
+	return strings.Join(words, " ")
+}
+
+// firstSentence is the beginning of a text, up to the first end of a sentence or line.
+func firstSentence(text string) string {
+	text = strings.TrimSpace(plaintext.Beginning(text, 1_000))
+	if i := strings.IndexByte(text, '\n'); i >= 0 {
+		text = text[:i]
+	}
+	if i := strings.Index(text, ". "); i >= 0 {
+		text = text[:i]
+	}
+	return strings.TrimSuffix(strings.TrimSpace(text), ".")
+}
+
+// Servers returns the servers that have tools in the Index, in the order of their names, for an Overview.
+func (x *Index) Servers() []Server { return slices.Clone(x.table().servers) }

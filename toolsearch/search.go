@@ -1,8 +1,16 @@
 package toolsearch
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 const (
@@ -14,44 +22,38 @@ const (
 
 // Query asks for tools.
 type Query struct {
-	// Text says what the tool should do, in the words of whoever needs it. One
-	// step of a task finds more than the whole task. At most 8 KiB of it are read,
-	// and 128 different words.
+	// Text says what the tool should do, in the words of whoever needs it. One step of a task finds more than the whole
+	// task. At most 8 KiB of it are read, and 128 different words.
 	Text string
 	// Limit is how many hits are wanted; default 5, at most 100.
 	Limit int
-	// Allow says whether the asker may know of the tool with an ID; nil allows
-	// all. It is asked once per tool and search, must be quick, and must not
-	// call the Index.
+	// Allow says whether the asker may know of the tool with an ID; nil allows all. It is asked once per tool and
+	// search, must be quick, and must not call the Index.
 	Allow func(id string) bool
 }
 
 // Hit is a tool that fits a query.
 type Hit struct {
 	ID string `json:"id"`
-	// Score is between 0 and 1: the share of the highest score that the query
-	// could have had. Where meaning took part it is the weighted mean of
-	// how close the tool comes to the best by words and to the best by meaning.
+	// Score is between 0 and 1: the share of the highest score that the query could have had. Where meaning took part
+	// it is the weighted mean of how close the tool comes to the best by words and to the best by meaning.
 	Score float64 `json:"score"`
 }
 
 // Results is what a search found.
 type Results struct {
-	// Hits has the best tool first. It is empty if no word of the query is
-	// known and no tool has a vector.
+	// Hits has the best tool first. It is empty if no word of the query is known and no tool has a vector.
 	Hits []Hit `json:"hits"`
-	// Weak says that probably nothing fits: too little of what the query asks
-	// for is in the best tool's texts. The hits are there all the same. It
-	// is judged by words alone.
+	// Weak says that probably nothing fits: too little of what the query asks for is in the best tool's texts. The hits
+	// are there all the same. It is judged by words alone.
 	Weak bool `json:"weak,omitempty"`
 	// Note says why an Embedder did not take part, or not fully; it is empty
 	// where all went well. It is for logs and people.
 	Note string `json:"note,omitempty"`
 }
 
-// Search returns the tools that fit q best. It never fails: with an Embedder
-// that does not answer, or a ctx that ends, it ranks by words alone and says
-// so in Note.
+// Search returns the tools that fit q best. It never fails: with an Embedder that does not answer, or a ctx that ends,
+// it ranks by words alone and says so in Note.
 func (x *Index) Search(ctx context.Context, q Query) Results {
 	if x.dense == nil {
 		return x.search(&q, nil)
@@ -59,9 +61,8 @@ func (x *Index) Search(ctx context.Context, q Query) Results {
 	return x.SearchAll(ctx, []Query{q})[0]
 }
 
-// SearchAll answers several queries, one per step of a task, in their order.
-// With an Embedder it asks for the vectors of all of them at once. How many
-// queries there may be is for the caller to bound.
+// SearchAll answers several queries, one per step of a task, in their order. With an Embedder it asks for the vectors
+// of all of them at once. How many queries there may be is for the caller to bound.
 func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 	out := make([]Results, len(qs))
 	vectors, note := x.dense.queries(ctx, qs)
@@ -76,9 +77,8 @@ func (x *Index) SearchAll(ctx context.Context, qs []Query) []Results {
 	return out
 }
 
-// Merge makes one list of the hits of several searches, at most limit (default
-// 5 for each): first the best of each search, then the second of each, and so
-// on, so that no step of a task is crowded out. A tool that several searches
+// Merge makes one list of the hits of several searches, at most limit (default 5 for each): first the best of each
+// search, then the second of each, and so on, so that no step of a task is crowded out. A tool that several searches
 // found is listed once, with its best score.
 func Merge(results []Results, limit int) []Hit {
 	limit = cmp.Or(max(limit, 0), defaultLimit*len(results))
@@ -132,4 +132,440 @@ func (x *Index) search(q *Query, vector []float32) Results {
 		r.Hits[i] = Hit{ID: t.slots[h.slot].tool.ID, Score: min(h.score/divisor, 1)}
 	}
 	return r
+}
+
+// term is a term of a query.
+type term struct {
+	stem   string
+	weight float64
+	of     int     // index of the term that this one is a synonym of, or -1
+	idf    float64 // set while scoring
+}
+
+// quotations are what is in quotes; apostrophes begin and end a quotation only where no letter is on their other side.
+var quotations = regexp.MustCompile("\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“]*“|«[^»]*»|「[^」]*」|\\B'[^']*(?:'\\w[^']*)*'\\B|‘[^’]*(?:’\\pL[^’]*)*’")
+
+// parse reads the terms of a query and their synonyms into s.query. What is
+// in quotes, and numbers, are mostly values for arguments: they say less of the tool
+// than the words around them.
+func (s *scratch) parse(x *Index, text string) {
+	clear(s.query)
+	s.query = s.query[:0]
+	text = plaintext.Beginning(text, maxQueryBytes)
+	quoted := quotations.FindAllStringIndex(text, -1)
+	start := 0
+	for _, q := range quoted {
+		s.read(x, text[start:q[0]], 1)
+		start = q[1]
+	}
+	s.read(x, text[start:], 1)
+	weight := x.weights.value
+	if len(s.query) == 0 { // all of it is in quotes
+		weight = 1
+	}
+	for _, q := range quoted {
+		s.read(x, text[q[0]:q[1]], weight)
+	}
+	for i := range len(s.query) {
+		for _, other := range x.synonyms[s.query[i].stem] {
+			if len(s.query) < 2*maxQueryTerms && !s.asks(other) {
+				s.query = append(s.query, term{stem: other, weight: x.weights.synonym * s.query[i].weight, of: i})
+			}
+		}
+	}
+}
+
+// read adds the terms of text that are not there yet.
+func (s *scratch) read(x *Index, text string, weight float64) {
+	s.split.split(text, func(word []byte, _ bool) bool {
+		if len(s.query) >= maxQueryTerms {
+			return false
+		}
+		if stem := x.stems.of(word); stem != "" && !s.asks(stem) {
+			w := weight
+			if len(bytes.Trim(word, "0123456789")) == 0 {
+				w = min(w, x.weights.value)
+			}
+			s.query = append(s.query, term{stem: stem, weight: w, of: -1})
+		}
+		return true
+	})
+}
+
+func (s *scratch) asks(stem string) bool {
+	for i := range s.query {
+		if s.query[i].stem == stem {
+			return true
+		}
+	}
+	return false
+}
+
+// scratch is the memory of one search, kept for the next one.
+type scratch struct {
+	split   splitter
+	query   []term
+	scores  []float64 // by slot
+	named   []uint8   // by slot: words of the query that are in the name
+	servers []float64 // the best score, by number of the server
+	allowed []bool    // by slot; empty if everything is allowed
+	near    []float64 // by slot: how near its vector is to that of the query
+	hits    []ranked
+}
+
+// ranked is a slot with its score.
+type ranked struct {
+	slot  int
+	score float64
+}
+
+func (s *scratch) reset(t *table) {
+	slots, servers := len(t.slots), len(t.servers)
+	s.scores = zeroed(s.scores, slots)
+	s.named = zeroed(s.named, slots)
+	s.servers = zeroed(s.servers, servers)
+	s.allowed = s.allowed[:0]
+	s.hits = s.hits[:0]
+}
+
+func zeroed[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// allow fills s.allowed.
+func (t *table) allow(s *scratch, allow func(string) bool) {
+	if allow == nil {
+		return
+	}
+	s.allowed = zeroed(s.allowed, len(t.slots))
+	for n := range t.slots {
+		s.allowed[n] = allow(t.slots[n].tool.ID)
+	}
+}
+
+// sums are those over the allowed tools.
+func (t *table) sums(s *scratch) totals {
+	if len(s.allowed) == 0 {
+		return t.totals
+	}
+	var sums totals
+	for n, allowed := range s.allowed {
+		if allowed {
+			sums.add(&t.slots[n].doc.lengths)
+		}
+	}
+	return sums
+}
+
+// allows reports whether the tool in a slot may be found.
+func (s *scratch) allows(slot int) bool { return len(s.allowed) == 0 || s.allowed[slot] }
+
+// scoreWords adds up what the words of the query count in each allowed tool,
+// and returns the highest score that a tool could have had.
+func (t *table) scoreWords(s *scratch, sums *totals) (highest float64) {
+	scale := t.weights.scale(sums)
+	for i := range s.query {
+		q := &s.query[i]
+		list := t.terms[q.stem]
+		q.idf = rarity(sums.tools, s.frequency(list))
+		if q.of < 0 {
+			highest += q.weight * q.idf
+		} else {
+			// A rare synonym of a common word says no more than the word.
+			q.idf = min(q.idf, s.query[q.of].idf)
+		}
+		for j := range list {
+			if p := &list[j]; s.allows(p.slot) {
+				if q.of < 0 && p.counts[nameField] > 0 {
+					s.named[p.slot]++
+				}
+				s.scores[p.slot] += q.weight * q.idf * scale.saturated(&p.counts, &t.slots[p.slot].doc.lengths)
+			}
+		}
+	}
+	return highest
+}
+
+// frequency is how many of the allowed tools are in list.
+func (s *scratch) frequency(list []posting) int {
+	if len(s.allowed) == 0 {
+		return len(list)
+	}
+	n := 0
+	for i := range list {
+		if s.allowed[list[i].slot] {
+			n++
+		}
+	}
+	return n
+}
+
+// scoreNames raises the score of each tool by a share that depends on how much
+// of its name the query has: of tools that match alike, the one whose name asks for
+// nothing else is meant.
+func (t *table) scoreNames(s *scratch) {
+	for n, words := range s.named {
+		if words > 0 {
+			s.scores[n] *= 1 + t.weights.cover*min(1, float64(words)/float64(max(1, t.slots[n].doc.named)))
+		}
+	}
+}
+
+// scoreServers adds to each tool that has a score a share of the best one of
+// its server: the steps of a task often stay with one server.
+func (t *table) scoreServers(s *scratch) {
+	for n, score := range s.scores {
+		if score > 0 {
+			k := t.slots[n].server
+			s.servers[k] = max(s.servers[k], score)
+		}
+	}
+	for n, score := range s.scores {
+		if score > 0 {
+			s.scores[n] += t.weights.server * s.servers[t.slots[n].server]
+		}
+	}
+}
+
+// evidence is how much the words of the best tool speak for it: how many words
+// were found, in units of the rarest possible word, times the cube root of how far the
+// tool stands out, divided by how many were asked for. So a third of a long question can be
+// convincing, and so can the whole of a short one, while words that many tools
+// have are less so. Where most of the query was found it is no less than that
+// share.
+func evidence(s *scratch, tools int, highest float64) float64 {
+	found, next := s.best(tools)
+	if found == 0 {
+		return 0
+	}
+	unit := rarity(tools, 0)
+	ahead := float64(mostAhead)
+	if next > 0 {
+		ahead = min(ahead, found/next)
+	}
+	return max(found/unit*math.Cbrt(ahead*unit/highest), found/highest)
+}
+
+// best is the highest score, and that of the first tool which a search does not
+// show by default, or of the last tool if there are fewer.
+func (s *scratch) best(tools int) (best, next float64) {
+	var top [defaultLimit + 1]float64
+	for _, score := range s.scores {
+		for i := len(top) - 1; i >= 0 && score > top[i]; i-- {
+			if i+1 < len(top) {
+				top[i+1] = top[i]
+			}
+			top[i] = score
+		}
+	}
+	return top[0], top[max(0, min(tools, len(top))-1)]
+}
+
+// take puts the best tools into s.hits.
+func (t *table) take(s *scratch, limit int) {
+	for n, score := range s.scores {
+		if score > 0 {
+			t.offer(s, limit, ranked{n, score})
+		}
+	}
+}
+
+// offer puts h in its place among the best hits, if it is one.
+func (t *table) offer(s *scratch, limit int, h ranked) {
+	if len(s.hits) == limit {
+		if t.compare(h, s.hits[limit-1]) >= 0 {
+			return
+		}
+		s.hits = s.hits[:limit-1]
+	}
+	s.hits = append(s.hits, h)
+	for i := len(s.hits) - 1; i > 0 && t.compare(s.hits[i], s.hits[i-1]) < 0; i-- {
+		s.hits[i], s.hits[i-1] = s.hits[i-1], s.hits[i]
+	}
+}
+
+// compare orders by score, the best first, and then by ID.
+func (t *table) compare(a, b ranked) int {
+	if c := cmp.Compare(b.score, a.score); c != 0 {
+		return c
+	}
+	return strings.Compare(t.slots[a.slot].tool.ID, t.slots[b.slot].tool.ID)
+}
+
+// weights are the numbers of the ranking. They were tuned on two public sets
+// of tools and queries and tested on others; no rule knows a set.
+type weights struct {
+	field   [fields]float64 // what a word in a field counts
+	norm    [fields]float64 // how much a long field makes its words count less, 0 to 1
+	cover   float64         // what a name that the query has wholly adds, as a share of the score
+	k1      float64         // how soon repetition stops to count
+	server  float64         // share of the best tool of its server that a tool gets
+	synonym float64         // what a synonym counts of the word itself
+	value   float64         // what a word in quotes or a number counts of another word
+	weak    float64         // evidence below which a match is weak
+}
+
+// mostAhead bounds by how many times the score of the best tool is taken to be
+// that of the first one which is not shown.
+const mostAhead = 3
+
+// tuned returns the weights of an Index.
+func tuned() weights {
+	return weights{
+		field:   [fields]float64{nameField: 2, serverField: 1, describeField: 1, paramField: 0.3, usageField: 0.6},
+		norm:    [fields]float64{nameField: 0.5, serverField: 0.5, describeField: 0.6, paramField: 0.75, usageField: 0.9},
+		cover:   0.15,
+		k1:      1.8,
+		server:  0.3,
+		synonym: 0.4,
+		value:   0.5,
+		weak:    0.4,
+	}
+}
+
+// rarity is how much a term counts that df of n tools have. It is positive.
+func rarity(n, df int) float64 {
+	return math.Log1p((float64(n-df) + 0.5) / (float64(df) + 0.5))
+}
+
+// scale is weights for a set of tools: what a word counts, by the field it is
+// in, is weight / (flat + slope * length of the field).
+type scale struct {
+	weight, flat, slope [fields]float64
+	k1                  float64
+}
+
+func (w *weights) scale(t *totals) scale {
+	s := scale{weight: w.field, k1: w.k1}
+	for f := range s.flat {
+		s.flat[f] = 1 - w.norm[f]
+		if t.words[f] > 0 {
+			s.slope[f] = w.norm[f] * float64(t.filed[f]) / float64(t.words[f])
+		}
+	}
+	return s
+}
+
+// saturated is what the occurrences of a term in a tool count, from 0 to below 1.
+func (s *scale) saturated(c *counts, l *lengths) float64 {
+	var sum float64
+	for f, n := range c {
+		if n > 0 {
+			sum += s.weight[f] * float64(n) / (s.flat[f] + s.slope[f]*float64(l[f]))
+		}
+	}
+	return sum / (s.k1 + sum)
+}
+
+// queries returns the vectors of queries, or nil and why there are none. It may be called on nil.
+func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, note string) {
+	if d == nil || len(qs) == 0 {
+		return nil, ""
+	}
+	if left := d.pause(); left > 0 {
+		return nil, fmt.Sprintf("found by words alone: the embedder failed %d times in a row and is asked again in %v", maxEmbedFailures, left.Round(time.Second))
+	}
+	texts := make([]string, len(qs))
+	for i, q := range qs {
+		texts[i] = plaintext.Beginning(q.Text, maxEmbedText)
+	}
+	limited, cancel := context.WithTimeout(ctx, embedTimeout)
+	defer cancel()
+	for len(vectors) < len(texts) {
+		some := texts[len(vectors):min(len(vectors)+embedBatch, len(texts))]
+		got, err := d.embed(limited, some, embedTimeout)
+		if err != nil {
+			if ctx.Err() == nil { // a caller that has given up says nothing about the embedder
+				d.asked(false)
+			}
+			return nil, fmt.Sprintf("found by words alone: %v", err)
+		}
+		vectors = append(vectors, got...)
+	}
+	d.asked(true)
+	return vectors, ""
+}
+
+// pause is how long searches still do without the embedder.
+func (d *dense) pause() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Until(d.paused)
+}
+
+// asked notes how asking the embedder ended.
+func (d *dense) asked(well bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failures++; well {
+		d.failures = 0
+	} else if d.failures >= maxEmbedFailures {
+		d.failures, d.paused = 0, time.Now().Add(embedPause)
+	}
+}
+
+// scoreMeaning replaces the scores by words in s with fused ones. Each half is
+// brought to the scale from 0 to 1 first: words by the best score, meaning by
+// how far a tool stands out of the allowed ones, of which most have nothing to do
+// with the query. It returns a note if tools have no vector.
+func (t *table) scoreMeaning(s *scratch, vector []float32) (note string) {
+	bestByWords, _ := s.best(0)
+	s.near = zeroed(s.near, len(t.slots))
+	var sum, most float64
+	with, without := 0, 0
+	for n := range t.slots {
+		p := &t.slots[n]
+		switch {
+		case !s.allows(n):
+		case len(p.vector) == 0:
+			without++
+		default:
+			s.near[n] = dot(p.vector, vector)
+			sum += s.near[n]
+			most = max(most, s.near[n])
+			with++
+		}
+	}
+	t.fuse(s, bestByWords, sum/float64(max(1, with)), most)
+	switch {
+	case with == 0:
+		return "found by words alone: no tool has a vector yet"
+	case without > 0:
+		return fmt.Sprintf("%d of %d tools have no vector yet and are found by words alone", without, with+without)
+	}
+	return ""
+}
+
+// fuse replaces scores by words, of which the best is given, by fused ones.
+func (t *table) fuse(s *scratch, bestByWords, mean, most float64) {
+	for n := range s.scores {
+		if bestByWords > 0 {
+			s.scores[n] /= bestByWords
+		}
+		p := &t.slots[n]
+		meaning := 0.0
+		switch {
+		case !s.allows(n), len(p.vector) == 0:
+			continue // what is missing is taken to be like what is there
+		case most > mean:
+			meaning = max(0, (s.near[n]-mean)/(most-mean))
+		case most > 0:
+			meaning = 1 // all are equally near, one tool for instance
+		}
+		s.scores[n] = (1-embedWeight)*s.scores[n] + embedWeight*meaning
+	}
+}
+
+// dot is the product of two vectors of the same length.
+func dot(a, b []float32) float64 {
+	var sum float32
+	for i, n := range a {
+		sum += n * b[i]
+	}
+	return float64(sum)
 }

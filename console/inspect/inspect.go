@@ -5,16 +5,24 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 )
 
 const (
@@ -276,4 +284,237 @@ func decode(r *http.Request, into any, limit int64) error {
 		return reply.Refuse(http.StatusBadRequest, "%v", err)
 	}
 	return nil
+}
+
+// loginTime is how long somebody may take to log in.
+const loginTime = 5 * time.Minute
+
+// A signing is where a login is.
+type signing struct {
+	State  string `json:"state"` // begun, open, done or failed
+	URL    string `json:"url,omitempty"`
+	Detail string `json:"detail,omitempty"`
+	Cause  string `json:"cause,omitempty"`
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// login has the user log in at the server; when that worked, it is connected to again.
+func (c *connection) login(r *http.Request) (any, error) {
+	var in struct {
+		Scopes []string `json:"scopes"`
+	}
+	if r.ContentLength != 0 {
+		if err := decode(r, &in, maxDescription); err != nil {
+			return nil, err
+		}
+	}
+	c.mu.Lock()
+	var opened *Opened
+	if c.attempt != nil {
+		opened = c.attempt.opened
+	}
+	busy := c.signing
+	if opened != nil && opened.Login != nil {
+		c.signing = true
+	}
+	c.mu.Unlock()
+	switch {
+	case opened == nil || opened.Login == nil:
+		return nil, reply.Refuse(http.StatusConflict, "nobody logs in here: the server has no URL, or its headers say who asks")
+	case busy:
+		return nil, reply.Refuse(http.StatusConflict, "a login is under way; its page is in the events")
+	}
+	if !c.spawn(func() { c.sign(opened, in.Scopes) }) {
+		return nil, reply.Refuse(http.StatusConflict, "the connection ends")
+	}
+	return reply.Accepted{Body: signing{State: "begun"}}, nil
+}
+
+func (c *connection) sign(opened *Opened, scopes []string) {
+	ctx, cancel := context.WithTimeoutCause(c.ctx, loginTime, fmt.Errorf("nobody logged in within %v", loginTime))
+	defer cancel()
+	c.journal.add("login", signing{State: "begun"})
+	said, err := opened.Login(ctx, scopes, func(page string) {
+		c.journal.add("login", signing{State: "open", URL: page})
+	})
+	c.mu.Lock()
+	c.signing = false
+	c.mu.Unlock()
+	if err != nil {
+		failed := signing{State: "failed", Cause: plaintext.Line(err.Error(), maxDetail), Remedy: "the requests above say which step failed, and why"}
+		if known, is := errors.AsType[*FaultError](err); is {
+			failed.Remedy = known.Remedy
+		}
+		c.journal.add("login", failed)
+		return
+	}
+	c.journal.add("login", signing{State: "done", Detail: plaintext.Line(said, maxDetail)})
+	c.start()
+}
+
+// maxDomains is how many origins a view may name for one purpose.
+const maxDomains = 50
+
+// app sends a frame on to a view of the server (MCP Apps), at an address that says nothing of the console's. Its policy makes a document of an origin of its own of it, wherever it is shown:
+// it can send no cookie of the console, read nothing of it, and reach no other origins than those that it names.
+func (c *connection) app(w http.ResponseWriter, r *http.Request) error {
+	client, a, err := c.connectedTo()
+	if err != nil {
+		return err
+	}
+	if c.of.options.Once == nil {
+		return reply.Refuse(http.StatusNotImplemented, "this console shows no views")
+	}
+	ctx, cancel := context.WithTimeoutCause(r.Context(), defaultTimeout, fmt.Errorf("no answer within %v", time.Duration(defaultTimeout)))
+	defer cancel()
+	uri := r.URL.Query().Get("uri")
+	if !strings.HasPrefix(uri, apps.Scheme) || len(uri) > maxURI {
+		return reply.Refuse(http.StatusBadRequest, `"uri": expected one that begins with %s`, apps.Scheme)
+	}
+	v, err := apps.Read(ctx, client, uri)
+	if err != nil {
+		return reply.Refuse(http.StatusBadGateway, "%v", err)
+	}
+	_, port, _ := net.SplitHostPort(r.Host)
+	policy, err := policyOf(v.CSP, port, a.opened.Entry.isHere())
+	if err != nil {
+		return reply.Refuse(http.StatusUnprocessableEntity, "the view %s: %v", uri, err)
+	}
+	path := c.of.options.Once(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		h := w.Header()
+		h.Del("X-Frame-Options") // frame-ancestors says who may show it
+		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "no-referrer")
+		h.Set("Cache-Control", "no-store")
+		_, _ = w.Write([]byte(v.HTML)) // the page may be gone
+	}))
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, path, http.StatusSeeOther)
+	return nil
+}
+
+// isHere reports whether the server is known to be a program on this machine.
+func (e Entry) isHere() bool {
+	u, err := url.Parse(e.URL)
+	return e.Command != "" || err == nil && isLoopback(strings.ToLower(u.Hostname()))
+}
+
+// isLoopback reports whether a host is this machine. Browsers take any word that ends with a number for an IPv4 address.
+func isLoopback(host string) bool {
+	host = strings.TrimSuffix(host, ".")
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.Unmap().IsLoopback() || address.Unmap().IsUnspecified()
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || last != "" && last[0] >= '0' && last[0] <= '9'
+}
+
+// policyOf is the policy of a view by the rules of the extension: what it does not name it cannot reach. 'self' is nowhere, as
+// that is where the console is; port is the console's, and here says that the server is on this machine.
+func policyOf(named *apps.CSP, port string, here bool) (string, error) {
+	if named == nil {
+		named = &apps.CSP{}
+	}
+	var resources, connects, frames, bases string
+	for _, one := range []struct {
+		into    *string
+		what    string
+		domains []string
+	}{{&resources, "resourceDomains", named.Resource}, {&connects, "connectDomains", named.Connect}, {&frames, "frameDomains", named.Frame}, {&bases, "baseUriDomains", named.BaseURI}} {
+		if len(one.domains) > maxDomains {
+			return "", fmt.Errorf("its %s has more than %d entries", one.what, maxDomains)
+		}
+		for _, domain := range one.domains {
+			if err := checkDomain(domain, port, one.what == "connectDomains", here); err != nil {
+				return "", fmt.Errorf("its %s: %w", one.what, err)
+			}
+			*one.into += " " + domain
+		}
+	}
+	orNone := func(text string) string {
+		if text == "" {
+			return " 'none'"
+		}
+		return text
+	}
+	return "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'" + resources + "; style-src 'unsafe-inline'" + resources +
+		"; img-src data: blob:" + resources + "; media-src data: blob:" + resources + "; font-src data:" + resources +
+		"; connect-src" + orNone(connects) + "; frame-src" + orNone(frames) + "; object-src 'none'; form-action 'none'; base-uri" + orNone(bases) +
+		"; frame-ancestors 'self'", nil
+}
+
+// domainForm is an origin as a policy has it; what is no part of one ends a directive, or the policy.
+var domainForm = regexp.MustCompile(`^(https?|wss?)://((?:\*\.)?[A-Za-z0-9.-]+|\[[0-9a-fA-F:]+\])(?::(\d{1,5}))?$`)
+
+// checkDomain says what is wrong with an origin that a view names. Only the view of a server on this machine reaches others there.
+func checkDomain(domain, port string, connects, here bool) error {
+	m := domainForm.FindStringSubmatch(strings.TrimSuffix(domain, "/"))
+	if m == nil || strings.HasSuffix(domain, "/") && strings.Count(domain, "/") != 3 {
+		return fmt.Errorf("%.100q is no origin such as https://example.com", domain)
+	}
+	scheme, host := m[1], strings.Trim(strings.ToLower(m[2]), "[].")
+	local := isLoopback(host)
+	at, _ := strconv.Atoi(m[3]) // 0: that of the scheme; 08000 is 8000
+	own, _ := strconv.Atoi(port)
+	switch {
+	case strings.HasPrefix(scheme, "ws") && !connects:
+		return fmt.Errorf("%q is for connectDomains only", domain)
+	case local && (at == 0 || at == own):
+		return fmt.Errorf("%q may be the console itself, which a view must not reach", domain)
+	case local && !here:
+		return fmt.Errorf("%q is on this machine, and the server is not", domain)
+	case !local && scheme != "https" && scheme != "wss":
+		return fmt.Errorf("%q is not encrypted", domain)
+	}
+	return nil
+}
+
+// A failure is why a request has no result.
+type failure struct {
+	Code *int            `json:"code,omitempty"` // of the protocol; nil where the server did not say this
+	Data json.RawMessage `json:"data,omitempty"`
+	Fault
+}
+
+// failed says why a request failed.
+func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error) *failure {
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		return &failure{Fault: Fault{Cause: "it was cancelled here"}}
+	}
+	if refused, is := errors.AsType[*mcp.Error](err); is {
+		return &failure{Code: &refused.Code, Data: bounded(refused.Data), Fault: Fault{Cause: refused.Message, Remedy: remedyOf(refused.Code, q.Method)}}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &failure{Fault: Fault{Cause: err.Error(), Remedy: "give it more time (timeout), or see in its log or its standard error what it waits for"}}
+	}
+	switch {
+	case errors.Is(err, mcp.ErrClosed):
+		return &failure{Fault: Fault{Cause: "the connection was closed meanwhile", Remedy: "connect again"}}
+	case errors.Is(err, mcp.ErrLost):
+		about := q.Method
+		if name, is := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name")); is {
+			about = plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
+		}
+		fault := c.explain(ctx, a, err)
+		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", about)
+		return &failure{Fault: fault}
+	case errors.As(err, new(*mcp.StatusError)):
+		return &failure{Fault: c.explain(ctx, a, err)}
+	}
+	return &failure{Fault: Fault{Cause: err.Error()}}
+}
+
+// remedyOf is what to try where a server refuses a request.
+func remedyOf(code int, method string) string {
+	switch code {
+	case mcp.CodeMethodNotFound:
+		return "the server does not have this; its capabilities say what it has"
+	case mcp.CodeInvalidParams:
+		return "see whether the parameters fit the schema, and whether there is what they name"
+	case mcp.CodeInternalError:
+		return "the server failed at " + method + ": see its log or its standard error, or report it to whoever made it"
+	}
+	return ""
 }

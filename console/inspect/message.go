@@ -1,13 +1,24 @@
 package inspect
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/note"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/redact"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/tolerance"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -147,4 +158,324 @@ func (a *attempt) transport() string {
 		return "http+sse"
 	}
 	return "streamable-http"
+}
+
+// hiddenValue stands where a secret was.
+const hiddenValue = redact.Hidden
+
+// maxTokenBody is how many bytes are read of what an authorization server answers, for those who watch.
+const maxTokenBody = 64 << 10
+
+// An exchange is one request over HTTP, with its response.
+type exchange struct {
+	Purpose  string            `json:"purpose"` // server or authorization
+	Method   string            `json:"method"`
+	URL      string            `json:"url"`
+	Sent     map[string]string `json:"requestHeaders"`
+	Form     map[string]string `json:"form,omitempty"` // of a request for authorization
+	Body     json.RawMessage   `json:"body,omitempty"` // the same where it is JSON
+	Status   int               `json:"status,omitempty"`
+	Received map[string]string `json:"responseHeaders,omitempty"`
+	Answer   json.RawMessage   `json:"answer,omitempty"` // of an authorization server
+	Error    string            `json:"error,omitempty"`
+	Millis   int64             `json:"ms"`
+	RPC      json.RawMessage   `json:"rpc,omitempty"` // the id of the message that it carried
+	Request  uint64            `json:"request,omitempty"`
+	// Step says what a request for authorization is for, and Failed why it did not work.
+	Step   string `json:"step,omitempty"`
+	Failed string `json:"failed,omitempty"`
+
+	secrets []string // that were sent, which an answer may quote
+}
+
+// transport has what goes through next said, too.
+func (c *connection) transport(next http.RoundTripper, authorization bool) http.RoundTripper {
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	return &watchedTransport{c, next, authorization}
+}
+
+type watchedTransport struct {
+	of            *connection
+	next          http.RoundTripper
+	authorization bool
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	began := time.Now()
+	x := exchange{Purpose: "server", Method: req.Method, URL: redact.URL(req.URL.String()), Sent: shownHeaders(req.Header), Request: requestOf(req.Context())}
+	body := bodyOf(req)
+	if t.authorization {
+		x.Purpose = "authorization"
+		x.describe(req, body)
+	} else if m, fault := jsonrpc.Parse(body, jsonrpc.Limits{}); fault == nil && !m.ID.IsZero() {
+		x.RPC = json.RawMessage(m.ID)
+		t.of.headersFor(x.Request, m.Method, req.URL.String(), req.Header)
+	}
+	response, err := t.next.RoundTrip(req)
+	x.Millis = time.Since(began).Milliseconds()
+	if err != nil {
+		x.Error = plaintext.Line(redact.Text(err.Error(), maxDetail), maxDetail)
+	} else {
+		x.Status, x.Received = response.StatusCode, shownHeaders(response.Header)
+		if t.authorization {
+			x.judge(response)
+		}
+	}
+	t.of.journal.add("http", x)
+	return response, err
+}
+
+// CloseIdleConnections is called when nothing more is asked of a server.
+func (t *watchedTransport) CloseIdleConnections() {
+	(&http.Client{Transport: t.next}).CloseIdleConnections()
+}
+
+// bodyOf is a copy of what a request sends, where it can be had.
+func bodyOf(req *http.Request) []byte {
+	if req.GetBody == nil || req.ContentLength > maxOneEvent {
+		return nil
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer body.Close()
+	data, err := io.ReadAll(io.LimitReader(body, maxOneEvent))
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// describe says what is asked of an authorization server.
+func (x *exchange) describe(req *http.Request, body []byte) {
+	switch path := req.URL.Path; {
+	case strings.Contains(path, "/.well-known/oauth-protected-resource"):
+		x.Step = "discovery of the resource"
+	case strings.Contains(path, "/.well-known/"):
+		x.Step = "discovery of the authorization server"
+	case strings.HasPrefix(req.Header.Get("Content-Type"), "application/x-www-form-urlencoded"):
+		x.Step = "token"
+	case req.Method == http.MethodPost:
+		x.Step = "registration"
+	default:
+		x.Step = "discovery" // at a place that the server named
+	}
+	if x.Step == "token" {
+		form, err := url.ParseQuery(string(body))
+		if err != nil {
+			return
+		}
+		x.Form = map[string]string{}
+		for name, values := range form {
+			if slices.Contains(formShown, strings.ToLower(name)) {
+				x.Form[name] = strings.Join(values, " ")
+				continue
+			}
+			x.Form[name] = hiddenValue
+			x.secrets = append(x.secrets, values...)
+		}
+	} else if len(body) > 0 {
+		x.Body = shownMembers(body)
+	}
+}
+
+// judge reads what an authorization server answered, and says why it failed if it did. What is read is put back.
+func (x *exchange) judge(response *http.Response) {
+	data, err := io.ReadAll(io.LimitReader(response.Body, maxTokenBody))
+	rest := io.MultiReader(bytes.NewReader(data), response.Body)
+	if err != nil {
+		rest = io.MultiReader(bytes.NewReader(data), failing{err})
+	}
+	response.Body = struct {
+		io.Reader
+		io.Closer
+	}{rest, response.Body}
+	x.Answer = x.unquoted(shownMembers(data))
+	if response.StatusCode < 400 {
+		return
+	}
+	code, _ := jsonrpc.Unquote(jsonrpc.Get(x.Answer, "error"))
+	why, _ := jsonrpc.Unquote(jsonrpc.Get(x.Answer, "error_description"))
+	switch {
+	case code != "" && why != "":
+		x.Failed = plaintext.Line(code+": "+why, maxDetail)
+	case code != "":
+		x.Failed = plaintext.Line(code, maxDetail)
+	case response.StatusCode == http.StatusNotFound && strings.HasPrefix(x.Step, "discovery"):
+		x.Failed = "there is no such document; the next place is tried"
+	default:
+		x.Failed = "HTTP status " + http.StatusText(response.StatusCode)
+	}
+}
+
+// unquoted is an answer without the secrets that were sent: "the token … is revoked" has one that nothing else gives away.
+func (x *exchange) unquoted(answer json.RawMessage) json.RawMessage {
+	const enough = 8 // bytes; what is shorter may be a word
+	for _, one := range x.secrets {
+		if within := jsonrpc.AppendString(nil, one); len(one) >= enough {
+			answer = bytes.ReplaceAll(answer, within[1:len(within)-1], []byte(hiddenValue))
+		}
+	}
+	return answer
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// formShown are the fields of a request for a token that are no secrets.
+var formShown = []string{
+	"grant_type", "client_id", "redirect_uri", "resource", "scope", "audience", "client_assertion_type", "requested_token_type",
+	"subject_token_type", "actor_token_type", "token_type_hint",
+}
+
+// shownMembers is a JSON object without its secrets; nil where it is none.
+func shownMembers(data []byte) json.RawMessage {
+	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
+		return nil
+	}
+	shown, whole := redact.JSON(data, redact.Limits{Text: maxDetail, Bytes: maxTokenBody, Depth: 8, Shown: func(name string) bool {
+		return slices.ContainsFunc(namesOnly, func(end string) bool { return strings.HasSuffix(name, end) })
+	}, Hidden: func(name string) bool { return name == "code" || strings.HasSuffix(name, "_code") }})
+	if !whole {
+		return nil
+	}
+	return shown
+}
+
+// namesOnly are ends of names of members that say something of tokens and keys, and hold none.
+var namesOnly = []string{"_endpoint", "_supported", "_servers", "_type", "_method", "_uri", "_at"}
+
+// shownHeaders are headers without secrets: of those that are not known to have none, the names only.
+func shownHeaders(h http.Header) map[string]string {
+	shown := map[string]string{}
+	for name, values := range h {
+		value := redact.Header(name, strings.Join(values, ", "))
+		if scheme, _, found := strings.Cut(strings.Join(values, ", "), " "); found && strings.EqualFold(name, "Authorization") {
+			value = scheme + " " + hiddenValue
+		}
+		shown[name] = plaintext.Line(value, maxDetail)
+	}
+	return shown
+}
+
+// maxFindings is how many things are said of one request.
+const maxFindings = 100
+
+// A finding is something that is wrong with what a server gave.
+type finding struct {
+	Request uint64 `json:"request"`
+	Subject string `json:"subject,omitempty"` // the tool, prompt or resource
+	Where   string `json:"where"`             // the member
+	Problem string `json:"problem"`
+	Remedy  string `json:"remedy"`
+}
+
+func found(q *asked, subject, where, problem, remedy string) finding {
+	return finding{q.Request, plaintext.Line(subject, maxDetail), where, plaintext.Line(problem, maxDetail), remedy}
+}
+
+// checkList looks at the entries of a list.
+func (c *connection) checkList(q *asked, entries []json.RawMessage) []finding {
+	var all []finding
+	add := func(f finding) {
+		if len(all) < maxFindings {
+			all = append(all, f)
+		}
+	}
+	seen := map[string]bool{}
+	key := revision.MethodNamed(q.Method).Key
+	for _, entry := range entries {
+		name, named := jsonrpc.Unquote(jsonrpc.Get(entry, key))
+		switch {
+		case !named || name == "":
+			add(found(q, plaintext.Line(string(entry), 100), key, "an entry has none, so nobody can ask for it", "the author of the server must give it one"))
+		case seen[name]:
+			add(found(q, name, key, "two entries have the same", "the author of the server must name them differently: only one can be reached"))
+		}
+		seen[name] = true
+		if q.Method == "tools/list" {
+			for _, f := range checkTool(q, name, entry) {
+				add(f)
+			}
+		}
+	}
+	return all
+}
+
+func checkTool(q *asked, name string, entry json.RawMessage) []finding {
+	const mend = "the author of the server must correct the schema (https://json-schema.org/draft/2020-12); until then give the arguments as JSON, unchecked"
+	var all []finding
+	for _, where := range []string{"inputSchema", "outputSchema"} {
+		form := jsonrpc.Get(entry, where)
+		if form == nil {
+			if where == "inputSchema" {
+				all = append(all, found(q, name, where, "it is missing: a tool without arguments has {\"type\": \"object\"}", mend))
+			}
+			continue
+		}
+		kind, isText := jsonrpc.Unquote(jsonrpc.Get(form, "type"))
+		switch _, err := schema.Compile(form); {
+		case err != nil:
+			all = append(all, found(q, name, where, "it is no schema that can be used: "+err.Error(), mend))
+		case where == "inputSchema" && (!isText || kind != "object"):
+			all = append(all, found(q, name, where, `its type is not "object", which arguments are`, mend))
+		}
+	}
+	return all
+}
+
+// checkResult looks at the result of a call: what it says has to fit the tool's output schema.
+func (c *connection) checkResult(ctx context.Context, q *asked, client *mcp.Client, body json.RawMessage, kind string) []finding {
+	if q.Method != "tools/call" || kind == "task" {
+		return nil
+	}
+	name, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name"))
+	content := jsonrpc.Get(body, "content")
+	if len(content) == 0 || content[0] != '[' {
+		return []finding{found(q, name, "content", "the result has no array of content", "the author of the server must add it; an empty one will do")}
+	}
+	if string(jsonrpc.Get(body, "isError")) == "true" {
+		return nil
+	}
+	form := c.outputSchema(name)
+	if form == nil {
+		return nil
+	}
+	given := jsonrpc.Get(body, "structuredContent")
+	if given == nil {
+		return []finding{found(q, name, "structuredContent", "the tool has an output schema, and the result no structured content", "the author of the server must add it, or take the schema away")}
+	}
+	checks, err := schema.Compile(form)
+	if err != nil {
+		return nil // said with the list
+	}
+	if err := checks.Validate(given); err != nil {
+		return []finding{found(q, name, "structuredContent", "it does not fit the tool's output schema: "+err.Error(), "the author of the server must correct the one or the other: clients refuse such a result")}
+	}
+	return nil
+}
+
+// outputSchema is that of a tool, as far as the tools were listed.
+func (c *connection) outputSchema(name string) (form json.RawMessage) {
+	c.mu.Lock()
+	var tools json.RawMessage
+	for _, q := range c.asked {
+		if q.Method == "tools/list" && q.Result != nil {
+			tools = q.Result
+		}
+	}
+	c.mu.Unlock()
+	jsonrpc.EachElement(jsonrpc.Get(tools, "tools"), func(entry []byte) bool {
+		if n, _ := jsonrpc.Unquote(jsonrpc.Get(entry, "name")); n != name {
+			return true
+		}
+		form = jsonrpc.Get(entry, "outputSchema")
+		return false
+	})
+	return form
 }

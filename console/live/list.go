@@ -1,10 +1,22 @@
 package live
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
 	"slices"
 	"sort"
+	"strconv"
+	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/console/follow"
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/internal/fields"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -227,4 +239,309 @@ func (s *search) read(looked []found) {
 	s.ring.mu.Lock()
 	s.first = s.ring.index.First
 	s.ring.mu.Unlock()
+}
+
+// pingMethod is that of messages that say nothing but that a peer is there.
+const pingMethod = "ping"
+
+const maxFilterText = 1_000 // bytes of a text that is looked for
+
+// The parameters of a query say which messages are shown. The tags are those of [fields.Params].
+type parameters struct {
+	Client  string `doc:"calls of clients whose name and version, such as 'claude/1.0', contain this, and what is asked of servers for them"`
+	Server  string `doc:"what goes to and comes from the server of exactly this name, and the calls of clients that lead there"`
+	Method  string `doc:"messages of exactly this method"`
+	Kind    string `enum:"request,notification,response,error,failure,dropped,note" doc:"messages of this kind, or of several, with commas"`
+	Name    string `doc:"messages about a tool, prompt or URI that contains this"`
+	Text    string `doc:"messages that contain this, up to 1,000 bytes"`
+	Errors  bool   `doc:"with 'true': errors, results with 'isError', and requests without a response"`
+	PID     int32  `doc:"messages of this process"`
+	Call    uint64 `doc:"messages of this call, of the process in 'pid'"`
+	Ping    bool   `doc:"with 'false': all but 'ping' and its answers; one that fails is shown"`
+	Headers bool   `doc:"with 'false': all but notes of HTTP headers"`
+}
+
+var filters = fields.ParamsOf[parameters]()
+
+// A filter says which messages are shown.
+type filter struct {
+	client, server, method, name string
+	kinds                        uint16   // bit n: kind n is shown; 0: all are
+	texts                        [][]byte // any of them, in lower case, is in the message
+	errors, noHeaders, noPing    bool
+	pid                          int32
+	call                         uint64
+}
+
+// filterOf reads a filter of a query.
+func filterOf(q url.Values) (f filter, err error) {
+	p := parameters{Ping: true, Headers: true}
+	if err := filters.Query(&p, q); err != nil {
+		return f, err
+	}
+	f = filter{client: strings.ToLower(beginning(p.Client)), server: beginning(p.Server), method: beginning(p.Method), name: strings.ToLower(beginning(p.Name)), // as the index has them
+		errors: p.Errors, noHeaders: !p.Headers, noPing: !p.Ping, pid: p.PID, call: p.Call}
+	for name := range strings.SplitSeq(p.Kind, ",") {
+		if kind := kindOf(name); kind > 0 {
+			f.kinds |= 1 << kind
+		}
+	}
+	if text := p.Text; text != "" {
+		if len(text) > maxFilterText {
+			return f, fmt.Errorf("text: expected at most %d bytes, got %d", maxFilterText, len(text))
+		}
+		plain := lower(nil, []byte(text))
+		f.texts = [][]byte{plain}
+		if quoted := jsonrpc.AppendString(nil, string(plain)); len(quoted) > len(plain)+2 { // as a message has it
+			f.texts = append(f.texts, quoted[1:len(quoted)-1])
+		}
+	}
+	return f, nil
+}
+
+// askedFor reads a filter and numbers of a query, 0 where there is none.
+func askedFor(q url.Values, names ...string) (f filter, numbers map[string]uint64, err error) {
+	f, err = filterOf(q)
+	numbers = map[string]uint64{}
+	for _, name := range names {
+		if text := q.Get(name); text != "" && err == nil {
+			if numbers[name], err = strconv.ParseUint(text, 10, 63); err != nil {
+				err = fmt.Errorf("%s: expected a number, got %.40q", name, text)
+			}
+		}
+	}
+	if err != nil {
+		err = reply.Refuse(http.StatusBadRequest, "%v", err)
+	}
+	return f, numbers, err
+}
+
+// A fit is whether a filter shows messages with certain texts.
+type fit int8
+
+const (
+	fitsNot   fit = iota
+	fitsCalls     // those whose call leads to the server
+	fits
+)
+
+func (f *filter) fit(t *texts) fit {
+	switch {
+	case f.method != "" && t.method != f.method, !strings.Contains(strings.ToLower(t.client), f.client), !strings.Contains(strings.ToLower(t.name), f.name):
+		return fitsNot
+	case f.server == "" || t.server == f.server:
+		return fits
+	case t.server == "":
+		return fitsCalls
+	}
+	return fitsNot
+}
+
+// shows reports whether a message is shown as far as the index tells. It looks at texts once for each number of asking; r.mu is held.
+func (r *Ring) shows(f *filter, e *entry, asking uint64) bool {
+	switch {
+	case f.pid != 0 && e.pid != f.pid, f.call != 0 && e.call != f.call, f.kinds != 0 && f.kinds>>e.kind&1 == 0, f.noHeaders && e.headers, f.noPing && e.ping:
+		return false
+	case kinds[e.kind] == traffic.Dropped:
+		return true // what is missing may be what is looked for
+	case f.errors && !e.failed:
+		return false
+	}
+	c := &r.table.all[e.texts]
+	if c.asking != asking {
+		c.asking, c.fits = asking, f.fit(&c.texts)
+	}
+	if c.fits == fitsCalls && e.call > 0 {
+		of := r.calls[callOfProcess(e.pid, e.call)]
+		return of != nil && r.leads(of, f.server)
+	}
+	return c.fits == fits
+}
+
+// contains reports whether a record has the text that is looked for. scratch is used for that.
+func (f *filter) contains(record []byte, scratch *[]byte) bool {
+	*scratch = lower((*scratch)[:0], record)
+	return slices.ContainsFunc(f.texts, func(text []byte) bool { return bytes.Contains(*scratch, text) })
+}
+
+// lower appends a text to dst, with small letters in place of those A to Z.
+func lower(dst, text []byte) []byte {
+	at := len(dst)
+	dst = append(dst, text...)
+	for i, c := range dst[at:] {
+		if 'A' <= c && c <= 'Z' {
+			dst[at+i] = c + ('a' - 'A')
+		}
+	}
+	return dst
+}
+
+const (
+	figuresTime = 10 * time.Minute // what figures are of
+	maxTimes    = 1_000            // of one server, whose median and 95th percentile are said: the newest
+)
+
+// A figures is what calls, prompts and reads of one server came to of late.
+type figures struct {
+	PID    int           `json:"pid"`
+	Server string        `json:"server"`
+	Calls  int           `json:"calls"`
+	Errors int           `json:"errors"`
+	P50    time.Duration `json:"p50"` // nanoseconds
+	P95    time.Duration `json:"p95"`
+	times  []time.Duration
+}
+
+// answers reports whether a message of a kind ends a request.
+func answers(kind string) bool {
+	return kind == traffic.Response || kind == traffic.Error || kind == traffic.Failure
+}
+
+// figuresOf counts what came back from servers since then.
+func (r *Ring) figuresOf(since time.Time) []*figures {
+	type key struct {
+		pid    int32
+		server string
+	}
+	all := map[key]*figures{}
+	var order []*figures
+	methods := map[textsID]bool{}
+	r.mu.Lock()
+	for n := r.index.Next; n > r.index.First; {
+		n--
+		e, t := r.of(n)
+		if e.time < since.UnixNano() {
+			break
+		}
+		if hops[e.hop] != traffic.Server || !e.toClient || !answers(kinds[e.kind]) {
+			continue
+		}
+		is, known := methods[e.texts]
+		if !known {
+			is = revision.MethodNamed(t.method).Asks
+			methods[e.texts] = is
+		}
+		if !is {
+			continue
+		}
+		k := key{e.pid, t.server}
+		f := all[k]
+		if f == nil {
+			f = &figures{PID: int(e.pid), Server: t.server}
+			all[k] = f
+			order = append(order, f)
+		}
+		if f.Calls++; e.failed {
+			f.Errors++
+		}
+		if len(f.times) < maxTimes {
+			f.times = append(f.times, time.Duration(e.took))
+		}
+	}
+	r.mu.Unlock()
+	for _, f := range order {
+		slices.Sort(f.times)
+		f.P50, f.P95 = f.times[len(f.times)/2], f.times[len(f.times)*95/100]
+	}
+	return order
+}
+
+func (r *Ring) serveFigures(*http.Request) (any, error) {
+	return struct {
+		Minutes float64    `json:"minutes"`
+		Servers []*figures `json:"servers"`
+	}{figuresTime.Minutes(), append([]*figures{}, r.figuresOf(time.Now().Add(-figuresTime))...)}, nil
+}
+
+const (
+	batchPause  = 50 * time.Millisecond // between two batches
+	maxBatch    = 500                   // messages of a batch
+	maxBehind   = 5_000                 // messages; who is further behind misses some
+	maxStreams  = 16                    // at a time
+	retryMillis = 1_000
+)
+
+// A batch is one event of the stream.
+type batch struct {
+	position         // its items: the oldest first
+	Skipped  uint64  `json:"skipped,omitempty"`
+	Cleared  bool    `json:"cleared,omitempty"` // all before First were removed
+	Fault    string  `json:"fault,omitempty"`
+	Ended    []int32 `json:"ended,omitzero"` // processes; nil where they are as before
+}
+
+func (r *Ring) serveStream(w http.ResponseWriter, req *http.Request) {
+	q := req.URL.Query()
+	f, asked, err := askedFor(q, "after")
+	if err != nil {
+		reply.Error(w, http.StatusBadRequest, err)
+		return
+	}
+	after, resumes := asked["after"], q.Has("after")
+	if id, err := strconv.ParseUint(req.Header.Get("Last-Event-ID"), 10, 63); err == nil {
+		after, resumes = id, true
+	}
+	s := &stream{ring: r, filter: &f}
+	s.begin(after, resumes)
+	if !r.readers.Serve(w, req, maxStreams, follow.Stream{Begin: fmt.Sprintf("retry: %d\n\n", retryMillis), Pause: batchPause, Next: s.next}) {
+		reply.Error(w, http.StatusServiceUnavailable, fmt.Errorf("%d pages watch already; close one", maxStreams))
+	}
+}
+
+// A stream is one reader of new messages. Nobody waits for it: it reads the ring, and misses what is not there any more.
+type stream struct {
+	ring    *Ring
+	filter  *filter
+	at      uint64 // the newest message that it had
+	cleared uint64 // as the ring was, when it looked last
+	ends    uint64 // the same
+	fault   string
+}
+
+// begin sets where the stream begins.
+func (s *stream) begin(after uint64, resumes bool) {
+	s.ring.mu.Lock()
+	defer s.ring.mu.Unlock()
+	s.cleared = s.ring.cleared
+	if s.at = s.ring.index.Next - 1; resumes && after < s.at {
+		s.at = max(after, s.cleared)
+	}
+	if resumes && after < s.ring.cleared { // it does not know yet
+		s.cleared = after
+	}
+}
+
+// next appends a batch of what is new to text.
+func (s *stream) next(text []byte) (all []byte, changed <-chan struct{}, over bool) {
+	r := s.ring
+	r.mu.Lock()
+	changed = r.index.Changed()
+	b := batch{Cleared: r.cleared > s.cleared}
+	s.cleared = r.cleared
+	if s.at = max(s.at, s.cleared); r.index.Next-1-s.at > maxBehind {
+		b.Skipped = r.index.Next - 1 - maxBatch - s.at
+		s.at += b.Skipped
+	}
+	r.mu.Unlock()
+	p := r.list(s.filter, s.at, true, maxBatch)
+	if p.More {
+		changed = nil
+	}
+	if p.First-1 > s.at {
+		b.Skipped += p.First - 1 - s.at
+	}
+	b.position, b.Fault = p.position, p.Fault
+	if p.ends != s.ends {
+		b.Ended = p.Ended
+	}
+	s.at = max(s.at, p.Next)
+	if len(b.Items) == 0 && b.Skipped == 0 && !b.Cleared && b.Fault == s.fault && b.Ended == nil {
+		return text, changed, false
+	}
+	s.fault, s.ends = b.Fault, p.ends
+	data, err := json.Marshal(&b)
+	if err != nil {
+		return text, nil, true
+	}
+	return fmt.Appendf(text, "event: messages\nid: %d\ndata: %s\n\n", s.at, data), changed, false
 }

@@ -2,15 +2,20 @@ package live
 
 import (
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/junction-mcp/junction/console/follow"
+	"github.com/junction-mcp/junction/internal/fields"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -109,7 +114,7 @@ func Open(o Options) *Ring {
 		o.Bytes = defaultBytes
 	}
 	o.Bytes = max(o.Bytes, minBytes)
-	r := &Ring{options: o, remove: func() {}, index: follow.NewRing[entry](o.Messages), calls: map[callOf]*call{}, table: newTextTable()}
+	r := &Ring{options: o, remove: func() {}, index: follow.NewRing[entry](o.Messages), calls: map[callOf]*call{}, table: textTable{numbers: map[texts]textsID{}, all: make([]counted, 1)}}
 	if err := r.create(); err != nil {
 		r.fault = fmt.Errorf("messages are not kept: %w", err)
 	}
@@ -250,7 +255,14 @@ func (r *Ring) append(add *added) {
 	}
 	e.row = r.rows
 	if c != nil {
-		r.join(c, e)
+		t := r.table.of(e.texts)
+		if c.client == 0 && t.client != "" {
+			c.client = r.table.again(e.texts)
+		}
+		if t.server != "" && len(c.servers) < maxServers && !r.leads(c, t.server) {
+			c.servers = append(c.servers, r.table.again(e.texts))
+		}
+		c.messages = append(c.messages, r.index.Next)
 	}
 	r.index.Add(*e)
 	for r.table.bytes > maxWords && r.index.First < r.index.Next-1 {
@@ -283,3 +295,318 @@ func beginning(text string) string {
 }
 
 func clamp(n int) int32 { return int32(min(max(n, 0), 1<<31-1)) }
+
+const maxWrite = 1 << 20 // bytes of messages that are written together, but for a larger one
+
+// An added message is in the index yet to come. Its place is that in the records that are written with it.
+type added struct {
+	entry
+	texts
+}
+
+// Add keeps messages of a process, the oldest first. It waits for nobody who reads.
+func (r *Ring) Add(pid int, events ...*traffic.Event) {
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	for len(events) > 0 {
+		n := 0
+		var fault error
+		for n < len(events) && (n == 0 || len(r.records)+len(events[n].Message) <= maxWrite) {
+			if err := r.prepare(int32(pid), events[n]); err != nil {
+				fault = err
+			}
+			n++
+		}
+		r.write(fault)
+		events = events[n:]
+	}
+	if cap(r.records) > 2*maxWrite {
+		r.records = nil // of a large message
+	}
+}
+
+// prepare makes the record and the entry of a message. The error says why there is no record.
+func (r *Ring) prepare(pid int32, of *traffic.Event) error {
+	e := *of
+	add := added{entry: entry{at: -1, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: pid, size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind),
+		hop: int8(max(0, slices.Index(hops[:], e.Hop))), toClient: !e.ToServer, failed: of.Failed(), legacy: of.Legacy, headers: e.Kind == traffic.Note && e.Note == "http"}}
+	// A few long texts would remove the messages of all others.
+	add.texts = texts{client: beginning(e.Client), server: beginning(e.Server), method: beginning(e.Method), name: beginning(e.Name), note: beginning(e.Note)}
+	if e.Kind == traffic.Note && e.Note == "policy" {
+		effect, _ := jsonrpc.Unquote(jsonrpc.Get(e.Message, "effect"))
+		add.effect = int8(max(0, slices.Index(effects, effect)))
+	}
+	if e.Shared && len(e.Message) <= maxShared {
+		add.shared, e.Message = unsafe.String(unsafe.SliceData(e.Message), len(e.Message)), nil // the table clones it
+	}
+	defer func() { r.pending = append(r.pending, add) }()
+	if r.file == nil {
+		return nil
+	}
+	begin := len(r.records)
+	var head int
+	r.records, head = appendRecord(r.records, &e)
+	if size := len(r.records) - begin; int64(size) > r.options.Bytes {
+		r.records = r.records[:begin]
+		return fmt.Errorf("it has %d bytes", size)
+	}
+	add.at, add.head, add.body = int64(begin), int32(head), int32(len(e.Message))
+	return nil
+}
+
+// write writes what was prepared, and puts it into the index. Fault is why some of it has no record.
+func (r *Ring) write(fault error) {
+	var at int64
+	if len(r.records) > 0 {
+		r.mu.Lock()
+		at = r.reserve(int64(len(r.records)))
+		r.mu.Unlock()
+		if _, err := r.file.WriteAt(r.records, at); err != nil {
+			fault = err
+			for i := range r.pending {
+				r.pending[i].at = -1
+			}
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.file != nil {
+		if r.fault = nil; fault != nil {
+			r.fault = fmt.Errorf("messages are not kept: %w", fault)
+		}
+	}
+	for i := range r.pending {
+		one := &r.pending[i]
+		if one.at >= 0 {
+			one.at += at
+		}
+		r.append(one)
+	}
+	if len(r.ended) > 0 {
+		r.unend(r.pending[0].pid)
+	}
+	clear(r.pending)
+	r.records, r.pending = r.records[:0], r.pending[:0]
+	r.index.Wake()
+}
+
+// A stored is the part of a message that the file has and the index does not. In a record all but the Message are a line of JSON, and the
+// Message follows as it is.
+type stored struct {
+	ID        json.RawMessage `json:"id,omitempty"`
+	Revision  string          `json:"revision,omitempty"`
+	Transport string          `json:"transport,omitempty"`
+	Fault     string          `json:"fault,omitempty"`
+	Message   json.RawMessage `json:"message,omitempty"`
+}
+
+var records = fields.Of[stored]()
+
+// appendRecord appends the record of a message: a line of JSON, so many bytes, and the message as it is.
+func appendRecord(dst []byte, e *traffic.Event) (_ []byte, head int) {
+	begin := len(dst)
+	dst = append(records.Append(dst, &stored{ID: e.ID, Revision: e.Revision, Transport: e.Transport, Fault: e.Fault}, nil), '\n')
+	return append(dst, e.Message...), len(dst) - begin
+}
+
+// errOther says that a record is not the one that was looked for.
+var errOther = errors.New("the file holds something else")
+
+// decode reads a record.
+func decode(record []byte, head int) (s stored, err error) {
+	if head > len(record) || head < 1 || record[head-1] != '\n' {
+		return s, errOther
+	}
+	if err := json.Unmarshal(record[:head], &s); err != nil {
+		return s, fmt.Errorf("%w: %w", errOther, err)
+	}
+	if s.Message = record[head:]; len(s.Message) == 0 {
+		s.Message = nil
+	} else if !json.Valid(s.Message) {
+		return s, errOther
+	}
+	return s, nil
+}
+
+// read returns what the file has of message n, which may be forgotten meanwhile.
+func (r *Ring) read(n uint64, e *entry) (s stored, kept bool, err error) {
+	if e.at < 0 {
+		return s, false, nil
+	}
+	record := make([]byte, int(e.head)+int(e.body))
+	_, err = r.file.ReadAt(record, e.at)
+	shared, has := r.shared(n)
+	if !has {
+		return s, false, nil
+	}
+	if err == nil {
+		s, err = decode(record, int(e.head))
+	}
+	if shared != "" {
+		s.Message = json.RawMessage(shared)
+	}
+	return s, err == nil, err
+}
+
+// shared returns the message n where others have it, too, and reports whether message n is there still, so that what was
+// read of the file before is its.
+func (r *Ring) shared(n uint64) (message string, has bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e, t := r.of(n)
+	if e == nil {
+		return "", false
+	}
+	return t.shared, true
+}
+
+// texts are those that a message has in the index. Most messages have all of them in common with others.
+type texts struct {
+	client, server, method, name, note string
+	shared                             string // the message itself, where others have it, too
+}
+
+// A textsID is the number of texts in a table. It has none of number 0, which are empty.
+type textsID int32
+
+// A textTable keeps texts once, for as long as a message has them.
+type textTable struct {
+	numbers map[texts]textsID
+	all     []counted // by textsID
+	free    []textsID
+	bytes   int
+}
+
+type counted struct {
+	texts
+	uses   int32
+	fits   fit
+	asking uint64 // whose answer fits is
+}
+
+const textsSize = 150 // bytes, about, that texts cost in addition to their own
+
+// of returns texts by their number.
+func (w *textTable) of(n textsID) *texts { return &w.all[n].texts }
+
+// add returns the number of texts, which are most likely those of recent: no message may have them any more.
+func (w *textTable) add(t *texts, recent textsID) textsID {
+	if *w.of(recent) == *t && w.all[recent].uses > 0 {
+		return w.again(recent)
+	}
+	if n, known := w.numbers[*t]; known {
+		return w.again(n)
+	}
+	kept := *t
+	for _, text := range [...]*string{&kept.client, &kept.server, &kept.method, &kept.name, &kept.note, &kept.shared} {
+		*text = strings.Clone(*text)
+	}
+	n := textsID(len(w.all))
+	if last := len(w.free) - 1; last >= 0 {
+		n, w.free = w.free[last], w.free[:last]
+	} else {
+		w.all = append(w.all, counted{})
+	}
+	w.all[n] = counted{texts: kept, uses: 1}
+	w.numbers[kept] = n
+	w.bytes += kept.size()
+	return n
+}
+
+func (t *texts) size() int {
+	return len(t.client) + len(t.server) + len(t.method) + len(t.name) + len(t.note) + len(t.shared) + textsSize
+}
+
+func (w *textTable) again(n textsID) textsID {
+	w.all[n].uses++
+	return n
+}
+
+func (w *textTable) release(n textsID) {
+	if n == 0 {
+		return
+	}
+	c := &w.all[n]
+	if c.uses--; c.uses > 0 {
+		return
+	}
+	delete(w.numbers, c.texts)
+	w.bytes -= c.size()
+	*c = counted{}
+	w.free = append(w.free, n)
+}
+
+// A callOf is a call of one process: its id, and the lower half of the call's number. So maps find it fast.
+type callOf uint64
+
+func callOfProcess(pid int32, call uint64) callOf {
+	return callOf(uint64(uint32(pid))<<32 | call&(1<<32-1))
+}
+
+const usualMessages = 6 // of a call over HTTP: with one server, a request, a response and headers on each hop
+
+// A call is what the index has of one call: what all its messages share, though few of them say it.
+type call struct {
+	client   textsID   // of texts with its client, 0 while none is known
+	servers  []textsID // of texts with its servers
+	messages []uint64  // their numbers, the oldest first
+}
+
+// A recentCall is the last one that was looked for: messages of one call come close to each other.
+type recentCall struct {
+	key callOf
+	*call
+}
+
+// find returns a call, or nil.
+func (r *Ring) find(key callOf, recent *recentCall) *call {
+	if recent.call == nil || recent.key != key {
+		*recent = recentCall{key, r.calls[key]}
+	}
+	return recent.call
+}
+
+// callOf returns the call of a message that is added, which may be new; nil where it belongs to none.
+func (r *Ring) callOf(e *entry) *call {
+	if e.call == 0 {
+		return nil
+	}
+	key := callOfProcess(e.pid, e.call)
+	c := r.find(key, &r.joined)
+	if c == nil {
+		c = &call{messages: make([]uint64, 0, usualMessages)}
+		r.calls[key], r.joined.call = c, c
+	}
+	return c
+}
+
+// leads reports whether a call leads to a server.
+func (r *Ring) leads(c *call, server string) bool {
+	return slices.ContainsFunc(c.servers, func(n textsID) bool { return r.table.of(n).server == server })
+}
+
+// leave takes the oldest message out of its call.
+func (r *Ring) leave(e *entry) {
+	key := callOfProcess(e.pid, e.call)
+	c := r.find(key, &r.left)
+	if c.messages = c.messages[1:]; len(c.messages) > 0 {
+		return
+	}
+	r.table.release(c.client)
+	for _, server := range c.servers {
+		r.table.release(server)
+	}
+	delete(r.calls, key)
+	if r.left = (recentCall{}); r.joined.call == c {
+		r.joined = recentCall{}
+	}
+}
+
+// after are the messages of the call behind one, as many as an answer may be away.
+func (c *call) after(n uint64) []uint64 {
+	i, found := slices.BinarySearch(c.messages, n)
+	if found {
+		i++
+	}
+	return c.messages[i:min(i+maxAnswerAway, len(c.messages))]
+}

@@ -26,8 +26,7 @@ const (
 	JSON Format = "json"
 )
 
-// Export writes a conversation to w. Characters that nobody sees are written out
-// in Markdown, and kept in JSON.
+// Export writes a conversation to w. Characters that nobody sees are written out in Markdown, and kept in JSON.
 func (a *Archive) Export(ctx context.Context, id string, format Format, w io.Writer) error {
 	write := map[Format]func(*bufio.Writer, *Meta, []host.Entry) error{Markdown: writeMarkdown, JSON: writeJSON}[format]
 	if write == nil {

@@ -57,7 +57,14 @@ func (x *reading) message(message *model.Message) {
 	for i := range message.Parts {
 		switch p := &message.Parts[i]; {
 		case p.Call != nil:
-			x.call(p.Call)
+			c := p.Call
+			x.shown[c.ID] = true
+			blocks := []block{{"json", indented(c)}}
+			result := x.results[c.ID]
+			if result != nil {
+				blocks = append(blocks, block{"", resultText(result)})
+			}
+			x.fold(c.Name+": "+outcome(result), blocks...)
 		case p.Result != nil && !x.shown[p.Result.CallID]:
 			x.fold(p.Result.Name+": "+outcome(p.Result), block{"", resultText(p.Result)})
 		case p.Reasoning != nil && p.Reasoning.Text != "":
@@ -68,16 +75,6 @@ func (x *reading) message(message *model.Message) {
 			x.say("", p.Text)
 		}
 	}
-}
-
-func (x *reading) call(c *model.Call) {
-	x.shown[c.ID] = true
-	blocks := []block{{"json", indented(c)}}
-	result := x.results[c.ID]
-	if result != nil {
-		blocks = append(blocks, block{"", resultText(result)})
-	}
-	x.fold(c.Name+": "+outcome(result), blocks...)
 }
 
 // say writes what somebody said, behind a mark.

@@ -15,8 +15,7 @@ import (
 // maxProposed is how many steps a model is asked for.
 const maxProposed = 20
 
-// What begins the answer of a model that could not do a step, and of one that did it though a
-// call was not allowed.
+// What begins the answer of a model that could not do a step, and of one that did it though a call was not allowed.
 const (
 	failedMark = "NOT DONE:"
 	doneMark   = "DONE"
@@ -154,8 +153,7 @@ func stillDone(ctx context.Context, c *host.Conversation, step int, refused stri
 	return why, true, nil
 }
 
-// ask is the question for one step. It holds all of the plan, which a summary of the
-// conversation may have lost.
+// ask is the question for one step. It holds all of the plan, which a summary of the conversation may have lost.
 func ask(p host.Plan, at int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The plan for: %s\n%s\nDo step %d now, and no other: %s\n", p.Goal, Format(p), at+1, p.Steps[at].Text)
@@ -166,8 +164,7 @@ func ask(p host.Plan, at int) string {
 	return b.String()
 }
 
-// mark sets the state of the first step with this text that is not done; the person may have
-// taken it out.
+// mark sets the state of the first step with this text that is not done; the person may have taken it out.
 func mark(c *host.Conversation, text, state, note string, changed func(host.Plan)) error {
 	p, err := c.ChangePlan(func(p host.Plan) (host.Plan, error) {
 		at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.Text == text && s.State != host.PlanDone })

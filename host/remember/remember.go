@@ -39,8 +39,7 @@ type Note struct {
 type Store interface {
 	// Keep keeps a note and returns its ID.
 	Keep(ctx context.Context, n Note) (id string, err error)
-	// Find returns at most limit notes that hold one of the words, the best first; without
-	// words, the newest.
+	// Find returns at most limit notes that hold one of the words, the best first; without words, the newest.
 	Find(ctx context.Context, words string, limit int) ([]Note, error)
 	// Delete deletes a note for good.
 	Delete(ctx context.Context, id string) error

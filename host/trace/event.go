@@ -31,13 +31,31 @@ func (t *Trace) event(e host.Event) {
 	case e.Listed != nil:
 		t.listed(e.At, e.Listed)
 	case e.Asked != nil:
-		t.request(e.At, e.Asked)
+		step := 6
+		if !t.at.asked {
+			step, t.at.asked = 2, true
+			if question := questionOf(e.Asked.Request); question != "" && t.at.depth == 0 {
+				t.insert(&item{at: e.At, form: sequence.Arrow, from: person, to: theHost, head: "question", label: question, detail: question})
+			}
+		}
+		t.model = e.Asked.Model
+		label, text := askedText(e.Asked), requestText(e.Asked.Request)
+		t.add(&item{at: e.At, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
 	case e.Decided != nil:
 		t.decided(e.At, e.Decided)
 	case e.Consent != nil:
 		t.consent(e.At, e.Consent)
 	case e.Called != nil:
-		t.called(e.At, e.Called)
+		arguments := compact(e.Called.Arguments)
+		i := &item{at: e.At, step: 4, form: sequence.Arrow, from: theHost, to: where(e.Called.Server), head: e.Called.Tool, label: arguments}
+		if i.to == theHost {
+			i.form = sequence.Note
+		}
+		i.detail = e.Called.Tool + " " + arguments
+		t.add(i)
+		if len(t.calls) < maxOpen {
+			t.calls[t.at.id(e.Called.CallID)] = &callState{scope: t.at, called: i}
+		}
 	case e.Returned != nil:
 		t.returned(e.At, e.Returned)
 	case e.Answered != nil:
@@ -61,19 +79,6 @@ func (t *Trace) listed(at time.Time, l *host.Listed) {
 	label := fmt.Sprintf("%s, %s: %d given, %d deferred, about %s",
 		plaintext.Count(len(l.Servers), "server"), plaintext.Count(tools, "tool"), l.Native, l.Deferred, plaintext.Count(l.Tokens, "token"))
 	t.add(&item{at: at, step: 1, form: sequence.Note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
-}
-
-func (t *Trace) request(at time.Time, a *host.Asked) {
-	step := 6
-	if !t.at.asked {
-		step, t.at.asked = 2, true
-		if question := questionOf(a.Request); question != "" && t.at.depth == 0 {
-			t.insert(&item{at: at, form: sequence.Arrow, from: person, to: theHost, head: "question", label: question, detail: question})
-		}
-	}
-	t.model = a.Model
-	label, text := askedText(a), requestText(a.Request)
-	t.add(&item{at: at, step: step, form: sequence.Arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
 }
 
 // askedText says how much the model is asked with.
@@ -172,8 +177,7 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 	t.add(i)
 }
 
-// last is the newest of the seven steps that went to a participant from whose event is
-// recorded.
+// last is the newest of the seven steps that went to a participant from whose event is recorded.
 func (t *Trace) last(to string) *item {
 	for n := len(t.items) - 1; n >= 0; n-- {
 		if t.items[n].scope == t.at && t.items[n].to == to && t.items[n].form == sequence.Arrow && t.items[n].step != 0 {
@@ -194,8 +198,7 @@ func usage(d *host.Decided) string {
 	return text
 }
 
-// exchanges shows the bytes on the model's wire. Diagrams have them behind the
-// request that they belong to.
+// exchanges shows the bytes on the model's wire. Diagrams have them behind the request that they belong to.
 func (t *Trace) exchanges(at time.Time, all []model.Exchange, asked *item) {
 	for i := range all {
 		e := &all[i]
@@ -221,4 +224,247 @@ func compact(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
+}
+
+// serverRequested records a server's question to the person. What did not get there has a note.
+func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
+	text := q.Message
+	if text == "" {
+		text = "asked by " + q.Server
+	}
+	if why, refused := strings.CutPrefix(q.Outcome, "refused"); refused {
+		label := q.Server + ": " + text + why
+		t.add(&item{at: at, form: sequence.Note, from: theHost, to: theHost, head: "refused " + q.Method, label: label, detail: label, failed: true})
+		return
+	}
+	t.add(&item{at: at, form: sequence.Arrow, from: theHost, to: person, head: q.Method, label: text, detail: q.Server + ": " + text})
+	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: q.Method, label: q.Outcome})
+}
+
+// reviewed records that the person was shown what a server defines.
+func (t *Trace) reviewed(at time.Time, r *host.Reviewed) {
+	what := "changed"
+	if r.First {
+		what = "new"
+	}
+	text := fmt.Sprintf("%s of %s, %s", plaintext.Count(r.Definitions, "definition"), r.Server, what)
+	outcome := "refused"
+	switch {
+	case r.Error != "":
+		outcome = r.Error
+	case r.Approved:
+		outcome = "approved"
+	}
+	t.add(&item{at: at, form: sequence.Arrow, from: theHost, to: person, head: "review", label: text, detail: text})
+	t.add(&item{at: at, form: sequence.Reply, from: person, to: theHost, head: "review", label: outcome, detail: outcome, failed: !r.Approved})
+}
+
+// generated records what the model was asked outside of the seven steps.
+func (t *Trace) generated(at time.Time, g *host.Generated) {
+	asked, head := t.last(theModel), "no answer"
+	if g.For != host.ForStep {
+		head = strings.TrimSpace(g.For + " " + g.Server)
+		asked = t.requested(at, head, g)
+	}
+	t.exchanges(at, g.Exchanges, asked)
+	i := &item{at: at, form: sequence.Reply, from: theModel, to: theHost, head: head, failed: g.Error != ""}
+	if d := g.Decided; d != nil {
+		i.label = usage(d)
+		if d.Message != nil {
+			i.says = said(d.Message)
+			i.detail = i.says + "\n" + i.label
+		}
+	}
+	if g.Error != "" {
+		i.label = strings.TrimPrefix(i.label+"; "+g.Error, "; ")
+		i.detail = strings.TrimSpace(i.detail + "\n" + g.Error)
+	}
+	t.add(i)
+}
+
+// requested records a request that belongs to none of the seven steps.
+func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
+	text := requestText(g.Asked.Request)
+	i := &item{at: at, form: sequence.Arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), says: text}
+	i.detail = i.label + "\n" + text
+	t.add(i)
+	return i
+}
+
+// where is the participant that a tool belongs to; the host has tools of its own.
+func where(name string) string {
+	if name == "" {
+		return theHost
+	}
+	return server(name)
+}
+
+func (t *Trace) consent(at time.Time, c *host.Consented) {
+	i := &item{at: at, form: sequence.Note, from: theHost, to: theHost, failed: !c.Allowed, head: "allowed"}
+	if !c.Allowed {
+		i.head = "refused"
+	}
+	i.label = c.Tool + ", by " + c.By
+	if c.Rule != "" {
+		i.label += ", rule " + c.Rule
+	}
+	if c.Reason != "" {
+		i.label += ": " + c.Reason
+	}
+	if c.By == "person" {
+		i.form, i.from = sequence.Arrow, person
+	}
+	i.detail = i.label
+	t.add(i)
+}
+
+func (t *Trace) returned(at time.Time, r *host.Returned) {
+	i := &item{at: at, step: 5, form: sequence.Reply, from: where(r.Server), to: theHost, head: r.Tool, failed: r.IsError}
+	if i.from == theHost {
+		i.form = sequence.Note
+	}
+	i.label = strings.TrimSpace(r.Text)
+	facts := fmt.Sprintf("%s, %s, about %s for the model", r.Duration.Round(time.Millisecond), plaintext.Count(r.Bytes, "byte"), plaintext.Count(r.Tokens, "token"))
+	if r.Duration < time.Millisecond {
+		facts = strings.Replace(facts, "0s", "under 1ms", 1)
+	}
+	if r.Kept != "" {
+		facts += ", the rest kept as " + r.Kept
+	}
+	for _, m := range r.Media {
+		facts += fmt.Sprintf(", %s of %s", m.Type, plaintext.Count(len(m.Data), "byte"))
+	}
+	if r.IsError {
+		facts = "failed; " + facts
+	}
+	i.detail = facts + "\n" + r.Text
+	if id := t.at.id(r.CallID); t.calls[id] != nil {
+		i.detail += "\n" + t.calls[id].response
+		delete(t.calls, id)
+	}
+	t.add(i)
+}
+
+func (t *Trace) answered(at time.Time, a *host.Answered) {
+	i := &item{at: at, step: 7, form: sequence.Reply, from: theHost, to: person, label: strings.TrimSpace(a.Text), failed: a.Error != ""}
+	if t.at.depth > 0 {
+		i.step, i.form, i.to, i.head = 0, sequence.Note, theHost, "answer"
+	}
+	if a.Stop != "" && a.Stop != "end" {
+		i.head = "stopped: " + a.Stop
+	}
+	if a.Error != "" {
+		i.head += ": " + a.Error
+	}
+	u := a.Totals.Usage
+	i.detail = fmt.Sprintf("%s\n%s, %s, %s in, %d out, $%.4f, %s", a.Text, plaintext.Count(a.Totals.Requests, "request"), plaintext.Count(a.Totals.Calls, "call"),
+		plaintext.Count(u.Input, "token"), u.Output, a.Totals.Cost, a.Totals.Duration.Round(time.Millisecond))
+	t.add(i)
+	if t.at.depth > 0 {
+		t.at.asked = false
+		for id := range t.calls {
+			if strings.HasPrefix(id, t.at.call+"/") {
+				delete(t.calls, id)
+			}
+		}
+		return
+	}
+	t.use(a.Totals)
+	clear(t.calls) // whatever has no result by now will have none
+}
+
+// use counts what was used.
+func (t *Trace) use(u host.Totals) {
+	t.totals = host.Totals{
+		Usage: t.totals.Usage.Add(u.Usage), Cost: t.totals.Cost + u.Cost, Requests: t.totals.Requests + u.Requests,
+		Calls: t.totals.Calls + u.Calls, Duration: t.totals.Duration + u.Duration,
+	}
+}
+
+// aside records what is not one of the seven steps. What a server whose messages are seen said is among them already.
+func (t *Trace) aside(e host.Event) {
+	switch {
+	case e.Notice != nil:
+		n := e.Notice
+		subject := strings.Trim(n.Server+" "+n.Tool, " ")
+		if subject != "" {
+			subject += ": "
+		}
+		t.add(&item{at: e.At, form: sequence.Note, from: theHost, to: theHost, head: n.Kind, label: subject + n.Text, detail: subject + n.Text})
+	case e.ServerRequest != nil:
+		t.serverRequested(e.At, e.ServerRequest)
+	case e.Reviewed != nil:
+		t.reviewed(e.At, e.Reviewed)
+	case e.Generated != nil:
+		t.generated(e.At, e.Generated)
+		if d := e.Generated.Decided; e.Run == 0 && d != nil { // no Answered will count it
+			t.use(host.Totals{Usage: d.Usage, Cost: d.Cost, Requests: 1, Duration: e.Generated.Duration})
+		}
+	case e.Progress != nil && !t.wired[e.Progress.Server]:
+		p := e.Progress
+		label := fmt.Sprintf("%g", p.Progress)
+		if p.Total > 0 {
+			label += fmt.Sprintf(" of %g", p.Total)
+		}
+		t.add(&item{at: e.At, form: sequence.Message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message})
+	case e.Log != nil && !t.wired[e.Log.Server]:
+		l := e.Log
+		t.add(&item{at: e.At, form: sequence.Message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
+	}
+}
+
+// A scope is the run, or a sub-agent in it.
+type scope struct {
+	agent string // its name; empty: of the run itself
+	call  string // that it carries out
+	depth int
+	asked bool // the model was asked
+}
+
+// id makes the id of a call one of the whole run: those of sub-agents may repeat.
+func (s *scope) id(call string) string {
+	if s.call == "" || call == "" {
+		return call
+	}
+	return s.call + "/" + call
+}
+
+func (s *scope) prefix() string {
+	if s.agent == "" {
+		return ""
+	}
+	return s.agent + ": "
+}
+
+// place notes whose item this is, unless that is known.
+func (t *Trace) place(i *item) {
+	if i.scope == nil {
+		i.scope = t.at
+	}
+}
+
+// child records what a sub-agent does as part of the call that it carries out.
+func (t *Trace) child(at time.Time, c *host.ChildEvent) {
+	outer := t.at
+	defer func() { t.at = outer }()
+	t.at = t.agent(outer, c)
+	e := c.Event
+	if e.At.IsZero() {
+		e.At = at
+	}
+	t.event(e)
+}
+
+// agent finds or makes the scope of a sub-agent.
+func (t *Trace) agent(outer *scope, c *host.ChildEvent) *scope {
+	call := outer.id(c.CallID)
+	key := call + "\x00" + c.Agent // a call can have several
+	found := t.agents[key]
+	if found == nil {
+		found = &scope{agent: detail(oneLine(c.Agent)), call: call, depth: outer.depth + 1}
+		if len(t.agents) < maxOpen {
+			t.agents[key] = found
+		}
+	}
+	return found
 }

@@ -9,11 +9,12 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/sequence"
+	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-// The limits of a trace. What is older than it can hold is left out, and the
-// diagrams say so.
+// The limits of a trace. What is older than it can hold is left out, and the diagrams say so.
 const (
 	maxItems  = 2_000   // steps, messages and notes
 	maxBytes  = 4 << 20 // of all of them
@@ -31,8 +32,7 @@ type Options struct {
 	Width int
 }
 
-// Trace keeps what happens, to be written as a diagram. It is safe for concurrent
-// use.
+// Trace keeps what happens, to be written as a diagram. It is safe for concurrent use.
 type Trace struct {
 	options Options
 
@@ -103,7 +103,9 @@ func (t *Trace) add(i *item) {
 	t.items = append(t.items, i)
 	t.bytes += i.size()
 	t.shrink()
-	t.write(i)
+	if t.options.Out != nil {
+		io.WriteString(t.options.Out, t.options.text(i)) // nobody would see the error
+	}
 }
 
 // insert keeps an item before the others of its run. t.mu is held.
@@ -164,3 +166,191 @@ func detail(text string) string {
 	}
 	return strings.Clone(begin) // of a long text, only this stays in memory
 }
+
+// The columns of the text, in cells.
+const (
+	stepIndent = 16
+	sideIndent = 4
+	maxSpoken  = 480 // bytes of the text behind a line; diagrams have more
+)
+
+// WriteText writes the whole trace as text.
+func (t *Trace) WriteText(w io.Writer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	if t.dropped > 0 {
+		fmt.Fprintf(&b, "%s\n", sequence.Omitted(t.dropped))
+	}
+	for _, i := range t.items {
+		b.WriteString(t.options.text(i))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// text is an item as lines, those of a sub-agent further to the right.
+func (o *Options) text(i *item) string {
+	margin := min(i.scope.depth*sideIndent, o.Width/2)
+	if margin == 0 {
+		return o.lines(i)
+	}
+	inner := *o
+	inner.Width -= margin
+	var b strings.Builder
+	for line := range strings.Lines(inner.lines(i)) {
+		b.WriteString(strings.Repeat(" ", margin) + line)
+	}
+	return b.String()
+}
+
+func (o *Options) lines(i *item) string {
+	if i.form == sequence.Message {
+		text := i.detail
+		if text == "" {
+			text = i.line()
+		}
+		if len(text) > maxSpoken {
+			text = plaintext.Beginning(text, maxSpoken) + "…"
+		}
+		return fill(arrowText(i)+"  "+text, sideIndent, o.Width) + "\n"
+	}
+	text := terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)
+	if i.step != 0 {
+		line := terminal.Wrap(i.line(), stepIndent, o.Width)
+		text = fmt.Sprintf("%2d  %-*s", i.step, stepIndent-4, steps[i.step]) + strings.TrimPrefix(line, strings.Repeat(" ", stepIndent))
+	}
+	text += "\n"
+	if i.says != "" {
+		text += terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width) + "\n"
+	}
+	return text
+}
+
+// line is what an item says, on one line.
+func (i *item) line() string {
+	switch agent := i.scope.prefix(); {
+	case i.head == "":
+		return agent + i.label
+	case i.label == "":
+		return agent + i.head
+	default:
+		return agent + i.head + ": " + i.label
+	}
+}
+
+// fill breaks text wherever a line is full: what is on a wire has no words. The
+// lines after the first are indented a little more; empty ones are left out.
+func fill(text string, indent, width int) string {
+	var b strings.Builder
+	margin := strings.Repeat(" ", indent)
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", " "), "\n") {
+		used := width + 1
+		for _, r := range strings.TrimRight(line, " ") {
+			cells := terminal.Width(string(r))
+			if used+cells > width {
+				if b.Len() > 0 {
+					b.WriteString("\n  ")
+				}
+				b.WriteString(margin)
+				used = indent + 2
+			}
+			b.WriteRune(r)
+			used += cells
+		}
+	}
+	return b.String()
+}
+
+// arrowText says between whom something goes, seen from the host.
+func arrowText(i *item) string {
+	switch {
+	case i.form == sequence.Note:
+		return "·"
+	case i.from == theHost:
+		return "→ " + shortName(i.to)
+	}
+	return "← " + shortName(i.from)
+}
+
+func shortName(participant string) string {
+	name := strings.TrimPrefix(participant, "server ")
+	if name == host.OwnServer && name != participant { // another than the host itself
+		return "own tools"
+	}
+	return name
+}
+
+// WriteSVG writes the trace as a drawing that needs nothing else and follows the reader's choice of light or dark.
+func (t *Trace) WriteSVG(w io.Writer) error { return t.diagram().SVG(w) }
+
+// WriteMermaid writes the trace as a Mermaid sequence diagram.
+func (t *Trace) WriteMermaid(w io.Writer) error { return t.diagram().Mermaid(w) }
+
+// maxServers is how many servers have a lifeline of their own.
+const maxServers = 10
+
+// diagram is a copy of the trace, so that drawing keeps nobody from recording.
+func (t *Trace) diagram() *sequence.Diagram {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	d := &sequence.Diagram{Title: "What happened between person, host, model and servers", Summary: t.summary(), Omitted: t.dropped,
+		Lanes: []sequence.Lane{t.lane(person), t.lane(theHost), t.lane(theModel)}, MaxLanes: 3 + maxServers + 1, Others: "other servers"}
+	asked := false
+	for _, i := range t.items {
+		if i.covered {
+			continue
+		}
+		if isQuestion := i.from == person && i.head == "question"; isQuestion && !asked {
+			d.Title, asked = i.label, true
+		}
+		shown := sequence.Item{At: i.at, Step: i.step, Form: i.form, From: t.lane(i.from), To: t.lane(i.to), By: i.scope.agent, Title: i.title(), Label: i.label, Detail: i.detail, Failed: i.failed}
+		if shown.Detail == "" {
+			shown.Detail = i.label
+		}
+		d.Items = append(d.Items, shown)
+	}
+	return d
+}
+
+// lane is the lifeline of a participant.
+func (t *Trace) lane(p string) sequence.Lane {
+	switch {
+	case p == person:
+		return sequence.Lane{Name: p, Role: sequence.Person}
+	case p == theModel && t.model != "":
+		return sequence.Lane{Rank: 2, Name: detail(oneLine(t.model)), Role: p}
+	case p == theModel:
+		return sequence.Lane{Rank: 2, Name: p, Role: p}
+	case p == theHost:
+		return sequence.Lane{Rank: 1, Name: p, Role: p}
+	}
+	return sequence.Lane{Rank: 3, Name: detail(oneLine(shortName(p))), Role: "server"}
+}
+
+// summary is what all runs used.
+func (t *Trace) summary() string {
+	if t.totals.Requests == 0 {
+		return ""
+	}
+	u := t.totals.Usage
+	return plaintext.Count(t.totals.Requests, "request") + " to the model, " + plaintext.Count(t.totals.Calls, "call") + ", " +
+		plaintext.Count(u.Input+u.Output, "token") + ", " + t.totals.Duration.Round(time.Millisecond).String()
+}
+
+// title is what an item does, in a few words.
+func (i *item) title() string {
+	switch {
+	case i.step != 0 && i.head != "":
+		return steps[i.step] + ": " + i.head
+	case i.step != 0:
+		return steps[i.step]
+	}
+	return i.head
+}
+
+// blot stands in the place of what looks like a secret.
+const blot = "•••"
+
+// redacted is a text, or the beginning of one, without what looks like a secret.
+func redacted(text string) string { return redact.Hide(text, blot) }

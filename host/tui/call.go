@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"github.com/junction-mcp/junction/host/task"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -49,7 +52,15 @@ type call struct {
 func (c *call) track(s *screen, agent string, e *host.Event) *call {
 	switch {
 	case e.Decided != nil:
-		c.wanted = callsIn(e.Decided)
+		var all stepCalls
+		if e.Decided.Message != nil {
+			for i := range e.Decided.Message.Parts {
+				if c := e.Decided.Message.Parts[i].Call; c != nil {
+					all = append(all, c)
+				}
+			}
+		}
+		c.wanted = all
 	case e.Consent != nil:
 		in := c.begin(agent, host.Called{CallID: e.Consent.CallID, Server: e.Consent.Server, Tool: e.Consent.Tool})
 		if in.consent = *e.Consent; !e.Consent.Allowed {
@@ -83,18 +94,6 @@ func (r *run) running() []*call {
 // stepCalls are the calls that a model asked for in its last step.
 type stepCalls []*model.Call
 
-func callsIn(d *host.Decided) stepCalls {
-	var all stepCalls
-	if d.Message != nil {
-		for i := range d.Message.Parts {
-			if c := d.Message.Parts[i].Call; c != nil {
-				all = append(all, c)
-			}
-		}
-	}
-	return all
-}
-
 // called is a call of which only the result was reported.
 func (w stepCalls) called(r *host.Returned) host.Called {
 	called := host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool, Arguments: w.arguments(r.CallID)}
@@ -126,7 +125,7 @@ func (s *screen) refusal(c *host.Consented) string {
 		}
 	}
 	if c.By == "person" && s.noted.call == c.CallID && s.noted.text != "" {
-		by += ": “" + oneLine(s.noted.text, 1_000) + "”"
+		by += ": “" + plaintext.Line(s.noted.text, 1_000) + "”"
 	}
 	return by
 }
@@ -207,7 +206,7 @@ func toolName(server, tool string) string {
 // head is the first line of a call.
 func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	line := ink.Line{mark, ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold)}
-	if title := " “" + oneLine(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
+	if title := " “" + plaintext.Line(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
 		line = append(line, ink.T(ink.Plain, title))
 	}
 	agent, details := c.agent, string(c.Arguments)
@@ -219,13 +218,13 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 		agent, details = orElse(agent, text("name")), orElse(text("task"), details)
 	}
 	if agent != "" {
-		line = append(line, ink.T(ink.Plain, " "+oneLine(agent, 30)))
+		line = append(line, ink.T(ink.Plain, " "+plaintext.Line(agent, 30)))
 	}
 	if more != "" {
 		line = append(line, ink.T(ink.Muted, " "+more))
 	}
 	if room := width - line.Width() - 2; room >= 8 && len(c.Arguments) > 2 {
-		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, oneLine(details, room)))
+		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, plaintext.Line(details, room)))
 	}
 	return line.Cut(width)
 }
@@ -244,18 +243,17 @@ func (c *call) live(s *screen) []ink.Line {
 
 func bar(progress, total float64, message string) ink.Line {
 	if total <= 0 {
-		return ink.Line{ink.T(ink.Muted, "  … "+strconv.FormatFloat(progress, 'f', -1, 64)+"  "), ink.T(ink.Plain, oneLine(message, 200))}
+		return ink.Line{ink.T(ink.Muted, "  … "+strconv.FormatFloat(progress, 'f', -1, 64)+"  "), ink.T(ink.Plain, plaintext.Line(message, 200))}
 	}
 	share := max(0, min(progress/total, 1))
 	full := int(share * barCells)
 	return ink.Line{
 		ink.T(ink.Accent, "  "+strings.Repeat("█", full)), ink.T(ink.Muted, strings.Repeat("░", barCells-full)),
-		ink.T(ink.Plain, fmt.Sprintf(" %3.0f%%  %s", share*100, oneLine(message, 200))),
+		ink.T(ink.Plain, fmt.Sprintf(" %3.0f%%  %s", share*100, plaintext.Line(message, 200))),
 	}
 }
 
-// lasted is how long the call took; nothing where that is not known, as in a
-// conversation that goes on.
+// lasted is how long the call took; nothing where that is not known, as in a conversation that goes on.
 func (c *call) lasted() string {
 	if c.took == 0 {
 		return ""
@@ -282,7 +280,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	}
 	rows := strings.SplitN(text, "\n", foldedRows+1)
 	for _, row := range rows[:min(len(rows), foldedRows)] {
-		lines = append(lines, ink.Line{ink.T(role, "  "+oneLine(row, width))}.Cut(width))
+		lines = append(lines, ink.Line{ink.T(role, "  "+plaintext.Line(row, width))}.Cut(width))
 	}
 	if len(rows) > foldedRows {
 		more := fmt.Sprintf("  … %s, %s tokens (%s shows all)", plural(strings.Count(text, "\n")+1-foldedRows, "more line", "more lines"), count(c.result.Tokens), s.more())
@@ -337,4 +335,380 @@ func (c *call) details(width int) []ink.Line {
 		say("file", f)
 	}
 	return lines
+}
+
+// agentRows is how many calls of a sub-agent are shown below its own.
+const agentRows = 6
+
+// child shows what a sub-agent does, below the call that it belongs to.
+func (s *screen) child(outer *call, in *host.ChildEvent) {
+	e := &in.Event
+	switch {
+	case e.Notice != nil:
+		s.agentNotice(in.Agent, *e.Notice)
+	case e.Log != nil, e.Reviewed != nil:
+		s.happened(e)
+	case e.ServerRequest != nil:
+		s.serverRequested(e.ServerRequest)
+	case outer == nil: // it is over
+	case e.Child != nil:
+		s.child(outer.open(e.Child.CallID), e.Child)
+	default:
+		s.finished(outer.track(s, in.Agent, e))
+	}
+}
+
+// agentNotice prints a notice about a sub-agent.
+func (s *screen) agentNotice(agent string, n host.Notice) {
+	switch n.Kind {
+	case host.NoticeRetry, host.NoticeOffline: // of these, the run's own are enough
+		return
+	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
+		n.Text = fmt.Sprintf("sub-agent %s: %s", plaintext.Line(agent, 60), n.Text)
+	}
+	s.notice(&n)
+}
+
+// open is the call within this one that has this id and is not over; ids may repeat.
+func (c *call) open(id string) *call {
+	for _, in := range c.inner {
+		if in.CallID == id && !in.isOver() {
+			return in
+		}
+	}
+	return nil
+}
+
+// begin is open, or a new call.
+func (c *call) begin(agent string, called host.Called) *call {
+	c.agent = agent
+	if in := c.open(called.CallID); in != nil {
+		return in
+	}
+	in := &call{Called: called, by: agent}
+	c.inner = append(c.inner, in)
+	if extra := len(c.inner) - maxPast; extra > 0 {
+		c.inner, c.omitted = c.inner[extra:], c.omitted+extra
+	}
+	return in
+}
+
+// steps are the calls of the sub-agent, the last ones if there are many.
+func (c *call) steps(s *screen, width, rows int) []ink.Line {
+	from := max(0, len(c.inner)-rows)
+	var lines []ink.Line
+	if n := c.omitted + from; n > 0 {
+		lines = append(lines, ink.Line{ink.T(ink.Muted, fmt.Sprintf("… %s (%s shows them)", plural(n, "earlier call", "earlier calls"), s.more()))})
+	}
+	for _, in := range c.inner[from:] {
+		lines = append(lines, in.step(s, width-4))
+		lines = append(lines, in.steps(s, width-4, rows)...)
+	}
+	margin := ink.Line{ink.T(ink.Muted, "  │ ")}
+	return ink.Indent(lines, margin, margin)
+}
+
+// step is a call of a sub-agent on one line.
+func (c *call) step(s *screen, width int) ink.Line {
+	switch {
+	case c.refused != "":
+		return c.head(ink.T(ink.Bad, "✗ "), "did not run; "+c.refused, width)
+	case c.result != nil && c.result.IsError:
+		return c.head(ink.T(ink.Bad, "✗ "), c.lasted(), width)
+	case c.result != nil:
+		return c.head(ink.T(ink.Good, "✓ "), c.lasted(), width)
+	case c.began.IsZero():
+		return c.head(ink.T(ink.Muted, "○ "), "waits", width)
+	}
+	return c.head(ink.T(ink.Accent, "● "), seconds(s.now().Sub(c.began)), width)
+}
+
+// maxByItself is how often the model goes on with what came of tasks before the person asks something again: a server
+// could keep it going.
+const maxByItself = 8
+
+// watchTasks waits for the tasks of the conversation that is shown now, and of no other.
+func (s *screen) watchTasks() {
+	if s.unwatch != nil {
+		s.unwatch()
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	s.unwatch, s.came = cancel, 0
+	s.ui.work.Go(func() { s.session.Talk().WatchTasks(ctx) })
+}
+
+// tasks lists the calls that run as tasks, or does something with one of them.
+func (s *screen) tasks(argument string) {
+	verb, number, _ := strings.Cut(argument, " ")
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	switch {
+	case argument == "":
+		s.panel = tasksPanel()
+	case (verb != "cancel" && verb != "leave") || err != nil:
+		s.hint = "expected /tasks, /tasks cancel NUMBER or /tasks leave NUMBER"
+	default:
+		s.toTask(verb, n)
+	}
+}
+
+func (s *screen) toTask(verb string, n int) {
+	s.change(func(ctx context.Context) (string, error) {
+		if verb == "leave" {
+			return fmt.Sprintf("the model goes on without task %d, and learns what comes of it", n), s.session.Talk().LeaveTask(n)
+		}
+		return fmt.Sprintf("the server is asked to cancel task %d", n), s.session.Talk().CancelTask(ctx, n)
+	})
+}
+
+func tasksPanel() *roster {
+	r := &roster{title: "tasks", none: "no call runs as a task", keys: []string{"c cancel", "l leave"}}
+	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
+		for _, t := range s.session.Talk().Tasks() {
+			rows = append(rows, taskLines(&t, s.now(), width))
+		}
+		return rows
+	}
+	var last time.Time
+	r.act = func(s *screen, key string, at int) {
+		verb := map[string]string{"c": "cancel", "l": "leave"}[key]
+		all := s.session.Talk().Tasks()
+		if verb == "" || at >= len(all) {
+			return
+		}
+		held := s.now().Sub(last) < quietTime // or pressed once too often: the next row is another one
+		if last = s.now(); !held {
+			s.toTask(verb, all[at].Number)
+		}
+	}
+	return r
+}
+
+// taskLines are a task's server, tool and status, since when it runs, and what it says of itself.
+func taskLines(t *host.Task, now time.Time, width int) []ink.Line {
+	line := ink.Line{ink.T(ink.Muted, "task "+strconv.Itoa(t.Number)+" "), ink.T(ink.Plain, toolName(plaintext.Line(t.Server, 60), plaintext.Line(t.Tool, 80)), ink.Bold)}
+	status := strings.ReplaceAll(plaintext.Line(t.Status, 40), "_", " ")
+	if t.Agent != "" {
+		status = "of sub-agent " + plaintext.Line(t.Agent, 30) + ", " + status
+	}
+	since := t.Began.Format("15:04")
+	if now.Sub(t.Began) > 12*time.Hour {
+		since = t.Began.Format("2 Jan 15:04")
+	}
+	lasts := now.Sub(t.Began)
+	took := seconds(lasts)
+	if lasts >= time.Hour {
+		took = fmt.Sprintf("%d h %d min", int(lasts.Hours()), int(lasts.Minutes())%60)
+	}
+	status += ", since " + since + " (" + took + ")"
+	if !t.Left {
+		status += ", a call waits for it"
+	}
+	lines := ink.Wrap(append(line, ink.T(ink.Muted, "  "+status)), width)
+	if t.Message != "" {
+		lines = append(lines, ink.Line{ink.T(ink.Plain, "  "+plaintext.Line(t.Message, 200))}.Cut(width))
+	}
+	return lines
+}
+
+// taskReturned shows what came of a task that no call waited for, and has the model go on with it.
+func (s *screen) taskReturned(r *host.Returned) {
+	if s.run != nil {
+		s.endText()
+	}
+	c := &call{Called: host.Called{CallID: r.CallID, Server: r.Server, Tool: r.Tool}, result: r, took: r.Duration}
+	s.remember(c)
+	s.print(append([]ink.Line{{ink.T(ink.Muted, fmt.Sprintf("task %d is over:", r.Task))}}, c.folded(s)...)...)
+	for _, m := range r.Media {
+		s.media(c, m)
+	}
+	s.came = r.Task
+	s.alert("has what came of a task")
+	s.goOnWithTask()
+}
+
+// goOnWithTask has the model go on with what came of a task, once there is nothing else to do.
+func (s *screen) goOnWithTask() {
+	if s.came == 0 || s.run != nil || s.quitting || len(s.waiting.texts) > 0 {
+		return
+	}
+	if s.byItself >= maxByItself {
+		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model went on by itself %d times since you asked something: ask it to go on.", s.came, s.byItself))
+		s.came = 0
+		return
+	}
+	s.byItself++
+	said := fmt.Sprintf("Task %d is over; the model goes on with it.", s.came)
+	s.say(ink.Muted, said)
+	s.ask(host.Question{Text: "Go on with what came of the task: read it, and finish what was asked for.", Shown: said, Relayed: true})
+}
+
+// replayTask shows what happened to a task before.
+func (s *screen) replayTask(t *host.TaskEntry) {
+	switch {
+	case t.Began != nil:
+		for _, c := range s.past {
+			if c.CallID == t.Began.CallID {
+				c.task = t.Number
+			}
+		}
+	case t.Came != nil:
+		text := fmt.Sprintf("task %d is over", t.Number)
+		if t.Came.Kept != nil {
+			text += ": " + plaintext.Line(t.Came.Kept.Text, 200)
+		}
+		s.say(ink.Muted, text)
+	}
+}
+
+// maxLog is how many messages of servers are remembered.
+const maxLog = 1_000
+
+// logged is a log message of a server.
+type logged struct {
+	at time.Time
+	host.Logged
+}
+
+func (s *screen) logs(e *host.Event) {
+	s.log = append(s.log, logged{e.At, *e.Log})
+	if extra := len(s.log) - maxLog; extra > 0 {
+		s.log = slices.Delete(s.log, 0, extra)
+	}
+}
+
+// line is the message as the log shows it.
+func (l *logged) line() ink.Line {
+	role := ink.Plain
+	switch n := l.Level.Severity(); {
+	case n >= mcp.LogError.Severity():
+		role = ink.Bad
+	case n >= mcp.LogWarning.Severity():
+		role = ink.Warn
+	case n <= mcp.LogDebug.Severity():
+		role = ink.Muted
+	}
+	text, isText := jsonrpc.Unquote(l.Data)
+	if !isText {
+		text = string(l.Data)
+	}
+	from := l.Server
+	if l.Logger != "" {
+		from += "/" + l.Logger
+	}
+	return ink.Line{
+		ink.T(ink.Muted, l.at.Format("15:04:05 ")), ink.T(role, fmt.Sprintf("%-7s ", l.Level)),
+		ink.T(ink.Accent, plaintext.Line(from, 60)+" "), ink.T(role, plaintext.Line(text, 2_000)),
+	}
+}
+
+func (s *screen) notice(n *host.Notice) {
+	role := ink.Muted
+	switch n.Kind {
+	case host.NoticeGuard:
+		role = ink.Bad
+	case host.NoticeServer, host.NoticeReviews, host.NoticeStop, host.NoticeLimit, host.NoticeLoop, host.NoticeOffline:
+		role = ink.Warn
+	}
+	switch n.Kind {
+	case host.NoticeServer, host.NoticeTools:
+		s.look(s.session.Talk().Servers())
+		s.menu.load(s)
+		if n.Kind == host.NoticeServer && slices.Contains(s.troubled, n.Server) {
+			return // it was said that it failed, and why
+		}
+	case host.NoticeRetry:
+		if s.run != nil {
+			s.run.retry = n.Text // in the frame: of most, nobody needs to know afterwards
+			return
+		}
+	case host.NoticeCompact:
+		if s.run != nil {
+			s.run.compacted = true
+		}
+	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
+		if s.run != nil {
+			s.endText()
+		}
+	}
+	text := n.Text
+	if n.Kind == host.NoticeReviews {
+		text += " (/review " + n.Server + " shows it to you)"
+	}
+	if (n.Kind == host.NoticeGuard || n.Kind == host.NoticeLowered || n.Kind == host.NoticeTask) && n.Tool != "" {
+		text = toolName(n.Server, n.Tool) + ": " + text
+	}
+	s.print(ink.Indent(ink.Lines(role, text, s.width-2), ink.Line{ink.T(role, "! ")}, ink.Of("  "))...)
+}
+
+// serverRequested prints what a server asked in the middle of a call.
+func (s *screen) serverRequested(q *host.ServerRequested) {
+	what := q.Method
+	switch q.Method {
+	case "elicitation/create":
+		what = "asked you"
+	case "sampling/createMessage":
+		what = "asked the model"
+	case "roots/list":
+		return
+	}
+	outcome := q.Outcome
+	if done, ok := map[string]string{mcp.ElicitAccept: "accepted", mcp.ElicitDecline: "declined", mcp.ElicitCancel: "cancelled"}[outcome]; ok {
+		outcome = done
+	}
+	if q.Method == "sampling/createMessage" && outcome == "accepted" {
+		outcome = "allowed"
+	}
+	text := what + ": " + outcome
+	if q.Message != "" {
+		text = fmt.Sprintf("%s “%s”: %s", what, plaintext.Line(q.Message, 80), outcome)
+	}
+	s.print(ink.Wrap(ink.Line{ink.T(ink.Muted, "? "), ink.T(ink.Plain, q.Server, ink.Bold), ink.T(ink.Muted, " "+text)}, s.width)...)
+}
+
+// traced prints which of the seven steps an event is.
+func (s *screen) traced(e *host.Event) {
+	var step int
+	var text, agent string
+	for ; e.Child != nil; e = &e.Child.Event {
+		agent = "sub-agent " + plaintext.Line(e.Child.Agent, 60) + ": "
+	}
+	switch {
+	case e.Listed != nil:
+		step, text = 1, fmt.Sprintf("list tools: %s of %s are sent, about %s tokens; %d are left to search",
+			plural(e.Listed.Native, "tool", "tools"), plural(len(e.Listed.Servers), "server", "servers"), count(e.Listed.Tokens), e.Listed.Deferred)
+	case e.Asked != nil:
+		step, text = 2, fmt.Sprintf("ask %s: %s, %s, about %s tokens", e.Asked.Model,
+			plural(e.Asked.Messages, "message", "messages"), plural(e.Asked.Tools, "tool", "tools"), count(e.Asked.Tokens))
+		if e.Step > 1 {
+			step = 6
+		}
+	case e.Decided != nil:
+		step, text = 3, fmt.Sprintf("decided: %s, %s in, %s out, %s", e.Decided.Stop,
+			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), money(e.Decided.Cost, e.Decided.CostUnknown))
+	case e.Called != nil:
+		step, text = 4, "tools/call "+toolName(e.Called.Server, e.Called.Tool)+" "+plaintext.Line(string(e.Called.Arguments), 200)
+	case e.Returned != nil:
+		step, text = 5, fmt.Sprintf("result of %s: %s, %s, %s tokens", toolName(e.Returned.Server, e.Returned.Tool),
+			seconds(e.Returned.Duration), bytes(e.Returned.Bytes), count(e.Returned.Tokens))
+	case e.Generated != nil && e.Generated.Decided != nil:
+		d := e.Generated.Decided
+		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), money(d.Cost, d.CostUnknown))
+	case e.Answered != nil:
+		step, text = 7, fmt.Sprintf("answer: %s, %s, %s, %s", orElse(e.Answered.Stop, "end"),
+			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), money(e.Answered.Totals.Cost, e.Answered.Totals.CostUnknown))
+	default:
+		return
+	}
+	mark := "·"
+	if step > 0 {
+		mark = fmt.Sprint(step)
+	}
+	s.add(ink.Indent(ink.Lines(ink.Muted, agent+strings.TrimSpace(text), s.width-4), ink.Line{ink.T(ink.Accent, "  "+mark+" ")}, ink.Of("    "))...)
+}
+
+func orElse(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
 }

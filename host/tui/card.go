@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -8,7 +10,12 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/approval"
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 // quietTime is how long no key may be pressed before a card takes one: who types is
@@ -54,13 +61,6 @@ func (s *screen) escMeans() string {
 	return s.cards[0].esc()
 }
 
-// cardHelp says what all keys of a card do.
-func cardHelp(c card) *pager {
-	return &pager{title: "keys of this card", build: func(_ *screen, width int) []ink.Line {
-		return pairs(append(c.keys(), [2]string{"↑ ↓ PgUp PgDn Home End", "scroll"}, [2]string{"Ctrl+C", "cancel the run"}), width)
-	}}
-}
-
 // cardLines are the first card, or what its keys do.
 func (s *screen) cardLines(height int) []ink.Line {
 	if help := s.cards[0].state().help; help != nil {
@@ -92,8 +92,7 @@ func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 	return b.lines
 }
 
-// newCard is the card for what is asked. What cannot be shown is answered with nothing,
-// which means no.
+// newCard is the card for what is asked. What cannot be shown is answered with nothing, which means no.
 func newCard(s *screen, a *ask) card {
 	switch what := a.what.(type) {
 	case wanted:
@@ -131,7 +130,9 @@ func (s *screen) decide(k keypress) {
 		}
 		return
 	case k.name == "f1", k.text == "?" && !c.takesText():
-		p.help = cardHelp(c)
+		p.help = &pager{title: "keys of this card", build: func(_ *screen, width int) []ink.Line {
+			return pairs(append(c.keys(), [2]string{"↑ ↓ PgUp PgDn Home End", "scroll"}, [2]string{"Ctrl+C", "cancel the run"}), width)
+		}}
 		return
 	}
 	if c.press(s, k) {
@@ -162,7 +163,7 @@ func strays(c card, k keypress) bool {
 	}
 	switch c := c.(type) {
 	case *formCard:
-		if c.isFilledIn() { // its choices and buttons take other keys
+		if c.page == nil && c.fault == "" && !c.checking { // its choices and buttons take other keys
 			return false
 		}
 	case *consentCard:
@@ -231,8 +232,7 @@ func warnings(texts []string, width int) []ink.Line {
 // scrollKeys are the keys that scroll a card.
 const scrollKeys = "↑↓ PgUp PgDn Home End scroll"
 
-// foot says what all keys of a card do. Where there are only lines, it is byLine, or the letters
-// among the keys.
+// foot says what all keys of a card do. Where there are only lines, it is byLine, or the letters among the keys.
 func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
 	switch {
 	case !s.byLine:
@@ -254,4 +254,429 @@ func wrapKeys(width int, keys ...string) []ink.Line {
 		row = append(row, k)
 	}
 	return append(lines, keyLine(row...))
+}
+
+// A choice is what the person can say for more than one call.
+type choice struct {
+	label   string
+	detail  func(width int) []ink.Line
+	verdict host.Verdict
+	said    string // what holds from now on
+}
+
+// offers are the keys of the card: only those that can help.
+func (c *consentCard) offers(byLine bool) []string {
+	keys, no := []string{"y once"}, "n Esc no"
+	if byLine {
+		no = "n no"
+	}
+	if len(c.card.Always) > 0 {
+		keys = append(keys, "f this server, for this question", "s this session…", "a always…")
+	}
+	keys = append(keys, no, "N no, with a note")
+	if len(c.card.Never) > 0 {
+		keys = append(keys, "d never…")
+	}
+	if c.card.CanTrust {
+		keys = append(keys, "t trust this server…")
+	}
+	return append(keys, scrollKeys)
+}
+
+// widest is the rule that a yes for the question makes: of all that the server does, as a task
+// is seldom done with one call, and over once it is done. Nil where there is none.
+func widest(card *host.Card) *host.AlwaysRule {
+	if len(card.Always) == 0 {
+		return nil
+	}
+	return &card.Always[len(card.Always)-1]
+}
+
+// choose lets the person choose what holds from now on, where the key offers that.
+func (c *consentCard) choose(key string) {
+	allow, always := "allow", "Rule saved (junction policy list shows all rules)"
+	switch key {
+	case "s":
+		c.title, c.choices = "allow for this session: which calls?", c.rules(c.card.Always, host.Verdict{Allow: true}, "For this session: "+allow)
+	case "a":
+		c.title, c.choices = "allow always: which calls?", c.rules(c.card.Always, host.Verdict{Allow: true, Forever: true}, always+": "+allow)
+	case "d":
+		c.title, c.choices = "deny always: which calls?", c.rules(c.card.Never, host.Verdict{Forever: true}, always+": never "+allow)
+	case "t":
+		c.title, c.choices = "trust "+plaintext.Line(c.card.Server, 60)+": until when?", c.trusts()
+	}
+	c.choosing, c.selected, c.scroll.at = len(c.choices) > 0, 0, 0
+}
+
+// rules are choices among rules, each shown as it would be written. The first is of this tool with any
+// arguments, since the same arguments seldom come again; the others follow, the narrowest first.
+func (c *consentCard) rules(rules []host.AlwaysRule, verdict host.Verdict, said string) []choice {
+	var choices []choice
+	if i := slices.IndexFunc(rules, anyArguments); i > 0 {
+		rules = slices.Concat(rules[i:i+1], rules[:i], rules[i+1:])
+	}
+	for i := range rules {
+		verdict.Rule = &rules[i].Rule
+		choices = append(choices, choice{label: rules[i].Label, verdict: verdict,
+			said: fmt.Sprintf("%s %s: %s", said, toolName(orElse(c.card.Server, "junction itself"), c.card.Tool), rules[i].Label),
+			detail: func(width int) []ink.Line {
+				text, err := schema.Encode(nil, rules[i].Rule)
+				if err != nil {
+					text = []byte(rules[i].Rule.String())
+				}
+				return jsonLines(text, width)
+			}})
+	}
+	return choices
+}
+
+// anyArguments reports whether a rule is for one tool, whatever its arguments are.
+func anyArguments(rule host.AlwaysRule) bool {
+	return rule.Rule.Tool != "" && rule.Rule.Tool != "*" && !strings.Contains(rule.Rule.When, "args")
+}
+
+// trusts are choices of how long the server is trusted. Each allows the call, too.
+func (c *consentCard) trusts() []choice {
+	if !c.card.CanTrust {
+		return nil
+	}
+	means := func(width int) []ink.Line {
+		return ink.Lines(ink.Muted, "This call runs. What the server claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted.", width)
+	}
+	var choices []choice
+	for _, forever := range []bool{false, true} {
+		label, said := "for this session", "For this session: trust "
+		if forever {
+			label, said = "for good, as it is started now", "Saved in your policy: trust "
+		}
+		choices = append(choices, choice{label: label, detail: means, said: said + c.card.Server, verdict: host.Verdict{Allow: true, Trust: true, Forever: forever}})
+	}
+	return choices
+}
+
+// scopeLines show the choices, and what the selected one means.
+func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
+	var body []ink.Line
+	for i, choice := range c.choices {
+		mark, attr := "  ", ink.Attr(0)
+		if i == c.selected {
+			mark, attr = "▸ ", ink.Bold
+		}
+		number := ink.Line{ink.T(ink.Accent, fmt.Sprintf("%s%d ", mark, i+1))}
+		label := ink.Wrap(ink.Line{ink.T(ink.Plain, plaintext.Line(choice.label, 200), attr)}, width-4)
+		body = append(body, ink.Indent(label, number, ink.Of("    "))...)
+		if i == c.selected || s.byLine {
+			body = append(body, ink.Indent(choice.detail(width-4), ink.Of("    "), ink.Of("    "))...)
+		}
+	}
+	c.scroll.at = min(c.scroll.at, c.selected)
+	what := "Enter allow"
+	switch {
+	case !c.choices[0].verdict.Allow:
+		what = "Enter deny"
+	case c.choices[0].verdict.Trust:
+		what = "Enter trust"
+	}
+	foot := s.foot(width, "Type a number, or Enter to go back", what, "↑↓ 1 2 3 … choose", "Esc back")
+	return framed(c.title, body, &c.scroll, foot, width, height)
+}
+
+// What the keys of each card do, as F1 tells it.
+
+func (c *consentCard) takesText() bool { return c.noting }
+
+func (c *consentCard) esc() string {
+	if c.noting || c.choosing {
+		return "Esc goes back"
+	}
+	return "Esc refuses"
+}
+
+func (c *consentCard) keys() [][2]string {
+	rows := [][2]string{{"y", "allow this call"}, {"n Esc", "refuse it"}, {"N", "refuse it, and tell the model what to do instead"}}
+	if len(c.card.Always) > 0 {
+		rows = append(rows, [2]string{"f", "allow " + widest(&c.card).Label + ", until this question is answered"}, [2]string{"s", "allow for this session: you choose which calls"}, [2]string{"a", "always allow: you choose which calls, and see the rule"})
+	}
+	if len(c.card.Never) > 0 {
+		rows = append(rows, [2]string{"d", "never allow: you choose which calls"})
+	}
+	if c.card.CanTrust {
+		rows = append(rows, [2]string{"t", "allow it, and trust the server: for this session or for good"})
+	}
+	return rows
+}
+
+func (c *reviewCard) esc() string {
+	if c.trusting || c.reading || c.open && len(c.servers) > 1 {
+		return "Esc goes back"
+	}
+	return "Esc refuses"
+}
+
+func (c *reviewCard) keys() [][2]string {
+	if c.trusting {
+		return [][2]string{{"s", "approve and trust the server for this session"}, {"a", "approve and trust it for good, as it is started now"}, {"Esc", "back"}}
+	}
+	if c.reading {
+		return [][2]string{{"y", "approve the server, and hold these tools to only read"}, {"Esc", "back"}}
+	}
+	rows := [][2]string{{"y", "let the model use the server"}, {"n", "keep it from the model"}, {"t", "let the model use it, and trust the server"}}
+	if len(c.servers) > 0 && len(c.servers[c.selected].overview.Silent) > 0 {
+		rows = append(rows, [2]string{"r", "let the model use it, and say that those of its tools only read that do not say what they do"})
+	}
+	return append(rows, [2]string{"d Enter", "show all that it defines"}, [2]string{"A", "approve all new servers without warnings"},
+		[2]string{"1 2 3 …", "choose a server"}, [2]string{"Esc", "refuse all that wait, or back from the details"})
+}
+
+func (c *formCard) takesText() bool {
+	return !c.checking && c.at < len(c.fields) && len(c.fields[c.at].Choices) == 0
+}
+
+func (c *formCard) esc() string {
+	switch {
+	case c.checking:
+		return "Esc edits"
+	case c.leaving:
+		return "Esc discards what you typed"
+	}
+	return "Esc cancels the form"
+}
+
+func (c *formCard) keys() [][2]string {
+	if c.fault != "" {
+		return [][2]string{{"n", "decline"}, {"Esc", "cancel"}}
+	}
+	if c.page != nil {
+		return [][2]string{{"y", "you visit the page"}, {"n", "decline"}, {"Esc", "cancel"}}
+	}
+	return [][2]string{{"Tab Shift+Tab", "next and previous field"}, {"Space ← →", "choose"}, {"Enter", "next field; at the end: show what would be sent"},
+		{"y Enter", "send it, once you have seen it whole"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels, pressed twice where something was typed"}}
+}
+
+func (c *sampleCard) esc() string { return "Esc refuses" }
+
+func (c *sampleCard) keys() [][2]string {
+	return [][2]string{{"y", "let the server ask the model, once"}, {"n Esc", "refuse"}}
+}
+
+// consentCard asks whether a call may run.
+type consentCard struct {
+	pending
+	card   host.Card
+	change *edit // of a file of this disk; nil: none is known
+
+	whole    bool   // all of the arguments was in sight
+	short    body   // what is shown where all of it does not fit
+	ends     [2]int // the lines behind the arguments, in both
+	choosing bool   // what holds from now on
+	title    string
+	choices  []choice
+	selected int
+
+	noting bool // what to do instead is being typed
+	note   editor.Buffer
+}
+
+func (c *consentCard) press(s *screen, k keypress) bool {
+	switch {
+	case c.noting:
+		return c.pressNote(s, k)
+	case c.choosing:
+		return c.pressScope(s, k)
+	case c.scroll.move(k.name):
+		return false
+	}
+	if strings.Contains("yfsat", k.text) && k.text != "" && !c.whole { // a key that allows first shows all of the arguments
+		c.scroll.move("pgdown")
+		return false
+	}
+	switch k.text {
+	case "y":
+		c.ask.answer(host.Verdict{Allow: true})
+		return true
+	case "n":
+		c.ask.answer(host.Verdict{})
+		return true
+	case "N":
+		c.noting = true
+	case "f":
+		if rule := widest(&c.card); rule != nil {
+			c.ask.answer(host.Verdict{Allow: true, Rule: &rule.Rule, Question: true})
+			c.tell(s, "Until this question is answered: allow "+orElse(c.card.Server, "junction itself")+": "+rule.Label)
+			return true
+		}
+	case "s", "a", "d", "t":
+		c.choose(k.text)
+	}
+	if k.name == "esc" {
+		c.ask.answer(host.Verdict{})
+		return true
+	}
+	return false
+}
+
+// pressNote handles the keys while the note is typed.
+func (c *consentCard) pressNote(s *screen, k keypress) bool {
+	switch k.name {
+	case "esc":
+		c.noting = false
+	case "enter":
+		note := strings.TrimSpace(c.note.Text())
+		s.noted.call, s.noted.text = c.card.CallID, note
+		c.ask.answer(host.Verdict{Note: note})
+		return true
+	default:
+		editKey(&c.note, k)
+	}
+	return false
+}
+
+func (c *consentCard) write(_ *screen, text string) {
+	if c.noting {
+		c.note.Insert(text)
+	}
+}
+
+// pressScope handles the keys while it is chosen what holds from now on.
+func (c *consentCard) pressScope(s *screen, k keypress) bool {
+	switch k.name {
+	case "esc":
+		c.choosing = false
+	case "enter":
+		chosen := c.choices[c.selected]
+		c.ask.answer(chosen.verdict)
+		c.tell(s, chosen.said)
+		return true
+	case "up":
+		c.selected = max(0, c.selected-1)
+	case "down", "tab":
+		c.selected = min(len(c.choices)-1, c.selected+1)
+	}
+	if n, ok := numberOf(k.text, len(c.choices)); ok {
+		c.selected = n - 1
+	}
+	return false
+}
+
+// tell says what holds from now on.
+func (c *consentCard) tell(s *screen, text string) {
+	s.print(ink.Indent(ink.Lines(ink.Muted, text, s.width-2), ink.Line{ink.T(ink.Accent, "§ ")}, ink.Of("  "))...)
+}
+
+func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
+	if c.choosing {
+		return c.scopeLines(s, width, height)
+	}
+	title := "may this call run?"
+	if c.card.Resource != "" {
+		title = "may this resource be read?"
+	}
+	var foot []ink.Line
+	switch {
+	case c.noting:
+		foot = append([]ink.Line{{ink.T(ink.Muted, "what should the model do instead?")}}, typedLines(&c.note, width)...)
+		foot = append(foot, s.foot(width, "a line, or nothing", "Enter say no", "Esc back")...)
+	default:
+		foot = s.foot(width, "", c.offers(s.byLine)...)
+	}
+	body, end := c.fitting(width, height-1-len(foot))
+	if room := height - 1 - len(foot); !c.whole && end > room {
+		more := ink.Line{ink.T(ink.Warn, "What would be sent goes on below: see its end before you allow it.")}
+		foot = append([]ink.Line{more.Cut(width)}, foot...)
+	}
+	lines := framed(title, body, &c.scroll, foot, width, height)
+	c.whole = c.whole || c.scroll.at+c.scroll.rows >= end
+	return lines
+}
+
+// fitting is what is shown in so many rows, and where the arguments end in it. Where all of it does not fit, what is
+// said about the call takes a line each before the arguments, and stands in full behind them.
+func (c *consentCard) fitting(width, rows int) (lines []ink.Line, end int) {
+	lay := func(fold bool, end *int) func(int) []ink.Line {
+		return func(width int) []ink.Line {
+			call, more := c.body(width, fold)
+			*end = len(ink.Exact(call, width))
+			return append(call, more...)
+		}
+	}
+	if lines = c.laid.of(width, lay(false, &c.ends[0])); len(lines) <= rows {
+		return lines, c.ends[0]
+	}
+	return c.short.of(width, lay(true, &c.ends[1])), c.ends[1]
+}
+
+// body is everything there is to know about the call, up to its arguments and behind them. What
+// is short comes first, so that nothing is hidden by what is long.
+func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
+	call := &c.card
+	say := func(all []ink.Line) {
+		if lines = append(lines, all[:min(len(all), 1)]...); !fold {
+			lines = append(lines, all[min(len(all), 1):]...)
+		} else if len(all) > 1 {
+			lines[len(lines)-1] = append(all[0][:len(all[0]):len(all[0])], ink.T(ink.Muted, " … (below)")).Cut(width)
+			later = append(later, all...)
+		}
+	}
+	head := ink.Line{ink.T(ink.Plain, plaintext.Unbroken(toolName(orElse(call.Server, "junction itself"), call.Tool)), ink.Bold)}
+	if call.Title != "" {
+		head = append(head, ink.T(ink.Plain, " “"+plaintext.Line(call.Title, 120)+"”"))
+	}
+	lines = append(ink.Barred(head, width), about("sub-agent", ink.Plain, plaintext.Line(call.Agent, 120), width)...)
+	lines = append(lines, about("resource", ink.Link, plaintext.Unbroken(call.Resource), width)...)
+	reasons := call.Reasons
+	if call.NoRule != "" && call.Resource == "" { // what the call does is said below, once
+		reasons = append([]string{call.NoRule}, reasons[1:]...)
+	}
+	for _, reason := range reasons {
+		say(warnings([]string{reason}, width))
+	}
+	if len(call.Always) == 0 && call.Once != "" {
+		say(ink.Lines(ink.Muted, "Only once: "+call.Once+".", width))
+	}
+	if call.Resource == "" {
+		say(ink.Lines(ink.Plain, approval.Does(call), width))
+	}
+	var change []ink.Line
+	if c.change != nil {
+		change = c.change.hunks(width)
+	}
+	description := about("description", ink.Muted, plaintext.Line(call.Description, 2_000), width)
+	var arguments []ink.Line
+	if call.Resource == "" || len(call.Arguments) > 0 {
+		arguments = append(arguments, ink.Line{ink.T(ink.Muted, "arguments:")})
+		arguments = append(arguments, ink.Indent(jsonLines(shortFirst(call.Arguments), width-2), ink.Of("  "), ink.Of("  "))...)
+	}
+	if many := len(arguments)+len(change) > fewArguments; many {
+		say(description)
+		description = nil
+	}
+	return slices.Concat(lines, change, arguments), append(later, description...)
+}
+
+// fewArguments is how many lines of arguments stand before the description: they are what is decided about.
+const fewArguments = 12
+
+// shortFirst is an object with its members of one line before those of several, so that
+// the path of a file is in sight and not only what is written to it.
+func shortFirst(object json.RawMessage) json.RawMessage {
+	var short, long []string
+	seen := map[string]bool{}
+	if jsonrpc.Valid(object, jsonrpc.Limits{}) != nil {
+		return object
+	}
+	jsonrpc.EachMember(object, func(name, value []byte) bool {
+		member := string(name) + ":" + string(value)
+		plain, _ := jsonrpc.Unquote(name)
+		seen[plain] = true
+		if len(value) > 200 || strings.Contains(string(value), `\n`) {
+			long = append(long, member)
+		} else {
+			short = append(short, member)
+		}
+		return true
+	})
+	if len(short) == 0 || len(long) == 0 || len(seen) != len(short)+len(long) { // of two that have a name, their order says which counts
+		return object
+	}
+	return json.RawMessage("{" + strings.Join(append(short, long...), ",") + "}")
 }

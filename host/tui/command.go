@@ -4,11 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/remember"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
 )
 
 // A command is what can be typed behind a slash.
@@ -28,7 +36,15 @@ func commands() []command {
 		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", values: serverVerbs(), do: (*screen).mcp},
 		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed until chat ends; to be taken back", do: (*screen).permissions},
 		{name: "tasks", argument: "VERB NUMBER", help: "calls that run as tasks; to cancel one, or to leave it and go on", do: (*screen).tasks},
-		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
+		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) {
+			title := "tools"
+			if word != "" {
+				title += " with “" + word + "”"
+			}
+			s.panel = toolsPager(title, func(t *host.ToolInfo) bool {
+				return strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word))
+			})
+		}},
 		{name: "review", argument: "SERVER", help: "show again what was refused or disabled of a server", do: (*screen).reviewAgain},
 		{name: "context", help: "what fills the context window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
 		{name: "log", help: "what servers log, and write to their standard error", do: func(s *screen, _ string) { s.panel = logPanel() }},
@@ -109,7 +125,7 @@ func (s *screen) toSend(text string) (host.Question, error) {
 	case p == nil && strings.Contains(server, "/"): // the path of a file
 		return s.question(text)
 	case p == nil:
-		return host.Question{}, fmt.Errorf("there is no command /%s; /help lists them", oneLine(name, 40))
+		return host.Question{}, fmt.Errorf("there is no command /%s; /help lists them", plaintext.Line(name, 40))
 	}
 	call, err := promptCall(p, strings.TrimSpace(argument))
 	return host.Question{Prompt: call}, err
@@ -239,14 +255,23 @@ func (s *screen) changed() {
 	if unanswered(entries) {
 		s.cutOff(entries)
 	}
-	s.planLeft()
+	p := s.session.Talk().Plan()
+	done := 0
+	for _, step := range p.Steps {
+		if !isOpen(step) {
+			done++
+		}
+	}
+	if done < len(p.Steps) {
+		s.say(ink.Muted, fmt.Sprintf("Its plan is not done: %d of %s. /plan shows it, /plan do goes on.", done, plural(len(p.Steps), "step", "steps")))
+	}
 }
 
 // rule is a line across the screen with a title in it.
 func (s *screen) rule(title string) ink.Line { return ruleLine(title, s.width) }
 
 func ruleLine(title string, width int) ink.Line {
-	line := ink.Line{ink.T(ink.Muted, "── "), ink.T(ink.Plain, oneLine(title, max(1, width-6)), ink.Bold), ink.T(ink.Muted, " ")}
+	line := ink.Line{ink.T(ink.Muted, "── "), ink.T(ink.Plain, plaintext.Line(title, max(1, width-6)), ink.Bold), ink.T(ink.Muted, " ")}
 	return append(line, ink.T(ink.Muted, strings.Repeat("─", max(0, width-line.Width()))))
 }
 
@@ -274,4 +299,288 @@ func (s *screen) chooseTheme(name string) {
 		return
 	}
 	s.theme, s.ui.auto = theme, false
+}
+
+// question is what was typed, with the resources that it names as @SERVER:URI, the files
+// that it names as @PATH, and the pictures that were pasted.
+func (s *screen) question(text string) (host.Question, error) {
+	q := host.Question{Text: text}
+	s.absent = nil
+	rest, err := s.attachPictures(&q, s.folded(text))
+	if err != nil {
+		return q, err
+	}
+	for _, mentioned := range mention.FindAllStringSubmatch(rest, -1) {
+		word := mentioned[1] + mentioned[2]
+		server, uri, found := strings.Cut(word, ":")
+		if !found || uri == "" || !slices.ContainsFunc(s.servers, func(t host.ServerTools) bool { return t.Server == server }) {
+			if err := s.attachFile(&q, word); err != nil {
+				return q, err
+			}
+			continue
+		}
+		if strings.Contains(uri, "{") {
+			return q, fmt.Errorf("@%s: fill in the part in braces", word)
+		}
+		a := host.Attachment{Server: server, URI: s.knownURI(server, uri)}
+		if !slices.ContainsFunc(q.Attach, func(other host.Attachment) bool { return other.Server == server && other.URI == a.URI }) {
+			q.Attach = append(q.Attach, a)
+		}
+	}
+	return q, nil
+}
+
+// knownURI takes punctuation off the end of a URI, unless there is a resource of exactly this name.
+func (s *screen) knownURI(server, uri string) string {
+	known := func(uri string) bool {
+		return slices.ContainsFunc(s.menu.resources, func(r resource) bool { return r.server == server && r.uri == uri })
+	}
+	if short := strings.TrimRight(uri, ".,;:!?)"); !known(uri) && short != "" {
+		return short
+	}
+	return uri
+}
+
+// promptCall is /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the order of the prompt's arguments.
+func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
+	call := &host.PromptCall{Server: p.Server, Name: p.Prompt.Name, Arguments: map[string]string{}}
+	words, err := splitWords(rest)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
+		name, value, named := strings.Cut(word, "=")
+		if named && hasArgument(p.Prompt, name) {
+			call.Arguments[name] = value
+			continue
+		}
+		if name = missing(p.Prompt, call.Arguments, false); name == "" {
+			return nil, fmt.Errorf("prompt %s has no place for %q", p.Prompt.Name, plaintext.Line(word, 40))
+		}
+		call.Arguments[name] = word
+	}
+	if name := missing(p.Prompt, call.Arguments, true); name != "" {
+		return nil, fmt.Errorf("prompt %s needs %s=…", p.Prompt.Name, name)
+	}
+	return call, nil
+}
+
+func hasArgument(p *mcp.Prompt, name string) bool {
+	return slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name })
+}
+
+// missing is the first argument that has no value, of the required ones or of all.
+func missing(p *mcp.Prompt, given map[string]string, required bool) string {
+	for _, a := range p.Arguments {
+		if _, ok := given[a.Name]; !ok && (a.Required || !required) {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+var (
+	quotedWord  = regexp.MustCompile(`(?:'[^']*'|"[^"]*"|[^ \n\t'"])+`)
+	quotedPiece = regexp.MustCompile(`'([^']*)'|"([^"]*)"`)
+)
+
+// splitWords splits at spaces, but not in quotes.
+func splitWords(text string) ([]string, error) {
+	if open := strings.Trim(quotedWord.ReplaceAllString(text, ""), " \n\t"); open != "" {
+		return nil, fmt.Errorf("a quote %c is open", open[0])
+	}
+	words := quotedWord.FindAllString(text, -1)
+	for i, word := range words {
+		words[i] = quotedPiece.ReplaceAllString(word, "$1$2")
+	}
+	return words, nil
+}
+
+// typed prints what the person said.
+func (s *screen) typed(text string) { s.print(s.saidLines(text)...) }
+
+func (s *screen) saidLines(text string) []ink.Line {
+	mark := ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold)}
+	return ink.Indent(ink.Lines(ink.Plain, text, s.width-2, ink.Bold), mark, ink.Of("  "))
+}
+
+// A said is a question of the conversation.
+type said struct {
+	entry int // where it begins
+	text  string
+}
+
+// questions are those of the conversation, the first one first.
+func questions(entries []host.Entry) []said {
+	var all []said
+	running := false
+	for i := range entries {
+		switch e := &entries[i]; {
+		case e.Totals != nil:
+			running = false
+		case e.Message != nil && e.Message.Role == model.RoleUser && !running:
+			running = true
+			text := e.Shown
+			if text == "" && len(e.Message.Parts) > 0 { // the first is the text, the others what was attached
+				text = strings.TrimSpace(e.Message.Parts[0].Text)
+			}
+			all = append(all, said{i, text})
+		}
+	}
+	return all
+}
+
+// rewind offers the questions to go on from.
+func (s *screen) rewind(string) {
+	all := questions(s.session.Talk().Entries())
+	if len(all) == 0 {
+		s.hint = "there is no question to go back to"
+		return
+	}
+	slices.Reverse(all)
+	p := &picker{title: "go on from before which question?"}
+	for i, q := range all {
+		detail := ""
+		if i > 0 {
+			detail = "omits " + plural(i, "later question", "later questions")
+		}
+		p.items = append(p.items, item{label: orElse(s.folded(q.text), "(no text)"), detail: detail})
+	}
+	p.chosen = func(s *screen, i int) { s.rewindTo(all[i]) }
+	s.panel = p
+}
+
+// rewindTo goes on with a copy of what came before a question, which comes back to the
+// input if the person typed it. What a server's prompt said does not.
+func (s *screen) rewindTo(q said) {
+	if s.run != nil {
+		s.hint = "the answer is still coming; Esc interrupts it"
+		return
+	}
+	before := s.session.Saved()
+	s.inBackground(func(ctx context.Context) error { return s.session.Rewind(ctx, q.entry) }, func(s *screen) {
+		s.print(s.rule(strings.TrimSpace("conversation " + s.session.Saved().ID)))
+		text := "This is a copy that ends before “" + plaintext.Line(s.folded(q.text), 60) + "”. Calls that ran since are not undone."
+		if before.ID != "" {
+			text += " The whole conversation: /resume " + before.ID
+		}
+		s.say(ink.Muted, text)
+		if s.input.Empty() && slices.Contains(s.history.lines, q.text) {
+			s.input.Set(s.folded(q.text))
+			s.menu.update(s)
+		}
+	})
+}
+
+// maxNotes is how many notes are listed.
+const maxNotes = 500
+
+// Notes are what the model remembered, as [remember.Store] has them. Its methods are called from several goroutines.
+type Notes interface {
+	Find(ctx context.Context, words string, limit int) ([]remember.Note, error)
+	Delete(ctx context.Context, id string) error
+}
+
+// listNotes lists the notes in these words, to be read and deleted.
+func (s *screen) listNotes(words string) {
+	notes := s.ui.options.Notes
+	if notes == nil {
+		s.hint = "notes are not stored here"
+		return
+	}
+	find := func(ctx context.Context) ([]remember.Note, error) { return notes.Find(ctx, words, maxNotes) }
+	fetch(s, find, func(s *screen, found []remember.Note) {
+		switch {
+		case len(found) == 0 && words != "":
+			s.say(ink.Muted, "nothing was remembered in these words")
+		case len(found) == 0:
+			s.say(ink.Muted, "the model has stored no notes yet; a fact of /keep is part of its conversation")
+		default:
+			p := &picker{title: "what is remembered"}
+			for i := range found {
+				p.items = append(p.items, item{label: plaintext.Line(found[i].Text, 200), detail: aboutNote(&found[i])})
+			}
+			p.chosen = func(s *screen, i int) { s.panel = notePanel(found[i]) }
+			s.panel = p
+		}
+	})
+}
+
+func aboutNote(n *remember.Note) string {
+	about := fmt.Sprintf("note %s · %s", n.ID, n.At.Format("2006-01-02"))
+	if n.Labels&guard.Untrusted != 0 {
+		about += " · untrusted"
+	}
+	return about
+}
+
+// notePanel offers what can be done with a note.
+func notePanel(n remember.Note) *picker {
+	p := &picker{title: "note " + n.ID + ": " + plaintext.Line(n.Text, 200), items: []item{{label: "show it"}, {label: "delete it", detail: "for good"}}}
+	p.chosen = func(s *screen, i int) {
+		if i == 0 {
+			s.panel = &pager{title: aboutNote(&n), build: func(_ *screen, width int) []ink.Line { return ink.Lines(ink.Plain, strings.TrimSpace(n.Text), width) }}
+			return
+		}
+		s.inBackground(func(ctx context.Context) error { return s.ui.options.Notes.Delete(ctx, n.ID) },
+			func(s *screen) { s.say(ink.Muted, "note "+n.ID+" is deleted") })
+	}
+	return p
+}
+
+// A Permission is a rule, a trust, an approval or a yes that says what may be done.
+type Permission struct {
+	What  string // in a few words, such as: allow tool "read" of server "files"
+	Where string // where it stands, such as: policy.json:12
+	// Undo takes it back and says so. The error says why it is not taken back: what is built
+	// in, and what stands on the command line, cannot be.
+	Undo func(ctx context.Context) (done string, err error)
+}
+
+// permissions lists what may be done, or takes one of it back.
+func (s *screen) permissions(argument string) {
+	word, number, _ := strings.Cut(argument, " ")
+	n, err := strconv.Atoi(strings.TrimSpace(number))
+	switch {
+	case s.ui.options.Permissions == nil:
+		s.hint = "permissions cannot be listed here"
+	case argument == "":
+		fetch(s, func(ctx context.Context) ([]Permission, error) { return s.ui.options.Permissions(ctx, s.session) },
+			func(s *screen, all []Permission) { s.permitted, s.panel = all, permissionsPanel() })
+	case word != "undo" || err != nil:
+		s.hint = "expected /permissions, or /permissions undo NUMBER"
+	case n < 1 || n > len(s.permitted):
+		s.hint = "there is no number " + strconv.Itoa(n) + " in the list; /permissions shows it"
+	default:
+		s.change(s.permitted[n-1].Undo)
+	}
+}
+
+func permissionsPanel() *roster {
+	r := &roster{title: "permissions", none: "there are none", keys: []string{"d take back"}}
+	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
+		for i, p := range s.permitted {
+			rows = append(rows, ink.Wrap(ink.Line{ink.T(ink.Muted, strconv.Itoa(i+1)+" "), ink.T(ink.Plain, plaintext.Line(p.What, 2_000)), ink.T(ink.Muted, "  "+plaintext.Line(p.Where, 500))}, width))
+		}
+		return rows
+	}
+	var last time.Time
+	r.act = func(s *screen, key string, at int) {
+		if key != "d" || at >= len(s.permitted) {
+			return
+		}
+		held := s.now().Sub(last) < quietTime // or pressed once too often: the next row is another one
+		if last = s.now(); held {
+			return
+		}
+		undo := s.permitted[at].Undo
+		s.change(func(ctx context.Context) (string, error) {
+			done, err := undo(ctx)
+			if all, fault := s.ui.options.Permissions(ctx, s.session); fault == nil {
+				s.ui.post(func(s *screen) { s.permitted = all })
+			}
+			return done, err
+		})
+	}
+	return r
 }

@@ -4,11 +4,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/form"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -99,9 +103,6 @@ func (c *formCard) press(s *screen, k keypress) bool {
 	return false
 }
 
-// isFilledIn reports whether the keys are for fields and buttons.
-func (c *formCard) isFilledIn() bool { return c.page == nil && c.fault == "" && !c.checking }
-
 // pressPage handles the keys of a page to visit.
 func (c *formCard) pressPage(k keypress) bool {
 	switch {
@@ -139,7 +140,10 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 		return c.pageLines(s, width, height)
 	}
 	if c.checking {
-		return c.checkLines(s, width, height)
+		foot := s.foot(width, "", "y send", "n decline", "e Esc edit", scrollKeys)
+		lines := framed("send this to "+c.form.Server+"?", c.laid.of(width, c.sent), &c.scroll, foot, width, height)
+		c.seen = max(c.seen, c.scroll.at+c.scroll.rows)
+		return lines
 	}
 	if s.byLine {
 		return c.lineByLine(s, width)
@@ -218,4 +222,350 @@ func button(name string, selected bool) ink.Span {
 		return ink.T(ink.Accent, "[ "+name+" ]", ink.Bold, ink.Reverse)
 	}
 	return ink.T(ink.Plain, "[ "+name+" ]")
+}
+
+// check shows what would be sent, if every field fits.
+func (c *formCard) check() {
+	fields, values := make([]*form.Field, len(c.fields)), make([]json.RawMessage, len(c.fields))
+	wrong := -1
+	for i, e := range c.fields {
+		value, fits := e.checked()
+		if !fits && wrong < 0 {
+			wrong = i
+		}
+		fields[i], values[i] = e.Field, value
+	}
+	if wrong >= 0 {
+		c.at = wrong
+		return
+	}
+	c.content = form.Encode(fields, values)
+	for i, e := range c.fields {
+		if values[i] != nil && e.hidden() {
+			values[i], _ = json.Marshal(plural(utf8.RuneCountInString(e.text.Text()), "character", "characters") + ", not shown")
+		}
+	}
+	c.shown = form.Encode(fields, values)
+	c.checking, c.seen, c.laid, c.scroll = true, 0, body{}, scroll{}
+}
+
+// pressCheck handles the keys while what would be sent is shown. Enter sends it as y does, but only after a pause: the form
+// is not sent by an Enter that was meant for its fields.
+func (c *formCard) pressCheck(s *screen, k keypress) bool {
+	yes := k.text == "y" || k.name == "enter"
+	switch {
+	case c.scroll.move(k.name):
+	case k.name == "enter" && s.now().Sub(s.pressed) < quietTime:
+		s.hint = "Enter again, after a pause, sends this"
+	case yes && c.seen < c.scroll.all:
+		c.scroll.move("pgdown")
+	case yes:
+		return c.answer(mcp.ElicitAccept, c.content)
+	case k.text == "n":
+		return c.answer(mcp.ElicitDecline, nil)
+	case k.text == "e", k.name == "esc":
+		c.checking, c.at, c.scroll = false, 0, scroll{}
+	}
+	return false
+}
+
+// sent is what would be sent, and what would not.
+func (c *formCard) sent(width int) []ink.Line {
+	lines := append(jsonLines(c.shown, width), warnings(c.form.Warnings, width)...)
+	var left []string
+	for _, e := range c.fields {
+		if value, err := e.value(); err == nil && value == nil {
+			left = append(left, plaintext.Line(e.Name, 100))
+		}
+	}
+	return append(lines, about("left out", ink.Muted, strings.Join(left, ", "), width)...)
+}
+
+// entry is a field while it is filled in.
+type entry struct {
+	*form.Field
+	text   editor.Buffer // what was typed, where there are no choices
+	chosen map[int]bool  // of the choices; yes and no of a boolean are two
+	cursor int           // among the choices
+
+	numbered bool // choices are typed by number
+	fault    string
+}
+
+// newEntry is a field with its default.
+func newEntry(f *form.Field) *entry {
+	e := &entry{Field: f, chosen: map[int]bool{}}
+	if f.Type == "boolean" && len(f.Choices) == 0 {
+		f.Choices = []form.Choice{{Value: json.RawMessage("true"), Title: "yes"}, {Value: json.RawMessage("false"), Title: "no"}}
+	}
+	switch {
+	case f.Default == nil:
+	case len(f.Choices) == 0:
+		e.text.Set(form.PlainValue(f.Default))
+	default:
+		for i, c := range f.Choices {
+			isDefault := string(c.Value) == string(f.Default) || f.Several && strings.Contains(string(f.Default), string(c.Value))
+			if isDefault {
+				e.chosen[i], e.cursor = true, i
+			}
+		}
+	}
+	return e
+}
+
+// value is the field's value as JSON; nil: left out.
+func (e *entry) value() (json.RawMessage, error) {
+	if len(e.Choices) == 0 {
+		switch text := e.text.Text(); {
+		case strings.TrimSpace(text) != "":
+			return e.Parse(text)
+		case !e.Required:
+			return nil, nil
+		case e.Type == "string":
+			return nil, fmt.Errorf(`this is required ("" is an empty text)`)
+		}
+		return nil, fmt.Errorf("this is required")
+	}
+	var values []string
+	for i, c := range e.Choices {
+		if e.chosen[i] {
+			values = append(values, string(c.Value))
+		}
+	}
+	switch {
+	case len(values) == 0 && e.Required && !e.Several:
+		return nil, fmt.Errorf("this is required")
+	case len(values) == 0 && !e.Required:
+		return nil, nil
+	case !e.Several:
+		return json.RawMessage(values[0]), e.Check(json.RawMessage(values[0]))
+	}
+	list := json.RawMessage("[" + strings.Join(values, ",") + "]")
+	return list, e.Check(list)
+}
+
+// checked is the field's value, if it fits; what is wrong with it is shown at the field.
+func (e *entry) checked() (json.RawMessage, bool) {
+	value, err := e.value()
+	switch {
+	case err == nil:
+		e.fault = ""
+	case e.hidden():
+		e.fault = "expected " + e.Describe() // the error may hold what was typed
+	default:
+		e.fault = err.Error()
+	}
+	return value, err == nil
+}
+
+// press handles a key of one field, and reports whether it changed what would be sent.
+func (e *entry) press(k keypress) (changed bool) {
+	if len(e.Choices) == 0 {
+		before := e.text.Text()
+		editKey(&e.text, k)
+		changed = e.text.Text() != before
+	} else {
+		changed = e.pick(k)
+	}
+	if changed {
+		e.fault = ""
+	}
+	return changed
+}
+
+// pick handles a key of a field with choices, and reports whether it means anything there.
+func (e *entry) pick(k keypress) bool {
+	switch k.name {
+	case "left", "right":
+		switch {
+		case !e.Several && len(e.chosen) == 0: // nothing is taken yet: the first
+		case k.name == "left":
+			e.cursor = max(0, e.cursor-1)
+		default:
+			e.cursor = min(len(e.Choices)-1, e.cursor+1)
+		}
+		if !e.Several {
+			e.chosen = map[int]bool{e.cursor: true}
+		}
+	case "space":
+		chosen := e.chosen[e.cursor]
+		if !e.Several {
+			e.chosen = map[int]bool{}
+		}
+		e.chosen[e.cursor] = !chosen
+	case "backspace", "delete":
+		e.chosen = map[int]bool{}
+	default:
+		return false
+	}
+	return true
+}
+
+// lines show a field.
+func (e *entry) lines(selected bool, width int) []ink.Line {
+	mark := "  "
+	if selected {
+		mark = "▸ "
+	}
+	head := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, plaintext.Line(orElse(e.Title, e.Name), 200), ink.Bold), ink.T(ink.Muted, " ("+e.Describe()+")")}
+	lines := ink.Barred(head, width)
+	margin := ink.Of("  ")
+	if e.Description != "" {
+		lines = append(lines, ink.Indent(ink.Lines(ink.Muted, plaintext.Line(e.Description, 500), width-2), margin, margin)...)
+	}
+	switch {
+	case len(e.Choices) > 0:
+		lines = append(lines, ink.Indent(e.choiceLines(selected, width-2), margin, margin)...)
+	case selected && e.hidden():
+		lines = append(lines, ink.Line{ink.T(ink.Accent, "  > "), ink.T(ink.Plain, dots(&e.text)), ink.T(ink.Plain, " ", ink.Reverse)}.Cut(width))
+	case e.hidden():
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, dots(&e.text))}.Cut(width))
+	case selected:
+		lines = append(lines, ink.Indent(typedLines(&e.text, width-4), ink.Line{ink.T(ink.Accent, "  > ")}, ink.Of("    "))...)
+	default:
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, plaintext.Line(e.text.Text(), width))}.Cut(width))
+	}
+	if e.fault != "" {
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, e.fault, width-4), ink.Line{ink.T(ink.Bad, "  ✗ ")}, ink.Of("    "))...)
+	}
+	return lines
+}
+
+// hidden reports whether what was typed is not shown. What the server filled in is no secret from it.
+func (e *entry) hidden() bool { return e.Secret() && e.text.Text() != form.PlainValue(e.Default) }
+
+// dots stand for a secret, one for each of its characters.
+func dots(b *editor.Buffer) string { return strings.Repeat("•", utf8.RuneCountInString(b.Text())) }
+
+// choiceLines show the choices of a field, one behind the other.
+func (e *entry) choiceLines(selected bool, width int) []ink.Line {
+	var all ink.Line
+	for i, choice := range e.Choices {
+		mark := "( ) "
+		switch {
+		case e.Several && e.chosen[i]:
+			mark = "[x] "
+		case e.Several:
+			mark = "[ ] "
+		case e.chosen[i]:
+			mark = "(•) "
+		}
+		if e.numbered {
+			mark = fmt.Sprint(i+1, " ", mark)
+		}
+		var attr ink.Attr
+		if selected && i == e.cursor {
+			attr = ink.Underline
+		}
+		label := orElse(choice.Title, form.PlainValue(choice.Value))
+		all = append(all, ink.T(ink.Accent, strings.ReplaceAll(mark, " ", "\u00a0")), ink.T(ink.Plain, plaintext.Line(label, 100), attr), ink.Of("   ")[0])
+	}
+	return ink.Wrap(all, width)
+}
+
+// sampleCard asks whether a server may use the model.
+type sampleCard struct {
+	pending
+	sampling host.Sampling
+}
+
+func (c *sampleCard) press(_ *screen, k keypress) bool {
+	switch {
+	case c.scroll.move(k.name):
+		return false
+	case k.text == "y":
+		c.ask.answer(true)
+		return true
+	case k.text == "n", k.name == "esc":
+		c.ask.answer(false)
+		return true
+	}
+	return false
+}
+
+func (c *sampleCard) lines(s *screen, width, height int) []ink.Line {
+	title := c.sampling.Server + " wants to ask the model; may it?"
+	no := "n Esc no"
+	if s.byLine {
+		no = "n no"
+	}
+	return framed(title, c.laid.of(width, c.body), &c.scroll, s.foot(width, "", "y yes, once", no, scrollKeys), width, height)
+}
+
+// body is the whole request.
+func (c *sampleCard) body(width int) []ink.Line {
+	sm := &c.sampling
+	cost := fmt.Sprintf("up to %s tokens; %s are left for this server", count(sm.Tokens), count(sm.Budget))
+	lines := about("costs", ink.Plain, cost, width)
+	if sm.Tool != "" {
+		lines = append(lines, about("in the middle of", ink.Plain, toolName(sm.Server, sm.Tool), width)...)
+	}
+	lines = append(lines, warnings(sm.Warnings, width)...)
+	req := sm.Request
+	if req == nil {
+		return lines
+	}
+	margin := ink.Of("  ")
+	if req.SystemPrompt != "" {
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "system prompt:")})
+		lines = append(lines, ink.Indent(ink.Lines(ink.Plain, req.SystemPrompt, width-2), margin, margin)...)
+	}
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		lines = append(lines, ink.Line{ink.T(ink.Muted, plaintext.Line(string(m.Role), 40)+":")})
+		for j := range m.Content {
+			lines = append(lines, ink.Indent(contentLines(&m.Content[j], width-2), margin, margin)...)
+		}
+	}
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		lines = append(lines, about("with the tool", ink.Plain, t.Name+" "+plaintext.Unbroken(orElse(t.Description, t.Title)), width)...)
+		if len(t.InputSchema) > 0 { // its descriptions are read, too
+			lines = append(lines, ink.Indent(jsonLines(t.InputSchema, width-2), margin, margin)...)
+		}
+	}
+	for _, stop := range req.StopSequences {
+		lines = append(lines, about("stops at", ink.Plain, strconv.Quote(stop), width)...)
+	}
+	return lines
+}
+
+// contentLines show one block of what a server says.
+func contentLines(c *mcp.Content, width int) []ink.Line {
+	switch c.Type {
+	case mcp.ContentText:
+		return ink.Lines(ink.Plain, c.Text, width)
+	case mcp.ContentImage, mcp.ContentAudio:
+		return ink.Lines(ink.Muted, fmt.Sprintf("[%s: %s, %s]", c.Type, c.MIMEType, bytes(len(c.Data))), width)
+	case mcp.ContentResourceLink:
+		if c.Link != nil {
+			return ink.Lines(ink.Plain, fmt.Sprintf("[resource %s: %s, %s]", c.Link.URI, c.Link.Name, c.Link.Description), width)
+		}
+	case mcp.ContentResource:
+		if c.Resource != nil && c.Resource.Blob != nil {
+			return ink.Lines(ink.Muted, fmt.Sprintf("[resource %s: %s, %s]", c.Resource.URI, c.Resource.MIMEType, bytes(len(c.Resource.Blob))), width)
+		}
+		if c.Resource != nil {
+			return ink.Lines(ink.Plain, fmt.Sprintf("[resource %s]\n%s", c.Resource.URI, c.Resource.Text), width)
+		}
+	case mcp.ContentToolUse:
+		if c.ToolUse != nil {
+			return append(ink.Lines(ink.Muted, "[calls "+c.ToolUse.Name+"]", width), jsonLines(c.ToolUse.Input, width)...)
+		}
+	case mcp.ContentToolResult:
+		if c.ToolResult != nil {
+			var lines []ink.Line
+			for i := range c.ToolResult.Content {
+				if b := &c.ToolResult.Content[i]; b.Type != mcp.ContentToolResult {
+					lines = append(lines, contentLines(b, width)...)
+				}
+			}
+			return append(ink.Lines(ink.Muted, "[result]", width), lines...)
+		}
+	}
+	lines := ink.Lines(ink.Muted, "["+c.Type+"]", width)
+	if c.Raw != nil {
+		lines = append(lines, jsonLines(c.Raw, width)...)
+	}
+	return lines
 }

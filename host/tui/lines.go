@@ -14,8 +14,10 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -211,7 +213,7 @@ func (t *typist) pick(ctx context.Context, p *picker) error {
 		fitting := p.fitting()
 		t.print(t.rule(p.title))
 		for n, i := range fitting[:min(len(fitting), maxListed)] {
-			t.add(ink.Of(strconv.Itoa(n+1) + "  " + oneLine(p.items[i].label, 100) + "  " + oneLine(p.items[i].detail, 100)))
+			t.add(ink.Of(strconv.Itoa(n+1) + "  " + plaintext.Line(p.items[i].label, 100) + "  " + plaintext.Line(p.items[i].detail, 100)))
 		}
 		if more := len(fitting) - maxListed; more > 0 {
 			t.add(ink.Of(fmt.Sprintf("and %d more", more)))
@@ -258,7 +260,7 @@ func (c *consentCard) line(s *screen, text string) bool {
 			return c.pressScope(s, keypress{name: "enter"})
 		}
 		if text != "" {
-			s.hint = fmt.Sprintf("“%s” is none of them; expected a number from 1 to %d, or nothing to go back", oneLine(text, 40), len(c.choices))
+			s.hint = fmt.Sprintf("“%s” is none of them; expected a number from 1 to %d, or nothing to go back", plaintext.Line(text, 40), len(c.choices))
 			return false
 		}
 		return c.pressScope(s, keypress{name: "esc"})
@@ -395,4 +397,114 @@ func isElement(list, element json.RawMessage) (found bool) {
 		return !found
 	})
 	return found
+}
+
+// Lines is a person who is asked line by line, with the cards of the screen, where there is no conversation on the
+// screen. It is a [host.Person].
+type Lines struct{ byCard }
+
+// NewLines returns the Lines of a person; onDisk is as in [Options], and may be nil.
+func NewLines(person *terminal.Person, onDisk func(path string) (text string, ok bool)) *Lines {
+	return &Lines{byCard{func(ctx context.Context, what any) (any, error) { return inLines(ctx, person, what) }, onDisk}}
+}
+
+// inLines asks with one card.
+func inLines(ctx context.Context, person *terminal.Person, what any) (any, error) {
+	end, err := person.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	s := &screen{ctx: ctx, byLine: true, width: person.Width(), now: time.Now}
+	s.theme, _ = ink.Named("bare")
+	t, a := typist{screen: s, person: person}, &ask{what: what, reply: make(chan any, 1)}
+	c := newCard(s, a)
+	if f, isForm := c.(*formCard); isForm && f.fault != "" { // the server's mistake, which is none of the person's
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%s", f.fault)
+	}
+	if err := t.answer(ctx, c); err != nil {
+		return nil, err
+	}
+	t.flushLines()
+	return <-a.reply, nil
+}
+
+// errGone says that nobody can be asked any more.
+var errGone = errors.New("the terminal is closed: nobody can be asked")
+
+// An ask is something that a person is asked, and waits for the answer.
+type ask struct {
+	what  any // wanted, []host.Review, host.Form or host.Sampling
+	reply chan any
+}
+
+// wanted is a call that is asked about, with what it would change in a file of this disk.
+type wanted struct {
+	card   host.Card
+	change *edit
+}
+
+// withdrawn tells the screen that nobody waits for the answer any more.
+type withdrawn struct{ ask *ask }
+
+// answer answers once; what is said later is not heard.
+func (a *ask) answer(v any) {
+	select {
+	case a.reply <- v:
+	default:
+	}
+}
+
+// onScreen asks the person with a card on the screen, and waits.
+func (u *UI) onScreen(ctx context.Context, what any) (any, error) {
+	a := &ask{what: what, reply: make(chan any, 1)}
+	u.hint("something waits for your answer; Enter shows it")
+	select {
+	case u.inbox <- a:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-u.closed:
+		return nil, errGone
+	}
+	select {
+	case v := <-a.reply:
+		return v, nil
+	case <-ctx.Done():
+		u.post(withdrawn{a})
+		return nil, context.Cause(ctx)
+	case <-u.closed:
+		return nil, errGone
+	}
+}
+
+// byCard is a [host.Person] who is asked with cards, wherever these are shown.
+type byCard struct {
+	ask    func(ctx context.Context, what any) (any, error)
+	onDisk func(path string) (text string, ok bool) // see [Options].OnDisk
+}
+
+// Consent shows a call and waits for a yes or no.
+func (a *byCard) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
+	return asked[host.Verdict](a.ask(ctx, wanted{card, fileChange(&card, a.onDisk)}))
+}
+
+// Review shows what servers bring, each in a line, and waits for an answer to each.
+func (a *byCard) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
+	return asked[[]host.ReviewAnswer](a.ask(ctx, reviews))
+}
+
+// Elicit shows a form, or the page to visit, and waits for the answer.
+func (a *byCard) Elicit(ctx context.Context, form host.Form) (*mcp.ElicitResult, error) {
+	return asked[*mcp.ElicitResult](a.ask(ctx, form))
+}
+
+// Sample shows what a server wants to ask the model and waits for a yes or no.
+func (a *byCard) Sample(ctx context.Context, s host.Sampling) (bool, error) {
+	return asked[bool](a.ask(ctx, s))
+}
+
+// asked is the answer in its type.
+func asked[T any](v any, err error) (T, error) {
+	answer, _ := v.(T)
+	return answer, err
 }

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // A pager shows lines that can be scrolled through. They are made again whenever
@@ -90,7 +93,7 @@ func (p *pager) lines(s *screen, width, height int) []ink.Line {
 func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, height int) []ink.Line {
 	seen := w.cut(body, height-1-len(foot))
 	if position := w.position(); position != "" {
-		title = oneLine(title, max(8, width-len(position)-12)) + " · " + position
+		title = plaintext.Line(title, max(8, width-len(position)-12)) + " · " + position
 	}
 	out := append([]ink.Line{ruleLine(title, width)}, seen...)
 	for _, l := range foot {
@@ -169,16 +172,6 @@ func pairs(rows [][2]string, width int) []ink.Line {
 	return lines
 }
 
-func toolsPanel(word string) *pager {
-	title := "tools"
-	if word != "" {
-		title += " with “" + word + "”"
-	}
-	return toolsPager(title, func(t *host.ToolInfo) bool {
-		return strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word))
-	})
-}
-
 // toolsPager lists the tools that keep is true of.
 func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 	return &pager{title: title, build: func(s *screen, width int) []ink.Line {
@@ -189,7 +182,7 @@ func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 			}
 			line := ink.Line{ink.T(ink.Plain, toolName(t.Server, t.Tool), ink.Bold)}
 			if t.Title != "" && t.Title != t.Tool {
-				line = append(line, ink.T(ink.Plain, " “"+oneLine(t.Title, 60)+"”"))
+				line = append(line, ink.T(ink.Plain, " “"+plaintext.Line(t.Title, 60)+"”"))
 			}
 			state := t.State
 			if t.View != "" {
@@ -210,7 +203,7 @@ func logPanel() *pager {
 		s.readLog = s.now()
 		for _, t := range s.servers {
 			for _, text := range s.session.Stderr(t.Server) {
-				lines = append(lines, ink.Wrap(ink.Line{ink.T(ink.Muted, "stderr   "), ink.T(ink.Accent, oneLine(t.Server, 60)+" "), ink.T(ink.Plain, oneLine(text, 2_000))}, width)...)
+				lines = append(lines, ink.Wrap(ink.Line{ink.T(ink.Muted, "stderr   "), ink.T(ink.Accent, plaintext.Line(t.Server, 60)+" "), ink.T(ink.Plain, plaintext.Line(text, 2_000))}, width)...)
 			}
 		}
 		for i := range s.log {
@@ -239,7 +232,7 @@ func contextPanel() *pager {
 				text += fmt.Sprintf(" (%s more are left to search)", count(p.Deferred))
 			}
 			head := ink.Line{ink.T(ink.Plain, fmt.Sprintf("%8s ", count(p.Tokens))), ink.T(ink.Accent, fmt.Sprintf("%-8s ", p.Kind))}
-			lines = append(lines, append(head, ink.T(ink.Muted, oneLine(text, 200))).Cut(width))
+			lines = append(lines, append(head, ink.T(ink.Muted, plaintext.Line(text, 200))).Cut(width))
 		}
 		t := s.session.Talk().Totals()
 		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
@@ -247,4 +240,253 @@ func contextPanel() *pager {
 			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost, t.CostUnknown))
 		return append(append(lines, nil), ink.Lines(ink.Muted, about, width)...)
 	}}
+}
+
+// A picker is a list to choose from; what is typed filters it.
+type picker struct {
+	title    string
+	items    []item // the newest first
+	chosen   func(s *screen, i int)
+	filter   editor.Buffer
+	selected int // among those that fit
+	scroll   scroll
+}
+
+func (p *picker) takes(keypress) bool { return true }
+
+func (p *picker) press(s *screen, k keypress) bool {
+	fitting := p.fitting()
+	switch k.name {
+	case "esc":
+		return true
+	case "enter":
+		if p.selected < len(fitting) {
+			p.chosen(s, fitting[p.selected])
+		}
+		return len(fitting) > 0
+	case "up", "ctrl+p":
+		p.selected--
+	case "down", "ctrl+n", "ctrl+r", "ctrl+o":
+		p.selected++
+	case "pgup":
+		p.selected -= p.scroll.rows
+	case "pgdown":
+		p.selected += p.scroll.rows
+	default:
+		if editKey(&p.filter, k) {
+			p.selected = 0
+		}
+	}
+	p.selected = max(0, min(p.selected, len(p.fitting())-1))
+	return false
+}
+
+func (p *picker) write(_ *screen, text string) { p.filter.Insert(plaintext.Line(text, 200)) }
+
+// fitting are the items that hold every word that was typed.
+func (p *picker) fitting() []int {
+	words := strings.Fields(strings.ToLower(p.filter.Text()))
+	var fitting []int
+	for i, it := range p.items {
+		text := strings.ToLower(it.label + " " + it.detail)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			fitting = append(fitting, i)
+		}
+	}
+	return fitting
+}
+
+func (p *picker) lines(_ *screen, width, height int) []ink.Line {
+	rows, fitting := height-3, p.fitting()
+	p.scroll.at = max(min(p.scroll.at, p.selected, len(fitting)-rows), p.selected-rows+1, 0)
+	var body []ink.Line
+	for n, i := range fitting {
+		if n < p.scroll.at || n >= p.scroll.at+rows { // there can be thousands that nobody sees
+			body = append(body, nil)
+			continue
+		}
+		mark, attr := "  ", ink.Attr(0)
+		if n == p.selected {
+			mark, attr = "▸ ", ink.Bold
+		}
+		line := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, plaintext.Line(p.items[i].label, width), attr)}
+		body = append(body, append(line, ink.T(ink.Muted, "  "+plaintext.Line(p.items[i].detail, width))).Cut(width))
+	}
+	if len(body) == 0 {
+		body = []ink.Line{{ink.T(ink.Muted, "  nothing fits")}}
+	}
+	foot := []ink.Line{
+		append(ink.Line{ink.T(ink.Muted, "filter: ")}, withCursor(&p.filter, filterShown)...),
+		keyLine("Enter choose", "↑↓ move", "Esc close"),
+	}
+	return framed(p.title, body, &p.scroll, foot, width, height)
+}
+
+// filterShown is how many cells of a filter are shown.
+const filterShown = 30
+
+// withCursor is typed text on one line with the cursor in it. Of a long text before the cursor the last room cells are
+// shown; without room, all of it.
+func withCursor(b *editor.Buffer, room int) ink.Line {
+	before, after := plaintext.Line(b.Before(), 2_000), plaintext.Line(b.After(), 2_000)
+	under := " "
+	if after != "" {
+		runes := []rune(after)
+		under, after = string(runes[:1]), string(runes[1:])
+	}
+	if room > 0 && ink.Width(before) > room && after == "" {
+		runes := []rune(before)
+		before = "…" + string(runes[max(0, len(runes)-room):])
+	}
+	return ink.Line{ink.T(ink.Plain, before), ink.T(ink.Plain, under, ink.Reverse), ink.T(ink.Plain, after)}
+}
+
+// historyPanel searches what was typed earlier.
+func historyPanel(s *screen) *picker {
+	p := &picker{title: "earlier input"}
+	for _, line := range slices.Backward(s.history.lines) {
+		p.items = append(p.items, item{label: line})
+	}
+	p.chosen = func(s *screen, i int) {
+		s.input.Set(s.folded(p.items[i].label))
+		s.menu.update(s)
+	}
+	return p
+}
+
+// callsPanel shows calls and thoughts, and one of them in full.
+func callsPanel(s *screen) *picker {
+	p := &picker{title: "calls and thoughts"}
+	past := slices.Clone(s.past)
+	if s.run != nil {
+		past = append(past, s.run.running()...)
+	}
+	slices.Reverse(past)
+	for _, c := range past {
+		p.items = append(p.items, c.item())
+	}
+	p.chosen = func(s *screen, i int) {
+		c := past[i]
+		s.panel = &pager{title: c.item().label, build: func(_ *screen, width int) []ink.Line { return c.details(width) }}
+	}
+	return p
+}
+
+func (c *call) item() item {
+	name := toolName(c.Server, c.Tool)
+	if c.by != "" {
+		name = plaintext.Line(c.by, 30) + ": " + name
+	}
+	switch {
+	case c.thought != "":
+		return item{label: "∴ thought for " + seconds(c.took), detail: c.thought}
+	case c.refused != "":
+		return item{label: "✗ " + name + " did not run", detail: string(c.Arguments)}
+	case c.result == nil:
+		return item{label: "● " + name, detail: string(c.Arguments)}
+	case c.result.IsError:
+		return item{label: "✗ " + name, detail: string(c.Arguments)}
+	}
+	return item{label: "✓ " + name, detail: string(c.Arguments)}
+}
+
+// conversationsPanel offers kept conversations.
+func conversationsPanel(list []Saved, current string) *picker {
+	p := &picker{title: "conversations"}
+	for _, c := range list {
+		this := ""
+		if c.ID == current {
+			this = " · this one"
+		}
+		if c.Folder != "" {
+			this += " · in " + plaintext.Line(c.Folder, 200)
+		}
+		p.items = append(p.items, item{
+			label:  orElse(c.Title, c.ID),
+			detail: fmt.Sprintf("%s · %s · %s", c.ID, c.Changed.Format("2006-01-02 15:04"), plural(c.Questions, "question", "questions")) + this,
+		})
+	}
+	p.chosen = func(s *screen, i int) {
+		s.inBackground(func(ctx context.Context) error { return s.session.Resume(ctx, list[i].ID) }, (*screen).changed)
+	}
+	return p
+}
+
+// A roster is a list of things that keys act on. Its rows are made again whenever it is
+// shown, so they are true as long as it is open.
+type roster struct {
+	title, none string
+	rows        func(s *screen, width int) [][]ink.Line // of each thing its lines
+	keys        []string                                // as keyLine has them
+	act         func(s *screen, key string, at int)
+	at, count   int // which one is chosen, and how many there were
+	scroll      scroll
+}
+
+func (r *roster) takes(k keypress) bool {
+	return k.text == "" || k.name == "q" || slices.ContainsFunc(r.keys, func(key string) bool { return slices.Contains(strings.Fields(key)[:1], k.text) })
+}
+
+func (r *roster) press(s *screen, k keypress) bool {
+	switch k.name {
+	case "esc", "q":
+		return true
+	case "up", "ctrl+p":
+		r.at--
+	case "down", "ctrl+n":
+		r.at++
+	case "pgup":
+		r.at -= max(1, r.scroll.rows/2)
+	case "pgdown":
+		r.at += max(1, r.scroll.rows/2)
+	case "home":
+		r.at = 0
+	case "end":
+		r.at = r.count
+	default:
+		if r.at < r.count {
+			r.act(s, k.name, r.at)
+		}
+	}
+	r.at = max(0, min(r.at, r.count-1))
+	return false
+}
+
+func (r *roster) lines(s *screen, width, height int) []ink.Line {
+	rows := r.rows(s, width-2)
+	r.count = len(rows)
+	r.at = max(0, min(r.at, r.count-1))
+	var body []ink.Line
+	from, to := 0, 0 // where the chosen one stands
+	for i, row := range rows {
+		mark := ink.Of("  ")
+		if i == r.at {
+			mark, from, to = ink.Line{ink.T(ink.Accent, "▸ ")}, len(body), len(body)+len(row)
+		}
+		body = append(body, ink.Indent(row, mark, ink.Of("  "))...)
+	}
+	if len(rows) == 0 {
+		body = ink.Lines(ink.Muted, r.none, width)
+	}
+	foot := ink.Wrap(keyLine(append(r.keys, "Esc close")...), width)
+	r.scroll.at = max(min(r.scroll.at, from), min(from, to-(height-1-len(foot))))
+	return framed(r.title, body, &r.scroll, foot, width, height)
+}
+
+// searchPanel offers the lines that were printed, and shows one of them where it stands.
+func searchPanel(s *screen) *picker {
+	printed := slices.Clone(s.paper.transcript)
+	p := &picker{title: "search"}
+	var at []int // of the items
+	for i, l := range slices.Backward(printed) {
+		if text := strings.TrimSpace(l.String()); text != "" {
+			p.items, at = append(p.items, item{label: text}), append(at, i)
+		}
+	}
+	p.chosen = func(s *screen, i int) {
+		found := &pager{title: "search", back: p, build: func(*screen, int) []ink.Line { return printed }}
+		found.scroll.at = max(0, at[i]-s.height/3)
+		s.panel = found
+	}
+	return p
 }

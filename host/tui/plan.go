@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/plan"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // planDo stands before the steps in the input: Enter has them carried out.
@@ -22,7 +23,15 @@ func (s *screen) plan(argument string) {
 	verb = strings.TrimSpace(verb)
 	switch {
 	case argument == "":
-		s.panel = planPanel()
+		s.panel = &pager{title: "plan", build: func(s *screen, width int) []ink.Line {
+			p := s.session.Talk().Plan()
+			if len(p.Steps) == 0 {
+				return ink.Lines(ink.Muted, "there is none; /plan GOAL has the model propose one", width)
+			}
+			lines := append(ink.Lines(ink.Plain, plaintext.Line(p.Goal, 2_000), width), nil)
+			lines = append(append(lines, planLines(p, width)...), nil)
+			return append(lines, ink.Lines(ink.Muted, "/plan do carries out what is left, /plan edit changes it, /plan drop forgets it", width)...)
+		}}
 	case s.run != nil:
 		s.hint = "the answer is still coming; Esc interrupts it"
 	case verb == "do":
@@ -110,13 +119,6 @@ func (s *screen) editPlan() {
 
 // editsPlan reports whether the input holds the steps of a plan.
 func (s *screen) editsPlan() bool { return strings.HasPrefix(s.input.Text(), planDo+"\n") }
-
-// leavePlan takes the steps out of the input, so that what is typed next is a question only.
-func (s *screen) leavePlan() {
-	s.input.Set("")
-	s.menu.update(s)
-	s.hint = "nothing was carried out; /plan edit edits the steps again"
-}
 
 // isStepEdit reports whether one step is to be changed: "edit 2 TEXT", "edit 2" or "edit + TEXT".
 func isStepEdit(argument string) bool {
@@ -242,9 +244,9 @@ var planMarks = map[string]ink.Span{
 }
 
 func planLine(step *host.PlanStep, label string, width int) []ink.Line {
-	lines := ink.Indent(ink.Wrap(ink.Line{ink.T(ink.Muted, label), ink.T(ink.Plain, oneLine(step.Text, 2_000))}, width-2), ink.Line{planMarks[step.State]}, ink.Of("  "))
+	lines := ink.Indent(ink.Wrap(ink.Line{ink.T(ink.Muted, label), ink.T(ink.Plain, plaintext.Line(step.Text, 2_000))}, width-2), ink.Line{planMarks[step.State]}, ink.Of("  "))
 	if step.Note != "" {
-		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, oneLine(step.Note, 2_000), width-4), ink.Of("    "), ink.Of("    "))...)
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, plaintext.Line(step.Note, 2_000), width-4), ink.Of("    "), ink.Of("    "))...)
 	}
 	return lines
 }
@@ -255,31 +257,4 @@ func planLines(p host.Plan, width int) []ink.Line {
 		lines = append(lines, planLine(&p.Steps[i], fmt.Sprintf("%d ", i+1), width)...)
 	}
 	return lines
-}
-
-// planPanel shows the plan as it is.
-func planPanel() *pager {
-	return &pager{title: "plan", build: func(s *screen, width int) []ink.Line {
-		p := s.session.Talk().Plan()
-		if len(p.Steps) == 0 {
-			return ink.Lines(ink.Muted, "there is none; /plan GOAL has the model propose one", width)
-		}
-		lines := append(ink.Lines(ink.Plain, oneLine(p.Goal, 2_000), width), nil)
-		lines = append(append(lines, planLines(p, width)...), nil)
-		return append(lines, ink.Lines(ink.Muted, "/plan do carries out what is left, /plan edit changes it, /plan drop forgets it", width)...)
-	}}
-}
-
-// planLeft says that a conversation that goes on has a plan which is not done.
-func (s *screen) planLeft() {
-	p := s.session.Talk().Plan()
-	done := 0
-	for _, step := range p.Steps {
-		if !isOpen(step) {
-			done++
-		}
-	}
-	if done < len(p.Steps) {
-		s.say(ink.Muted, fmt.Sprintf("Its plan is not done: %d of %s. /plan shows it, /plan do goes on.", done, plural(len(p.Steps), "step", "steps")))
-	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -30,21 +31,17 @@ func (s *screen) replay(e *host.Entry) {
 	case e.Task != nil:
 		s.replayTask(e.Task)
 	case e.Ended != nil:
-		s.replayEnd(e.Ended)
+		e := e.Ended
+		switch {
+		case e.Stop == "cancelled":
+			s.say(ink.Warn, "cancelled")
+		case e.Error != "":
+			s.say(ink.Bad, "error: "+e.Error)
+		default:
+			s.say(ink.Warn, "the answer is not whole: the run ended with "+e.Stop)
+		}
 	case e.Note != "":
 		s.say(ink.Muted, keptNote+e.Note)
-	}
-}
-
-// replayEnd says how a run ended that has no whole answer, as it was said then.
-func (s *screen) replayEnd(e *host.Ended) {
-	switch {
-	case e.Stop == "cancelled":
-		s.say(ink.Warn, "cancelled")
-	case e.Error != "":
-		s.say(ink.Bad, "error: "+e.Error)
-	default:
-		s.say(ink.Warn, "the answer is not whole: the run ended with "+e.Stop)
 	}
 }
 
@@ -111,7 +108,13 @@ func (s *screen) replayMessage(m *model.Message) {
 			server, tool := splitName(p.Call.Name)
 			s.remember(&call{Called: host.Called{CallID: p.Call.ID, Server: server, Tool: tool, Arguments: p.Call.Arguments}, began: time.Unix(0, 0)})
 		case p.Result != nil:
-			s.replayResult(p.Result)
+			for _, c := range s.past {
+				if c.CallID != p.Result.CallID || c.result != nil || c.thought != "" || c.refused != "" {
+					continue
+				}
+				c.result = returnedBefore(p.Result)
+				s.print(c.folded(s)...)
+			}
 		}
 	}
 }
@@ -124,7 +127,7 @@ func (s *screen) replayQuestion(parts []model.Part) {
 		line, _, _ := strings.Cut(p.Text, "\n")
 		name, isAttached := strings.CutPrefix(line, "[attached: ")
 		if name, closed := strings.CutSuffix(name, "]"); isAttached && closed {
-			names = append(names, oneLine(name, 200))
+			names = append(names, plaintext.Line(name, 200))
 			continue
 		}
 		said.WriteString(p.Text)
@@ -138,16 +141,6 @@ func (s *screen) replayQuestion(parts []model.Part) {
 		s.print(lines...)
 	}
 	s.attachedLine(names)
-}
-
-func (s *screen) replayResult(r *model.Result) {
-	for _, c := range s.past {
-		if c.CallID != r.CallID || c.result != nil || c.thought != "" || c.refused != "" {
-			continue
-		}
-		c.result = returnedBefore(r)
-		s.print(c.folded(s)...)
-	}
 }
 
 // splitName is server and tool of a name as the model sees it.

@@ -3,10 +3,14 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/approval"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxWarned is how many warnings of a server stand in the list; its details have all.
@@ -35,8 +39,7 @@ type reviewed struct {
 	said     host.ReviewAnswer
 }
 
-// calm reports whether it can be approved without looking at its details: it is new, and
-// there is no warning.
+// calm reports whether it can be approved without looking at its details: it is new, and there is no warning.
 func (r *reviewed) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
 
 func newReviewCard(a *ask, reviews []host.Review) card {
@@ -190,7 +193,14 @@ func (c *reviewCard) done() bool {
 
 func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 	if c.open {
-		return c.openLines(s, width, height)
+		text := c.laid.of(width, func(width int) []ink.Line {
+			return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
+		})
+		foot := c.askFoot(s, width)
+		if foot == nil {
+			foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
+		}
+		return framed(c.title(s), text, &c.scroll, foot, width, height)
 	}
 	keys := append(c.answers(), "d Enter details")
 	calm := 0
@@ -240,12 +250,11 @@ func (c *reviewCard) title(s *screen) string {
 	return title
 }
 
-// rows are all servers of the list, and at which line the selected one stands. Where there is
-// little room, each warning has a line, and each server but the selected one a line and its first
-// warning.
+// rows are all servers of the list, and at which line the selected one stands. Where there is little room, each warning
+// has a line, and each server but the selected one a line and its first warning.
 func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
 	if c.same != "" {
-		text = ink.Lines(ink.Muted, oneLine(c.same, 300), width)
+		text = ink.Lines(ink.Muted, plaintext.Line(c.same, 300), width)
 	}
 	for i := range c.servers {
 		if i == c.selected {
@@ -263,7 +272,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 	if i == c.selected && len(c.servers) > 1 {
 		mark = ink.T(ink.Accent, "▸ ", ink.Bold)
 	}
-	head := ink.Line{ink.T(ink.Plain, oneLine(r.Server, 60), ink.Bold), ink.T(ink.Plain, "  "+oneLine(o.Line(), 200))}
+	head := ink.Line{ink.T(ink.Plain, plaintext.Line(r.Server, 60), ink.Bold), ink.T(ink.Plain, "  "+plaintext.Line(o.Line(), 200))}
 	switch {
 	case r.said.Approve:
 		head = append(head, ink.T(ink.Good, "  approved"))
@@ -282,7 +291,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 		warned = 1
 	}
 	if o.Command != "" && !brief { // all of it: it is what will run
-		lines = append(lines, ink.Indent(ink.Barred(ink.Line{ink.T(ink.Code, unbroken(o.Command))}, width-4), margin, margin)...)
+		lines = append(lines, ink.Indent(ink.Barred(ink.Line{ink.T(ink.Code, plaintext.Unbroken(o.Command))}, width-4), margin, margin)...)
 	}
 	for n, text := range o.Warnings {
 		if r.decided || brief && n == warned {
@@ -292,21 +301,9 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 			lines = append(lines, ink.Line{margin[0], ink.T(ink.Bad, fmt.Sprintf("! %s of another kind: d shows them", plural(len(o.Warnings)-n, "warning", "warnings")))}.Cut(width))
 			break
 		}
-		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, oneLine(text, excerpt), width-6), ink.Line{margin[0], ink.T(ink.Bad, "! ", ink.Bold)}, ink.Of("      "))...)
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, plaintext.Line(text, excerpt), width-6), ink.Line{margin[0], ink.T(ink.Bad, "! ", ink.Bold)}, ink.Of("      "))...)
 	}
 	return lines
-}
-
-// openLines are all definitions of the selected server.
-func (c *reviewCard) openLines(s *screen, width, height int) []ink.Line {
-	text := c.laid.of(width, func(width int) []ink.Line {
-		return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
-	})
-	foot := c.askFoot(s, width)
-	if foot == nil {
-		foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
-	}
-	return framed(c.title(s), text, &c.scroll, foot, width, height)
 }
 
 // answers are the keys that decide about the selected server.
@@ -331,10 +328,10 @@ func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
 	r := &c.servers[c.selected]
 	switch {
 	case c.trusting:
-		text := "Trust “" + oneLine(r.Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
+		text := "Trust “" + plaintext.Line(r.Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
 		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a for good, as it is started now; Enter goes back", "s for this session", "a for good, as it is started now", "Esc back")...)
 	case c.reading:
-		text := "“" + oneLine(r.Server, 60) + "” does not say what these do: " + oneLine(approval.Names(r.overview.Silent, maxSilent), 1_000) +
+		text := "“" + plaintext.Line(r.Server, 60) + "” does not say what these do: " + plaintext.Line(approval.Names(r.overview.Silent, maxSilent), 1_000) +
 			". Are you sure that all of them only read? Then they run unasked, as tools that say so, until one changes."
 		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "y they only read; Enter goes back", "y they only read", "Esc back")...)
 	}
@@ -353,4 +350,115 @@ func (c *reviewCard) behind(s *screen) int {
 		}
 	}
 	return n
+}
+
+// reviewDetails are all definitions that a server brings, the worst first.
+func reviewDetails(r *host.Review, width int) []ink.Line {
+	items := slices.Clone(r.Items)
+	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
+		return int(guard.Worst(b.Findings)) - int(guard.Worst(a.Findings))
+	})
+	var lines []ink.Line
+	calm := slices.IndexFunc(items, func(it host.ReviewItem) bool { return len(it.Findings) == 0 })
+	for i := range items {
+		if i == calm && len(items)-calm > manyItems {
+			lines = append(lines, contents(items[calm:], width)...)
+		}
+		lines = append(lines, reviewItem(&items[i], width)...)
+	}
+	return lines
+}
+
+// manyItems is how many definitions are more than a person sees at a glance: there is a list of their names first.
+const manyItems = 6
+
+// contents are the names of what follows, of each kind.
+func contents(items []host.ReviewItem, width int) []ink.Line {
+	lines := []ink.Line{nil}
+	for len(items) > 0 {
+		kind := items[0].Kind
+		var names []string
+		for _, it := range items {
+			if it.Kind == kind && it.Name != "" {
+				names = append(names, plaintext.Line(it.Name, 100))
+			}
+		}
+		items = slices.DeleteFunc(slices.Clone(items), func(it host.ReviewItem) bool { return it.Kind == kind })
+		if len(names) > 0 {
+			lines = append(lines, about(plural(len(names), kind, strings.TrimSuffix(kind, "s")+"s"), ink.Plain, strings.Join(names, ", "), width)...)
+		}
+	}
+	return lines
+}
+
+func reviewItem(it *host.ReviewItem, width int) []ink.Line {
+	mark, what := ink.T(ink.Added, "+ ", ink.Bold), "new "
+	if it.Changed {
+		mark, what = ink.T(ink.Warn, "~ ", ink.Bold), "changed "
+	}
+	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, plaintext.Unbroken(it.Name), ink.Bold)}
+	lines := append([]ink.Line{nil}, ink.Barred(head, width)...)
+	for _, f := range it.Findings {
+		role := ink.Warn
+		if f.Severity >= guard.Block {
+			role = ink.Bad
+		}
+		lines = append(lines, ink.Indent(ink.Lines(role, approval.Finding(&f), width-4), ink.Line{ink.T(role, "  ! ", ink.Bold)}, ink.Of("    "))...)
+	}
+	margin := ink.Of("  ")
+	body := diffLines
+	if !it.Changed {
+		body = fieldLines
+	}
+	return append(lines, ink.Indent(body(it.Text, width-2), margin, margin)...)
+}
+
+// diffLines is a difference, as diff writes it.
+func diffLines(text string, width int) []ink.Line {
+	var lines []ink.Line
+	for row := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		role := ink.Plain
+		switch {
+		case strings.HasPrefix(row, "+++ ") || strings.HasPrefix(row, "--- ") || strings.HasPrefix(row, "@@ "):
+			role = ink.Muted
+		case strings.HasPrefix(row, "+"):
+			role = ink.Added
+		case strings.HasPrefix(row, "-"):
+			role = ink.Removed
+		}
+		lines = append(lines, ink.Barred(ink.Line{ink.T(role, row)}, width)...)
+	}
+	return lines
+}
+
+// fieldLines is a whole definition: fields, those of several lines indented. What of
+// them is JSON is laid out as a person reads it.
+func fieldLines(text string, width int) []ink.Line {
+	if isObject(text) {
+		return jsonLines([]byte(text), width)
+	}
+	var lines []ink.Line
+	rows := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i := 0; i < len(rows); {
+		lines = append(lines, ink.Barred(ink.Line{ink.T(ink.Plain, rows[i])}, width)...)
+		i++
+		from := i
+		for i < len(rows) && strings.HasPrefix(rows[i], "  ") {
+			i++
+		}
+		block := rows[from:i]
+		if joined := strings.Join(block, "\n"); isObject(joined) {
+			lines = append(lines, ink.Indent(jsonLines([]byte(joined), width-2), ink.Of("  "), ink.Of("  "))...)
+			continue
+		}
+		for _, row := range block {
+			lines = append(lines, ink.Barred(ink.Line{ink.T(ink.Plain, row)}, width)...)
+		}
+	}
+	return lines
+}
+
+func isObject(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") && jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) == nil
 }

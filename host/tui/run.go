@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/host/tui/internal/markdown"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -87,7 +88,9 @@ func (s *screen) over(r *run, err error) {
 		s.goOn()
 		s.goOnWithTask()
 	}
-	s.announce(r)
+	if s.run == nil && !r.cancelled && s.now().Sub(r.began) >= longTime {
+		s.alert("has an answer")
+	}
 }
 
 // happened shows an event.
@@ -101,7 +104,17 @@ func (s *screen) happened(e *host.Event) {
 	case e.Child != nil && s.run != nil:
 		s.child(s.run.top.open(e.Child.CallID), e.Child)
 	case e.Reviewed != nil:
-		s.reviewed(e.Reviewed)
+		r := e.Reviewed
+		s.refused = slices.DeleteFunc(slices.Clone(s.refused), func(name string) bool { return name == r.Server })
+		if !r.Approved && r.Error == "" {
+			s.refused = append(s.refused, r.Server)
+		}
+		s.servers = slices.Clone(s.servers)
+		for i := range s.servers {
+			if t := &s.servers[i]; t.Server == r.Server && r.Approved {
+				t.State, t.Seen = host.StateConnected, t.Tools
+			}
+		}
 	case e.Log != nil:
 		s.logs(e)
 	case e.Notice != nil:
@@ -134,7 +147,16 @@ func (s *screen) progress(e *host.Event) {
 	case e.ServerRequest != nil:
 		s.serverRequested(e.ServerRequest)
 	case e.Answered != nil:
-		s.answered(e.Answered)
+		a := e.Answered
+		s.endText()
+		s.run.answered = true
+		switch {
+		case s.run.interrupted && a.Stop == "cancelled": // which is said when it is over
+		case a.Stop == "cancelled":
+			s.say(ink.Warn, "cancelled")
+		case a.Error != "":
+			s.say(ink.Bad, "error: "+a.Error)
+		}
 	default:
 		if e.Called != nil {
 			s.endText()
@@ -178,7 +200,7 @@ func (s *screen) retry(again *model.Retry) {
 	}
 	r.retry = fmt.Sprintf("retrying in %s, attempt %d failed", seconds(again.After), again.Attempt)
 	if again.Err != nil {
-		r.retry += ": " + oneLine(again.Err.Error(), 500)
+		r.retry += ": " + plaintext.Line(again.Err.Error(), 500)
 	}
 	r.printed, r.retried, r.held = false, true, nil
 	r.wrote, r.draft, r.asked = false, "", true
@@ -236,18 +258,6 @@ func (s *screen) decided(d *host.Decided) {
 	s.endText()
 	if !wrote && d.Message != nil && strings.TrimSpace(d.Message.Text()) != "" {
 		s.printMarkdown(d.Message.Text())
-	}
-}
-
-func (s *screen) answered(a *host.Answered) {
-	s.endText()
-	s.run.answered = true
-	switch {
-	case s.run.interrupted && a.Stop == "cancelled": // which is said when it is over
-	case a.Stop == "cancelled":
-		s.say(ink.Warn, "cancelled")
-	case a.Error != "": // any other reason is a notice of the host
-		s.say(ink.Bad, "error: "+a.Error)
 	}
 }
 
@@ -318,7 +328,13 @@ func (s *screen) activity() ink.Line {
 	case r.wrote:
 		what = "the model is writing"
 	case !r.listed && slices.ContainsFunc(s.servers, isConnecting):
-		what = "connecting to " + s.connecting()
+		var names []string
+		for i := range s.servers {
+			if isConnecting(s.servers[i]) {
+				names = append(names, plaintext.Line(s.servers[i].Server, 40))
+			}
+		}
+		what = "connecting to " + strings.Join(names, ", ")
 	}
 	frames := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	frame := frames[int(s.now().Sub(r.began)/tickTime)%len(frames)]
@@ -326,17 +342,6 @@ func (s *screen) activity() ink.Line {
 		ink.T(ink.Accent, frame+" "), ink.T(ink.Plain, r.doingStep+what),
 		ink.T(ink.Muted, " "+seconds(s.now().Sub(r.began))+" · "+s.escMeans()),
 	}.Cut(s.width)
-}
-
-// connecting names the servers that connect.
-func (s *screen) connecting() string {
-	var names []string
-	for i := range s.servers {
-		if isConnecting(s.servers[i]) {
-			names = append(names, oneLine(s.servers[i].Server, 40))
-		}
-	}
-	return strings.Join(names, ", ")
 }
 
 // seconds is a time as people read it.

@@ -2,17 +2,20 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/host/tui/internal/markdown"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
-// screen is the state of what is shown. It is used by one goroutine, that of the
-// program.
+// screen is the state of what is shown. It is used by one goroutine, that of the program.
 type screen struct {
 	ctx     context.Context
 	ui      *UI
@@ -128,7 +131,10 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		cmds = append(cmds, s.resize(msg.Width, msg.Height))
 	case tea.BackgroundColorMsg:
-		s.background(msg.IsDark())
+		dark := msg.IsDark()
+		if s.ui.auto && !dark {
+			s.theme, _ = ink.Named("light")
+		}
 	case tea.KeyPressMsg:
 		if msg.String() == "ctrl+z" {
 			return s, tea.Suspend
@@ -164,9 +170,8 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 // drawTime is how long the first frame may take until it is on the terminal.
 const drawTime = 60 * time.Millisecond
 
-// resize lays everything out for another size. With the first one, printing can
-// begin, but not before the program knows where the frame is: it would print over
-// what stood on the terminal before.
+// resize lays everything out for another size. With the first one, printing can begin, but not before the program knows
+// where the frame is: it would print over what stood on the terminal before.
 func (s *screen) resize(width, height int) tea.Cmd {
 	first := s.width == 0
 	s.reported.width, s.reported.height = width, height
@@ -193,12 +198,6 @@ func (s *screen) greet() {
 	s.look(s.servers)
 }
 
-func (s *screen) background(dark bool) {
-	if s.ui.auto && !dark {
-		s.theme, _ = ink.Named("light")
-	}
-}
-
 // receive handles what came from elsewhere.
 func (s *screen) receive(v any) {
 	switch v := v.(type) {
@@ -222,8 +221,7 @@ func (s *screen) later(f func(context.Context) func(*screen)) {
 	s.ui.background(func() any { return f(s.ctx) })
 }
 
-// listen waits for what comes next, unless there is much to be printed first: who
-// brings more has to wait.
+// listen waits for what comes next, unless there is much to be printed first: who brings more has to wait.
 func (s *screen) listen() tea.Cmd {
 	if s.listening || len(s.paper.queue) > maxQueue {
 		return nil
@@ -276,4 +274,308 @@ func (s *screen) overlay() overlay {
 		return s.cards[0]
 	}
 	return s.panel
+}
+
+// roomy is the height from which on there is an empty line above the frame.
+const roomy = 16
+
+// narrow is the width below which words are saved.
+const narrow = 60
+
+// View is the frame.
+func (s *screen) View() tea.View { return s.view }
+
+// draw lays out the frame: what is moving, the input or a card in its place, and the status line. It is lower than the
+// screen, so that printing above it works. A panel takes the whole screen.
+func (s *screen) draw() {
+	s.paper.held, s.full = s.paper.held || s.full, false
+	if s.width == 0 || s.quitting {
+		s.show(nil, nil)
+		return
+	}
+	if s.panel != nil && len(s.cards) == 0 {
+		s.full = true
+		s.show(append(s.panel.lines(s, s.width, s.height-1), s.status()), nil)
+		return
+	}
+	room := s.height - 2 // for the status line, and one that stays free
+	var bottom []ink.Line
+	var cursor *tea.Cursor
+	live := s.live()
+	switch {
+	case len(s.cards) > 0 && s.cards[0].state().locked:
+		var below []ink.Line
+		below, cursor = s.asleep(max(1, room/3))
+		bottom = s.cardLines(min(room-len(below), s.cardHeight()))
+		cursor.Y += len(bottom)
+		bottom = append(bottom[:len(bottom):len(bottom)], below...)
+	case len(s.cards) > 0:
+		bottom = s.cardLines(min(room, s.cardHeight()))
+	default:
+		bottom, cursor = s.inputLines(room)
+	}
+	if s.height >= roomy && s.paper.begun {
+		live = append([]ink.Line{nil}, live...)
+	}
+	live = live[max(0, len(live)-max(0, room-len(bottom))):]
+	if cursor != nil {
+		cursor.Y += len(live)
+	}
+	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
+}
+
+// cardHeight is how many lines a card may have. A list of servers and a call may have them all, so that they fit.
+func (s *screen) cardHeight() int {
+	switch c := s.cards[0].(type) {
+	case *reviewCard:
+		if !c.open {
+			return s.height
+		}
+	case *consentCard:
+		return s.height
+	}
+	return max(8, s.height*2/3)
+}
+
+// show makes lines the frame.
+func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
+	for i := range lines {
+		lines[i] = lines[i].Cut(s.width)
+	}
+	s.view = tea.NewView(s.theme.PaintAll(lines))
+	s.view.Cursor, s.view.AltScreen, s.view.WindowTitle = cursor, s.full, s.title()
+	if !s.full {
+		s.frame = len(lines)
+		s.paper.drawn, s.paper.peak = max(s.paper.drawn, s.frame), max(s.paper.peak, s.frame)
+	}
+}
+
+func (s *screen) inputWidth() int { return s.width - 2 }
+
+// inputLines are the menu and the input, with the cursor in them.
+func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
+	rows, x, y := s.input.Layout(s.inputWidth())
+	most := max(1, room/3)
+	from := max(0, min(y-most+1, len(rows)-most))
+	lines := s.waitingLines(s.width, room-min(len(rows), most)-1)
+	if s.editsPlan() && room > min(len(rows), most)+len(lines) {
+		lines = append(lines, append(ink.Line{ink.T(ink.Warn, "plan", ink.Bold), ink.T(ink.Muted, " · ")}, keyLine("Enter carries out these steps", "Esc leaves")...))
+	}
+	lines = append(lines, s.menu.lines(s.width, room-min(len(rows), most)-len(lines))...)
+	cursor := tea.NewCursor(x+2, len(lines)+y-from)
+	cursor.Shape, cursor.Blink = tea.CursorBar, false
+	for i, r := range rows[from:min(len(rows), from+most)] {
+		mark := ink.T(ink.Plain, "  ")
+		if from+i == 0 {
+			mark = ink.T(ink.Accent, "❯ ", ink.Bold)
+		}
+		lines = append(lines, append(ink.Line{mark}, s.inked(r.Text)...))
+	}
+	if s.input.Empty() {
+		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, s.invitation())}
+	}
+	return lines, cursor
+}
+
+// invitation stands where nothing was typed.
+func (s *screen) invitation() string {
+	if s.ui.options.Files != nil {
+		return "ask something, / for commands, @ for files and resources"
+	}
+	return "ask something, / for commands, @ for resources"
+}
+
+// status is the last line: the model, the servers, the context, what it cost.
+// What does not fit is left out, the least important first.
+func (s *screen) status() ink.Line {
+	if s.hint != "" {
+		return ink.Line{ink.T(ink.Warn, plaintext.Line(s.hint, s.width))}
+	}
+	m := s.session.Model()
+	parts := []ink.Span{ink.T(ink.Plain, plaintext.Line(orElse(m.Name, m.Provider), 30))}
+	if !m.Language {
+		parts[0] = ink.T(ink.Warn, "offline: not a language model")
+		if s.width < narrow {
+			parts[0].Text = "offline"
+		}
+	}
+	parts = append(parts, s.serverStatus())
+	if n := s.warnings(); n > 0 {
+		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
+	}
+	parts = append(parts, s.contextStatus())
+	t := s.session.Talk().Totals()
+	if n := t.Usage.Input + t.Usage.Output; n > 0 {
+		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
+	}
+	if t.Cost > 0 {
+		parts = append(parts, ink.T(ink.Muted, money(t.Cost, t.CostUnknown)))
+	}
+	parts = append(parts, ink.T(ink.Muted, "F1 help"))
+	line := ink.Line{parts[0]}
+	for _, p := range parts[1:] {
+		if p.Text == "" || line.Width()+3+ink.Width(p.Text) > s.width {
+			continue
+		}
+		line = append(line, ink.T(ink.Muted, " · "), p)
+	}
+	return line
+}
+
+func (s *screen) contextStatus() ink.Span {
+	l := s.used
+	if l.Window == 0 {
+		return ink.Span{}
+	}
+	role, share := ink.Muted, 100*l.Used/l.Window
+	if share >= 80 {
+		role = ink.Warn
+	}
+	return ink.T(role, fmt.Sprintf("context %s/%s %d%%", count(l.Used), count(l.Window), share))
+}
+
+// warnings are those that were not looked at.
+func (s *screen) warnings() int {
+	n := 0
+	for i := range s.log {
+		if s.log[i].at.After(s.readLog) && s.log[i].Level.Severity() >= 4 {
+			n++
+		}
+	}
+	return n
+}
+
+// typedLines is text that is being typed on a card.
+func typedLines(b *editor.Buffer, width int) []ink.Line {
+	text := withCursor(b, 0)
+	if strings.Contains(b.Text(), "\n") || text.Width() > width {
+		return ink.Wrap(text, width)
+	}
+	return []ink.Line{text}
+}
+
+const (
+	maxTranscript = 20_000 // printed lines that are remembered for the search
+	maxQueue      = 5_000  // lines that wait to be printed before no more is heard
+)
+
+// paper is what was printed above the frame, or waits for it. Printing is asked of the program one piece after the
+// other: two pieces at the same time could come out in any order.
+type paper struct {
+	queue      []ink.Line
+	printing   bool
+	begun      bool // something was printed
+	transcript []ink.Line
+
+	drawn    int       // the height of the highest frame that may be on the terminal
+	peak     int       // of the frames since settling began
+	held     bool      // nothing may be printed before that
+	settling bool      // it is being waited until a lower frame is drawn
+	resized  time.Time // when the terminal last had another size
+	width    int       // that the lines of the queue fit in
+	waited   int       // how often the program did not know the terminal's size yet
+}
+
+// maxWaited is how often printing waits for the program to hear of another size.
+const maxWaited = 20
+
+// print prints lines, with an empty line before them.
+func (s *screen) print(lines ...ink.Line) {
+	if len(lines) == 0 {
+		return
+	}
+	if s.paper.begun {
+		s.add(nil)
+	}
+	s.paper.begun = true
+	s.add(lines...)
+}
+
+// add prints lines right below the last one.
+func (s *screen) add(lines ...ink.Line) {
+	s.paper.width = max(s.paper.width, s.width)
+	for _, l := range lines {
+		s.paper.queue = append(s.paper.queue, l.Cut(s.width))
+	}
+	s.paper.transcript = append(s.paper.transcript, lines...)
+	if extra := len(s.paper.transcript) - maxTranscript; extra > 0 {
+		s.paper.transcript = slices.Delete(s.paper.transcript, 0, extra)
+	}
+}
+
+func (s *screen) printMarkdown(text string) { s.print(markdown.Render(text, s.width)...) }
+
+// say prints a remark of the program itself.
+func (s *screen) say(role ink.Role, text string) {
+	s.print(ink.Lines(role, text, s.width)...)
+}
+
+// flush prints what waits. No more goes out at once than fits above the frame: the terminal scrolls by so much, and
+// would take the frame along. What counts is the highest frame that may still be on the terminal.
+func (s *screen) flush() tea.Cmd {
+	p := &s.paper
+	if p.printing || len(p.queue) == 0 || s.width == 0 || s.full {
+		return nil
+	}
+	if p.held = p.held || s.isOutgrown(); p.held {
+		return s.settle()
+	}
+	p.fit(s.width)
+	room := max(1, s.height-p.drawn-1)
+	if room < len(p.queue) && s.frame < p.drawn {
+		return s.settle()
+	}
+	n := min(len(p.queue), room)
+	text := s.theme.PaintAll(p.queue[:n])
+	if text == "" {
+		text = " " // nothing at all would print no line
+	}
+	p.queue = slices.Delete(p.queue, 0, n)
+	p.printing = true
+	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
+}
+
+// isOutgrown reports whether the terminal has another size than the program knows of. What
+// is printed then lands on other lines, and the next frame erases it.
+func (s *screen) isOutgrown() bool {
+	width, height, known := s.ui.size()
+	if !known || width == s.reported.width && height == s.reported.height || s.paper.waited >= maxWaited {
+		s.paper.waited = 0
+		return false
+	}
+	s.paper.waited++
+	return true
+}
+
+// fit breaks the lines that wait for the width that the terminal has now: the terminal
+// would break them where nobody counts it.
+func (p *paper) fit(width int) {
+	if p.width <= width {
+		p.width = width
+		return
+	}
+	p.width = width
+	var rows []ink.Line
+	for _, l := range p.queue {
+		rows = append(rows, ink.Chop(l, width)...)
+	}
+	p.queue = rows
+}
+
+// settle waits until a lower frame is on the terminal.
+func (s *screen) settle() tea.Cmd {
+	if s.paper.settling {
+		return nil
+	}
+	s.paper.settling, s.paper.peak = true, s.frame
+	return tea.Tick(drawTime, func(time.Time) tea.Msg { return settledMsg{} })
+}
+
+// settled notes that frames of some time ago are on the terminal; unless it has had another
+// size since, which a frame has to be drawn for.
+func (p *paper) settled(now time.Time) {
+	p.settling = false
+	if now.Sub(p.resized) >= drawTime {
+		p.held, p.drawn = false, p.peak
+	}
 }

@@ -1,12 +1,14 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // maxTrouble is how many lines tell why a server failed; /mcp has all of them.
@@ -56,20 +58,6 @@ func (s *screen) suggest() {
 	}
 	if question := s.ui.options.Example(s.session.Talk().Tools()); question != "" {
 		s.say(ink.Muted, "Try “"+question+"”.")
-	}
-}
-
-// reviewed notes what became of a review, until the next list of servers.
-func (s *screen) reviewed(r *host.Reviewed) {
-	s.refused = slices.DeleteFunc(slices.Clone(s.refused), func(name string) bool { return name == r.Server })
-	if !r.Approved && r.Error == "" {
-		s.refused = append(s.refused, r.Server)
-	}
-	s.servers = slices.Clone(s.servers)
-	for i := range s.servers {
-		if t := &s.servers[i]; t.Server == r.Server && r.Approved {
-			t.State, t.Seen = host.StateConnected, t.Tools
-		}
 	}
 }
 
@@ -181,7 +169,7 @@ func (s *screen) reviewAgain(server string) {
 		}
 		s.hint = "expected /review SERVER"
 		if len(names) > 0 {
-			s.hint += ", such as " + oneLine(strings.Join(names, ", "), 200)
+			s.hint += ", such as " + plaintext.Line(strings.Join(names, ", "), 200)
 		}
 		return
 	}
@@ -195,4 +183,272 @@ func (s *screen) reviewAgain(server string) {
 		when = "before the model's next step"
 	}
 	s.say(ink.Muted, "You will see what "+server+" defines "+when)
+}
+
+// serverVerbs are what can be done with a server, as /mcp takes it.
+func serverVerbs() []string { return []string{"tools", "restart", "off", "on", "trust", "log"} }
+
+// mcpPanel shows all servers. Its keys do what the verbs behind /mcp do.
+func mcpPanel() *roster {
+	r := &roster{title: "servers", none: "no server is configured", keys: []string{"Enter tools", "r restart", "o on/off", "t trust", "l log"}}
+	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
+		for _, t := range s.session.Talk().Servers() {
+			rows = append(rows, serverLines(&t, width))
+		}
+		return rows
+	}
+	r.act = func(s *screen, key string, at int) {
+		verb := map[string]string{"enter": "tools", "r": "restart", "o": "off", "t": "trust", "l": "log"}[key]
+		all := s.session.Talk().Servers()
+		if verb == "" || at >= len(all) {
+			return
+		}
+		if verb == "off" && all[at].Off {
+			verb = "on"
+		}
+		s.toServer(verb, &all[at], r)
+	}
+	return r
+}
+
+// mcp shows the servers, or does something with one of them.
+func (s *screen) mcp(argument string) {
+	verb, name, _ := strings.Cut(argument, " ")
+	name = strings.TrimSpace(name)
+	all := s.session.Talk().Servers()
+	i := slices.IndexFunc(all, func(t host.ServerTools) bool { return t.Server == name })
+	switch {
+	case argument == "":
+		s.panel = mcpPanel()
+	case !slices.Contains(serverVerbs(), verb) || name == "":
+		s.hint = "expected /mcp VERB SERVER with one of " + strings.Join(serverVerbs(), ", ")
+	case i < 0:
+		s.hint = fmt.Sprintf("there is no server %q; /mcp lists them. What the configuration got since the start is there after a new one, with --resume", plaintext.Line(name, 40))
+	default:
+		s.toServer(verb, &all[i], nil)
+	}
+}
+
+// toServer does something with a server; back is what is shown again afterwards.
+func (s *screen) toServer(verb string, t *host.ServerTools, back panel) {
+	name := t.Server
+	switch verb {
+	case "tools":
+		p := toolsPager("tools of "+name, func(t *host.ToolInfo) bool { return orElse(t.Via, t.Server) == name })
+		p.back, s.panel = back, p
+	case "log":
+		s.panel = serverLog(name, back)
+	case "restart":
+		s.troubled = slices.DeleteFunc(s.troubled, func(server string) bool { return server == name }) // why it fails now is another matter
+		s.change(func(context.Context) (string, error) { return name + " is being restarted", s.session.Restart(name) })
+	case "off":
+		s.change(func(context.Context) (string, error) {
+			return name + " is off in this conversation: the model has none of its tools", s.session.Talk().SetOff(name, true)
+		})
+	case "on":
+		s.change(func(context.Context) (string, error) { return name + " is on", s.session.Talk().SetOff(name, false) })
+	case "trust":
+		if name == host.OwnServer {
+			s.hint = "the tools of " + name + " are part of junction, and trusted"
+			return
+		}
+		if t.Trusted {
+			s.hint = name + " is trusted; /permissions takes it back"
+			return
+		}
+		p := &picker{title: "trust " + name + ": its definitions are not reviewed, its claims are believed",
+			items: []item{{label: "until junction chat ends"}, {label: "for good", detail: "as it is started now"}}}
+		p.chosen = func(s *screen, i int) {
+			s.panel = back
+			s.change(func(context.Context) (string, error) {
+				return name + " is trusted " + p.items[i].label, s.session.Talk().Trust(name, i == 1)
+			})
+		}
+		s.panel = p
+	}
+}
+
+// change changes something in the background and says what came of it: in the scrollback,
+// and below the panel that covers it.
+func (s *screen) change(f func(ctx context.Context) (done string, err error)) {
+	s.later(func(ctx context.Context) func(*screen) {
+		text, err := f(ctx)
+		return func(s *screen) {
+			role := ink.Muted
+			if err != nil {
+				role, text = ink.Bad, "error: "+err.Error()
+			}
+			s.say(role, text)
+			if s.panel != nil {
+				s.hint = text
+			}
+			s.used = s.session.Talk().Ledger()
+			s.look(s.session.Talk().Servers())
+		}
+	})
+}
+
+// serverLog is what a server wrote to its standard error and logged, and why it failed.
+func serverLog(name string, back panel) *pager {
+	return &pager{title: "log of " + name, end: true, back: back, build: func(s *screen, width int) []ink.Line {
+		var lines []ink.Line
+		for _, text := range s.session.Stderr(name) {
+			lines = append(lines, ink.Lines(ink.Plain, text, width)...)
+		}
+		for i := range s.log {
+			if s.log[i].Server == name {
+				lines = append(lines, ink.Wrap(s.log[i].line(), width)...)
+			}
+		}
+		for _, t := range s.session.Talk().Servers() {
+			if t.Server == name && t.Error != "" {
+				lines = append(lines, ink.Lines(ink.Bad, troubleOf(&t), width)...)
+			}
+		}
+		if len(lines) == 0 {
+			lines = ink.Lines(ink.Muted, name+" wrote nothing to its standard error, and logged nothing", width)
+		}
+		return lines
+	}}
+}
+
+// Models are the models that can answer, and how hard they think. Its methods are called from several goroutines.
+type Models interface {
+	// List returns the models that can be chosen, those of the current provider first.
+	// An error may come with some of them: it says which provider did not answer.
+	List(ctx context.Context) ([]ModelChoice, error)
+	// Choose has another model answer from the next question on.
+	Choose(name string) error
+	// Efforts are the levels of effort that the model can be asked for, and the one that
+	// it is; no levels where it has none.
+	Efforts() (levels []string, current string)
+	// SetEffort asks for a level from the next question on.
+	SetEffort(level string) error
+}
+
+// A ModelChoice is a model that can be chosen.
+type ModelChoice struct {
+	Name    string // as Choose takes it
+	About   string
+	Current bool
+}
+
+// model shows the models to choose from, or has one of them answer.
+func (s *screen) model(name string) {
+	models := s.ui.options.Models
+	switch {
+	case models == nil && name == "":
+		s.say(ink.Plain, s.aboutModel())
+	case models == nil:
+		s.hint = "the model cannot be switched here; start with --model " + plaintext.Line(name, 100)
+	case name != "":
+		s.chooseModel(name)
+	default:
+		s.hint = "asking which models there are…"
+		s.later(func(ctx context.Context) func(*screen) {
+			list, err := models.List(ctx)
+			return func(s *screen) {
+				s.hint = ""
+				if err != nil {
+					s.say(ink.Warn, err.Error())
+				}
+				if len(list) == 0 {
+					s.say(ink.Plain, s.aboutModel()+". For another one: /model PROVIDER:NAME")
+					return
+				}
+				s.panel = s.modelPicker(list)
+			}
+		})
+	}
+}
+
+func (s *screen) modelPicker(list []ModelChoice) *picker {
+	p := &picker{title: "model: " + s.aboutModel()}
+	for i, m := range list {
+		about := m.About
+		if m.Current {
+			about = strings.TrimSpace("this one " + about)
+			p.selected = i
+		}
+		p.items = append(p.items, item{label: m.Name, detail: about})
+	}
+	p.chosen = func(s *screen, i int) { s.chooseModel(list[i].Name) }
+	return p
+}
+
+// chooseModel has a model answer from now on.
+func (s *screen) chooseModel(name string) {
+	if s.run != nil { // the list came while the next answer began
+		s.hint = "the answer is still coming; Esc interrupts it"
+		return
+	}
+	if err := s.ui.options.Models.Choose(name); err != nil {
+		s.say(ink.Bad, "error: "+err.Error())
+		return
+	}
+	text := "From now on answers " + s.aboutModel() + "."
+	window, planned := s.session.Model().Window, s.used.Window
+	switch {
+	case window > planned && planned > 0:
+		text += fmt.Sprintf(" This session still uses %s tokens of its context; start with --model to use all of it.", count(planned))
+	case window > 0 && window < planned:
+		text += fmt.Sprintf(" Its context is smaller than the %s tokens of this session: old turns are summarized when it refuses them.", count(planned))
+	}
+	s.say(ink.Muted, text)
+}
+
+// effort shows or sets how hard the model thinks.
+func (s *screen) effort(level string) {
+	var levels []string
+	var current string
+	if s.ui.options.Models != nil {
+		levels, current = s.ui.options.Models.Efforts()
+	}
+	switch {
+	case len(levels) == 0:
+		s.hint = plaintext.Line(s.session.Model().Name, 40) + " has no levels of effort that junction knows"
+	case level != "" && !slices.Contains(levels, level):
+		s.hint = "expected /effort with one of " + strings.Join(levels, ", ")
+	case level != "":
+		s.setEffort(level)
+	default:
+		p := &picker{title: "effort", chosen: func(s *screen, i int) { s.setEffort(levels[i]) }, selected: max(0, slices.Index(levels, current))}
+		for _, l := range levels {
+			it := item{label: l}
+			if l == current {
+				it.detail = "this one"
+			}
+			p.items = append(p.items, it)
+		}
+		s.panel = p
+	}
+}
+
+func (s *screen) setEffort(level string) {
+	if err := s.ui.options.Models.SetEffort(level); err != nil {
+		s.say(ink.Bad, "error: "+err.Error())
+		return
+	}
+	s.say(ink.Muted, "From the next question on, the model is asked for this effort: "+level)
+}
+
+// aboutModel is what is known of the model that answers.
+func (s *screen) aboutModel() string {
+	m := s.session.Model()
+	text := fmt.Sprintf("%s at %s", m.Name, m.Provider)
+	if !m.Language {
+		text += "; it is not a language model"
+	}
+	if m.Window > 0 {
+		text += fmt.Sprintf(", %s-token context", count(m.Window))
+	}
+	if m.Price.Output > 0 {
+		text += fmt.Sprintf("; a million tokens cost $%g in, $%g out", m.Price.Input, m.Price.Output)
+	}
+	if s.ui.options.Models != nil {
+		if levels, current := s.ui.options.Models.Efforts(); len(levels) > 0 {
+			text += "; effort: " + current
+		}
+	}
+	return text
 }

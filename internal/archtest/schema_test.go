@@ -11,7 +11,7 @@ var refers = map[string]string{
 	"lint/look.go":                              "whether there is one",
 	"lint/schema.go":                            "whether there is one",
 	"model/lower.go":                            "rewrites schemas, with the targets of schema.View",
-	"model/lower_refs.go":                       "rewrites schemas, with the targets of schema.View",
+	"model/lower_schema.go":                     "rewrites schemas, with the targets of schema.View",
 	"model/lower_table.go":                      "rewrites schemas, with the targets of schema.View",
 	"servers/graphql/types.go":                  "writes them",
 	"servers/internal/toolschema/toolschema.go": "counts what it wrote",

@@ -6,18 +6,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // maxNesting is how deep arrays and objects of a call may nest.
 const maxNesting = 64
 
-// loose reads what a model wrote as JSON, and writes it as JSON. It takes single and
-// typographic quotes, quotes inside strings, names without quotes, commas too many and
-// too few, brackets too few, comments, raw line breaks, and Python's literals. It
-// looks at every byte a bounded number of times, and never back.
+// loose reads what a model wrote as JSON, and writes it as JSON. It takes single and typographic quotes, quotes inside
+// strings, names without quotes, commas too many and too few, brackets too few, comments, raw line breaks, and Python's
+// literals. It looks at every byte a bounded number of times, and never back.
 type loose struct {
 	src   string
 	pos   int
@@ -55,8 +59,7 @@ var blank = regexp.MustCompile(`^(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?s:.*?)(?:\*
 
 func (l *loose) skip() { l.pos += len(blank.FindString(l.src[l.pos:])) }
 
-// value reads one value. It reports false where there is none, or one so damaged that
-// nobody knows where it ends.
+// value reads one value. It reports false where there is none, or one so damaged that nobody knows where it ends.
 func (l *loose) value() bool {
 	l.skip()
 	switch c := l.at(0); {
@@ -69,7 +72,10 @@ func (l *loose) value() bool {
 	case l.quote() != "":
 		return l.text()
 	}
-	return l.bare()
+	word := l.word()
+	word = cmp.Or(literals[word], word)
+	l.out = append(l.out, word...)
+	return (l.depth == 0 || !l.atEnd()) && jsonrpc.Valid([]byte(word), jsonrpc.Limits{}) == nil
 }
 
 // container reads an array or an object, whose elements are read by element.
@@ -133,14 +139,6 @@ func (l *loose) word() string {
 
 var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
 
-// bare reads a literal or a number, which may go on where the text ends.
-func (l *loose) bare() bool {
-	word := l.word()
-	word = cmp.Or(literals[word], word)
-	l.out = append(l.out, word...)
-	return (l.depth == 0 || !l.atEnd()) && jsonrpc.Valid([]byte(word), jsonrpc.Limits{}) == nil
-}
-
 // closing are the marks that can close a string, by the one that opened it.
 var closing = map[string]string{`"`: `"`, `'`: `'`, "“": "“”\"", "”": "“”\"", "‘": "‘’'", "’": "‘’'"}
 
@@ -202,8 +200,7 @@ func (l *loose) over(n int) bool {
 
 var escape = regexp.MustCompile(`^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})`)
 
-// escape copies what a backslash begins; one that stands for nothing, as in a regular
-// expression, is one.
+// escape copies what a backslash begins; one that stands for nothing, as in a regular expression, is one.
 func (l *loose) escape(b []byte) []byte {
 	if e := escape.FindString(l.src[l.pos:]); e != "" {
 		l.pos += len(e)
@@ -219,3 +216,430 @@ func (l *loose) escape(b []byte) []byte {
 
 // isObject reports whether valid JSON is an object.
 func isObject(raw []byte) bool { return bytes.HasPrefix(raw, []byte{'{'}) }
+
+// maxTries is how many ends of a block are tried; one may stand within a string.
+const maxTries = 32
+
+// What ends a call between tags, one whose parameters are tags, and one in a fence.
+var (
+	tagEnds     = regexp.MustCompile(`</?tool_call>|<tool_response|<\|`)
+	functionEnd = regexp.MustCompile(`</function>`)
+	fenceEnd    = regexp.MustCompile("```")
+)
+
+// block is what is held back because it may be calls.
+type block struct {
+	head     int // bytes before its body
+	end      *regexp.Regexp
+	tagged   bool   // the model said with a mark that it is a call
+	function string // whose parameters are tags
+	looked   int    // bytes in which no end is
+	tries    int
+}
+
+func (p *scanner) hold(b block) {
+	b.looked = b.head
+	p.block, p.step = b, p.held
+}
+
+// held reads the block once its end has come.
+func (p *scanner) held() bool {
+	b := &p.block
+	end, mark := len(p.buf), ""
+	if at := b.end.FindIndex(p.buf[b.looked:]); at != nil && b.tries < maxTries {
+		end, mark = b.looked+at[0], string(p.buf[b.looked+at[0]:b.looked+at[1]])
+	} else if !p.ended && end <= maxHeld {
+		b.looked = max(b.looked, end-markSize)
+		return false
+	}
+	switch {
+	case end > maxHeld:
+		p.reject()
+	case b.function != "":
+		p.readFunction(end, mark)
+	case !p.readCalls(end, mark):
+		b.looked, b.tries = end+1, b.tries+1
+	}
+	return true
+}
+
+// reject makes text of what turned out to be no call.
+func (p *scanner) reject() {
+	p.step, p.code = p.plain, !p.block.tagged && p.block.function == ""
+	if p.code {
+		p.pass(3)
+	} else {
+		p.pass(1)
+	}
+}
+
+var damagedName = regexp.MustCompile(`(?:name|function)["']?\s*:\s*["']?([\w.:/-]{1,128})`)
+
+// readCalls reads the values of a block up to an end. It reports false if that is not
+// the end, because it stands within a string.
+func (p *scanner) readCalls(end int, mark string) bool {
+	b := &p.block
+	body := string(p.buf[b.head:end])
+	cut := mark == "" && !p.complete
+	v := p.tools.values(body, b.tagged, cut)
+	if v.quoted && mark != "" {
+		return false
+	}
+	switch name := damagedName.FindStringSubmatch(body[v.used:]); {
+	case b.tagged && v.bad && cut:
+		p.over = true
+	case b.tagged && v.bad && name != nil && p.tools.find(name[1]) != nil:
+		v.calls = append(v.calls, p.tools.malformed(name[1], string(p.buf[:end]), "the call is no JSON that can be read"))
+		v.used = len(body)
+	case len(v.calls) == 0, !b.tagged && v.used < len(body):
+		p.reject()
+		return true
+	}
+	p.step, p.buf = p.plain, p.buf[b.head+v.used:]
+	if !b.tagged {
+		p.buf = p.buf[len(mark):]
+	}
+	p.found(v.calls...)
+	return true
+}
+
+// values are what a body holds.
+type values struct {
+	calls []*model.Call
+	used  int // bytes of the body that are calls and what stands between them
+	// bad is whether what follows cannot be read, quoted whether the body ends in a
+	// string of it.
+	bad, quoted bool
+}
+
+// between is what may stand between calls; one brace too many is common.
+var between = regexp.MustCompile("^(?:[\\s,;}\\]]|</?tool_call>|<\\|python_tag\\|>|```(?:json)?)+")
+
+// values reads the calls of a body, as far as all values are some. The last may lack brackets,
+// unless the body was cut off.
+func (b *toolbox) values(body string, tagged, cut bool) values {
+	var v values
+	for {
+		v.used += len(between.FindString(body[v.used:]))
+		if v.used == len(body) || body[v.used] != '{' && body[v.used] != '[' {
+			return v
+		}
+		l := loose{src: body, pos: v.used}
+		var calls []*model.Call
+		if l.value() && !(l.open && cut) {
+			calls = b.read(l.out, tagged)
+		}
+		v.quoted = l.quoted
+		if v.bad = calls == nil; v.bad {
+			return v
+		}
+		v.calls, v.used = append(v.calls, calls...), l.pos
+	}
+}
+
+// readFunction reads a call whose parameters are tags, or one object.
+func (p *scanner) readFunction(end int, mark string) {
+	b := &p.block
+	body := string(p.buf[b.head:end])
+	if before, _, found := strings.Cut(body, "</tool_call>"); mark == "" && found {
+		body, mark = before, "</tool_call>" // a missing end is forgiven in front of the one around it
+		end = b.head + len(body)
+	}
+	arguments, whole := readLoose(body)
+	if !strings.HasPrefix(strings.TrimSpace(body), "{") {
+		arguments, whole = p.tools.parameters(b.function, body, mark != "")
+	}
+	held := string(p.buf[:end])
+	p.step, p.buf = p.plain, p.buf[end+len(mark):]
+	switch {
+	case mark == "" && !p.complete:
+		p.over = true // its end is half a call
+	case !whole:
+		p.found(p.tools.malformed(b.function, held, "the call breaks off"))
+	default:
+		p.found(p.tools.made(b.function, arguments))
+	}
+}
+
+var parameterTag = regexp.MustCompile(`<parameter=["']?([^>"'<{]{1,128})["']?>`)
+
+// parameters makes an object of the tags of a function's arguments. The end of a parameter can be missing; it reports
+// false if that of the last one is, and the body is not closed.
+func (b *toolbox) parameters(function, body string, closed bool) (json.RawMessage, bool) {
+	properties := map[string]schema.View{}
+	if t := b.find(function); t != nil && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
+		for p := range schema.Look(t.Schema).Properties() {
+			properties[p.Name] = p.View
+		}
+	}
+	w := jsonrpc.NewObject(nil)
+	whole, seen := true, map[string]bool{}
+	tags := parameterTag.FindAllStringSubmatchIndex(body, -1)
+	for i, t := range tags {
+		end := len(body)
+		if i+1 < len(tags) {
+			end = tags[i+1][0]
+		}
+		text, _, ends := strings.Cut(body[t[1]:end], "</parameter>")
+		if name := strings.TrimSpace(body[t[2]:t[3]]); !seen[name] {
+			seen[name] = true
+			w.Raw(name, convert(text, properties[name]))
+		}
+		whole = ends || closed || i+1 < len(tags)
+	}
+	return w.Bytes(), whole
+}
+
+// convert returns the JSON of a value that was written as plain text, in the type that its schema wants.
+func convert(text string, property schema.View) json.RawMessage {
+	types := property.Types()
+	plain := strings.TrimSpace(text)
+	raw, ok := readLoose(plain)
+	if len(types) == 0 {
+		ok = property.Raw() == nil && jsonrpc.Valid([]byte(plain), jsonrpc.Limits{}) == nil
+	}
+	if ok && (!slices.Contains(types, "string") || plain == "null" && slices.Contains(types, "null")) {
+		return raw
+	}
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "\r"), "\n")
+	return jsonrpc.AppendString(nil, strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"))
+}
+
+const (
+	// maxCalls is how many calls one answer may have; what follows is cut off.
+	maxCalls = 128
+	// maxHeld is how many bytes are held back at most while it is not known whether
+	// they are a call. What is longer is text.
+	maxHeld = 1 << 20
+	// maxHead is how many bytes show whether a call begins.
+	maxHead = 256
+	// markSize is how many bytes the longest mark has.
+	markSize = len("<tool_response")
+)
+
+// marks are what is looked for in text: what begins and ends a call, what a model makes
+// up as a result, and what is around its thoughts.
+var marks = regexp.MustCompile("</?tool_call>|<tool_response|<\\|python_tag\\|>|<\\|eo[mt]_id\\|>|<function=|</function>|</?think(?:ing)?>|```")
+
+// scanner finds the calls in what a model writes, while it writes. What may be a
+// call is held back until that is known, so how the text was cut into pieces makes
+// no difference. It must be closed.
+type scanner struct {
+	tools *toolbox
+	emit  func(model.Delta)
+	mute  bool // no calls are wanted
+
+	parts    []model.Part    // what was found
+	said     strings.Builder // text or reasoning that is no part yet
+	thinking bool            // which of them
+	code     bool            // the text is within a code block
+	fed      strings.Builder // all that came
+	in       wire.Joined     // makes whole characters of the pieces
+	buf      []byte          // what is held back
+	step     func() bool     // reads on; false if it needs more
+	block    block
+	space    []byte // white space that is text only if more text follows
+	begun    bool   // the text that comes now has had something else than space
+	last     byte   // what stands before here
+	lineHead bool   // nothing but space stands before here on its line
+	behind   bool   // nothing but space stands between the last call and here
+	calls    int
+	ended    bool // no more comes
+	complete bool // the model stopped because it was done
+	over     bool // what comes now is cut off
+}
+
+// start begins an answer, and begins it anew where the model is asked again.
+func (p *scanner) start() {
+	*p = scanner{tools: p.tools, emit: p.emit, mute: p.mute, lineHead: true}
+	p.step = p.plain
+}
+
+// write reads the next piece of the text.
+func (p *scanner) write(text string) {
+	p.fed.WriteString(text)
+	p.buf = append(p.buf, p.in.Add(text)...)
+	p.run()
+}
+
+// close reads what was held back. Complete says whether the model stopped because it
+// was done; a call that breaks off otherwise is dropped.
+func (p *scanner) close(complete bool) {
+	p.buf = append(p.buf, p.in.End()...)
+	p.ended, p.complete = true, complete
+	p.run()
+	p.settle()
+}
+
+func (p *scanner) run() {
+	for !p.over && len(p.buf) > 0 && p.step() {
+	}
+}
+
+// plain reads text up to the next mark, or the mark.
+func (p *scanner) plain() bool {
+	switch at := marks.FindIndex(p.buf); {
+	case at != nil && at[0] == 0:
+		return p.marked(string(p.buf[:at[1]]))
+	case at != nil:
+		p.pass(at[0])
+		return true
+	}
+	n := len(p.buf)
+	if tail := max(0, n-markSize); !p.ended {
+		if i := bytes.IndexAny(p.buf[tail:], "<`"); i >= 0 {
+			n = tail + i // this may become a mark
+		}
+	}
+	p.pass(n)
+	return n > 0
+}
+
+// marked reads a mark. Where it means nothing it is text.
+func (p *scanner) marked(mark string) bool {
+	thought := strings.HasPrefix(mark, "</think")
+	switch {
+	case p.thinking && !thought, p.code && mark != "```":
+		p.pass(len(mark))
+	case mark == "```" && p.lineHead:
+		return p.fence()
+	case thought:
+		p.drop(mark)
+		if p.thinking {
+			p.fresh(false)
+		}
+	case strings.HasPrefix(mark, "<think") && p.lineHead:
+		p.drop(mark)
+		p.fresh(true)
+	case mark == "<tool_response" && p.calls > 0:
+		p.over = true
+	case p.behind && (mark[1] == '/' || strings.HasSuffix(mark, "_id|>")):
+		p.drop(mark)
+	case p.last != '`' && (mark == "<tool_call>" || mark == "<|python_tag|>" || mark == "<function="):
+		return p.opened(len(mark))
+	default:
+		p.pass(len(mark))
+	}
+	return true
+}
+
+func (p *scanner) drop(mark string) { p.buf = p.buf[len(mark):] }
+
+// head is the beginning of what is held back, and whether more of it may come.
+func (p *scanner) head() (head []byte, more bool) {
+	return p.buf[:min(len(p.buf), maxHead)], len(p.buf) < maxHead && !p.ended
+}
+
+// opening is how a call begins behind its mark: with JSON, which may be in a fence, or
+// with the name of a function.
+var opening = regexp.MustCompile("^(?:<tool_call>|<\\|python_tag\\|>)?\\s*(?:[{\\[`]|<function=([^<>{\n]*)>)")
+
+// opened reads the mark of a call, which has n bytes: what follows says whether it is one.
+func (p *scanner) opened(n int) bool {
+	head, more := p.head()
+	m := opening.FindSubmatchIndex(head)
+	switch {
+	case m == nil && more:
+		return false
+	case m == nil && p.ended && !p.complete && len(bytes.TrimSpace(p.buf[n:])) == 0:
+		p.over = true // it was cut off
+	case m == nil:
+		p.pass(n)
+	case m[2] < 0:
+		p.hold(block{head: m[1] - 1, tagged: true, end: tagEnds})
+	default:
+		p.hold(block{head: m[1], function: strings.Trim(string(head[m[2]:m[3]]), " \"'"), end: functionEnd})
+	}
+	return true
+}
+
+// fence is the first line of a code block in which a call may stand, and calling how
+// the block goes on if it does. Another code block is text that need not be held back.
+var (
+	fence   = regexp.MustCompile("(?i)^```[ \t]*(?:json|tool_calls?|xml|text)?[ \t]*\r?\n")
+	calling = regexp.MustCompile(`^\s*(?:<tool_call>\s*)?\[?\s*\{\s*["'“]?(?:name|function|type|id|arguments|parameters|args)\W`)
+)
+
+// fence reads the mark of a code block, at either end.
+func (p *scanner) fence() bool {
+	head, more := p.head()
+	line := bytes.IndexByte(head, '\n') + 1
+	first := fence.FindIndex(head)
+	switch {
+	case !p.code && line == 0 && more:
+		return false
+	case !p.code && first != nil && calling.Match(head[first[1]:]):
+		p.hold(block{head: first[1], end: fenceEnd})
+		return true
+	case !p.code && first != nil && more:
+		return false
+	}
+	p.code = !p.code
+	p.pass(3)
+	return true
+}
+
+// pass emits the next n bytes as text, or as reasoning. White space at both ends is
+// dropped, so it waits for more.
+func (p *scanner) pass(n int) {
+	if n == 0 {
+		return
+	}
+	text := string(p.buf[:n])
+	p.buf, p.last = p.buf[n:], text[n-1]
+	line := text[strings.LastIndexByte(text, '\n')+1:]
+	p.lineHead = (p.lineHead || len(line) < len(text)) && strings.Trim(line, " \t") == ""
+	solid := strings.TrimRight(text, " \t\r\n")
+	behind := text[len(solid):]
+	if !p.begun {
+		solid = strings.TrimLeft(solid, " \t\r\n")
+	}
+	if solid != "" {
+		solid = string(p.space) + solid
+		p.said.WriteString(solid)
+		p.space, p.begun, p.behind = p.space[:0], true, false
+		if p.thinking {
+			p.emit(model.Delta{Reasoning: solid})
+		} else {
+			p.emit(model.Delta{Text: solid})
+		}
+	}
+	if p.begun {
+		p.space = append(p.space, behind...)
+	}
+}
+
+// settle makes a part of what was said.
+func (p *scanner) settle() {
+	switch {
+	case p.said.Len() == 0:
+	case p.thinking:
+		p.parts = append(p.parts, model.Part{Reasoning: &model.Reasoning{Text: p.said.String()}})
+	default:
+		p.parts = append(p.parts, model.Part{Text: p.said.String()})
+	}
+	p.said.Reset()
+}
+
+// fresh begins a new text, or reasoning.
+func (p *scanner) fresh(thinking bool) {
+	p.settle()
+	p.thinking, p.space, p.begun, p.last, p.lineHead = thinking, p.space[:0], false, 0, true
+}
+
+// found emits calls, and begins a new text behind them.
+func (p *scanner) found(calls ...*model.Call) {
+	p.fresh(false)
+	p.behind = true
+	for _, c := range calls {
+		if p.calls++; p.calls > maxCalls {
+			p.over = true
+			return
+		}
+		c.ID = "call_" + strconv.Itoa(p.tools.lastID+p.calls)
+		if !p.mute {
+			p.parts = append(p.parts, model.Part{Call: c})
+			p.emit(model.Delta{Call: &model.CallDelta{Index: p.calls - 1, ID: c.ID, Name: c.Name, Arguments: string(c.Arguments)}})
+		}
+	}
+}

@@ -2,8 +2,11 @@ package offline
 
 import (
 	"context"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
@@ -122,4 +125,146 @@ func questionIn(m *model.Message) string {
 		}
 	}
 	return ""
+}
+
+// sumQuestion is the example of [Example] where a tool adds two numbers.
+const sumQuestion = "add 2 and 40"
+
+// plainWord is what an example takes of a tool: neither spaces nor marks, which a question would read otherwise.
+var plainWord = regexp.MustCompile(`^[A-Za-z0-9][\w.-]{0,39}$`)
+
+// Example returns a question that the model answers with a call of one of these tools, or nothing where it
+// knows none. With searched, the model has to search for the tools first, and the question has the tool's name.
+func Example(tools []model.Tool, searched bool) string {
+	var first []*model.Tool
+	if p := find(tools, sumQuestion); p != nil && p.problem == "" {
+		if !searched {
+			return sumQuestion
+		}
+		first = append(first, p.tool)
+	}
+	for i := range tools {
+		first = append(first, &tools[i])
+	}
+	for _, tool := range first {
+		question := exampleOf(tool)
+		if all := steps(question); len(all) != 1 || all[0] != question {
+			continue
+		}
+		if p := find(tools, question); p != nil && p.problem == "" && p.tool == tool {
+			return question
+		}
+	}
+	return ""
+}
+
+// exampleOf is a call of a tool as a user writes it, or nothing where it needs a text that only a user knows.
+func exampleOf(tool *model.Tool) string {
+	words := []string{own(tool.Name)}
+	for i, p := range paramsOf(tool.Schema) {
+		if !p.Required {
+			break
+		}
+		values, value := p.Choices(), ""
+		switch {
+		case len(values) > 0:
+			value, _ = jsonrpc.Unquote(values[0])
+		case len(p.types) == 1 && (p.types[0] == "number" || p.types[0] == "integer"):
+			value = strconv.Itoa([]int{2, 40}[i%2])
+		}
+		if !plainWord.MatchString(value) {
+			return ""
+		}
+		words = append(words, p.Name+"="+value)
+	}
+	for _, w := range words {
+		if name, _, _ := strings.Cut(w, "="); !plainWord.MatchString(name) {
+			return ""
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// kind says what a piece of a step is.
+type kind int
+
+const (
+	word   kind = iota
+	pair        // key=value or key:=JSON
+	quoted      // "some text"
+	number
+)
+
+// piece is a word of a step, or what belongs together like one.
+type piece struct {
+	kind      kind
+	key, text string // text is without quotes and the punctuation around it
+	start     int    // where it is in the step
+}
+
+var (
+	// stepEnd has a group for what ends a step, outside of quoted texts.
+	stepEnd = regexp.MustCompile(`(?i)"(?:[^"\\]|\\.)*"|([;\n]|(?:^|\s)then(?:[\s,]|$))`)
+	before  = regexp.MustCompile(`(?i)^\s*(?:(?:and|first|finally|please|then)(?:[\s,]+|$))*`)
+	behind  = regexp.MustCompile(`(?i)(?:[\s,]+and|[\s,])*$`)
+	// piecePattern has a key, the text in quotes, and the text without.
+	piecePattern  = regexp.MustCompile(`(?:([A-Za-z_][\w.-]*):?=)?(?:"((?:[^"\\]|\\.)*)"|(\S+))`)
+	numberPattern = regexp.MustCompile(`^(-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)\.*$`)
+	escapes       = strings.NewReplacer(`\"`, `"`, `\\`, `\`, `\n`, "\n")
+)
+
+// steps takes a question apart, at "then", semicolons and line ends.
+func steps(question string) []string {
+	var all []string
+	from := 0
+	add := func(to int) {
+		step := question[from:to]
+		step = step[len(before.FindString(step)):]
+		if step = step[:behind.FindStringIndex(step)[0]]; step != "" {
+			all = append(all, step)
+		}
+	}
+	for _, m := range stepEnd.FindAllStringSubmatchIndex(question, -1) {
+		if m[2] >= 0 {
+			add(m[2])
+			from = m[3]
+		}
+	}
+	add(len(question))
+	return all
+}
+
+// piecesOf takes a step apart.
+func piecesOf(step string) []piece {
+	var all []piece
+	for _, m := range piecePattern.FindAllStringSubmatchIndex(step, -1) {
+		p := piece{start: m[0]}
+		if m[4] >= 0 {
+			p.kind, p.text = quoted, escapes.Replace(step[m[4]:m[5]])
+		} else if p.text = strings.Trim(step[m[6]:m[7]], ",:!?()"); numberPattern.MatchString(p.text) {
+			p.kind, p.text = number, strings.TrimRight(p.text, ".")
+		}
+		if m[2] >= 0 {
+			p.kind, p.key = pair, step[m[2]:m[3]]
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+var (
+	humps  = regexp.MustCompile(`(\p{Ll})(\p{Lu})`)
+	ending = regexp.MustCompile(`^(.{3,}?)(?:ing|ed|es|s|e)$`)
+)
+
+// alike are words of tools' names, and those that questions have for them, as [split] has them.
+var alike = map[string]string{"sum": "add", "add": "sum"}
+
+// split takes a text or an identifier apart into words in lower case, without their endings: adds and adding are add.
+func split(s string) []string {
+	words := strings.FieldsFunc(strings.ToLower(humps.ReplaceAllString(s, "$1 $2")), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, w := range words {
+		words[i] = ending.ReplaceAllString(w, "$1")
+	}
+	return words
 }

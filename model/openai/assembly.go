@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -129,4 +130,307 @@ func (a *assembly) parts(broken bool) []model.Part {
 		}
 	}
 	return parts
+}
+
+// maxCalls is how many calls one message may have.
+const maxCalls = 256
+
+// call is a call while its pieces come.
+type call struct {
+	index     int
+	wireID    string // as the provider has it; may be empty
+	id, name  string
+	arguments wire.Joined
+	emitted   bool
+	extra     map[string]json.RawMessage
+}
+
+// piece is what one event says of one call.
+type piece struct {
+	index     *int
+	id, name  string
+	arguments string
+	extra     map[string]json.RawMessage
+}
+
+func pieceOf(raw []byte) piece {
+	p := piece{id: wire.StringOf(raw, "id"), extra: wire.MembersBut(raw, "index", "id", "type", "function")}
+	if index := 0; json.Unmarshal(jsonrpc.Get(raw, "index"), &index) == nil && string(jsonrpc.Get(raw, "index")) != "null" {
+		p.index = &index
+	}
+	function := jsonrpc.Get(raw, "function")
+	p.name = wire.StringOf(function, "name")
+	switch arguments := jsonrpc.Get(function, "arguments"); {
+	case len(arguments) > 0 && arguments[0] == '"':
+		p.arguments = wire.String(arguments)
+	case string(arguments) != "null": // some servers send the JSON itself
+		p.arguments = string(arguments)
+	}
+	return p
+}
+
+// toolCall takes in a piece of a call.
+func (a *assembly) toolCall(p piece) {
+	c := a.owner(p)
+	if c == nil {
+		return
+	}
+	c.wireID, c.name = cmp.Or(c.wireID, p.id), cmp.Or(c.name, p.name)
+	for name, value := range p.extra {
+		if c.extra == nil {
+			c.extra = map[string]json.RawMessage{}
+		}
+		if c.extra[name] != nil || a.extra.room() {
+			c.extra[name] = value
+		}
+	}
+	text := c.arguments.Add(p.arguments)
+	a.emitCall(c, text)
+}
+
+// emitCall emits a piece. The first has the name, so it waits for that.
+func (a *assembly) emitCall(c *call, text string) {
+	d := &model.CallDelta{Index: c.index, Arguments: text}
+	switch {
+	case c.name == "":
+		return
+	case !c.emitted:
+		c.emitted = true
+		c.id = a.IDs.Unique(c.wireID)
+		d.ID, d.Name, d.Arguments = c.id, c.name, c.arguments.String()
+	case text == "":
+		return
+	}
+	a.Emit(model.Delta{Call: d})
+}
+
+// owner finds the call that a piece belongs to. The index says so, if servers keep
+// to it: some send none, some the same for every call, some no id.
+func (a *assembly) owner(p piece) *call {
+	var c *call
+	switch {
+	case p.index != nil:
+		c = a.byIndex[*p.index]
+	case p.id != "":
+		for _, known := range a.calls {
+			if known.wireID == p.id {
+				c = known
+			}
+		}
+	case len(a.calls) > 0:
+		c = a.calls[len(a.calls)-1]
+	}
+	if c != nil && !c.isOver(p) {
+		return c
+	}
+	if c == nil && p.name == "" && p.id == "" && strings.TrimSpace(p.arguments) == "" {
+		return nil // says nothing
+	}
+	if len(a.calls) >= maxCalls {
+		a.Fault = fmt.Sprintf("the message has more than %d calls", maxCalls)
+		return nil
+	}
+	c = &call{index: len(a.calls)}
+	a.calls = append(a.calls, c)
+	if p.index != nil {
+		a.byIndex[*p.index] = c
+	}
+	return c
+}
+
+// isOver says whether a piece begins another call than the one at its place.
+func (c *call) isOver(p piece) bool {
+	switch {
+	case p.id != "" && c.wireID != "":
+		return p.id != c.wireID
+	case p.name != "" && c.name != "":
+		return p.name != c.name || p.arguments != "" && isObject(c.arguments.String())
+	}
+	return false
+}
+
+// complete says whether a call can be kept of an answer that was cut: its
+// arguments are an object, or it has none and another call came behind it.
+func (c *call) complete(last bool) bool {
+	text := strings.TrimSpace(c.arguments.String())
+	return c.name != "" && (text == "" && !last || isObject(text))
+}
+
+// isObject says whether a text is one whole object. Its ends are looked at first, as it may be asked after every piece.
+func isObject(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") && json.Valid([]byte(text))
+}
+
+func (c *call) call(provider string) *model.Call {
+	made := &model.Call{ID: c.id, Name: c.name}
+	c.arguments.End()
+	wire.SetArguments(made, c.arguments.String())
+	made.Extra = wire.Extra(provider, c.extra)
+	return made
+}
+
+// reasoningIn is the reasoning among the members that the protocol does not know.
+// Servers that send it twice mean the same.
+func reasoningIn(more map[string]json.RawMessage) string {
+	for _, name := range []string{"reasoning_content", "reasoning", "thinking"} {
+		if text := wire.String(more[name]); text != "" {
+			return text
+		}
+	}
+	return textsIn(more["reasoning_details"])
+}
+
+// textsIn joins the texts of a list of parts.
+func textsIn(list []byte) string {
+	if len(list) == 0 || list[0] != '[' {
+		return wire.String(list)
+	}
+	var b strings.Builder
+	jsonrpc.EachElement(list, func(part []byte) bool {
+		b.WriteString(wire.StringOf(part, "text"))
+		b.WriteString(wire.StringOf(part, "summary"))
+		return true
+	})
+	return b.String()
+}
+
+// isThought says whether Gemini marks the content as a thought.
+func isThought(more map[string]json.RawMessage) bool {
+	return string(jsonrpc.Get(jsonrpc.Get(more["extra_content"], "google"), "thought")) == "true"
+}
+
+// extras are the members of a message that the protocol does not know. Texts and
+// lists of reasoning come in pieces; of anything else the last is the whole.
+type extras struct {
+	count   int // of all that has a place of its own here, and in the calls
+	members pieces
+	details []*pieces // of reasoning_details, as OpenRouter has them
+}
+
+func (e *extras) add(name string, value json.RawMessage) {
+	if name == "reasoning_details" && value[0] == '[' {
+		jsonrpc.EachElement(value, func(part []byte) bool {
+			e.addDetail(part)
+			return e.count <= maxExtras
+		})
+		return
+	}
+	e.members.add(name, value, strings.HasPrefix(name, "reasoning") || name == "thinking", e.room)
+}
+
+// maxExtras is how many members and parts one message may have that the protocol does not know: each
+// takes much more memory than bytes on the wire.
+const maxExtras = 1 << 16
+
+// room takes a place, and reports whether there was one.
+func (e *extras) room() bool {
+	e.count++
+	return e.count <= maxExtras
+}
+
+// addDetail takes in a piece; one of the last detail's type and index goes on with it.
+func (e *extras) addDetail(piece []byte) {
+	last := len(e.details) - 1
+	if last < 0 || !e.details[last].isOf(piece) {
+		if !e.room() {
+			return
+		}
+		e.details, last = append(e.details, &pieces{}), last+1
+	}
+	jsonrpc.EachMember(piece, func(quoted, value []byte) bool {
+		name := wire.String(quoted)
+		e.details[last].add(name, value, name == "text" || name == "summary" || name == "data", e.room)
+		return true
+	})
+}
+
+// all returns the members, nil if there are none.
+func (e *extras) all() map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	for _, name := range e.members.names {
+		if value := e.members.whole(name); string(value) != `""` {
+			all[name] = value
+		}
+	}
+	if len(e.details) > 0 {
+		list := jsonrpc.NewArray(nil)
+		for _, d := range e.details {
+			object := jsonrpc.NewObject(nil)
+			for _, name := range d.names {
+				object.Raw(name, d.whole(name))
+			}
+			list.Element(object.Bytes())
+		}
+		all["reasoning_details"] = list.Bytes()
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// pieces is an object while it comes.
+type pieces struct {
+	names  []string // in the order in which they came
+	values map[string]json.RawMessage
+	texts  map[string]*wire.Joined
+}
+
+// add takes in a member. A text that joins goes on with the one before; of anything else the last that is
+// not null counts.
+func (p *pieces) add(name string, value json.RawMessage, joins bool, room func() bool) {
+	if p.values == nil {
+		p.values, p.texts = map[string]json.RawMessage{}, map[string]*wire.Joined{}
+	}
+	old, known := p.values[name]
+	switch {
+	case !known && !room():
+		return
+	case !known:
+		p.names = append(p.names, name)
+	case string(value) == "null":
+		value = old
+	}
+	p.values[name] = value
+	if joins && value[0] == '"' {
+		if p.texts[name] == nil {
+			p.texts[name] = &wire.Joined{}
+		}
+		p.texts[name].Add(wire.String(value))
+	}
+}
+
+func (p *pieces) whole(name string) json.RawMessage {
+	if text := p.texts[name]; text != nil && p.values[name][0] == '"' {
+		text.End()
+		return jsonrpc.AppendString(nil, text.String())
+	}
+	return p.values[name]
+}
+
+func (p *pieces) isOf(piece []byte) bool {
+	index := jsonrpc.Get(piece, "index")
+	return index != nil && string(index) == string(p.values["index"]) && string(jsonrpc.Get(piece, "type")) == string(p.values["type"])
+}
+
+// usageOf is what an event says of tokens; nil if it says nothing. Most servers
+// say it once, at the end, some in every event the sum so far.
+func usageOf(event []byte) *model.Usage {
+	u := jsonrpc.Get(event, "usage")
+	if u == nil || string(u) == "null" {
+		u = jsonrpc.Get(jsonrpc.Get(event, "x_groq"), "usage")
+	}
+	input, output := wire.Number(u, "prompt_tokens"), wire.Number(u, "completion_tokens")
+	if total := wire.Number(u, "total_tokens"); total > input+output {
+		output = total - input // Gemini counts thoughts in the total only
+	}
+	if input+output == 0 {
+		return nil
+	}
+	read := cmp.Or(wire.Number(jsonrpc.Get(u, "prompt_tokens_details"), "cached_tokens"), wire.Number(u, "prompt_cache_hit_tokens"), wire.Number(u, "cached_tokens"))
+	return &model.Usage{
+		Input: input, Output: output, CacheRead: min(read, input),
+		Reasoning: min(wire.Number(jsonrpc.Get(u, "completion_tokens_details"), "reasoning_tokens"), output),
+	}
 }

@@ -16,9 +16,8 @@ import (
 type Options struct {
 	// Model is the model's name. It is needed.
 	Model string
-	// Provider names a preset, from which everything comes that is not set here. If
-	// empty it is found by BaseURL; without that it is "openai". A name that is no
-	// preset needs a BaseURL.
+	// Provider names a preset, from which everything comes that is not set here. If empty it is found by BaseURL;
+	// without that it is "openai". A name that is no preset needs a BaseURL.
 	Provider string
 	// BaseURL is where chat/completions is, such as http://localhost:8000/v1.
 	BaseURL string
@@ -27,15 +26,12 @@ type Options struct {
 	// Window and Price go into Info. A model on this machine is free unless it has a price.
 	Window int
 	Price  model.Price
-	// MaxTokens limits answers whose request has no limit; 0 leaves that to the
-	// provider.
+	// MaxTokens limits answers whose request has no limit; 0 leaves that to the provider.
 	MaxTokens int
-	// Body are more members of the request, such as reasoning_effort, or options
-	// with num_ctx.
+	// Body are more members of the request, such as reasoning_effort, or options with num_ctx.
 	Body map[string]any
-	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
-	// Redirects are not followed, so that a key goes to no other server. More headers, or
-	// a key for each request, are for its transport to set.
+	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed. Redirects are not followed, so
+	// that a key goes to no other server. More headers, or a key for each request, are for its transport to set.
 	HTTPClient *http.Client
 }
 
@@ -109,4 +105,25 @@ func (m *Model) Info() model.Info {
 // out not to take is left out, and the request made again; Notes tell of tools.
 func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	return m.service.Generate(ctx, req, emit)
+}
+
+// What a service may turn out not to take.
+const (
+	streamOptionsMember = "stream_options"
+	maxTokensMember     = "max_tokens" // it has the other name there
+	temperatureMember   = "temperature"
+	toolChoiceMember    = "tool_choice"
+	reasoningMember     = "reasoning_content"
+	extraMember         = "extra"
+	stopMember          = "stop"
+)
+
+var optional = []wire.Member{
+	{Name: streamOptionsMember, Words: []string{"stream_options", "include_usage"}},
+	{Name: maxTokensMember, Words: []string{"max_tokens", "max_completion_tokens"}},
+	{Name: temperatureMember, Words: []string{"temperature"}},
+	{Name: toolChoiceMember, Words: []string{"tool_choice"}},
+	{Name: reasoningMember, Words: []string{"reasoning_content"}},
+	{Name: extraMember, Words: []string{"reasoning_details", "extra_content"}},
+	{Name: stopMember, Words: []string{"'stop'", `"stop"`, "`stop`"}},
 }

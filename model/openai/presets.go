@@ -12,8 +12,7 @@ type Preset struct {
 	Name string
 	// BaseURL is where chat/completions is.
 	BaseURL string
-	// KeyEnv is the environment variable in which people keep the key; empty where
-	// no key is needed.
+	// KeyEnv is the environment variable in which people keep the key; empty where no key is needed.
 	KeyEnv string
 	// Local is whether it runs on the user's own machine.
 	Local bool
@@ -82,8 +81,7 @@ func byURL(base *url.URL) Preset {
 	return Preset{Name: base.Hostname(), Dialect: "openai"}
 }
 
-// sameService knows the regions of a service: dashscope.aliyuncs.com is where
-// dashscope-intl.aliyuncs.com is.
+// sameService knows the regions of a service: dashscope.aliyuncs.com is where dashscope-intl.aliyuncs.com is.
 func sameService(a, b string) bool {
 	first, domain, ok := strings.Cut(a, ".")
 	otherFirst, otherDomain, _ := strings.Cut(b, ".")

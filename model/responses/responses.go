@@ -22,22 +22,19 @@ const (
 type Options struct {
 	// Model is the model's name. It is needed.
 	Model string
-	// BaseURL is where responses is, such as http://localhost:8000/v1; empty means
-	// OpenAI's own.
+	// BaseURL is where responses is, such as http://localhost:8000/v1; empty means OpenAI's own.
 	BaseURL string
 	// Key is sent as the bearer token; empty sends none.
 	Key string
 	// Window and Price go into Info.
 	Window int
 	Price  model.Price
-	// MaxTokens limits answers whose request has no limit; 0 leaves that to the
-	// provider.
+	// MaxTokens limits answers whose request has no limit; 0 leaves that to the provider.
 	MaxTokens int
 	// Body are more members of the request, such as reasoning with effort or summary.
 	Body map[string]any
-	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
-	// Redirects are not followed, so that a key goes to no other server. More headers, or
-	// a key for each request, are for its transport to set.
+	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed. Redirects are not followed, so
+	// that a key goes to no other server. More headers, or a key for each request, are for its transport to set.
 	HTTPClient *http.Client
 }
 

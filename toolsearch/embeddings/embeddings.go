@@ -25,8 +25,7 @@ const (
 
 // Options say where the endpoint is.
 type Options struct {
-	// BaseURL is the address before /embeddings, for instance
-	// "http://127.0.0.1:8000/v1". It must be http or https.
+	// BaseURL is the address before /embeddings, for instance "http://127.0.0.1:8000/v1". It must be http or https.
 	BaseURL string
 	// Model is the name of the model; most endpoints demand one.
 	Model string
@@ -37,15 +36,13 @@ type Options struct {
 	HTTP *http.Client
 }
 
-// Client asks one endpoint for vectors. It is made by New and safe for
-// concurrent use.
+// Client asks one endpoint for vectors. It is made by New and safe for concurrent use.
 type Client struct {
 	address string
 	options Options
 }
 
-// New returns a Client, or an error that says which option is wrong. It sends
-// nothing.
+// New returns a Client, or an error that says which option is wrong. It sends nothing.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.BaseURL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -7,16 +7,20 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/policy"
 )
 
-// A Decider decides about the calls of a conversation and its children. Its methods are safe
-// for concurrent use.
+// A Decider decides about the calls of a conversation and its children. Its methods are safe for concurrent use.
 type Decider struct {
 	rules func() *policy.Policy
 	here  func(guard.Source) bool
@@ -43,8 +47,7 @@ type Call struct {
 	Local        bool            // whether its server is a program on this machine
 	Schema       json.RawMessage // of the tool's arguments
 	Said         string          // by the person
-	// Definitions are those of servers that are not trusted and whose words the model was
-	// given before any result.
+	// Definitions are those of servers that are not trusted and whose words the model was given before any result.
 	Definitions func() []guard.Source
 	// Also, if not empty, is why the person is asked each time, whatever a rule allows or they said before.
 	Also string
@@ -84,7 +87,10 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	select {
 	case d.asking <- struct{}{}: // also while a person is asked: what they say can decide about the next call
 	case <-ctx.Done():
-		return d.ended(ctx, c.Input)
+		j := &Judgement{in: c.Input, Rules: d.current().Decide(context.WithoutCancel(ctx), c.Input), Ended: true}
+		j.Rules.Reason = "the run was ended before it was decided"
+		j.Refusal = "Not allowed: " + j.Rules.Reason + "."
+		return j
 	}
 	defer func() { <-d.asking }()
 	j := &Judgement{withdrawals: d.withdrawals.Load()}
@@ -123,16 +129,16 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	}
 	j.Never = never(c.Input)
 	if j.Refusal = ask(j); j.Refusal == "" {
-		d.agree(call, flowing, offered)
+		d.flow.Consent(flowing)
+		d.offered.Consent(offered)
+		own := guard.Source{Server: call.Server, Origin: call.Origin, Tool: call.Tool}
+		if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(d.flow.Sources(guard.Untrusted), own) {
+			answer := new(guard.Flow) // what a trusted server answers to a call that writes is part of the yes
+			answer.Read(own, guard.LabelsOf(call.Trust, call.Annotations), "")
+			call.Chosen, call.Known = false, nil
+			d.flow.Consent(answer.Ask(call))
+		}
 	}
-	return j
-}
-
-// ended is for a call that ended while others were decided about.
-func (d *Decider) ended(ctx context.Context, in policy.Input) *Judgement {
-	j := &Judgement{in: in, Rules: d.current().Decide(context.WithoutCancel(ctx), in), Ended: true}
-	j.Rules.Reason = "the run was ended before it was decided"
-	j.Refusal = "Not allowed: " + j.Rules.Reason + "."
 	return j
 }
 
@@ -213,9 +219,8 @@ func denied(d policy.Decision) string {
 	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
-// TakenBack says why a call must not be made though it was allowed: before it began, the
-// person forbade it or took something back that had allowed it, such as the trust in its
-// server. Empty if they did not.
+// TakenBack says why a call must not be made though it was allowed: before it began, the person forbade it or took
+// something back that had allowed it, such as the trust in its server. Empty if they did not.
 func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
 	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
 	switch {
@@ -238,8 +243,7 @@ func (d *Decider) Labels() guard.Labels { return d.flow.Labels() }
 // Sources are what was read that has any of the labels.
 func (d *Decider) Sources(labels guard.Labels) []guard.Source { return d.flow.Sources(labels) }
 
-// Trust has sources count as trusted: those of which something was read, and those that
-// define something.
+// Trust has sources count as trusted: those of which something was read, and those that define something.
 func (d *Decider) Trust(read, defined func(guard.Source) bool) {
 	d.flow.Trust(read)
 	d.offered.Trust(defined)
@@ -291,4 +295,229 @@ const FromBefore = "an earlier session"
 // AssumeWorst is for a conversation of which it is not known what it has read.
 func (d *Decider) AssumeWorst() {
 	d.Read(guard.Source{Server: FromBefore}, guard.Private|guard.Untrusted, "")
+}
+
+// askOffered asks what the flow of results alone does not: definitions and instructions are text too, and a person who
+// approved them may have overlooked what they ask for. So where private text would have a way out of its server, they
+// count as read, unless the call says no more than a few words of the person's.
+func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
+	private, elsewhere := d.private(call)
+	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
+		return guard.Decision{Allowed: true}
+	}
+	for _, source := range private {
+		d.offered.Read(source, guard.Private, "")
+	}
+	for _, source := range c.Definitions() {
+		d.offered.Read(source, guard.Untrusted, "")
+	}
+	call.Arguments = nil // the flow of results asks about what they carry
+	return d.offered.Ask(call)
+}
+
+// private are the private sources that a call could carry away, and whether there are any of others than its server.
+func (d *Decider) private(call guard.Call) (all []guard.Source, elsewhere bool) {
+	all = slices.DeleteFunc(d.flow.Sources(guard.Private), call.Sees)
+	return all, slices.ContainsFunc(all, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
+}
+
+// What a call may hold that says no more than what the person did: so few words that
+// which they are, and how they are put, can carry hardly anything.
+const (
+	maxRepeatedMembers = 4
+	maxRepeatedWords   = 8
+)
+
+// repeats reports whether arguments are only a few words of what the person said, as the
+// person wrote them, under names that the schema declares. What a server wrote counts for
+// nothing: its words are no more known to be harmless than what it asks for.
+func repeats(arguments []byte, schema json.RawMessage, said string) bool {
+	if len(arguments) == 0 {
+		return true
+	}
+	properties, known, words, members := jsonrpc.Get(schema, "properties"), wordsOf(said), 0, 0
+	allowed := func(text string) bool {
+		all := wordsOf(text)
+		words += len(all)
+		separators := len(text) - len(strings.Join(all, ""))
+		return separators <= len(all) && !slices.ContainsFunc(all, func(word string) bool { return !slices.Contains(known, word) })
+	}
+	if arguments[0] != '{' { // the address of a resource
+		return allowed(string(arguments)) && words <= maxRepeatedWords
+	}
+	fits := true
+	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		text, isText := jsonrpc.Unquote(value)
+		if !isText {
+			text = string(value)
+		}
+		members++
+		fits = jsonrpc.Get(properties, name) != nil && (text == "true" || text == "false" || allowed(text))
+		return fits
+	})
+	return fits && members <= maxRepeatedMembers && words <= maxRepeatedWords
+}
+
+// wordsOf are the words and numbers of a text.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+}
+
+// A Suggestion is a rule that a person can have written.
+type Suggestion struct {
+	Label string // for people, such as "this tool with any arguments"
+	Rule  policy.Rule
+}
+
+// helpful are those of the rules that "always" could write which would save the next such
+// question. The servers that the card names, and what was attached, are part of them.
+func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []Suggestion {
+	var names, shown []string
+	sources, call := asked.Sources, c.flow()
+	if _, elsewhere := d.private(call); elsewhere && len(sources) > 0 && call.Leaves() { // what the server returns then may lead private text of the others to it
+		sources = append(slices.Clone(sources), guard.Source{Server: c.Server, Origin: c.Origin})
+	}
+	for _, from := range sources {
+		name := policy.NameOf(from.Server, from.Origin)
+		if d.coverable(from) && !slices.Contains(names, name) && !strings.Contains(name, ",") {
+			names, shown = append(names, name), append(shown, from.Server)
+		}
+	}
+	after := strings.Join(names, ", ")
+	var rules []Suggestion
+	for _, a := range always(c.Input) {
+		if a.Rule.After = after; after != "" {
+			a.Label += ", also after text of " + strings.Join(shown, ", ")
+		}
+		if d.saves(ctx, c, a.Rule) {
+			rules = append(rules, a)
+		}
+	}
+	return rules
+}
+
+// saves reports whether a call would not be asked about if there were this rule.
+func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
+	with, err := d.current().With(rule)
+	if err != nil {
+		return false
+	}
+	decision, call := with.Decide(ctx, c.Input), c.flow()
+	d.known(c, &call, &decision)
+	return decision.Effect == policy.Allow && d.flow.Ask(call).Allowed && d.askOffered(c, call).Allowed
+}
+
+// once says why no rule would save the next such question.
+func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
+	switch {
+	case slices.Contains(asked.Reasons, guard.CarriesSecret):
+		return "a secret is asked about every time"
+	case slices.Contains(asked.Reasons, guard.CarriesText):
+		return "copied text is asked about every time, unless the same is sent again"
+	case rules.Effect == policy.Ask && !rules.Default:
+		return "a rule says that it is asked about"
+	}
+	for _, from := range asked.Sources {
+		if !d.coverable(from) {
+			return "no rule covers text of " + from.String()
+		}
+	}
+	return "no rule covers text that seems to give the model orders"
+}
+
+// always are the rules that "always" could write about a call, the narrowest first.
+func always(in policy.Input) []Suggestion {
+	under, free := folders(in.Arguments)
+	folder := "this tool, below the same folder"
+	joined := ", with any "
+	for _, name := range free {
+		folder += joined + strconv.Quote(name)
+		joined = ", any "
+	}
+	scopes := []struct {
+		label string
+		scope policy.Scope
+	}{
+		{"exactly this call", policy.Scope{Reach: policy.ThisCall}},
+		{folder, policy.Scope{Reach: policy.ThisCall, Under: under, Free: free}},
+		{"this tool, with any arguments", policy.Scope{Reach: policy.ThisTool}},
+		{"tools of this server that only read", policy.Scope{Reach: policy.ReadOnlyTools}},
+		{"everything of this server", policy.Scope{Reach: policy.ThisServer}},
+	}
+	var rules []Suggestion
+	for _, s := range scopes {
+		if s.label == folder && len(under) == 0 {
+			continue
+		}
+		if rule, err := policy.Suggest(in, s.scope); err == nil {
+			rules = append(rules, Suggestion{Label: s.label, Rule: rule})
+		}
+	}
+	return rules
+}
+
+// never are the rules that "never" could write about a call, the narrowest first.
+func never(in policy.Input) []Suggestion {
+	rules := always(in)
+	for i := range rules {
+		rules[i].Rule.Effect, rules[i].Rule.Origin = policy.Deny, ""
+	}
+	return rules
+}
+
+// folders are the folders of arguments that are absolute paths, or lists of such, by the arguments' names; and the
+// names of the other texts, and of lists that hold such (the edits of a file), which differ from call to call.
+func folders(arguments json.RawMessage) (under map[string]string, free []string) {
+	under = map[string]string{}
+	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		folder, isText := "", value[0] == '"'
+		if isText {
+			folder = folderOf(value)
+		}
+		jsonrpc.EachElement(value, func(element []byte) bool {
+			switch next := folderOf(element); {
+			case folder == "":
+				folder = next
+			case folder != next:
+				folder = "/"
+			}
+			return folder != "/"
+		})
+		switch {
+		case len(folder) > 1:
+			under[name] = folder
+		case folder == "" && (isText || holdsTexts(value)):
+			free = append(free, name)
+		}
+		return true
+	})
+	return under, free
+}
+
+// folderOf is the folder of an absolute path; "/" where there is none to speak of, and empty where this is no path.
+func folderOf(value []byte) string {
+	text, isText := jsonrpc.Unquote(value)
+	if !isText || !path.IsAbs(text) || strings.Contains(text, "\n") {
+		return ""
+	}
+	return path.Dir(path.Clean(text))
+}
+
+// holdsTexts reports whether a value is a list of objects with texts, none of which is a path.
+func holdsTexts(value []byte) bool {
+	found, fits := false, value[0] == '['
+	jsonrpc.EachElement(value, func(element []byte) bool {
+		fits = fits && element[0] == '{'
+		jsonrpc.EachMember(element, func(_, member []byte) bool {
+			found = found || member[0] == '"'
+			fits = fits && member[0] != '[' && member[0] != '{' && folderOf(member) == ""
+			return fits
+		})
+		return fits
+	})
+	return found && fits
 }

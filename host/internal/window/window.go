@@ -44,8 +44,7 @@ func (v *View) Replace(messages []model.Message) {
 	v.messages = messages
 }
 
-// Messages are all that was said; images and sounds that a summary replaced are without
-// their data.
+// Messages are all that was said; images and sounds that a summary replaced are without their data.
 func (v *View) Messages() []model.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -130,8 +129,7 @@ func (v *View) Boundary(keep int) int {
 	return upTo
 }
 
-// Before is what the model sees before message upTo: the text of a summary, and the messages
-// since.
+// Before is what the model sees before message upTo: the text of a summary, and the messages since.
 func (v *View) Before(upTo int) (summary string, messages []model.Message) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -154,8 +152,7 @@ func (v *View) Gains(messages int, summary string) (after int, yes bool) {
 	return after, yes
 }
 
-// GainedNothing reports whether the last summary was dropped, and the conversation is
-// not much longer since.
+// GainedNothing reports whether the last summary was dropped, and the conversation is not much longer since.
 func (v *View) GainedNothing() bool {
 	tokens := v.Tokens()
 	v.mu.Lock()
@@ -197,10 +194,9 @@ func (v *View) Learned(name string) int {
 	return v.window
 }
 
-// Summarize has a summary stand for the first messages, if there are as many, whose images and sounds
-// are dropped: the model is not sent them any more, and a conversation of days would hold
-// every screenshot of it. It returns the messages that are without some now, by the first of
-// the parts that they had.
+// Summarize has a summary stand for the first messages, if there are as many, whose images and sounds are dropped: the
+// model is not sent them any more, and a conversation of days would hold every screenshot of it. It returns the
+// messages that are without some now, by the first of the parts that they had.
 func (v *View) Summarize(messages int, summary string) map[*model.Part]*model.Message {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -239,4 +235,57 @@ func withoutMedia(parts []model.Part) (bare []model.Part, some bool) {
 		}
 	}
 	return bare, some
+}
+
+// TokensOf are the tokens of definitions of tools.
+func TokensOf(tools []model.Tool) int {
+	bytes := 0
+	for i := range tools {
+		bytes += len(tools[i].Name) + len(tools[i].Description) + len(tools[i].Schema)
+	}
+	return model.EstimateTokens(bytes)
+}
+
+// TokensOfRequest are the tokens of a request.
+func TokensOfRequest(req *model.Request) int {
+	return model.EstimateTokens(len(req.System)) + TokensOf(req.Tools) + tokensOfAll(req.Messages)
+}
+
+func tokensOfAll(messages []model.Message) int {
+	tokens := 0
+	for i := range messages {
+		tokens += TokensOfMessage(&messages[i])
+	}
+	return tokens
+}
+
+// MessageTokens are those around the parts of a message.
+const MessageTokens = 4
+
+// TokensOfMessage are the tokens of a message.
+func TokensOfMessage(m *model.Message) int {
+	return MessageTokens + TokensOfParts(m.Parts)
+}
+
+// TokensOfParts are the tokens of parts of a message.
+func TokensOfParts(parts []model.Part) int {
+	bytes, more := 0, 0
+	for i := range parts {
+		p := &parts[i]
+		bytes += len(p.Text)
+		switch {
+		case p.Call != nil:
+			bytes += len(p.Call.ID) + len(p.Call.Name) + len(p.Call.Arguments)
+		case p.Result != nil:
+			bytes += len(p.Result.CallID)
+			more += TokensOfParts(p.Result.Parts)
+		case p.Media != nil:
+			more += model.PictureTokens
+		case p.Reasoning != nil:
+			bytes += max(len(p.Reasoning.Text), len(p.Reasoning.Raw))
+		case p.Opaque != nil:
+			bytes += len(p.Opaque.Raw)
+		}
+	}
+	return model.EstimateTokens(bytes) + more
 }

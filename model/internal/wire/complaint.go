@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -189,4 +191,128 @@ func causeOf(c Complaint, status int) error {
 		return model.ErrNoModel
 	}
 	return Sentinel(status)
+}
+
+// maxErrorText is how many bytes of a provider's error are reported.
+const maxErrorText = 2 << 10
+
+// Sentinel returns which of model's errors a status stands for; nil for those that need a look at the answer itself.
+func Sentinel(status int) error {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return model.ErrUnauthorized
+	case http.StatusTooManyRequests:
+		return model.ErrRateLimited
+	case http.StatusServiceUnavailable, 529:
+		return model.ErrOverloaded
+	}
+	return nil
+}
+
+// RetryAfter returns how long the headers of an answer ask to wait, or 0. It knows
+// seconds, dates, and the milliseconds that some providers send.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 && ms < 1e9 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
+		if seconds > 0 && seconds < 1e6 {
+			return time.Duration(seconds * float64(time.Second))
+		}
+		return 0
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// Text returns a provider's text as it may be reported: bounded, and without any of
+// the secrets, which some servers repeat in what they complain about.
+func Text(text string, secrets ...string) string {
+	for _, secret := range secrets {
+		if len(secret) >= 4 {
+			text = strings.ReplaceAll(text, secret, "[key]")
+		}
+	}
+	return plaintext.Short(strings.ToValidUTF8(strings.TrimSpace(text), "\ufffd"), maxErrorText)
+}
+
+// maxRefused is how many refused tools and pictures are remembered.
+const maxRefused = 256
+
+// remember notes why something is refused, for good.
+func (l *Learned) remember(what [sha256.Size]byte, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused == nil || len(l.refused) >= maxRefused {
+		l.refused = map[[sha256.Size]byte]string{}
+	}
+	l.refused[what] = why
+}
+
+// without sets aside the tools that are known to be refused.
+func (l *Learned) without(tools []model.Tool) (taken []model.Tool, notes []model.Note) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range tools {
+		if why, refused := l.refused[fingerprint(&tools[i])]; refused {
+			notes = append(notes, model.Note{Tool: tools[i].Name, SetAside: true, Text: why})
+			continue
+		}
+		taken = append(taken, tools[i])
+	}
+	return taken, notes
+}
+
+// refuse sets tools aside for good, by their positions, and returns the others.
+func (l *Learned) refuse(bad []int, tools []model.Tool, complaint string) ([]model.Tool, []model.Note) {
+	for _, i := range bad {
+		l.remember(fingerprint(&tools[i]), "the provider does not take it: "+complaint)
+	}
+	return l.without(tools)
+}
+
+func fingerprint(t *model.Tool) [sha256.Size]byte {
+	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
+}
+
+// Estimate guesses the tokens of a request and its answer, where nobody says.
+func Estimate(req *model.Request, answer *model.Message) model.Usage {
+	input, pictures := len(req.System), 0
+	for i := range req.Messages {
+		size, _ := sizeOf(&req.Messages[i])
+		input += size
+		pictures += picturesIn(req.Messages[i].Parts)
+	}
+	for i := range req.Tools {
+		input += len(req.Tools[i].Name) + len(req.Tools[i].Description) + len(req.Tools[i].Schema)
+	}
+	output, thought := sizeOf(answer)
+	return model.Usage{
+		Input: model.EstimateTokens(input) + pictures*model.PictureTokens, Output: model.EstimateTokens(output + thought),
+		Reasoning: model.EstimateTokens(thought), Estimated: true,
+	}
+}
+
+// sizeOf is how many bytes of a message are read, and how many of it were thought.
+func sizeOf(m *model.Message) (size, thought int) {
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		size += len(p.Text)
+		if p.Call != nil {
+			size += len(p.Call.Name) + len(p.Call.Raw)
+			if string(p.Call.Arguments) != "{}" { // the model may have written nothing
+				size += len(p.Call.Arguments)
+			}
+		}
+		if p.Result != nil {
+			size += len(p.Result.Text())
+		}
+		if p.Reasoning != nil {
+			thought += len(p.Reasoning.Text)
+		}
+	}
+	return size, thought
 }

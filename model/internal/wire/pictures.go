@@ -11,8 +11,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A picture that is refused would be refused in every request from then on, and the
-// conversation could not go on.
+// A picture that is refused would be refused in every request from then on, and the conversation could not go on.
 var (
 	// aboutPictures is a complaint about a picture, where there was one. Servers whose
 	// models know texts only complain about the list that it stands in.
@@ -21,8 +20,7 @@ var (
 	noPictures = regexp.MustCompile(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
 )
 
-// sendable is the request with texts in place of pictures that are not taken; it shares
-// with req what is not changed.
+// sendable is the request with texts in place of pictures that are not taken; it shares with req what is not changed.
 func (l *Learned) sendable(req *model.Request, d *model.Dialect) *model.Request {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,9 +68,8 @@ func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
 	return changed
 }
 
-// fromPictures learns from an error that is about pictures: none of those that were sent
-// is taken, or else one of the newest is not. Some servers say it with the status of a
-// fault of their own.
+// fromPictures learns from an error that is about pictures: none of those that were sent is taken, or else one of the
+// newest is not. Some servers say it with the status of a fault of their own.
 func (l *Learned) fromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
 	var failure *model.Error
 	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures.MatchString(failure.Message) {

@@ -59,12 +59,10 @@ func filter(scope Scope) ([]bpf.RawInstruction, error) {
 	return bpf.Assemble(append(f, bpf.RetConstant{Val: unix.SECCOMP_RET_ALLOW}, bpf.RetConstant{Val: unix.SECCOMP_RET_USER_NOTIF}))
 }
 
-// Install makes the kernel ask at the returned listener before each call of the
-// calling thread, and of what it starts, that names a file or an address. The
-// thread must be locked and must not be able to gain privileges (PR_SET_NO_NEW_PRIVS).
-// The scope says about which of these.
-// From then on such calls wait until a Watcher runs at the listener, and fail
-// with ENOSYS when the last copy of it is closed.
+// Install makes the kernel ask at the returned listener before each call of the calling thread, and of what it starts,
+// that names a file or an address. The thread must be locked and must not be able to gain privileges
+// (PR_SET_NO_NEW_PRIVS). The scope says about which of these. From then on such calls wait until a Watcher runs at the
+// listener, and fail with ENOSYS when the last copy of it is closed.
 func Install(scope Scope) (listener int, err error) {
 	raw, err := filter(scope)
 	if err != nil {

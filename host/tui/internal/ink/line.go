@@ -1,6 +1,7 @@
 package ink
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -122,6 +123,300 @@ func (l Line) Pad(width int) Line {
 	return l
 }
 
-// fit is how many bytes of text take at most the given cells, whole characters
-// as a reader counts them.
+// fit is how many bytes of text take at most the given cells, whole characters as a reader counts them.
 func fit(text string, cells int) int { return len(ansi.Truncate(text, cells, "")) }
+
+// widestDrawn is how many cells a character can take for bubbletea to draw it.
+const widestDrawn = 4
+
+// Exact is lines for a frame in which nothing may be missing. Unless the terminal says that it counts whole characters,
+// a frame adds up the cells of a character's code points, and omits one of more than four, such as the emoji of a
+// family. Here its parts are shown, and what joins them is written out. What is too wide then goes on in the next line.
+func Exact(lines []Line, width int) []Line {
+	var exact []Line
+	for _, line := range lines {
+		changed := false
+		apart := make(Line, len(line))
+		for i, s := range line {
+			apart[i] = Span{takeApart(s.Text), s.Style}
+			changed = changed || apart[i].Text != s.Text
+		}
+		if !changed {
+			exact = append(exact, line)
+			continue
+		}
+		exact = append(exact, Chop(apart, width)...)
+	}
+	return exact
+}
+
+// takeApart takes characters that are too wide for a frame apart.
+func takeApart(text string) string {
+	if ansi.StringWidthWc(text) == ansi.StringWidth(text) && ansi.StringWidth(text) == len(text) {
+		return text
+	}
+	var b strings.Builder
+	for rest := text; rest != ""; {
+		character, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		if character == "" {
+			b.WriteString(rest)
+			break
+		}
+		rest = rest[len(character):]
+		if ansi.StringWidthWc(character) <= widestDrawn {
+			b.WriteString(character)
+			continue
+		}
+		for i, part := range strings.Split(character, "\u200d") {
+			if i > 0 {
+				b.WriteString(`\u200d`)
+			}
+			if ansi.StringWidthWc(part) <= widestDrawn {
+				b.WriteString(part)
+				continue
+			}
+			for _, r := range part {
+				fmt.Fprintf(&b, `\u%04x`, r)
+			}
+		}
+	}
+	return b.String()
+}
+
+// Wrap breaks spans into lines of at most width cells, at spaces where it can. A line break in a text is one. The
+// spaces at a break are dropped; those at the beginning of a text's own line are kept. No spans are one empty line.
+func Wrap(spans Line, width int) []Line {
+	w := wrapping{width: max(width, 1)}
+	for _, s := range spans {
+		for rest := s.Text; rest != ""; {
+			n := pieceEnd(rest)
+			w.take(rest[:n], s.Style)
+			rest = rest[n:]
+		}
+	}
+	w.endWord()
+	return append(w.lines, w.line)
+}
+
+// Lines breaks plain text of one style into lines of at most width cells.
+func Lines(role Role, text string, width int, attr ...Attr) []Line {
+	return Wrap(Line{T(role, text, attr...)}, width)
+}
+
+// goesOn stands before a line that goes on with the one above.
+const goesOn = "┆ "
+
+// Barred is [Wrap] for what somebody else wrote: a bar stands before all lines but the first, so
+// that no text, however its blanks make it break, begins a line of its own.
+func Barred(spans Line, width int) []Line {
+	if lines := Wrap(spans, width); len(lines) == 1 {
+		return lines
+	}
+	return Indent(Wrap(spans, max(1, width-Width(goesOn))), nil, Line{T(Muted, goesOn)})
+}
+
+// Chop breaks a line hard, keeping every space: for code.
+func Chop(line Line, width int) []Line {
+	width = max(width, 1)
+	var out []Line
+	var now Line
+	left := width
+	for _, s := range line {
+		for rest := s.Text; rest != ""; {
+			n := fit(rest, left)
+			if n == 0 && left < width {
+				out, now, left = append(out, now), nil, width
+				continue
+			}
+			if n == 0 { // a character that is wider than the screen
+				now, rest = append(now, Span{"…", s.Style}), rest[First(rest):]
+				continue
+			}
+			now = append(now, Span{rest[:n], s.Style})
+			left -= Width(rest[:n])
+			rest = rest[n:]
+		}
+	}
+	return append(out, now)
+}
+
+// Indent puts a prefix before each line: before the first one, and before others.
+func Indent(lines []Line, first, others Line) []Line {
+	out := make([]Line, len(lines))
+	for i, l := range lines {
+		prefix := others
+		if i == 0 {
+			prefix = first
+		}
+		out[i] = append(prefix[:len(prefix):len(prefix)], l...)
+	}
+	return out
+}
+
+// wrapping is the state of Wrap.
+type wrapping struct {
+	width int
+	lines []Line
+	line  Line
+	used  int  // cells of line
+	gap   Span // spaces between line and word
+	gaps  int  // their cells
+	word  Line
+	cells int // of word
+}
+
+// take takes a run of spaces, a line break or a piece of a word.
+func (w *wrapping) take(piece string, style Style) {
+	switch {
+	case piece == "\n":
+		w.endWord()
+		w.gap, w.gaps = Span{}, 0
+		w.endLine()
+	case piece[0] == ' ':
+		w.endWord()
+		w.gap, w.gaps = Span{w.gap.Text + piece, style}, w.gaps+len(piece)
+	default:
+		w.word = append(w.word, Span{piece, style})
+		w.cells += Width(piece)
+	}
+}
+
+func (w *wrapping) endLine() {
+	w.lines = append(w.lines, w.line)
+	w.line, w.used = nil, 0
+}
+
+// endWord puts the word onto the line, or onto the next.
+func (w *wrapping) endWord() {
+	if len(w.word) == 0 {
+		return
+	}
+	switch {
+	case w.used+w.gaps+w.cells <= w.width:
+		if w.gaps > 0 {
+			w.line, w.used = append(w.line, w.gap), w.used+w.gaps
+		}
+	case w.used > 0:
+		w.endLine()
+	}
+	w.gap, w.gaps = Span{}, 0
+	if w.cells <= w.width-w.used {
+		w.line, w.used = append(w.line, w.word...), w.used+w.cells
+	} else {
+		parts := Chop(w.word, w.width)
+		w.lines = append(w.lines, parts[:len(parts)-1]...)
+		w.line = parts[len(parts)-1]
+		w.used = w.line.Width()
+	}
+	w.word, w.cells = nil, 0
+}
+
+// pieceEnd is where the first run of spaces, line break or piece of a word ends.
+func pieceEnd(s string) int {
+	if s[0] == '\n' {
+		return 1
+	}
+	blank := s[0] == ' '
+	for i := 1; i < len(s); i++ {
+		if s[i] == '\n' || (s[i] == ' ') != blank {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// First is the length of the first character of a text, as a reader counts them.
+func First(text string) int {
+	if text == "" {
+		return 0
+	}
+	character, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+	return max(1, len(character))
+}
+
+// A Theme gives roles a look. It uses the sixteen colours that every terminal has and its owner may have chosen.
+type Theme struct {
+	Name  string
+	codes [roles]string // parameters of the SGR sequence; empty for none
+	bare  bool          // no escape sequences at all
+}
+
+// Themes are the names that [Named] knows, without "auto".
+func Themes() []string { return []string{"dark", "light", "mono"} }
+
+// Named is the theme of a name, or false where there is none.
+func Named(name string) (Theme, bool) {
+	switch name {
+	case "dark":
+		return Theme{Name: name, codes: [roles]string{
+			Muted: "90", Accent: "96", Heading: "95", Code: "93", Quote: "37", Link: "94",
+			Good: "92", Warn: "93", Bad: "91", Added: "32", Removed: "31",
+			Keyword: "94", String: "32", Comment: "90", Number: "36",
+		}}, true
+	case "light":
+		return Theme{Name: name, codes: [roles]string{
+			Muted: "90", Accent: "34", Heading: "35", Code: "36", Quote: "90", Link: "34",
+			Good: "32", Warn: "33", Bad: "31", Added: "32", Removed: "31",
+			Keyword: "34", String: "32", Comment: "90", Number: "36",
+		}}, true
+	case "mono":
+		return Theme{Name: name}, true
+	case "bare":
+		return Theme{Name: name, bare: true}, true
+	}
+	return Theme{}, false
+}
+
+// Paint makes of a line what a terminal is sent. Everything is cleaned, and
+// every style ends with the line; line breaks and tabs become spaces.
+func (t Theme) Paint(l Line) string {
+	var b strings.Builder
+	now := ""
+	for _, s := range l {
+		text := breaks.Replace(plaintext.Clean(s.Text))
+		if text == "" {
+			continue
+		}
+		code := t.code(s.Style)
+		if code != now && now != "" {
+			b.WriteString("\x1b[m")
+		}
+		if code != now && code != "" {
+			b.WriteString("\x1b[" + code + "m")
+		}
+		now = code
+		b.WriteString(text)
+	}
+	if now != "" {
+		b.WriteString("\x1b[m")
+	}
+	return b.String()
+}
+
+// PaintAll paints lines, with a line break between each two.
+func (t Theme) PaintAll(lines []Line) string {
+	painted := make([]string, len(lines))
+	for i, l := range lines {
+		painted[i] = t.Paint(l)
+	}
+	return strings.Join(painted, "\n")
+}
+
+var breaks = strings.NewReplacer("\n", " ", "\t", " ") // as a line is one line
+
+// code is the parameters of the SGR sequence for a style.
+func (t Theme) code(s Style) string {
+	if t.bare {
+		return ""
+	}
+	var codes []string
+	for i, c := range []string{"1", "2", "3", "4", "9", "7"} {
+		if s.Attr&(1<<i) != 0 {
+			codes = append(codes, c)
+		}
+	}
+	if s.Role < roles && t.codes[s.Role] != "" {
+		codes = append(codes, t.codes[s.Role])
+	}
+	return strings.Join(codes, ";")
+}

@@ -1,6 +1,7 @@
 package markdown
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,12 +14,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// maxDepth is how deep quotes and lists are laid out; what lies deeper is shown
-// as it was written.
+// maxDepth is how deep quotes and lists are laid out; what lies deeper is shown as it was written.
 const maxDepth = 12
 
-// minWidth is the narrowest column that text is wrapped to; indentation that
-// leaves less is given up.
+// minWidth is the narrowest column that text is wrapped to; indentation that leaves less is given up.
 const minWidth = 8
 
 // newParser is a parser for what the package comment lists. Parsers keep state
@@ -139,8 +138,7 @@ func (l *layout) list(list *ast.List, width, depth int) []ink.Line {
 	return lines
 }
 
-// code shows a block of code: its language, then its lines, unwrapped but for
-// those that are too long.
+// code shows a block of code: its language, then its lines, unwrapped but for those that are too long.
 func (l *layout) code(n ast.Node, language string, width int) []ink.Line {
 	var lines []ink.Line
 	if language != "" {
@@ -155,6 +153,264 @@ func (l *layout) code(n ast.Node, language string, width int) []ink.Line {
 	for _, line := range Highlighted(language, code) {
 		parts := ink.Chop(line, width-margin.Width())
 		lines = append(lines, ink.Indent(parts, margin, margin)...)
+	}
+	return lines
+}
+
+// inline appends the text in a node to dst.
+func (l *layout) inline(dst ink.Line, parent ast.Node, style ink.Style) ink.Line {
+	for n := parent.FirstChild(); n != nil; n = n.NextSibling() {
+		dst = l.span(dst, n, style)
+	}
+	return dst
+}
+
+func (l *layout) span(dst ink.Line, n ast.Node, style ink.Style) ink.Line {
+	switch n := n.(type) {
+	case *ast.Text:
+		dst = append(dst, styled(l.plain(n), style))
+		switch {
+		case n.HardLineBreak():
+			dst = append(dst, ink.Span{Text: "\n"})
+		case n.SoftLineBreak():
+			dst = append(dst, styled(" ", style))
+		}
+		return dst
+	case *ast.String:
+		return append(dst, styled(string(n.Value), style))
+	case *ast.CodeSpan:
+		return append(dst, l.codeSpan(n, style))
+	case *ast.Emphasis:
+		if n.Level == 1 {
+			style.Attr |= ink.Italic
+		} else {
+			style.Attr |= ink.Bold
+		}
+	case *extast.Strikethrough:
+		style.Attr |= ink.Strike
+	case *extast.TaskCheckBox:
+		if n.IsChecked {
+			return append(dst, ink.T(ink.Good, "☑ "))
+		}
+		return append(dst, ink.T(ink.Muted, "☐ "))
+	case *ast.Link:
+		return l.link(dst, n, string(n.Destination), "", style)
+	case *ast.Image:
+		return l.link(dst, n, string(n.Destination), "image: ", style)
+	case *ast.AutoLink:
+		style.Role = ink.Link
+		return append(dst, styled(string(n.URL(l.source)), style))
+	}
+	return l.inline(dst, n, style)
+}
+
+// link shows a link: its text, then where it leads, if that is something else.
+func (l *layout) link(dst ink.Line, n ast.Node, target, prefix string, style ink.Style) ink.Line {
+	style.Role = ink.Link
+	style.Attr |= ink.Underline
+	label := l.inline(nil, n, style)
+	target = unescape(target)
+	switch said := label.String(); {
+	case target == "" || said == target:
+		return append(dst, label...)
+	case said == "":
+		return append(dst, styled(prefix+target, style))
+	}
+	if prefix != "" {
+		dst = append(dst, ink.T(ink.Muted, prefix))
+	}
+	return append(append(dst, label...), ink.T(ink.Muted, " ("+target+")"))
+}
+
+// codeSpan shows code as it stands, in one line.
+func (l *layout) codeSpan(n *ast.CodeSpan, style ink.Style) ink.Span {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Segment.Value(l.source))
+		}
+	}
+	style.Role = ink.Code
+	return styled(strings.ReplaceAll(b.String(), "\n", " "), style)
+}
+
+// plain is a text without its escapes.
+func (l *layout) plain(n *ast.Text) string {
+	value := n.Segment.Value(l.source)
+	if n.IsRaw() {
+		return string(value)
+	}
+	return unescape(string(value))
+}
+
+func unescape(text string) string {
+	if !strings.ContainsAny(text, `\&`) {
+		return text
+	}
+	b := util.UnescapePunctuations([]byte(text))
+	return string(util.ResolveEntityNames(util.ResolveNumericReferences(b)))
+}
+
+// styled is cleaned text on one line.
+func styled(text string, style ink.Style) ink.Span {
+	s := ink.T(style.Role, strings.ReplaceAll(text, "\n", " "))
+	s.Style.Attr = style.Attr
+	return s
+}
+
+// minColumn is the narrowest column of a table; where the columns do not all
+// get that, rows are shown one below the other.
+const minColumn = 5
+
+// between stands between two columns.
+const between = " │ "
+
+// table shows a table as wide as its texts, at most width. Cells that are too long are wrapped.
+func (l *layout) table(table *extast.Table, width int) []ink.Line {
+	var rows [][]ink.Line
+	for row := table.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []ink.Line
+		_, isHeader := row.(*extast.TableHeader)
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, l.cell(cell, isHeader))
+		}
+		rows = append(rows, cells)
+	}
+	if len(rows) == 0 || len(rows[0]) == 0 {
+		return nil
+	}
+	widths, fits := columns(rows, width)
+	if !fits {
+		return records(rows, width)
+	}
+	var lines []ink.Line
+	for i, row := range rows {
+		lines = append(lines, tableRow(row, widths, table.Alignments)...)
+		if i == 0 {
+			lines = append(lines, rule(widths))
+		}
+	}
+	return lines
+}
+
+func (l *layout) cell(n ast.Node, isHeader bool) ink.Line {
+	var style ink.Style
+	if isHeader {
+		style.Attr = ink.Bold
+	}
+	return l.inline(nil, n, style)
+}
+
+// columns are the widths of the columns: those of the texts, and where these are too wide together, less of the widest.
+func columns(rows [][]ink.Line, width int) ([]int, bool) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row[:min(len(row), len(widths))] {
+			widths[i] = max(widths[i], cell.Width(), 1)
+		}
+	}
+	room := width - (len(widths)-1)*ink.Width(between)
+	if room < len(widths)*minColumn && room < sum(widths) {
+		return nil, false
+	}
+	for sum(widths) > room {
+		over := sum(widths) - room
+		sorted := slices.Sorted(slices.Values(widths))
+		most := sorted[len(sorted)-1]
+		next := minColumn
+		for _, w := range slices.Backward(sorted) {
+			if w < most {
+				next = max(next, w)
+				break
+			}
+		}
+		at := slices.Index(widths, most)
+		widths[at] -= max(1, min(over, most-next))
+	}
+	return widths, true
+}
+
+func sum(widths []int) int {
+	n := 0
+	for _, w := range widths {
+		n += w
+	}
+	return n
+}
+
+func rule(widths []int) ink.Line {
+	var parts []string
+	for _, w := range widths {
+		parts = append(parts, strings.Repeat("─", w))
+	}
+	return ink.Line{ink.T(ink.Muted, strings.Join(parts, "─┼─"))}
+}
+
+// tableRow is one row, in as many lines as its longest cell needs.
+func tableRow(row []ink.Line, widths []int, alignments []extast.Alignment) []ink.Line {
+	cells := make([][]ink.Line, len(widths))
+	height := 1
+	for i := range widths {
+		if i < len(row) {
+			cells[i] = ink.Wrap(row[i], widths[i])
+		}
+		height = max(height, len(cells[i]))
+	}
+	lines := make([]ink.Line, height)
+	for y := range lines {
+		var line ink.Line
+		for i, w := range widths {
+			if i > 0 {
+				line = append(line, ink.T(ink.Muted, between))
+			}
+			var text ink.Line
+			if y < len(cells[i]) {
+				text = cells[i][y]
+			}
+			alignment := extast.AlignNone
+			if i < len(alignments) {
+				alignment = alignments[i]
+			}
+			text = aligned(text, w, alignment)
+			if i < len(widths)-1 {
+				text = text.Pad(w)
+			}
+			line = append(line, text...)
+		}
+		lines[y] = line
+	}
+	return lines
+}
+
+func aligned(text ink.Line, width int, alignment extast.Alignment) ink.Line {
+	missing := width - text.Width()
+	switch alignment {
+	case extast.AlignCenter:
+		missing /= 2
+	case extast.AlignRight:
+	default:
+		missing = 0
+	}
+	if missing <= 0 {
+		return text
+	}
+	return append(ink.Line{ink.T(ink.Plain, strings.Repeat(" ", missing))}, text...)
+}
+
+// records shows each row as lines of "heading: text", for narrow screens.
+func records(rows [][]ink.Line, width int) []ink.Line {
+	if len(rows) == 1 {
+		rows = append(rows, make([]ink.Line, len(rows[0])))
+	}
+	var lines []ink.Line
+	for i, row := range rows[1:] {
+		if i > 0 {
+			lines = append(lines, ink.Line{ink.T(ink.Muted, strings.Repeat("─", min(width, 20)))})
+		}
+		for c, cell := range row[:min(len(row), len(rows[0]))] {
+			line := append(slices.Clone(rows[0][c]), ink.T(ink.Muted, ": "))
+			lines = append(lines, ink.Wrap(append(line, cell...), width)...)
+		}
 	}
 	return lines
 }

@@ -7,12 +7,10 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// maxPart is how many bytes are laid out at once: a longer block is shown in
-// several parts.
+// maxPart is how many bytes are laid out at once: a longer block is shown in several parts.
 const maxPart = 8 << 10
 
-// A Stream is Markdown that arrives in pieces. The zero value is empty. It is
-// used by one goroutine.
+// A Stream is Markdown that arrives in pieces. The zero value is empty. It is used by one goroutine.
 type Stream struct {
 	text    string // what is not finished
 	scanned int    // of it, whole lines that were looked at
@@ -57,8 +55,7 @@ func Parts(text string) []string {
 	return parts
 }
 
-// Render shows a whole text in lines of at most width cells, an empty line
-// between its parts.
+// Render shows a whole text in lines of at most width cells, an empty line between its parts.
 func Render(text string, width int) []ink.Line {
 	var lines []ink.Line
 	for i, part := range Parts(text) {
@@ -70,9 +67,8 @@ func Render(text string, width int) []ink.Line {
 	return lines
 }
 
-// next looks at the lines that are whole, and cuts the first part off where it
-// is certain to end: at an empty line outside of code and lists, or where it is
-// too long.
+// next looks at the lines that are whole, and cuts the first part off where it is certain to end: at an empty line
+// outside of code and lists, or where it is too long.
 func (s *Stream) next() (string, bool) {
 	for {
 		n := strings.IndexByte(s.text[s.scanned:], '\n')
@@ -88,7 +84,12 @@ func (s *Stream) next() (string, bool) {
 			s.text, s.scanned, s.blank, s.list = s.text[s.scanned:], 0, false, false
 			return part, true
 		}
-		s.look(line)
+		trimmed := strings.TrimSpace(line)
+		s.fence = s.fence.after(trimmed)
+		s.blank = trimmed == ""
+		if s.fence.size == 0 && isItem(trimmed) {
+			s.list = true
+		}
 		s.scanned += n + 1
 	}
 }
@@ -102,18 +103,7 @@ func (s *Stream) continues(line string) bool {
 	return len(trimmed) < len(line) || s.list && isItem(trimmed)
 }
 
-// look takes note of a line.
-func (s *Stream) look(line string) {
-	trimmed := strings.TrimSpace(line)
-	s.fence = s.fence.after(trimmed)
-	s.blank = trimmed == ""
-	if s.fence.size == 0 && isItem(trimmed) {
-		s.list = true
-	}
-}
-
-// cut cuts a part off that is too long, at a line where there is one. A block of
-// code goes on as one.
+// cut cuts a part off that is too long, at a line where there is one. A block of code goes on as one.
 func (s *Stream) cut() string {
 	at, open := s.scanned, s.fence
 	if at < maxPart/2 { // a line that is too long itself
@@ -137,8 +127,7 @@ type fence struct {
 	line string
 }
 
-// maxFence is how many bytes of the opening line of a block of code are repeated
-// where the block is cut.
+// maxFence is how many bytes of the opening line of a block of code are repeated where the block is cut.
 const maxFence = 80
 
 func (f fence) after(line string) fence {

@@ -8,8 +8,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// A language says what its comments, texts and keywords look like. That is enough to read
-// code by; it is no parser.
+// A language says what its comments, texts and keywords look like. That is enough to read code by; it is no parser.
 type language struct {
 	names    string
 	comments []string // begin a comment that ends with the line
@@ -125,7 +124,7 @@ func (l *language) highlight(code string, w *codeLines) {
 func (l *language) token(code string, at int) (ink.Role, int) {
 	rest := code[at:]
 	for _, mark := range l.comments {
-		if strings.HasPrefix(rest, mark) && (mark != "#" || at == 0 || isSpace(code[at-1])) {
+		if strings.HasPrefix(rest, mark) && (mark != "#" || at == 0 || strings.IndexByte(" \t\n;(", code[at-1]) >= 0) {
 			return ink.Comment, until(rest, "\n", 0)
 		}
 	}
@@ -166,9 +165,6 @@ func (l *language) token(code string, at int) (ink.Role, int) {
 
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
-// isSpace reports whether a comment can begin behind the character.
-func isSpace(b byte) bool { return strings.IndexByte(" \t\n;(", b) >= 0 }
-
 // until is where an end stands, behind the end where it ends; all of the text without one.
 func until(text, end string, from int) int {
 	if n := strings.Index(text[from:], end); n >= 0 {
@@ -179,8 +175,7 @@ func until(text, end string, from int) int {
 
 func behind(text, end string, from int) int { return min(until(text, end, from)+len(end), len(text)) }
 
-// quoted is the length of a text in quotes. One that is not closed is its quote only: it is
-// an apostrophe.
+// quoted is the length of a text in quotes. One that is not closed is its quote only: it is an apostrophe.
 func quoted(text string) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
