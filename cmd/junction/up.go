@@ -141,7 +141,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		return err
 	}
 	a.resource = newResource(os.Getenv)
-	y, err := a.openLayers(s, from, o.otlp)
+	y, err := a.openLayers(s, o.otlp)
 	if err != nil {
 		return err
 	}

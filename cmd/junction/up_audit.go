@@ -63,11 +63,11 @@ func auditFolder(named string) (string, error) {
 func auditKey() (*audit.Key, error) { return kept("audit.key", audit.ReadKey) }
 
 // arrangeLog reads what of calls is written down.
-func arrangeLog(_ *layers, _ *app, now *arrangement) (err error) {
+func arrangeLog(_ *layers, _ *app, now *arrangement) error {
 	if now.audit = now.settings.Audit; now.audit != nil {
-		now.unlogged, err = now.paths("audit.redact", now.audit.Redact)
+		now.unlogged = mustPaths(now.audit.Redact)
 	}
-	return err
+	return nil
 }
 
 // keepLog has a log that the settings name no more hide what it hid: it is written until junction up ends.

@@ -26,7 +26,7 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := &app{}
 				arranged := func(s settings.Server) *arrangement {
-					now, err := new(layers).arrange(a, &settings.Settings{Tools: "all", Review: reviewNone, Servers: map[string]settings.Server{"a": s}}, "")
+					now, err := new(layers).arrange(a, &settings.Settings{Tools: "all", Review: reviewNone, Servers: map[string]settings.Server{"a": s}})
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -26,7 +26,6 @@ import (
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/metrics"
-	"github.com/junction-mcp/junction/ratelimit"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/sdk/trace"
@@ -62,10 +61,8 @@ type layers struct {
 // An arrangement is what may change while a gateway runs; it is not changed itself.
 type arrangement struct {
 	settings *settings.Settings
-	from     string                    // the file of the settings
 	books    map[string]*rulebook      // by profile, "" is the whole gateway; those without rules have none
-	person   *ratelimit.Limiter        // of each principal or client; nil: there is no limit
-	limits   map[limitOf]countedLimits // of servers and tools
+	limits   map[limitOf]countedLimits // of users, servers and tools
 	redacted map[string]redact.Options // by server; those of which nothing is hidden have none
 	audit    *settings.Audit           // what of calls is written down; nil as usual
 	unlogged redact.Paths              // of arguments and results in the audit log
@@ -131,7 +128,7 @@ var chain = []layer{
 		return y.log.Calls(now.logged(p.gateway, p.profile))
 	}},
 	{name: "retries", front: retried},
-	{name: "limit of a user", arrange: limitPerson, keep: keepPerson, front: personLimit},
+	{name: "limit of a user", arrange: limitAll, keep: keepLimits, front: userLimit},
 	{name: "scopes", front: func(y *layers, now *arrangement, _ part) mcp.Middleware {
 		if !y.authorizes {
 			return nil
@@ -147,7 +144,7 @@ var chain = []layer{
 	{name: "long results", server: longResults}, // outside all that withholds something, of which nothing is kept then
 	{name: "secrets", server: guardedSecrets},   // outside edits, whose fixed arguments may be secrets
 	{name: "edits", server: edited, from: func(now *arrangement) any { return now.settings.Names == "map" }},
-	{name: "limit of a server", arrange: limitServers, keep: keepLimits, server: serverLimit}, // outside those of tools, always: calls that hold one and wait for the other would wait for ever
+	{name: "limit of a server", server: serverLimit}, // outside those of tools, always: calls that hold one and wait for the other would wait for ever
 	{name: "limits of tools", server: toolLimits},
 	{name: "rules", arrange: readRules, open: (*layers).denyRemoved, server: (*layers).rules, from: func(now *arrangement) any {
 		return []bool{len(now.books) > 0, now.settings.Shadow}
@@ -162,11 +159,11 @@ var chain = []layer{
 	}},
 }
 
-// openLayers makes the layers that settings, which a file has, and a collector of traces ask for. Close them when done.
-func (a *app) openLayers(s *settings.Settings, from, collector string) (*layers, error) {
+// openLayers makes the layers that settings and a collector of traces ask for. Close them when done.
+func (a *app) openLayers(s *settings.Settings, collector string) (*layers, error) {
 	withheld := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})
 	y := &layers{opened: s, recorder: a.launch.Recorder, collector: collector, withheld: withheld, results: results.NewStore(0), logger: a.logger()}
-	now, err := y.arrange(a, s, from)
+	now, err := y.arrange(a, s)
 	if err != nil {
 		return nil, err
 	}
@@ -192,9 +189,9 @@ func (y *layers) close() (err error) {
 	return err
 }
 
-// arrange makes what the settings of a file say.
-func (y *layers) arrange(a *app, s *settings.Settings, from string) (*arrangement, error) {
-	now := &arrangement{settings: s, from: from}
+// arrange makes what settings say.
+func (y *layers) arrange(a *app, s *settings.Settings) (*arrangement, error) {
+	now := &arrangement{settings: s}
 	for _, l := range chain {
 		if l.arrange == nil {
 			continue

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
-// limitOf says what a limit of all clients together is about.
+// limitOf says what a limit is about: without a server it is for each user, else for all clients together.
 type limitOf struct{ server, tool string } // no tool: all of the server
 
 // countedLimits know what was counted.
@@ -17,36 +17,15 @@ type countedLimits struct {
 	*ratelimit.Limiter
 }
 
-// limitPerson makes the limit of each user.
-func limitPerson(_ *layers, _ *app, now *arrangement) error {
-	if now.settings.Limits != (settings.Limits{}) {
-		now.person = limited(now.settings.Limits, ratelimit.Options{Key: ratelimit.Caller})
-	}
-	return nil
-}
-
-// keepPerson has a limit that is what it was go on with what was counted, the calls that run among it.
-func keepPerson(now, before *arrangement) {
-	if before.settings.Limits == now.settings.Limits {
-		now.person = before.person
-	}
-}
-
-func personLimit(_ *layers, now *arrangement, _ part) mcp.Middleware {
-	if now.person == nil {
-		return nil
-	}
-	return now.person.Around
-}
-
-// limitServers makes the limits of servers and their tools.
-func limitServers(_ *layers, _ *app, now *arrangement) error {
+// limitAll makes the limits of users, servers and tools.
+func limitAll(_ *layers, _ *app, now *arrangement) error {
 	now.limits = map[limitOf]countedLimits{}
 	add := func(of limitOf, l settings.Limits, o ratelimit.Options) {
 		if l != (settings.Limits{}) {
 			now.limits[of] = countedLimits{l, limited(l, o)}
 		}
 	}
+	add(limitOf{}, now.settings.Limits, ratelimit.Options{Key: ratelimit.Caller})
 	for name, s := range now.settings.Servers {
 		add(limitOf{name, ""}, s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)})
 		for tool, t := range s.Tools {
@@ -57,13 +36,20 @@ func limitServers(_ *layers, _ *app, now *arrangement) error {
 	return nil
 }
 
-// keepLimits does the same as [keepPerson].
+// keepLimits has the limits that are what they were go on with what was counted, the calls that run among it.
 func keepLimits(now, before *arrangement) {
 	for of, l := range now.limits {
 		if was, there := before.limits[of]; there && was.Limits == l.Limits {
 			now.limits[of] = was
 		}
 	}
+}
+
+func userLimit(_ *layers, now *arrangement, _ part) mcp.Middleware {
+	if l, there := now.limits[limitOf{}]; there {
+		return l.Around
+	}
+	return nil
 }
 
 func serverLimit(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {

@@ -101,7 +101,7 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	defer g.Close()
 	s := &settings.Settings{Tools: "all", Authorization: settings.Authorization{Needs: []string{"use"}}, Limits: settings.Limits{Rate: "1/h"}}
 	y := &layers{results: results.NewStore(0), removed: new(rulebook), logger: slog.New(slog.DiscardHandler), tasks: long, log: log, authorizes: true}
-	y.now.Store(&arrangement{settings: s, person: limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})})
+	y.now.Store(&arrangement{settings: s, limits: map[limitOf]countedLimits{{}: {s.Limits, limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})}}})
 	h := y.front(part{gateway: g})
 	knows := tasks.Capabilities()
 	ask := func(method, user string, scopes ...string) (string, error) {

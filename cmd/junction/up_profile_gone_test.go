@@ -20,7 +20,7 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
 	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
 	all := settings.Settings{Tools: "all", Review: reviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
-	y, err := a.openLayers(&all, "", "")
+	y, err := a.openLayers(&all, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	}
 	refused("before", `not allowed: the rule deny tool "drop"`)
 	all.Profiles = nil
-	next, err := y.arrange(a, &all, "")
+	next, err := y.arrange(a, &all)
 	if err != nil {
 		t.Fatal(err)
 	}

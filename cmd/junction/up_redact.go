@@ -1,34 +1,21 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway/redact"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // hide reads what is hidden of the calls of each server.
 func hide(_ *layers, _ *app, now *arrangement) error {
-	var faults []error
-	paths := func(at string, texts []string) redact.Paths {
-		p, err := now.paths(at, texts)
-		faults = append(faults, err)
-		return p
-	}
-	places := func(at string, r settings.Redact) redact.Places {
-		return redact.Places{Arguments: paths(at+".redact.arguments", r.Arguments), Results: paths(at+".redact.results", r.Results)}
+	places := func(r settings.Redact) redact.Places {
+		return redact.Places{Arguments: mustPaths(r.Arguments), Results: mustPaths(r.Results)}
 	}
 	now.redacted = map[string]redact.Options{}
-	for _, name := range slices.Sorted(maps.Keys(now.settings.Servers)) {
-		server, at := now.settings.Servers[name], "servers."+name
-		o := redact.Options{All: places(at, server.Redact), Tools: map[string]redact.Places{}}
-		for _, tool := range slices.Sorted(maps.Keys(server.Tools)) {
-			if p := places(at+".tools."+tool, server.Tools[tool].Redact); !p.None() {
+	for name, server := range now.settings.Servers {
+		o := redact.Options{All: places(server.Redact), Tools: map[string]redact.Places{}}
+		for tool, t := range server.Tools {
+			if p := places(t.Redact); !p.None() {
 				o.Tools[tool] = p
 			}
 		}
@@ -36,16 +23,16 @@ func hide(_ *layers, _ *app, now *arrangement) error {
 			now.redacted[name] = o
 		}
 	}
-	return errors.Join(faults...)
+	return nil
 }
 
-// paths reads the paths of what a setting hides.
-func (now *arrangement) paths(at string, texts []string) (redact.Paths, error) {
+// mustPaths reads paths of settings, which were checked.
+func mustPaths(texts []string) redact.Paths {
 	p, err := redact.Parse(texts...)
 	if err != nil {
-		err = fmt.Errorf("%s: junction.%s: %w", filename.Short(now.from), at, err)
+		panic(err)
 	}
-	return p, err
+	return p
 }
 
 func redacted(_ *layers, now *arrangement, s layeredServer) mcp.Middleware {

@@ -252,7 +252,7 @@ func (v *served) readAgain() (r reread, err error) {
 		v.ruled = append(v.ruled, policyFiles(r.settings, profile)...)
 	}
 	v.ruled = append(v.ruled, policyFiles(r.settings, "")...)
-	r.next, err = v.layers.arrange(v.app, r.settings, r.from)
+	r.next, err = v.layers.arrange(v.app, r.settings)
 	return r, err
 }
 

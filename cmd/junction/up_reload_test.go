@@ -69,11 +69,11 @@ func TestALogThatTheSettingsNameNoMoreIsWrittenAsBefore(t *testing.T) {
 	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
 		y := &layers{opened: &settings.Settings{Review: reviewNone, Audit: s}}
-		before, err := y.arrange(a, y.opened, "")
+		before, err := y.arrange(a, y.opened)
 		if err != nil {
 			t.Fatal(err)
 		}
-		next, err := y.arrange(a, &settings.Settings{Review: reviewNone}, "")
+		next, err := y.arrange(a, &settings.Settings{Review: reviewNone})
 		if err != nil {
 			t.Fatal(err)
 		}
