@@ -183,7 +183,9 @@ func (s *server) takeUp(ctx context.Context) {
 		s.replace(offered, s.read(ctx, offered))
 	}
 	s.tellLists(status.Err)
-	s.settle()
+	if status.State != gateway.Connecting { // the gateway shows the lists a moment before the server counts as connected
+		s.settle()
+	}
 }
 
 // await waits until the offer is what the gateway knows of the server now.
