@@ -25,7 +25,7 @@ func Confinement(p *sandbox.Profile, l *install.Locked) string {
 	}
 	shown, in := *p, ""
 	if p.By != "" {
-		in = strings.TrimSpace("runs in a container of "+p.By+" "+p.Image) + "; "
+		in = plaintext.Unbroken(strings.TrimSpace("runs in a container of "+p.By+" "+p.Image)) + "; "
 	}
 	shown.By, shown.Read, shown.Write = "", withTargets(p.Read), withTargets(p.Write)
 	var may []string
@@ -61,7 +61,7 @@ func ProfileLines(p sandbox.Profile) (lines []string) {
 		}
 	}
 	if p.By != "" {
-		lines = append(lines, strings.TrimSpace("in     "+p.By+" "+plaintext.Unbroken(p.Image)))
+		lines = append(lines, plaintext.Unbroken(strings.TrimSpace("in     "+p.By+" "+p.Image)))
 	}
 	s := SettingsOf(p)
 	for _, limit := range []struct{ word, value string }{{"processes", number(s.Processes)}, {"memory", s.Memory}, {"files", number(s.Files)}} {

@@ -111,7 +111,7 @@ func (a *Adder) secret(ctx context.Context, name string) (string, error) {
 func (w *addition) configured() (c Configured, err error) {
 	if w.Configured != nil {
 		c, err = w.Configured()
-	} else if file, fault := config.Load(w.configuration, config.Options{}); fault == nil {
+	} else if file, fault := config.Load(w.File, config.Options{}); fault == nil {
 		c.Servers = file.Servers
 		c.Settings, _, err = file.Settings()
 	} else if !errors.Is(fault, fs.ErrNotExist) {

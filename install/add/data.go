@@ -172,7 +172,7 @@ func (w *addition) placeForData() *dataPlace {
 	about := w.about()
 	if w.pkg != nil {
 		for _, v := range w.pkg.EnvironmentVariables { // which its author lists
-			if v.Value == "" && !v.IsSecret && dataVariable.MatchString(v.Name) && about.DataVariable != v.Name {
+			if v.Value == "" && !v.IsSecret && dataVariable.FindString(v.Name) == v.Name && about.DataVariable != v.Name {
 				about.isOnly = about.DataVariable == ""
 				about.DataVariable = v.Name
 			}

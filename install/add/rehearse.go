@@ -280,9 +280,6 @@ func (w *addition) approve(definitions []guard.Definition) (was []guard.Definiti
 		return nil, err
 	}
 	was = p.Approved(w.name)
-	if len(definitions) == 0 {
-		return was, nil
-	}
 	p.Forget(w.name)
 	if err = p.Approve(definitions...); err == nil {
 		err = p.Save()

@@ -32,13 +32,19 @@ func (w *addition) keep(ctx context.Context, words []string, locked *install.Loc
 			return fmt.Errorf("the secret %s is not kept: %w", name, err)
 		}
 	}
-	was, err := w.approve(w.dry.definitions)
-	if err != nil {
-		return err
+	var was []guard.Definition
+	var err error
+	if len(w.dry.definitions) > 0 {
+		if was, err = w.approve(w.dry.definitions); err != nil {
+			return err
+		}
 	}
 	if err := w.Launcher.Locks.Change(ctx, install.Change{Configuration: w.configuration, Name: w.name, Words: words, Locked: locked, Edit: edit}); err != nil {
-		_, fault := w.approve(was)
-		return errors.Join(err, fault)
+		if len(w.dry.definitions) > 0 {
+			_, fault := w.approve(was)
+			err = errors.Join(err, fault)
+		}
+		return err
 	}
 	if w.locked != nil { // junction remove in another process could have taken it for unused meanwhile
 		store, err := w.Launcher.Locks.Store()
