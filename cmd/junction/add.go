@@ -86,7 +86,7 @@ Exit codes:
 	return cmd
 }
 
-// showAdded says what was added, and how to begin.
+// showAdded prints the server that was added and a call to begin with.
 func (a *app) showAdded(added *add.Result, file string) {
 	a.out.Printf("Added %q to %s.\n", added.Name, filename.Short(file))
 	if added.NeedsLogin {
@@ -137,7 +137,7 @@ func typedFlags(f *pflag.FlagSet) string {
 		}
 		for _, value := range values {
 			switch one.Name {
-			case "yes": // which says nothing of what is added
+			case "yes": // which concerns only the question
 			case "env", "set":
 				value, _, _ = strings.Cut(value, "=")
 				words = append(words, "--"+one.Name, plaintext.ShellWord(value)+"=…")

@@ -36,7 +36,7 @@ func (a *app) adder() *add.Adder {
 	}
 }
 
-// configuredForAdd is what is configured, with the settings that confine servers. A file that cannot be read is said, and has nothing.
+// configuredForAdd returns the configuration, with the settings that confine servers. A file that cannot be read is reported, and counts as empty.
 func (a *app) configuredForAdd() (c add.Configured, err error) {
 	set, entries, _ := a.servers()
 	if set == nil {
@@ -104,7 +104,7 @@ func (p terminalPrompter) Choose(ctx context.Context, question string, choices [
 	for _, c := range choices {
 		question += " " + c.Label + ","
 	}
-	p.person.Discard() // of what was typed while a package was installed: nobody agrees to what they have not seen
+	p.person.Discard() // what the user typed while a package was installed: it answers no question
 	typed, err := p.person.Line(ctx, question+" [N]o > ")
 	word := strings.ToLower(strings.TrimSpace(typed))
 	for _, c := range choices {
@@ -135,7 +135,7 @@ func (a *app) confirm(ctx context.Context, question string) (bool, error) {
 	return key != "", err
 }
 
-// typed is what a person types for a value; of choices, the number of one stands for it.
+// typed returns the value that a user typed; the number of a choice selects it.
 func (a *app) typed(ctx context.Context, intro string, choices []string, prompt string, hidden bool) (string, error) {
 	end, err := a.person.Begin(ctx)
 	if err != nil {

@@ -34,7 +34,7 @@ func (a *app) showStart(ctx context.Context) error {
 	return err
 }
 
-// startText is what showStart shows; fault is the first of the configuration, if there is one.
+// startText returns the text of showStart; fault is the first of the configuration, if there is one.
 func startText(entries []entry, fault string, running []instance, width int) string {
 	var files []string
 	servers := map[string][]string{}

@@ -15,7 +15,7 @@ type branch struct {
 	path  string // the words that reach it, and the flag, if it is another command's: "server upgrade --check"
 	short string // Short of a command that only holds others
 	group string // the heading of junction --help that lists it; empty for the parts of others and what no help lists
-	old   string // its name at the top, which goes on working
+	old   string // its earlier name at the top, which still works
 	make  func(*app) *cobra.Command
 }
 

@@ -148,7 +148,7 @@ func apart(t *testing.T, line string) (o struct {
 	return o
 }
 
-func TestAServerWithTheNameOfAPartOfACommandComesFirst(t *testing.T) {
+func TestServerNamedLikeSubcommandComesFirst(t *testing.T) {
 	t.Parallel()
 	config := configuration(t, map[string]any{
 		"tools":   map[string]any{"command": "run-it", "disabled": true},
@@ -169,7 +169,7 @@ func TestAServerWithTheNameOfAPartOfACommandComesFirst(t *testing.T) {
 	}
 }
 
-func TestWhatUpgradeOnlyListsIsNotUpgraded(t *testing.T) {
+func TestUpgradeCheckChangesNothing(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{"--check --vulnerable", "--all", "--json", "--vulnerable --all", "--check --yes", "--vulnerable --scripts"} {
 		runs(t, "", append([]string{"server", "upgrade"}, strings.Fields(line)...)...).expect(t, exitUsage, strings.Repeat("{", strings.Count(line, "json")), "--check")

@@ -71,7 +71,7 @@ var changedNowhere = map[string]string{
 
 // TestEachSettingIsChangedWhileACallRuns changes each member of the settings alone, of a junction up that runs and has a call in flight.
 // The call ends as it began. What clients and the audit log see must be other than before, or the change restarts the server, or junction
-// up says that it waits until it starts again.
+// up reports that it waits for a restart.
 func TestEachSettingIsChangedWhileACallRuns(t *testing.T) {
 	w := newWorld(t)
 	w.write("rules.json", `{"default":"allow","rules":[{"effect":"deny","tool":"forbidden"}]}`)

@@ -37,7 +37,7 @@ const reviewNone = "none"
 // usualFolder is what --audit alone means.
 const usualFolder = "default"
 
-// layers are what the layers of junction up need as long as it runs.
+// layers holds the state of the layers of junction up while it runs.
 type layers struct {
 	now       atomic.Pointer[arrangement]
 	opened    *settings.Settings         // those that it was started with
@@ -74,9 +74,9 @@ type arrangement struct {
 // layer is around; it returns nil where nothing asks for the layer. Each other function may be missing.
 type layer struct {
 	name string
-	// arrange reads what the settings say, each time that they are read. The error is what is wrong with them.
+	// arrange reads the settings of the layer, each time that the file is read, and returns an error if they are not valid.
 	arrange func(y *layers, a *app, now *arrangement) error
-	// keep goes on with what was before, such as what was counted.
+	// keep takes over state of the arrangement before, such as counters.
 	keep func(now, before *arrangement)
 	// open and close begin and end what lasts as long as junction up.
 	open  func(y *layers, a *app) error

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
-// limitOf says what a limit is about: without a server it is for each user, else for all clients together.
+// limitOf identifies a limit. Without a server it holds for each user, else for all clients together.
 type limitOf struct{ server, tool string } // no tool: all of the server
 
 // countedLimits know what was counted.

@@ -298,7 +298,7 @@ func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
 	return entries
 }
 
-// reportWaiting says which settings are others than junction up was started with and hold only when it starts again.
+// reportWaiting names the settings that differ from those at the start of junction up and need a restart.
 func (v *served) reportWaiting(next *arrangement) {
 	waiting := v.layers.opened.Waiting(next.settings, settings.RestartGateway)
 	if v.options.takesTokens() {

@@ -65,7 +65,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 }
 
 // A log is written until junction up ends, whether the settings name it or not: what it hides stays hidden.
-func TestALogThatTheSettingsNameNoMoreIsWrittenAsBefore(t *testing.T) {
+func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
 	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
 		y := &layers{opened: &settings.Settings{Review: reviewNone, Audit: s}}

@@ -76,7 +76,7 @@ func (y *layers) rules(now *arrangement, e layeredServer) mcp.Middleware {
 	})
 }
 
-// hides says which tools the rules of a profile deny in any case: they are in no list, and the rules say to a call why.
+// hides reports the tools that the rules of a profile always deny. No list has them, and a call of one gets the reason from the rules.
 func (now *arrangement) hides(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
 	book := now.books[profile]
 	return func(e gateway.Entry) bool {

@@ -10,7 +10,7 @@ import (
 // holds at once.
 type Restart string
 
-// What starts again.
+// Values of the tag restart.
 const (
 	RestartServer  Restart = "server"  // the server, which junction up starts again by itself
 	RestartGateway Restart = "gateway" // junction up

@@ -49,7 +49,7 @@ type Adder struct {
 	Busy func(doing string) (done func())
 }
 
-// Configured is what a user has configured.
+// Configured holds the servers and settings of a user.
 type Configured struct {
 	Servers  []*config.Definition
 	Settings *settings.Settings // nil: none
@@ -63,7 +63,7 @@ type Registries interface {
 	Similar(ctx context.Context, kind, identifier string) ([]registry.Likeness, error)
 }
 
-// Options are what is chosen of one server. Those of upgrades are Yes, Sure, Scripts and NoSandbox.
+// Options are the choices for one server. Upgrades use Yes, Sure, Scripts and NoSandbox only.
 type Options struct {
 	Name      string          // in the configuration; empty: a short form of its own name
 	Arguments []string        // of the server
@@ -89,7 +89,7 @@ func (e *StartError) Error() string { return e.Err.Error() }
 // Unwrap returns the reason.
 func (e *StartError) Unwrap() error { return e.Err }
 
-// maxReason is how many letters of a reason, or of a text that others wrote, are shown.
+// maxReason is the number of characters shown of a reason, or of a text that others wrote.
 const maxReason = 300
 
 func (a *Adder) busy(doing string) (done func()) {

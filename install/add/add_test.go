@@ -154,7 +154,7 @@ func TestAnUpgradeShowsTheDifferencesFirst(t *testing.T) {
 	}
 }
 
-func TestWhatIsKnownOfALockedServer(t *testing.T) {
+func TestFactsOfLockedServer(t *testing.T) {
 	_, p := withEcho(t, false)
 	locked := &install.Locked{Package: install.Package{Type: "npm", Name: "@x/echo", Version: "2.0.0"}}
 	if o, err := Compare(t.Context(), p, "echo", locked); err != nil || !o.IsCurrent() || o != (Outdated{Server: "echo", Package: "npm:@x/echo", Locked: "2.0.0", Newest: "2.0.0"}) {
@@ -186,7 +186,7 @@ func (l listed) Similar(context.Context, string, string) ([]registry.Likeness, e
 	return nil, nil
 }
 
-func TestASecretIsAskedForAndKeptOutsideOfTheConfiguration(t *testing.T) {
+func TestSecretIsKeptOutsideConfiguration(t *testing.T) {
 	s := mcp.NewServer("tracker", "1")
 	mcp.AddTool(s, "look", func(context.Context, struct{}) (string, error) { return "", nil })
 	handler := streamable.Handler(s)

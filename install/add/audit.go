@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// An Outdated is what registries report of a locked server today.
+// An Outdated holds what registries report about a locked server.
 type Outdated struct {
 	Server     string `json:"server"`
 	Package    string `json:"package"`

@@ -22,7 +22,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// maxQuestions is how many values are asked for; more are given on the command line.
+// maxQuestions is the number of values that a user is asked for; more come from the command line.
 const maxQuestions = 3
 
 // fill makes the entry: it takes what the author set, what the command line gives, and asks for the rest.

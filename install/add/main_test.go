@@ -54,7 +54,7 @@ func alone(t *testing.T) {
 	t.Chdir(home)
 }
 
-// scripted is a user who gives these answers, and who is not there if there are none. Text is what was shown.
+// scripted is a Prompter that gives these answers, and cannot ask if there are none. text holds what was shown.
 type scripted struct {
 	answers []string
 	strings.Builder

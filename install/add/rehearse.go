@@ -300,10 +300,10 @@ func worst(findings []guard.Finding) (some []guard.Finding) {
 	return some
 }
 
-// maxRefused is how much of what a program is refused while it is looked at is said.
+// maxRefused is the number of refusals of a program that are reported.
 const maxRefused = 5
 
-// notAllowed is what a sandbox refused to a program that is looked at. It is safe for concurrent use.
+// notAllowed collects what a sandbox refused to a program. It is safe for concurrent use.
 type notAllowed struct {
 	mu     sync.Mutex
 	all    []sandbox.Refusal

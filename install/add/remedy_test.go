@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
+func TestFailedStartNamesRemedy(t *testing.T) {
 	ended := func(line string) error {
 		return fmt.Errorf("server %q: initialize: expected a response to initialize: its output ended; it exited with status 1; its standard error ends with:\n%s", "x", line)
 	}
@@ -48,7 +48,7 @@ func TestWhatDoesNotStartSaysWhatToTry(t *testing.T) {
 }
 
 // One that wants a configuration may start without, and have no tools.
-func TestAServerThatOffersNothingIsNoted(t *testing.T) {
+func TestEmptyServerIsNoted(t *testing.T) {
 	w := &addition{name: "x", word: "npm:x", program: &install.Program{}, dry: &dryRun{}}
 	w.noteNothing()
 	w.dry.refused.add(sandbox.Refusal{What: "look up a.example", Allow: []string{"--host", "a.example"}})
@@ -61,7 +61,7 @@ func TestAServerThatOffersNothingIsNoted(t *testing.T) {
 	}
 }
 
-func TestAServerThatServesHTTPIsNotWaitedForAsLong(t *testing.T) {
+func TestHTTPServerShortensWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		heard := 0
 		c := &command.Command{Stderr: func(string) { heard++ }}
@@ -83,8 +83,8 @@ func TestAServerThatServesHTTPIsNotWaitedForAsLong(t *testing.T) {
 	})
 }
 
-// A bridge to a host that it may not reach goes on trying.
-func TestAServerThatWaitsForAHostItIsRefusedIsNotWaitedForAsLong(t *testing.T) {
+// A bridge to a host that it may not reach keeps trying.
+func TestRefusedHostShortensWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := new(notAllowed)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -106,7 +106,7 @@ func TestAServerThatWaitsForAHostItIsRefusedIsNotWaitedForAsLong(t *testing.T) {
 }
 
 // A program may show a page to people, too; its lists may be long.
-func TestAServerThatAnsweredIsWaitedForWhateverItServes(t *testing.T) {
+func TestAnsweringServerKeepsWholeWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &command.Command{}
 		refused := new(notAllowed)
@@ -121,7 +121,7 @@ func TestAServerThatAnsweredIsWaitedForWhateverItServes(t *testing.T) {
 	})
 }
 
-func TestARefusalIsNamedOnce(t *testing.T) {
+func TestRefusalIsNamedOnce(t *testing.T) {
 	var refused notAllowed
 	for _, folder := range []string{"/h/.x/y", "/h/.x"} {
 		refused.add(sandbox.Refusal{What: "keep what it writes to " + folder, Allow: []string{"--write", "/h/.x"}})
@@ -134,7 +134,7 @@ func TestARefusalIsNamedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsAddedSaysWhatItMayNotDo(t *testing.T) {
+func TestAddedServerListsItsLimits(t *testing.T) {
 	w := &addition{name: "x", sandbox: &sandbox.Profile{}}
 	for _, want := range []string{"It sees no files of yours, and reaches no host. ", "It sees no files of yours, and reaches no other host. ", "It sees no other files of yours, and reaches no other host. "} {
 		if got := w.howToAllow(); !strings.HasPrefix(got, want+"To let it: junction sandbox allow x --read FOLDER, --write FOLDER or --host HOST") {
@@ -145,7 +145,7 @@ func TestWhatIsAddedSaysWhatItMayNotDo(t *testing.T) {
 }
 
 // A confined program chooses what it asks for, and a user pastes what allows it.
-func TestAFlagThatAllowsSomethingIsOneWord(t *testing.T) {
+func TestAllowingFlagIsOneWord(t *testing.T) {
 	refused := notAllowed{all: []sandbox.Refusal{{What: "look up x", Allow: []string{"--host", "$(echo evil)"}}}}
 	if got, want := refused.remedy(""), "it was refused to look up x, which --host '$(echo evil)' allows"; got != want {
 		t.Errorf("got %s, want %s", got, want)

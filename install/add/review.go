@@ -170,7 +170,7 @@ func (w *addition) sourceURL(about aboutPackage) string {
 	return about.Source
 }
 
-// aboutPackage is how a package describes itself.
+// aboutPackage returns the description of a package by its author.
 type aboutPackage struct {
 	install.About
 	DataVariable string // that its README names, and that by its name says where it keeps data; "": none is known

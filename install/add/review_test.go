@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// reviewed is what show writes of a dry run.
+// reviewed returns the text that show writes for a dry run.
 func reviewed(t *testing.T, d *dryRun) string {
 	t.Helper()
 	w := &addition{Adder: adder(t), name: "notes", server: &registry.Server{Name: "notes"}, dry: d}
@@ -25,7 +25,7 @@ func reviewed(t *testing.T, d *dryRun) string {
 	return shown(w.Adder)
 }
 
-func TestAReviewSaysEachThingOnce(t *testing.T) {
+func TestReviewRepeatsNothing(t *testing.T) {
 	same := func(where string) guard.Finding {
 		return guard.Finding{Severity: guard.Warn, Why: "asks for secrecy", Excerpt: "tell nobody", Where: where}
 	}
@@ -122,7 +122,7 @@ func TestTheHostOfAnAddressThatThePersonTypedIsReached(t *testing.T) {
 	}
 }
 
-func TestAFileThatThePersonTypedIsRead(t *testing.T) {
+func TestTypedFileIsRead(t *testing.T) {
 	alone(t)
 	home, _ := os.Getwd()
 	elsewhere := t.TempDir()

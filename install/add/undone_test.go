@@ -21,7 +21,7 @@ func (l *late) Choose(context.Context, string, []Choice) (string, error) {
 	return "yes", os.WriteFile(l.file, []byte(l.text), 0o600)
 }
 
-func TestWhatCannotBeWrittenIsNotApproved(t *testing.T) {
+func TestUnwrittenServerIsNotApproved(t *testing.T) {
 	a, _ := withEcho(t, false)
 	a.Prompter = &late{scripted{answers: []string{"yes"}}, a.File, `{"mcpServers": {"unwritten": {"command": "other"}}}`}
 	if r, err := a.Add(t.Context(), "npm:@x/echo@1.0.0", Options{Name: "unwritten", NoSandbox: true}); err == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/registry"
 )
 
-// maxDiffLines is how many lines of the difference of one definition are shown.
+// maxDiffLines is the number of lines shown of the difference of one definition.
 const maxDiffLines = 40
 
 // An Upgraded is what became of a server that was to be upgraded.
