@@ -225,8 +225,8 @@ func (c *call) isFolded(r *Record, named bool) bool {
 	return c.folded
 }
 
-// About says in the line of the request with the context ctx, which is about a task, of which tool's call that is. Without [Log.Calls]
-// around it does nothing.
+// About records, in the line of the request with the context ctx, the tool whose call the request's task belongs to. Without
+// [Log.Calls] around the handler it does nothing.
 func About(ctx context.Context, tool string) {
 	if c := note.Find[*call](ctx); c != nil && tool != "" {
 		c.about.Store(&tool)

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// foldTime is how long a refusal is the same as the one before it: such lines of one caller are one in this time, with a count.
+	// foldTime is the time within which equal refusals of one caller are one line, with a count.
 	foldTime = time.Second
 	// maxFolds bounds which refusals are counted apart, of which one caller has a quarter; all others are counted as one.
 	maxFolds = 1_000

@@ -24,7 +24,7 @@ type Options struct {
 	HTTP *http.Client
 	// Service is the name of the program; default "junction".
 	Service string
-	// Resource is what else a collector gets to know of the program, such as service.version and host.name.
+	// Resource holds further attributes of the program for collectors, such as service.version and host.name.
 	Resource map[string]string
 }
 

@@ -31,7 +31,7 @@ type Options struct {
 	HTTP *http.Client
 	// Service is the name of what logs; default "junction".
 	Service string
-	// Resource is what else a collector gets to know of what logs, such as service.version and host.name.
+	// Resource holds further attributes of the logging program for collectors, such as service.version and host.name.
 	Resource map[string]string
 	// Logger gets what goes wrong; default slog.Default().
 	Logger *slog.Logger

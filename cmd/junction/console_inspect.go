@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -115,7 +116,7 @@ func (in *inspected) unopened(err error) error {
 	if errors.As(err, new(*inspect.FaultError)) {
 		return err
 	}
-	fault := inspect.Fault{Link: "entry", Cause: plainText(err), Remedy: "change the entry"}
+	fault := inspect.Fault{Link: "entry", Cause: why.Text(err), Remedy: "change the entry"}
 	switch {
 	case errors.As(err, new(*url.Error)): // which quotes it, with what may be secret in it
 		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH, with % before two hexadecimal digits only"

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -53,10 +54,10 @@ func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, lim
 	case launch.WantsLogin(err):
 		link = "authorization"
 	case isWebPage(err):
-		return p.broken("address", "it answers with a web page (text/html), not with messages of MCP: "+reason(err, name), rightPath)
+		return p.broken("address", "it answers with a web page (text/html), not with messages of MCP: "+why.Of(err, name), rightPath)
 	}
 	_, program := t.(*command.Command)
-	return p.broken(link, reason(err, name), startRemedy(program, err, name, limit))
+	return p.broken(link, why.Of(err, name), startRemedy(program, err, name, limit))
 }
 
 // strays quotes a line that is no message, if there was one. Junction skips it.

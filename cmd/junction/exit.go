@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/refused"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/unanswered"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -193,7 +194,7 @@ func errorObject(err error) []byte {
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data,omitzero"`
 	}
-	shown := object{Message: once(plainText(err))}
+	shown := object{Message: why.Once(why.Text(err))}
 	if e, is := errors.AsType[*mcp.Error](err); is {
 		shown.Code, shown.Message, shown.Data = &e.Code, e.Message, e.Data
 	}

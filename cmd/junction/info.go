@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/spf13/cobra"
 )
@@ -65,7 +66,7 @@ func (a *app) info(ctx context.Context, word string, f registryFlags) error {
 	if err != nil && ctx.Err() == nil {
 		found, failed := a.infoLocked(word)
 		if found {
-			a.screen.Printf("junction: %s; that is what is locked\n", once(plainText(err)))
+			a.screen.Printf("junction: %s; that is what is locked\n", why.Once(why.Text(err)))
 			return failed
 		}
 	}

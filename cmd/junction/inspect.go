@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/console/inspect"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
@@ -114,10 +115,10 @@ func (a *app) inspectable() (any, error) {
 	}
 	problems := []string{}
 	if err != nil {
-		problems = append(problems, plainText(err))
+		problems = append(problems, why.Text(err))
 	}
 	for _, p := range set.Problems() {
-		problems = append(problems, plainText(unusable(p, set)))
+		problems = append(problems, why.Text(unusable(p, set)))
 	}
 	return struct {
 		Servers  []inspectableServer `json:"servers"`

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
@@ -173,11 +174,11 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 	if err != nil {
 		err = longer(err)
 		l.Error = jsonrpc.Get(errorObject(err), "error")
-		a.screen.Printf("junction: %s\n", once(plainText(err)))
+		a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 		return l
 	}
 	for _, err := range seen.Unread {
-		a.screen.Printf("junction: not looked at: %s\n", once(plainText(longer(err))))
+		a.screen.Printf("junction: not looked at: %s\n", why.Once(why.Text(longer(err))))
 	}
 	for i, call := range seen.Calls {
 		tool := plaintext.Line(call.Tool, 200)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 )
 
 // listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
@@ -68,7 +69,7 @@ func (s listedServer) about(l list) string {
 	case errors.As(s.listing.err, new(*consentError)):
 		details = append(details, "not agreed to")
 	case s.listing.err != nil:
-		details = append(details, "not connected: "+plaintext.Line(reason(s.listing.err, s.entry.name), maxReason))
+		details = append(details, "not connected: "+plaintext.Line(why.Of(s.listing.err, s.entry.name), maxReason))
 	case s.listing.runs.isFailing():
 		details = append(details, s.listing.runs.about())
 	default:
@@ -120,5 +121,5 @@ func (a *app) failure(s listedServer) string {
 	if a.launch.Verbose {
 		return s.listing.err.Error()
 	}
-	return fmt.Sprintf("server %q: %s", s.entry.name, reason(s.listing.err, s.entry.name))
+	return fmt.Sprintf("server %q: %s", s.entry.name, why.Of(s.listing.err, s.entry.name))
 }

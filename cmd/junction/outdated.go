@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
@@ -37,7 +38,7 @@ func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err
 		locked, err := a.launch.Locked(e.definition)
 		if err != nil {
 			failed = true
-			a.screen.Printf("junction: %s\n", once(plainText(err)))
+			a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 		}
 		if locked != nil {
 			all = append(all, lockedEntry{e, locked})
@@ -203,7 +204,7 @@ func (a *app) agreedPackages(ctx context.Context, locked []lockedEntry, named bo
 			continue
 		}
 		refused++
-		a.screen.Printf("junction: %s\n", once(plainText(fault)))
+		a.screen.Printf("junction: %s\n", why.Once(why.Text(fault)))
 	}
 	return agreed, refused
 }
@@ -226,7 +227,7 @@ func (a *app) installAll(ctx context.Context, names []string, scripts bool) erro
 		}
 		if err != nil {
 			if ctx.Err() == nil {
-				a.screen.Printf("junction: server %q: %s\n", l.name, once(plainText(err)))
+				a.screen.Printf("junction: server %q: %s\n", l.name, why.Once(why.Text(err)))
 			}
 			return false
 		}

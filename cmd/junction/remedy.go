@@ -119,7 +119,7 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 	if strings.Contains(text, "working directory") {
 		return `change "cwd" of the entry to a folder that exists`
 	}
-	said := reason(err, name)
+	said := why.Of(err, name)
 	if variable := why.WantedVariable(err, said); variable != "" {
 		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
 	}

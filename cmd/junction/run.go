@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
@@ -138,9 +139,9 @@ func (a *app) fail(err error, code int, asJSON bool) {
 		return
 	}
 	if a.log != nil {
-		a.log.Error(once(plainText(err)))
+		a.log.Error(why.Once(why.Text(err)))
 	} else {
-		a.screen.Printf("junction: %s\n", once(plainText(err)))
+		a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 	}
 	if errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
 		a.screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")

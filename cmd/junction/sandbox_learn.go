@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
@@ -354,7 +355,7 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 		a.out.Printf("With this profile: %s\n", line)
 	}
 	if err != nil && ctx.Err() == nil {
-		a.out.Printf("With this profile it does not start: %s\n", reason(err, k.entry.name))
+		a.out.Printf("With this profile it does not start: %s\n", why.Of(err, k.entry.name))
 		return false, nil, nil
 	}
 	switch {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/cases"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
 )
@@ -238,7 +239,7 @@ func (a *app) showTested(r *cases.FileReport, all bool) {
 	}
 	if r.Err != nil && !errors.As(r.Err, new(*usageError)) {
 		paint(red, fmt.Sprintf("FAIL  %s", r.Path))
-		a.screen.Printf("junction: %s: %s\n", r.Path, once(plainText(r.Err)))
+		a.screen.Printf("junction: %s: %s\n", r.Path, why.Once(why.Text(r.Err)))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/internal/why"
 )
 
 // A board shows the servers of up: a table at first, then a line for each that
@@ -132,7 +133,7 @@ func (b *board) sayStanding(s gateway.Status) {
 // sayEnded says why the last connection to a server ended that is started again already.
 func (b *board) sayEnded(s gateway.Status) {
 	if !b.quiet {
-		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(reason(s.Ended, s.Name), maxReason)+"; it starts again")
+		b.say(slog.LevelWarn, s.Name, "ended", "ended: "+plaintext.Line(why.Of(s.Ended, s.Name), maxReason)+"; it starts again")
 	}
 }
 
@@ -246,10 +247,10 @@ func lineWidth(s *terminal.Screen) int {
 
 // standing says in one line what a server is doing, or in full.
 func standing(s gateway.Status, full bool) string {
-	why := ""
+	fault := ""
 	if s.Err != nil {
-		if why = ": " + plaintext.Line(reason(s.Err, s.Name), maxReason); full {
-			why = fmt.Sprintf(": %v", s.Err)
+		if fault = ": " + plaintext.Line(why.Of(s.Err, s.Name), maxReason); full {
+			fault = fmt.Sprintf(": %v", s.Err)
 		}
 	}
 	switch s.State {
@@ -258,27 +259,27 @@ func standing(s gateway.Status, full bool) string {
 		if s.Revision != "" {
 			spoken = ", revision " + s.Revision
 		}
-		if why != "" {
-			why = "; careful" + why
+		if fault != "" {
+			fault = "; careful" + fault
 		}
-		return fmt.Sprintf("connected%s: %s%s", spoken, offers(s), why)
+		return fmt.Sprintf("connected%s: %s%s", spoken, offers(s), fault)
 	case gateway.Idle:
-		if why != "" {
-			return "ended" + why + "; it starts again when it is used"
+		if fault != "" {
+			return "ended" + fault + "; it starts again when it is used"
 		}
 		return stateWord(s) + ": " + offers(s)
 	case gateway.Connecting:
-		if s.Note != "" && why != "" {
-			return "still starting: " + s.Note + "; it failed before" + why
+		if s.Note != "" && fault != "" {
+			return "still starting: " + s.Note + "; it failed before" + fault
 		}
 		if s.Note != "" {
 			return "still starting: " + s.Note
 		}
 		if s.Program {
-			return "starting" + why
+			return "starting" + fault
 		}
 	}
-	return s.State.String() + why
+	return s.State.String() + fault
 }
 
 // offers counts what a server offers.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -133,7 +134,7 @@ func (w *startWatch) skip(next func(string)) func(string) {
 func (w *startWatch) seen() (used time.Duration, lines int, said string) {
 	w.mu.Lock()
 	p := w.program
-	lines, said = w.lines, lineThatMatters(w.said)
+	lines, said = w.lines, why.Line(w.said)
 	switch {
 	case w.skipped != "":
 		said = "its standard output has what is no message: " + w.skipped

@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
+	"github.com/junction-mcp/junction/internal/why"
 	"github.com/spf13/cobra"
 )
 
@@ -96,7 +97,7 @@ func (a *app) upgrade(ctx context.Context, names []string, o add.Options) error 
 		}
 		if err := refused[e.name]; err != nil {
 			failed = true
-			a.screen.Printf("junction: %s\n", once(plainText(err)))
+			a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 			continue
 		}
 		u, err := adder.Upgrade(ctx, e.definition, len(names) > 0, o)
@@ -114,7 +115,7 @@ func (a *app) upgrade(ctx context.Context, names []string, o add.Options) error 
 		}
 		if err != nil {
 			failed = true
-			a.screen.Printf("junction: %s\n", once(plainText(err)))
+			a.screen.Printf("junction: %s\n", why.Once(why.Text(err)))
 		}
 		switch version := plaintext.Line(u.Version, 60); {
 		case u.Outcome == add.Newest:
