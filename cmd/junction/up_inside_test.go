@@ -226,8 +226,14 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 		}
 		w.WriteHeader(http.StatusEarlyHints)
 		w.Header().Set("Content-Type", r.URL.Query().Get("type"))
-		if r.URL.Path == "/api/half" {
+		switch r.URL.Path {
+		case "/api/half":
 			w.Header().Set("Content-Length", "100")
+		case "/api/end":
+			l.Close()
+			panic(http.ErrAbortHandler)
+		case "/api/reset":
+			panic(http.ErrAbortHandler)
 		}
 		_, _ = io.WriteString(w, "<script>alert(1)</script>")
 	})}
@@ -244,16 +250,19 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 	}
 	entered.Body.Close()
 	page, _, _ := strings.Cut(link, "?")
-	for kind, want := range map[string]string{
-		"text/html": "text/plain; charset=utf-8", "text/javascript": "text/plain; charset=utf-8", "image/svg+xml": "text/plain; charset=utf-8", "application/json;x": "text/plain; charset=utf-8",
-		"application/json": "application/json", "application/json; charset=utf-8": "application/json",
-	} {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", page+"api/v1/instances/7/x?type="+url.QueryEscape(kind), nil)
+	get := func(path string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", page+"api/v1/instances/7/"+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r.AddCookie(entered.Cookies()[0])
-		resp, err := http.DefaultTransport.RoundTrip(r)
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	for kind, want := range map[string]string{
+		"text/html": "text/plain; charset=utf-8", "text/javascript": "text/plain; charset=utf-8", "image/svg+xml": "text/plain; charset=utf-8", "application/json;x": "text/plain; charset=utf-8",
+		"application/json": "application/json", "application/json; charset=utf-8": "application/json",
+	} {
+		resp, err := get("x?type=" + url.QueryEscape(kind))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,16 +276,23 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 			}
 		}
 	}
-	r, err := http.NewRequestWithContext(t.Context(), "GET", page+"api/v1/instances/7/half", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.AddCookie(entered.Cookies()[0])
-	resp, err := http.DefaultTransport.RoundTrip(r)
-	if err == nil {
+	if resp, err := get("half"); err == nil {
 		defer resp.Body.Close()
 		if text, err := io.ReadAll(resp.Body); err == nil {
 			t.Errorf("half an answer reaches the browser as a whole one: %q", text)
+		}
+	}
+	for _, tt := range []struct {
+		path string
+		want int
+	}{{"reset", http.StatusBadGateway}, {"end", http.StatusGone}} {
+		resp, err := get(tt.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != tt.want {
+			t.Errorf("a process that sends no answer to %s: %d, want %d", tt.path, resp.StatusCode, tt.want)
 		}
 	}
 }

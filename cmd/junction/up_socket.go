@@ -129,7 +129,7 @@ func passOrders() http.Handler {
 		case errors.Is(err, fs.ErrNotExist):
 			reply.Error(w, http.StatusNotFound, fmt.Errorf("no junction up has process %s; GET instances lists those that run", pid))
 			return
-		case notListening(err):
+		case err != nil && hasEnded(r.Context(), filepath.Join(dir, pid+controlEnd)):
 			reply.Error(w, http.StatusGone, err)
 			return
 		case err != nil || resp.StatusCode < http.StatusOK:
@@ -146,6 +146,15 @@ func passOrders() http.Handler {
 			panic(http.ErrAbortHandler) // else half an answer would end as a whole one does
 		}
 	})
+}
+
+// hasEnded reports whether the process of a socket has ended. One that is killed while it answers resets the connection.
+func hasEnded(ctx context.Context, path string) bool {
+	conn, err := dialMine(ctx, path)
+	if err == nil {
+		conn.Close()
+	}
+	return notListening(err) || errors.Is(err, fs.ErrNotExist)
 }
 
 // askProcess sends a request to the junction up that listens at a socket, which may take so long to begin its answer.
