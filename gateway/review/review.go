@@ -122,6 +122,7 @@ type Reviewer struct {
 	last   map[guard.Kind]judged // by the last list
 	before map[guard.Kind]judged // by the one before, for what may come on further pages of the last one
 	first  map[guard.Kind]bool   // nothing was known of the server when the last list began
+	noted  map[guard.Kind]int    // how many pages were
 }
 
 // judged are the definitions of one list.
@@ -138,7 +139,7 @@ func (j judged) of(name string) (w Withheld, withheld, passed bool) {
 
 // New returns a Reviewer that has seen no list yet.
 func New(o Options) *Reviewer {
-	return &Reviewer{options: o, last: map[guard.Kind]judged{}, before: map[guard.Kind]judged{}, first: map[guard.Kind]bool{}}
+	return &Reviewer{options: o, last: map[guard.Kind]judged{}, before: map[guard.Kind]judged{}, first: map[guard.Kind]bool{}, noted: map[guard.Kind]int{}}
 }
 
 // update has the names of a list be as they are in a later one, where that has them.
@@ -272,6 +273,8 @@ func (r *reviewed) read(ctx context.Context, list *revision.Method) error {
 
 // list leaves out what is withheld.
 func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Method) (mcp.Result, error) {
+	kind, member := guard.Kind(of.Kind), of.Member
+	noted := r.pagesNoted(kind)
 	result, err := r.next.Handle(ctx, req)
 	if err != nil {
 		return result, err
@@ -280,14 +283,13 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 	if err != nil {
 		return result, err
 	}
-	kind, member := guard.Kind(of.Kind), of.Member
 	pins := r.options.Pins()
 	locked := r.locked()
 	var fresh []guard.Definition
 	var withheld []Withheld
 	var passed []string
-	next := jsonrpc.Get(req.Params, "cursor") != nil
-	more := r.more(kind, pins, next)
+	page := place{next: jsonrpc.Get(req.Params, "cursor") != nil, last: jsonrpc.Get(body, "nextCursor") == nil, noted: noted}
+	more := r.more(kind, pins, page.next)
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
 	w.Members(body, member)
 	w.Array(member)
@@ -311,7 +313,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, of *revision.Meth
 	if n := mcp.NoterOf(ctx, note.Review); n != nil && len(withheld) > 0 {
 		n.Note(note.Review, notedOf(r.options.Server, withheld))
 	}
-	if r.note(kind, withheld, passed, next, jsonrpc.Get(body, "nextCursor") == nil) && r.options.Noter != nil {
+	if r.note(kind, withheld, passed, page) && r.options.Noter != nil {
 		r.options.Noter.Note(note.Review, Change{Withheld: withheld})
 	}
 	if len(fresh) > 0 {
@@ -359,15 +361,32 @@ func (r *Reviewer) more(kind guard.Kind, pins *guard.Pins, next bool) bool {
 	return !r.first[kind]
 }
 
+// A place is that of a page among those that a server lists.
+type place struct {
+	next  bool // it is not the first of its list
+	last  bool // of its list
+	noted int  // pages of other requests, when it was asked for
+}
+
+// pagesNoted returns how many pages were noted until now.
+func (r *Reviewer) pagesNoted(kind guard.Kind) int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.noted[kind]
+}
+
 // note keeps what is withheld, and what is not, and reports whether something is that was not before. A further page adds to
-// the pages before it; until the last one came, what stands on none of them is as it was.
-func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, more, isLast bool) (added bool) {
+// the pages before it; until the last one came, what stands on none of them is as it was. So does a page while which another one
+// was noted, as either may be the older one: what one of them has withheld is.
+func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, page place) (added bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	crossed := r.noted[kind] != page.noted
+	r.noted[kind]++
 	before := r.last[kind]
 	now := judged{map[string]Withheld{}, map[string]bool{}}
 	switch whole, pending := r.before[kind]; {
-	case more:
+	case page.next || crossed:
 		maps.Copy(now.withheld, before.withheld)
 		maps.Copy(now.passed, before.passed)
 	case pending: // the list that began last did not come to its end
@@ -375,17 +394,18 @@ func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, m
 	default:
 		r.before[kind] = before
 	}
-	if isLast {
+	if page.last && !crossed {
 		delete(r.before, kind)
-	}
-	for _, name := range passed {
-		now.passed[name] = true
 	}
 	for _, d := range withheld {
 		now.withheld[d.Definition.Name] = d
 		was, _, _ := before.of(d.Definition.Name)
 		added = added || was.Verdict.Hash != d.Verdict.Hash
 	}
+	for _, name := range passed {
+		now.passed[name] = true
+	}
+	maps.DeleteFunc(now.passed, func(name string, _ bool) bool { _, held := now.withheld[name]; return held })
 	r.last[kind] = now
 	return added
 }
