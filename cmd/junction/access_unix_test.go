@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -84,12 +83,7 @@ func processOfUp(t *testing.T, args ...string) (url string, kill func()) {
 func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
 	alone(t)
 	addUser(t, "ann")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String()
-	l.Close()
+	at := freeAddress(t)
 	url, kill := processOfUp(t, "--auth", "local", "--audit=log", "--http", at, "everything")
 	runs(t, "", "call", url, "everything__add", "a=1", "b=2").expect(t, exitConnection, "", "junction login "+url)
 	withBrowser(t, "ann")

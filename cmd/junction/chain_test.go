@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func wrap(argv []string) int {
 	return 0
 }
 
-// chainTest is in the environment of the processes that one test started.
+// chainTest is in the environment of the processes that one test started, with its home.
 const chainTest = "JUNCTION_CHAIN_TEST"
 
 // A separate junction is a process of its own, in a home of its own.
@@ -47,7 +48,8 @@ func newSeparate(t *testing.T) *separate {
 	if runtime.GOOS != "linux" {
 		t.Skip("it counts processes in /proc")
 	}
-	return &separate{t: t, home: t.TempDir(), mark: chainTest + "=" + strings.ReplaceAll(t.Name(), " ", "_")}
+	home := t.TempDir()
+	return &separate{t: t, home: home, mark: chainTest + "=" + home}
 }
 
 // write writes a file in the home as JSON.
@@ -79,7 +81,8 @@ func (s *separate) start(args ...string) {
 	}
 }
 
-// running counts the junctions of this test that run; wrappers are none.
+// running counts the junctions of this test that run; wrappers are none, and neither is what one of them forked and has yet to
+// become another program.
 func (s *separate) running() int {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -91,11 +94,25 @@ func (s *separate) running() int {
 		if !bytes.Contains(append(environ, 0), []byte(s.mark+"\x00")) {
 			continue
 		}
-		if line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline")); len(line) > 0 && !bytes.Contains(line, []byte(asWrapper)) {
+		line, _ := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if len(line) > 0 && !bytes.Contains(line, []byte(asWrapper)) && !isForkOnly(filepath.Dir(path)) {
 			n++
 		}
 	}
 	return n
+}
+
+// isForkOnly reports whether a process of /proc shares the program of the one that forked it, as it did not start its own.
+func isForkOnly(dir string) bool {
+	const forkNoExec = 0x40 // PF_FORKNOEXEC of linux/sched.h
+	stat, _ := os.ReadFile(filepath.Join(dir, "stat"))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest) // from the state on
+	if len(fields) < 7 {
+		return false
+	}
+	flags, _ := strconv.ParseUint(fields[6], 10, 64)
+	return flags&forkNoExec != 0
 }
 
 // has reports whether standard error holds a text, whose lines may be wrapped.
@@ -194,12 +211,24 @@ func TestAGatewayStartedByItselfInAnotherFolderServesWithoutItsEntry(t *testing.
 	s.end()
 }
 
+// freeAddress returns an address that nobody listens at, for what has to know it before it begins.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
 func TestAGatewayOmitsItsOwnAddress(t *testing.T) {
 	alone(t)
-	const at = "127.0.0.1:27717"
+	at := freeAddress(t)
+	_, port, _ := net.SplitHostPort(at)
 	config := configuration(t, map[string]any{
-		"here":      map[string]any{"url": "http://localhost:27717/mcp"},
-		"elsewhere": map[string]any{"url": "http://localhost:27718/mcp"},
+		"here":      map[string]any{"url": "http://localhost:" + port + "/mcp"},
+		"elsewhere": map[string]any{"url": "http://localhost:1/mcp"},
 	})
 	r := serving(t, "up", "--http", at, "--config", config)
 	r.stop()
@@ -219,12 +248,7 @@ func TestAServerThatIsAProxyOfItselfIsRefused(t *testing.T) {
 
 func TestAGatewayRefusesAProgramThatLeadsBackToIt(t *testing.T) {
 	s := newSeparate(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at := l.Addr().String() // it has to be known before up begins
-	l.Close()
+	at := freeAddress(t)
 	argv := self(t, "proxy", "http://"+at+"/mcp")
 	for _, revision := range []string{"2026-07-28", "2025-06-18"} {
 		t.Run("by "+revision, func(t *testing.T) {
