@@ -60,10 +60,10 @@ func main() {
 				break
 			}
 		}
+		began := time.Now() // before anything says that it stops
 		interrupt(cause)
-		first := time.Now()
 		for range signals {
-			if time.Since(first) > sameSignal {
+			if time.Since(began) > sameSignal {
 				break
 			}
 		}

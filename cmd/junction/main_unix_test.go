@@ -54,11 +54,14 @@ func TestASecondInterruptKillsWhatWasStarted(t *testing.T) {
 		before := len(started())
 		argv := self(t, append(strings.Fields(command), "--config", config)...)
 		cmd := exec.Command(argv[0], argv[1:]...)
+		var stderr safeBuffer
+		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		waitFor(t, "two servers are started", func() bool { return len(started()) == before+2 })
 		cmd.Process.Signal(os.Interrupt)
+		waitFor(t, "the interrupt is heard", func() bool { return strings.Contains(stderr.String(), "Ctrl-C again kills what is still running") })
 		time.Sleep(2 * sameSignal)
 		cmd.Process.Signal(os.Interrupt)
 		if cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
