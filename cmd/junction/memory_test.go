@@ -211,11 +211,9 @@ func TestClientsAreOfferedWhatTheirLikeGot(t *testing.T) {
 
 func TestUpEndsAtOnceWithServersThatDo(t *testing.T) {
 	alone(t)
-	argv := self(t, "serve", "everything")
-	config := configuration(t, map[string]any{
-		"one": map[string]any{"command": argv[0], "args": argv[1:], "start": "eager"},
-		"two": map[string]any{"command": argv[0], "args": argv[1:], "start": "eager"},
-	})
+	ends := filepath.Join(t.TempDir(), "ends")
+	server := map[string]any{"command": "sh", "args": append([]string{"-c", `"$@"; echo $? >>"$0"`, ends}, self(t, "serve", "everything")...), "start": "eager"}
+	config := configuration(t, map[string]any{"one": server, "two": server})
 	k := startTalk(t, "up", "--stdio", "--config", config)
 	k.ask(1, "initialize", hello)
 	for id, name := range []string{"one", "two"} {
@@ -223,9 +221,13 @@ func TestUpEndsAtOnceWithServersThatDo(t *testing.T) {
 			t.Fatal(answer)
 		}
 	}
-	began := time.Now()
 	k.end()
-	if took := time.Since(began); took > 1500*time.Millisecond { // a server that does not end is given 2 seconds
-		t.Errorf("it ended after %v", took)
+	over := time.Now()
+	statuses, err := os.ReadFile(ends)
+	if err != nil || string(statuses) != "0\n0\n" {
+		t.Errorf("the servers ended with %q, %v", statuses, err)
+	}
+	if info, err := os.Stat(ends); err != nil || over.Sub(info.ModTime()) > 1500*time.Millisecond { // a server that does not end is given 2 seconds
+		t.Errorf("it ended at %v, %v, the last server at %v", over, err, info)
 	}
 }

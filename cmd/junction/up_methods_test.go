@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/config/settings"
@@ -107,9 +106,9 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	ask := func(method, user string, scopes ...string) (string, error) {
 		req := mcp.NewRequest(method, []byte(`{"name":"x","uri":"x:y","taskId":"x","notifications":{"taskIds":["x"]},"inputResponses":{}}`))
 		req.Principal = &mcp.Principal{Issuer: "i", Subject: user, Scopes: scopes}
-		req.Meta.Capabilities, req.Peer = &knows, silentPeer{}
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond) // subscriptions go on
+		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		req.Meta.Capabilities, req.Peer = &knows, silentPeer{cancel} // subscriptions go on once they are acknowledged
 		result, err := h.Handle(ctx, req)
 		if err != nil {
 			return err.Error(), err
@@ -163,9 +162,10 @@ func TestMethodsPassScopesLimitsAndLog(t *testing.T) {
 	}
 }
 
-type silentPeer struct{}
+// A silentPeer answers nothing, and ends the request with its first notification.
+type silentPeer struct{ end func() }
 
-func (silentPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
+func (p silentPeer) Notify(context.Context, string, json.RawMessage) error { p.end(); return nil }
 
 func (silentPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
 	return nil, mcp.ErrInputRequired
