@@ -58,27 +58,41 @@ func TestACommandThatIsMissingIsNamedWithItsRemedy(t *testing.T) {
 }
 
 func TestACommandThatDoesNotEndIsEndedWithAllThatItStarted(t *testing.T) {
-	fakeProgram(t, "slow", "sleep 1000 & echo $!; wait")
 	for name, test := range map[string]struct {
 		limit time.Duration
+		gives bool // the context ends once what it starts runs
 		want  string
 	}{
-		"its time":    {200 * time.Millisecond, "slow took longer than 200ms"},
-		"its context": {time.Hour, "slow enough"},
+		"its time":    {200 * time.Millisecond, false, "slow took longer than 200ms"},
+		"its context": {time.Hour, true, "slow enough"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 400*time.Millisecond, errors.New("enough"))
-			defer cancel()
+			started := filepath.Join(t.TempDir(), "started")
+			fakeProgram(t, "slow", "sleep 1000 & echo $! >"+started+".new; mv "+started+".new "+started+"; wait")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			if test.gives {
+				go func() {
+					for _, err := os.Stat(started); err != nil && ctx.Err() == nil; _, err = os.Stat(started) {
+						time.Sleep(time.Millisecond)
+					}
+					cancel(errors.New("enough"))
+				}()
+			}
 			start := time.Now()
-			out, err := run(ctx, command{name: "slow", time: test.limit})
+			_, err := run(ctx, command{name: "slow", time: test.limit})
 			if err == nil || err.Error() != test.want {
 				t.Errorf("error %v, want %s", err, test.want)
 			}
 			if took := time.Since(start); took > 20*time.Second {
 				t.Errorf("it took %s", took)
 			}
-			if runtime.GOOS == "linux" {
-				stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(out)) + "/stat")
+			pid, err := os.ReadFile(started)
+			if test.gives && err != nil {
+				t.Fatal(err)
+			}
+			if runtime.GOOS == "linux" && err == nil { // its time may be over before it started anything
+				stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
 				if err == nil && !strings.Contains(string(stat), ") Z ") { // whose new parent has not waited for it yet
 					t.Errorf("what it started is still there: %s", stat)
 				}

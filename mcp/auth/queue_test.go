@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -23,20 +24,22 @@ func (h silentServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // finds serves all, also that there is nothing to find.
 func TestRequestsDoNotQueueForKeysThatCannotBeRead(t *testing.T) {
 	g := newGiver(t)
-	const one = 100 * time.Millisecond
-	v := JWT(JWTOptions{Issuer: g.URL, Keys: g.URL + "/keys", HTTP: &http.Client{Transport: silentServer{one}}})
 	token := g.token(nil)
-	began := time.Now()
-	var all sync.WaitGroup
-	for range 20 {
-		all.Go(func() {
-			if _, err := v.Verify(t.Context(), token, resource); !errors.Is(err, ErrUnavailable) {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-	if took := time.Since(began); took > 5*one {
-		t.Errorf("20 requests took %v, where one look takes %v: the last of them waits for all others, 10 s each", took, one)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		const one = 100 * time.Millisecond
+		v := JWT(JWTOptions{Issuer: g.URL, Keys: g.URL + "/keys", HTTP: &http.Client{Transport: silentServer{one}}})
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if _, err := v.Verify(t.Context(), token, resource); !errors.Is(err, ErrUnavailable) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(began); took > 5*one {
+			t.Errorf("20 requests took %v, where one look takes %v: the last of them waits for all others, 10 s each", took, one)
+		}
+	})
 }

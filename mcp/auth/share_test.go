@@ -43,10 +43,13 @@ func TestProofsAreShared(t *testing.T) {
 // at once.
 func TestIntrospectionIsShared(t *testing.T) {
 	var asked atomic.Int64
+	release := make(chan struct{})
 	as := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		time.Sleep(50 * time.Millisecond)
 		_ = r.ParseForm()
+		if strings.HasPrefix(r.PostForm.Get("token"), "any-text-") {
+			<-release
+		}
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"active":%t,"sub":"ada","client_id":"c","aud":%q,"scope":"read"}`, strings.HasPrefix(r.PostForm.Get("token"), "ada"), resource)
 	}))
@@ -81,11 +84,11 @@ func TestIntrospectionIsShared(t *testing.T) {
 		{"a known token from the same address", "192.0.2.1", "ada-known"},
 		{"a new token from another address", "192.0.2.2", "ada-new"},
 	} {
-		began := time.Now()
-		if err := ask(c.address, c.token); err != nil || time.Since(began) > 2*time.Second {
-			t.Errorf("%s: waits %v, %v", c.name, time.Since(began), err)
+		if err := ask(c.address, c.token); err != nil { // those that are waited for are not answered before
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
+	close(release)
 	all.Wait()
 	before := asked.Load()
 	for range 100 {
