@@ -49,6 +49,17 @@ async function looked() {
   return [...new Set(found)];
 }
 
+/** follow goes to the address with a hash, as a link does; the page has heard of it when this ends. */
+export const follow = (page, hash) => page.evaluate((where) => new Promise((done) => {
+  const before = location.href;
+  location.hash = where;
+  if (location.href === before) done();
+  else addEventListener('hashchange', () => setTimeout(done), {once: true});
+}), hash);
+
+/** drawn waits until what changed before is drawn. */
+export const drawn = (page) => page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); }));
+
 /** looking are ways to look at a page, which note in faults what is wrong: {judge, looks, rooms, speak, took}. */
 export function looking(page, faults) {
   const judged = []; // milliseconds
@@ -57,7 +68,7 @@ export function looking(page, faults) {
     /** judge says what axe finds serious (in the first rows of a list, which are alike), what is wider than the page, what has no room, and what is in another language. */
     async judge(what) {
       const began = performance.now();
-      await page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); })); // what is judged is what was drawn: observers of sizes have run
+      await drawn(page); // what is judged is what was drawn: observers of sizes have run
       if (!await page.evaluate(() => Boolean(window.axe))) await page.evaluate(axe);
       const found = await page.evaluate(async () => {
         const isDark = document.documentElement.dataset.theme === 'dark'; // which changes nothing but colours

@@ -2,7 +2,7 @@
 // thing that was seen, and "FAULT …" for each that should not have been. SHOTS in the environment is a folder for pictures.
 import assert from 'node:assert/strict';
 import {join} from 'node:path';
-import {enter} from './console.mjs';
+import {enter, follow} from './console.mjs';
 
 const [scenario, program, link, given] = process.argv.slice(2);
 const settings = JSON.parse(given || '{}');
@@ -10,7 +10,7 @@ const {page, context, faults, judge, rooms, took, close} = await enter(link, pro
 page.setDefaultTimeout(15_000);
 const connection = () => /#\/inspector\/(\w+)/.exec(page.url())[1];
 const to = async (...parts) => {
-  await page.evaluate((hash) => { location.hash = hash; }, `#/inspector/${[connection(), ...parts.map(encodeURIComponent)].join('/')}`);
+  await follow(page, `#/inspector/${[connection(), ...parts.map(encodeURIComponent)].join('/')}`);
   await page.waitForFunction((section) => document.querySelector(`.ins-sections [aria-current]`)?.getAttribute('href').endsWith(section), parts[0] ?? 'overview');
 };
 const outcome = page.locator('.ins-outcome');
@@ -106,6 +106,7 @@ const scenarios = {
 
     await call('get-mixed');
     for (const part of ['img.ins-picture', 'audio', '.ins-resource', '.ins-linked']) assert.equal(await outcome.locator(part).count(), 1, part);
+    await outcome.locator('img').evaluate((image) => image.decode()); // which fails where it cannot be shown
     assert.ok(await outcome.locator('img').evaluate((image) => image.naturalWidth > 0), 'the picture is shown');
     await outcome.getByRole('button', {name: 'Read'}).click();
     await has(page.locator('.ins-ask h2'), 'Text');
@@ -256,7 +257,7 @@ const scenarios = {
     const id = connection();
     const question = page.locator('.ins-question');
     const open = (...parts) => async () => {
-      await page.evaluate((hash) => { location.hash = hash; }, `#/inspector/${[id, ...parts.map(encodeURIComponent)].join('/')}`);
+      await follow(page, `#/inspector/${[id, ...parts.map(encodeURIComponent)].join('/')}`);
       await page.locator(`.ins-sections [aria-current][href$="/${parts[0]}"]`).waitFor();
       await page.waitForFunction(() => !document.querySelector('main [aria-busy="true"]'));
     };
@@ -388,7 +389,7 @@ const scenarios = {
     const made = () => page.evaluate(async (command) => (await (await fetch('api/v1/connections', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(command)})).json()).id, settings.server);
     for (let n = 0; n < 3; n++) {
       const id = await made();
-      await page.evaluate((hash) => { location.hash = hash; }, `#/inspector/${id}/tools/add`);
+      await follow(page, `#/inspector/${id}/tools/add`);
       await has(page.locator('.ins-head'), 'connected');
       await has(page.locator('.ins-detail'), 'add');
     }

@@ -4,7 +4,7 @@ import {execFileSync} from 'node:child_process';
 import {readFileSync, readdirSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {chromium} from 'playwright-core';
-import {enter} from './console.mjs';
+import {enter, follow} from './console.mjs';
 
 const [scenario, program, link, given] = process.argv.slice(2);
 const settings = JSON.parse(given) ?? {};
@@ -25,9 +25,7 @@ const is = (what, got, want) => {
   say(what);
 };
 const picture = async (name) => { if (process.env.SHOTS) await page.screenshot({path: join(process.env.SHOTS, `${name}.png`), fullPage: !scenario.startsWith('hostile')}); };
-const go = async (path) => {
-  await page.evaluate((where) => { location.hash = where; }, `#/${path}`);
-};
+const go = (path) => follow(page, `#/${path}`);
 const look = async (name) => looks(async (how) => {
   await page.waitForFunction(() => !document.querySelector('[aria-busy]'));
   await judge(`${name} ${how}`);
@@ -207,7 +205,7 @@ const scenarios = {
     await page.keyboard.type(' neverwritten');
     await see('.empty', 'In no conversation do all of these words stand.');
     await page.keyboard.press('Control+A');
-    await page.keyboard.type('note');
+    await page.keyboard.insertText('note'); // at once: what part of it finds would have the row drawn again
     await page.waitForFunction(() => document.querySelectorAll('.conversation-row').length === 1);
     await page.keyboard.press('Escape');
     await page.keyboard.press('/');
@@ -302,7 +300,7 @@ const scenarios = {
     const rows = await page.locator('.conversation-row').evaluateAll((all) => all.map((row) => row.getAttribute('href')));
     await safe('the list of conversations');
     for (const href of rows) {
-      await page.evaluate((where) => { location.hash = where; }, href);
+      await follow(page, href);
       await page.waitForFunction(() => document.querySelector('.conversation-tool') && !document.querySelector('main [aria-busy]'));
       for (const item of await page.locator('details').all()) await item.evaluate((node) => { node.open = true; });
       const got = await page.evaluate(() => [window.ran === undefined, window.stopped]);
@@ -338,7 +336,11 @@ const scenarios = {
       return [...new Set(all)].filter((one) => !['refused', 'opaque'].includes(one));
     }, route), []);
     const started = async () => (await page.evaluate(async (path) => (await (await fetch(path)).json()).lines ?? [], `api/v1/instances/${pid}/servers/talks/log`)).length;
-    const before = await started();
+    let before = 0; // its line may come after it is connected
+    for (let n = 0; n < 100 && before === 0; n++) {
+      if (n > 0) await page.waitForTimeout(100);
+      before = await started();
+    }
     is('it started once', before, 1);
     const posted = [];
     context.on('response', (response) => { if (response.request().method() === 'POST') posted.push(response.status()); });

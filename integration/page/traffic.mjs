@@ -6,7 +6,7 @@ import {existsSync, readFileSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {promisify} from 'node:util';
 import {chromium} from 'playwright-core';
-import {looking} from './console.mjs';
+import {drawn, follow, looking} from './console.mjs';
 
 const plan = JSON.parse(process.argv[2]);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -62,7 +62,7 @@ if (plan.part === 'nothing') {
     const all = await page.evaluate(async () => (await (await fetch('api/v1/traffic?limit=1000&ping=false')).json()).items);
     const seq = (is) => all.find(is).seq;
     const at = (address, shown) => async () => {
-      await page.evaluate((where) => { location.hash = where; }, `#/traffic/${address}`);
+      await follow(page, `#/traffic/${address}`);
       await page.locator(shown).first().waitFor();
     };
     const message = (is) => at(seq(is), '.traffic-panel .tree');
@@ -199,7 +199,7 @@ if (plan.part === 'nothing') {
 
   await step('what a conversation calls, with its labels', async () => {
     await call('chat');
-    await page.evaluate(() => { location.hash = '#/traffic/?server=everything&method=tools%2Fcall'; });
+    await follow(page, '#/traffic/?server=everything&method=tools%2Fcall');
     await page.getByRole('option', {name: /Junction \d+ to everything, request tools\/call add/}).first().click();
     await panel.getByText('What the conversation had read before this call:').waitFor();
     assert.match(await panel.locator('.traffic-note', {hasText: 'What this brought:'}).innerText(), /private[^]*everything\/add/);
@@ -215,12 +215,14 @@ if (plan.part === 'nothing') {
     await page.keyboard.press('d');
     await page.getByRole('grid').waitFor();
     assert.equal(hash(), '#/traffic/?view=list');
+    await drawn(page);
     assert.equal(Number(await page.getByRole('grid').getAttribute('aria-rowcount')), await count() + 1);
     await page.keyboard.press('j');
     await page.keyboard.press('k');
     await page.keyboard.press('k');
     await page.keyboard.press('Enter');
     await panel.waitFor();
+    await drawn(page);
     const first = await page.locator('.is-selected').getAttribute('aria-rowindex');
     await page.keyboard.press('k');
     await until((n) => Number(document.querySelector('.is-selected')?.ariaRowIndex) === n, Number(first) - 1);
@@ -243,13 +245,14 @@ if (plan.part === 'nothing') {
     await status('Live');
     await until((n) => Number(document.querySelector('.traffic-status').innerText.match(/(\d+) messages/)?.[1]) > n, before);
     await page.locator('.traffic-stream').evaluate((stream) => { stream.scrollTop = 0; });
-    await page.waitForTimeout(200);
+    await drawn(page);
     await call('echo');
     const latest = page.getByRole('button', {name: /\d+ came since/});
     await latest.waitFor();
     assert.equal(await page.locator('.traffic-stream').evaluate((stream) => stream.scrollTop), 0);
     await latest.click();
     await latest.waitFor({state: 'hidden'});
+    await drawn(page);
     assert.ok(await page.locator('.traffic-stream').evaluate((stream) => stream.scrollTop + stream.clientHeight >= stream.scrollHeight - 40));
   });
 
@@ -265,26 +268,26 @@ if (plan.part === 'nothing') {
 
   await step('that a legacy server refuses server/discover is no error', async () => {
     const before = hash();
-    await page.evaluate(() => { location.hash = '#/traffic/?method=server%2Fdiscover'; });
+    await follow(page, '#/traffic/?method=server%2Fdiscover');
     await page.getByRole('option', {name: /memory to Junction \d+, legacy server/}).first().click();
     await panel.getByText('It is no error: Junction goes on with initialize.').waitFor();
     assert.equal(await panel.locator('.badge-bad, .notice-bad').count(), 0);
     await page.keyboard.press('Escape');
     const answers = await page.evaluate(async () => (await (await fetch('api/v1/traffic?method=server/discover&server=memory&errors=true')).json()).items);
     assert.deepEqual(answers, []);
-    await page.evaluate((was) => { location.hash = was; }, before);
+    await follow(page, before);
   });
 
   await step('notifications on a small screen', async () => {
     const before = hash();
-    await page.evaluate(() => { location.hash = '#/traffic/?method=notifications%2Finitialized'; });
+    await follow(page, '#/traffic/?method=notifications%2Finitialized');
     const method = page.locator('.is-notification .traffic-method').first();
     await method.waitFor();
     assert.equal(await page.locator('.is-notification .badge').count(), 0);
     await page.setViewportSize({width: 360, height: 740});
-    assert.equal(await method.innerText(), 'initialized');
+    await until(() => document.querySelector('.is-notification .traffic-method').innerText === 'initialized');
     await page.setViewportSize({width: 1280, height: 800});
-    await page.evaluate((was) => { location.hash = was; }, before);
+    await follow(page, before);
   });
 
   await step('the console is gone, and comes back', async () => {

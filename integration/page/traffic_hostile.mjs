@@ -1,7 +1,7 @@
 // Looks at messages whose every text is an attack on whoever shows them, in the view of traffic: node traffic_hostile.mjs
 // CHROMIUM LINK. It prints what it saw, FAULT and what was wrong, and at last: end.
 import {readFileSync} from 'node:fs';
-import {enter} from './console.mjs';
+import {enter, follow} from './console.mjs';
 
 const [program, link] = process.argv.slice(2);
 const payloads = JSON.parse(readFileSync(new URL('payloads.json', import.meta.url), 'utf8'));
@@ -20,7 +20,7 @@ const safe = async (where) => {
   is(`nothing ran in ${where}`, await page.evaluate(() => [window.ran === undefined, {}.ran === undefined, window.stopped]), [true, true, []]);
   is(`no element of theirs is in ${where}`, await page.locator(foreign).count(), 0);
 };
-const hash = (address) => page.evaluate((where) => { location.hash = where; }, address);
+const hash = (address) => follow(page, address);
 
 // written serves a text to an empty page as if it were a document, without any policy of the console's, and says what ran.
 async function written(name, type, body) {
