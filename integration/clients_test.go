@@ -23,15 +23,16 @@ func TestClients(t *testing.T) {
 		eachClient(t, isolated(t), []string{binary, "serve", "everything"}, useEverything)
 	})
 	t.Run("up", func(t *testing.T) {
-		t.Run("learns what its servers offer", func(t *testing.T) { learn(t, binary, config) })
-		eachClient(t, os.Environ(), []string{binary, "up", "--config", config}, useGateway)
+		env := isolated(t) // where no other test has an up
+		t.Run("learns what its servers offer", func(t *testing.T) { learn(t, env, binary, config) })
+		eachClient(t, env, []string{binary, "up", "--config", config}, useGateway)
 	})
 }
 
 // learn lets junction up remember what its servers offer, as a second start finds it:
 // the clients list once, and do not wait for servers that were never seen.
-func learn(t *testing.T, binary, config string) {
-	env, address := os.Environ(), freeAddress(t)
+func learn(t *testing.T, env []string, binary, config string) {
+	address := freeAddress(t)
 	serving(t, env, address, binary, "up", "--config", config, "--http", address)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		states, errors := standing(t, env)
@@ -45,14 +46,14 @@ func learn(t *testing.T, binary, config string) {
 	}
 }
 
-// eachClient runs use for each client, revision and transport. One process, in the environment env, serves all
+// eachClient runs use for each client, revision and transport, in the environment env, which is an isolated one. One process serves all
 // HTTP clients, and so every revision at one endpoint.
 func eachClient(t *testing.T, env, argv []string, use func(t *testing.T, c probeClient, target []string, revision string)) {
 	address := freeAddress(t)
 	serving(t, env, address, append(slices.Clone(argv), "--http", address)...)
 	targets := map[string][]string{
 		"http":  {"--http", "http://" + address + "/mcp"},
-		"stdio": append(append([]string{"--stdio"}, argv...), "--stdio"),
+		"stdio": slices.Concat([]string{"--stdio", program(t, "env")}, env[len(os.Environ()):], argv, []string{"--stdio"}),
 	}
 	for _, client := range probeClients {
 		for _, revision := range client.revisions {
