@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,9 +17,11 @@ import (
 	"github.com/junction-mcp/junction/mcp/httpsse"
 )
 
-type hostileSlow struct{}
+type hostileSlow struct{ running *atomic.Int32 }
 
-func (hostileSlow) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+func (h hostileSlow) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	h.running.Add(1)
+	defer h.running.Add(-1)
 	if req.Method == "server/discover" {
 		time.Sleep(1 * time.Second)
 		return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{}}`)}, nil
@@ -29,7 +32,8 @@ func (hostileSlow) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 
 // One client that came and went must not keep others out.
 func TestAClientThatInitializesManyTimesAtOnceKeepsNobodyOut(t *testing.T) {
-	s := httptest.NewServer(httpsse.Handler(hostileSlow{}))
+	h := hostileSlow{new(atomic.Int32)}
+	s := httptest.NewServer(httpsse.Handler(h))
 	defer s.Close()
 	connect := func() (post func(string) int, next func() string, closeIt func()) {
 		resp, err := http.Get(s.URL)
@@ -67,6 +71,11 @@ func TestAClientThatInitializesManyTimesAtOnceKeepsNobodyOut(t *testing.T) {
 		}
 		posting.Wait()
 		closeIt()
+	}
+	for end := time.Now().Add(20 * time.Second); h.running.Load() > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d requests run on", h.running.Load())
+		}
 	}
 	time.Sleep(time.Second)
 	for range 2 {

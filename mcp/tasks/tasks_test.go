@@ -210,9 +210,17 @@ func TestATaskIsBegunLookedAtAndTakenUpAgain(t *testing.T) {
 func TestATaskEndsWithItsCallAndItsTimeAndItsServer(t *testing.T) {
 	ended := make(chan error, 1)
 	url, long := site(t, tasks.Options{}, ended)
-	c := dial(t, url, "", mcp.ClientOptions{Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}})
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	givesUp := func(next mcp.Handler) mcp.Handler { // once the task runs
+		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "tasks/get" {
+				cancel(context.DeadlineExceeded)
+			}
+			return next.Handle(ctx, req)
+		})
+	}
+	c := dial(t, url, "", mcp.ClientOptions{Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{}), givesUp}})
 	if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a call that is given up: %v", err)
 	}
