@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// held answers each list when it is told to.
+// held answers each list with what it gets for it.
 type held struct {
 	asked chan chan paged
 }
