@@ -78,7 +78,8 @@ func TestTheConsoleShows100000Messages(t *testing.T) {
 		SlowestFrame, Frame99, SlowestTask, Work float64 // milliseconds: of frames by the clock, of tasks the processor's
 	}
 	var got struct {
-		FirstPaint       float64
+		FirstPaint       float64 // milliseconds by the clock
+		FirstWork        float64 // milliseconds of the processor until then
 		Forms            map[string]scrolled
 		Places           [][3]int
 		UsedHeap, Memory int
@@ -88,8 +89,8 @@ func TestTheConsoleShows100000Messages(t *testing.T) {
 	if err := json.Unmarshal([]byte(line), &got); err != nil {
 		t.Fatalf("%v: %s", err, line)
 	}
-	t.Logf("first paint after %.0f ms; JavaScript's heap is %d MB, the page's process %d MB", got.FirstPaint, got.UsedHeap>>20, got.Memory>>20)
-	if got.FirstPaint > 1000 || got.Memory > 300<<20 || got.UsedHeap > 100<<20 || len(got.Faults) > 0 {
+	t.Logf("first paint after %.0f ms, of them %.0f ms of work; JavaScript's heap is %d MB, the page's process %d MB", got.FirstPaint, got.FirstWork, got.UsedHeap>>20, got.Memory>>20)
+	if got.FirstWork <= 0 || got.FirstWork > 500 || got.Memory > 300<<20 || got.UsedHeap > 100<<20 || len(got.Faults) > 0 {
 		t.Errorf("%+v", got)
 	}
 	for _, form := range []string{"diagram", "list"} {

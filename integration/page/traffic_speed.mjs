@@ -17,11 +17,23 @@ await page.addInitScript(() => {
     requestAnimationFrame(() => setTimeout(() => { window.firstRow = performance.now(); }));
   }).observe(document, {childList: true, subtree: true});
 });
+// tasks are the times that the page's thread worked at its tasks, in milliseconds, the longest first. It is the processor's
+// time: how long a task takes by the clock depends on what else the machine does.
+function tasks(trace) {
+  const {traceEvents} = JSON.parse(trace);
+  const threads = new Set(traceEvents.filter(({name, args}) => name === 'thread_name' && args.name === 'CrRendererMain').map(({pid, tid}) => `${pid}/${tid}`));
+  return traceEvents.filter(({name, tdur, pid, tid}) => name.endsWith('RunTask') && tdur && threads.has(`${pid}/${tid}`)).map(({tdur}) => tdur / 1000).sort((a, b) => b - a);
+}
+
+const work = (all) => all.reduce((sum, one) => sum + one, 0);
+
 await page.goto(link);
 await page.waitForSelector('[data-seq]');
+await browser.startTracing(page, {categories: ['toplevel', 'disabled-by-default-devtools.timeline']});
 await page.reload(); // the first page is the link's, which leads on
 await page.waitForFunction(() => window.firstRow);
 const firstPaint = await page.evaluate(() => window.firstRow);
+const firstWork = work(tasks((await browser.stopTracing()).toString()));
 
 // scroll goes through the stream as a person does, with the wheel, and with the bar.
 const scroll = () => page.evaluate(async () => {
@@ -47,20 +59,12 @@ const scroll = () => page.evaluate(async () => {
   return {frames: frames.length, slowestFrame: frames.at(-1), frame99: frames[Math.floor(frames.length * 0.99)], rows};
 });
 
-// tasks are the times that the page's thread worked at its tasks, in milliseconds, the longest first. It is the processor's
-// time: how long a task takes by the clock depends on what else the machine does.
-function tasks(trace) {
-  const {traceEvents} = JSON.parse(trace);
-  const threads = new Set(traceEvents.filter(({name, args}) => name === 'thread_name' && args.name === 'CrRendererMain').map(({pid, tid}) => `${pid}/${tid}`));
-  return traceEvents.filter(({name, tdur, pid, tid}) => name.endsWith('RunTask') && tdur && threads.has(`${pid}/${tid}`)).map(({tdur}) => tdur / 1000).sort((a, b) => b - a);
-}
-
 const forms = {};
 for (const form of ['diagram', 'list']) {
   await browser.startTracing(page, {categories: ['toplevel', 'disabled-by-default-devtools.timeline']});
   forms[form] = await scroll();
   const all = tasks((await browser.stopTracing()).toString());
-  Object.assign(forms[form], {tasks: all.length, slowestTask: all[0] ?? 0, work: all.reduce((sum, one) => sum + one, 0)});
+  Object.assign(forms[form], {tasks: all.length, slowestTask: all[0] ?? 0, work: work(all)});
   await page.keyboard.press('d');
 }
 
@@ -70,7 +74,7 @@ const places = await page.evaluate(async () => {
   const found = [];
   for (const part of [0, 0.5, 1]) {
     stream.scrollTop = part * stream.scrollHeight;
-    for (let n = 0; n < 200; n++) {
+    for (let n = 0; n < 1000; n++) {
       await new Promise((done) => setTimeout(done, 20));
       const head = document.querySelector('.traffic-lanes').offsetHeight;
       const top = stream.getBoundingClientRect().top + head;
@@ -97,5 +101,5 @@ const memory = Math.max(0, ...processInfo.filter(({type}) => type === 'renderer'
     return 0; // not on Linux
   }
 }));
-console.log(JSON.stringify({firstPaint, forms, places, usedHeap, memory, faults}));
+console.log(JSON.stringify({firstPaint, firstWork, forms, places, usedHeap, memory, faults}));
 await browser.close();
