@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,31 @@ func (s costly) Handle(_ context.Context, req *mcp.Request) (mcp.Result, error) 
 
 func longURI(i int) string { return strings.Repeat("y", 8_000) + fmt.Sprint(i) }
 
+// busyMinute returns a channel that is closed when this process was busy for a minute of processors. By the clock it may be many more,
+// where other programs run; where the system does not tell, it is one.
+func busyMinute(t *testing.T) <-chan struct{} {
+	began := time.Now()
+	used := func() time.Duration {
+		stat, err := os.ReadFile("/proc/self/stat")
+		_, rest, _ := strings.Cut(string(stat), ") ") // from the state on
+		fields := strings.Fields(rest)
+		if err != nil || len(fields) < 13 {
+			return time.Since(began)
+		}
+		user, _ := strconv.Atoi(fields[11])
+		system, _ := strconv.Atoi(fields[12])
+		return time.Duration(user+system) * time.Second / 100
+	}
+	before, over := used(), make(chan struct{})
+	go func() {
+		defer close(over)
+		for used()-before < time.Minute && t.Context().Err() == nil {
+			time.Sleep(100 * time.Millisecond)
+		}
+	}()
+	return over
+}
+
 // Servers that are not trusted choose templates, and they and clients URIs: no product of the two keeps the gateway busy.
 func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
@@ -65,8 +92,8 @@ func TestTemplatesThatAreCostlyToMatchHoldNobodyUp(t *testing.T) {
 		}()
 		select {
 		case <-done:
-		case <-time.After(time.Minute): // it was minutes, and hours
-			t.Fatalf("%s takes longer than a minute", what)
+		case <-busyMinute(t): // it was minutes, and hours
+			t.Fatalf("%s takes longer than a minute of a processor", what)
 		}
 	}
 	within("to read what nobody has", func() {
@@ -119,8 +146,8 @@ func TestManyURIsToListenToHoldNobodyUp(t *testing.T) {
 	}()
 	select {
 	case <-asked:
-	case <-time.After(time.Minute): // it was many minutes
-		t.Error("the server that has a resource hears nothing of it for a minute")
+	case <-busyMinute(t): // it was many minutes
+		t.Error("the server that has a resource hears nothing of it for a minute of a processor")
 	}
 	cancel()
 	<-ended
