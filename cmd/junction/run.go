@@ -100,7 +100,7 @@ func ready(a *app) *app {
 // run runs a command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	a.desk.Screen, a.desk.Person = a.screen, a.person
-	root := a.root()
+	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -174,7 +174,8 @@ func (a *app) tellStopping(ctx context.Context) (stopped func()) {
 	}
 }
 
-func (a *app) root() *cobra.Command {
+// root returns the command that has all others, or those that these words can reach.
+func (a *app) root(words []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "junction",
 		Short: "Any client, any server: the Model Context Protocol at the command line",
@@ -214,7 +215,7 @@ revision and transport they speak.
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return a.usage(cmd) })
 	a.fitHelp(root)
 	root.SetHelpCommand(helpCommand())
-	a.grow(root)
+	a.grow(root, words)
 	return root
 }
 

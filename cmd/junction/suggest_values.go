@@ -42,10 +42,12 @@ func (a *app) suggestValues(root *cobra.Command) {
 			return values, directive
 		}
 		for _, path := range spellings(place.command) {
-			cmd, _, _ := root.Find(strings.Fields(path)) // which finds all of the tree
-			if place.flag == "" {
+			cmd, _, _ := root.Find(strings.Fields(path))
+			switch {
+			case cmd == root: // a word that was not typed
+			case place.flag == "":
 				cmd.ValidArgsFunction = suggest
-			} else {
+			default:
 				_ = cmd.RegisterFlagCompletionFunc(place.flag, suggest) // which fails where there is no such flag, or that has one
 			}
 		}
