@@ -14,7 +14,6 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -157,7 +156,7 @@ func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 	for _, u := range all {
 		rows = append(rows, []string{u.server, u.summary(), approval(u.server, "", u.file)})
 	}
-	a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+	a.out.Printf("%s", a.table(rows, 2))
 	return nil
 }
 

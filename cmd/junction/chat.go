@@ -91,7 +91,7 @@ of the question.
 	a.connectionFlags(cmd.Flags())
 	a.frozenFlag(cmd.Flags())
 	a.recordFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print what happens, one JSON object a line")
+	a.jsonFlag(cmd, host.Event{})
 	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
 	cmd.Flags().StringVar(&a.desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
 	groupFlags(cmd, chatGroups())
@@ -350,7 +350,7 @@ func (e *providerError) Unwrap() error { return e.error }
 // on standard error what a person should know.
 func (a *app) reporter(plain *person.Plain) func(host.Event) {
 	if a.flags.json {
-		return func(e host.Event) { writeEvent(a.stdout, e) }
+		return func(e host.Event) { _ = a.printIndented(e, "") } // a reader that went away ends the program by its signal
 	}
 	return func(e host.Event) {
 		for run := e.Run; e.Child != nil; e.Run = run { // a person should know the same of a sub-agent

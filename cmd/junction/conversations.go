@@ -11,7 +11,6 @@ import (
 
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -74,7 +73,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&here, "here", false, "only those that were begun in this folder")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N` (default 50, at most 1000)")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON array")
+	a.jsonFlag(cmd, []archive.Meta{})
 	return cmd
 }
 
@@ -84,7 +83,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		return err
 	}
 	if a.flags.json {
-		return a.printObject(metas)
+		return a.printJSON(metas)
 	}
 	if len(metas) == 0 {
 		if filter.Search+filter.Folder == "" {
@@ -102,7 +101,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		}
 		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}
-	_, err = fmt.Fprint(a.out, terminal.Table(rows, 0, lineWidth(a.out)))
+	_, err = fmt.Fprint(a.out, a.table(rows, 0))
 	return err
 }
 

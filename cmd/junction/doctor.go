@@ -48,7 +48,7 @@ starts or calls is there, whether somebody changed the entry, and which servers 
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object")
+	a.jsonFlag(cmd, serversShown[*patient]{})
 	a.configFlags(cmd.Flags())
 	return cmd
 }
@@ -258,7 +258,7 @@ func (a *app) examineAll(ctx context.Context, entries []entry, faults []error, e
 // diagnosed prints what is left to print, and returns whether a link is broken.
 func (a *app) diagnosed(all []*patient) error {
 	if a.flags.json {
-		if err := a.printIndented(map[string][]*patient{"servers": all}, "  "); err != nil {
+		if err := a.printIndented(serversShown[*patient]{all}, "  "); err != nil {
 			return err
 		}
 	}

@@ -196,6 +196,7 @@ func usage(cmd *cobra.Command, flags string) error {
 	if cmd.HasExample() {
 		b.WriteString("\n\nExamples:\n" + cmd.Example)
 	}
+	b.WriteString(jsonFields(cmd, helpWidth))
 	_, err := fmt.Fprintln(cmd.OutOrStderr(), b.String())
 	return err
 }

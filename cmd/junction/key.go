@@ -7,7 +7,6 @@ import (
 
 	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -82,7 +81,7 @@ func (a *app) keyListCommand() *cobra.Command {
 				a.out.Printf("There are no keys; junction key create USER makes one.\n")
 				return nil
 			}
-			a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+			a.out.Printf("%s", a.table(rows, 2))
 			return nil
 		},
 	}

@@ -46,7 +46,7 @@ no arguments; others only with --call. docs/lint.md has each rule, with an examp
 	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
 	a.connectionFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the findings as a JSON object")
+	a.jsonFlag(cmd, serversShown[*linted]{})
 	return cmd
 }
 
@@ -94,7 +94,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 		}
 	}
 	if a.flags.json {
-		if err := a.printIndented(map[string][]*linted{"servers": all}, "  "); err != nil {
+		if err := a.printIndented(serversShown[*linted]{all}, "  "); err != nil {
 			return err
 		}
 	}

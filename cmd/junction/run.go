@@ -71,6 +71,7 @@ type app struct {
 type flags struct {
 	config   []string
 	json     bool
+	written  []any // what the command may write with it
 	revision string
 	logLevel string
 	output   string
@@ -295,15 +296,9 @@ func (a *app) connectionFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 }
 
-// clientFlags are those of every command that is itself the client.
-func (a *app) clientFlags(f *pflag.FlagSet) {
-	a.connectionFlags(f)
-	f.BoolVar(&a.flags.json, "json", false, "print the result as the specification shapes it")
-}
-
 // requestFlags are those of every command whose request may ask something back.
 func (a *app) requestFlags(f *pflag.FlagSet) {
-	a.clientFlags(f)
+	a.connectionFlags(f)
 	a.ownFlag(f)
 	f.StringVar(&a.desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
 	f.StringVar(&a.desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")

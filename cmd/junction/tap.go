@@ -79,7 +79,7 @@ With a command it is that of the command.`,
 	cmd.Flags().BoolVar(&p.undo, "undo", false, "put back what --keep left, of HOST or of all")
 	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts that are found, their files, and which are tapped")
 	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print whole messages, below each line")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
+	a.jsonFlag(cmd, &shownEvent{})
 	return cmd
 }
 

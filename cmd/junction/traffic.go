@@ -70,7 +70,7 @@ down what was called.`,
 		},
 	}
 	chosen = trafficFilters.Flags(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
+	a.jsonFlag(cmd, &shownEvent{})
 	return cmd
 }
 
