@@ -49,15 +49,14 @@ arguments:
   │ one
   │ two\u200b
 description: Writes.\x1b[2J
-y once · f this server, for this question · s this session… · a always…
-n Esc no · N no, with a note · d never… · t trust this server…
+y yes, once · f yes to all of files, for this question · n Esc no · m more…
 ↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		cancel()
 	})
 	play(t, &scripted{}, 40, 18, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
-		st.keys("<pgdown><pgdown>")
+		st.keys("m<pgdown><pgdown>")
 		expect(t, "the narrow card, scrolled", st.frame(), `
 ── may this call … · 11–18 of 18 ───────
   │ one
@@ -68,8 +67,8 @@ The server claims (unverified): writes;
 may overwrite or delete; no outside
 access
 description: Writes.\x1b[2J
-y once
-f this server, for this question
+y yes, once
+f all of this server, for this question
 s this session… · a always… · n Esc no
 N no, with a note · d never…
 t trust this server…
@@ -95,7 +94,7 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {60, 24}} {
 		play(t, &scripted{}, size.width, size.height, func(st *stage) {
 			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-			for _, want := range []string{"files · edit_file", "! The model has read", `path: "/home/ada/list.md"`, "+ - coffee", "y once"} {
+			for _, want := range []string{"files · edit_file", "! The model has read", `path: "/home/ada/list.md"`, "+ - coffee", "y yes, once"} {
 				st.holds(want)
 			}
 			if st.keys("y"); !got.Allow {
@@ -305,8 +304,11 @@ func TestACardOffersOnlyWhatHelps(t *testing.T) {
 				card := writeCard()
 				test.change(&card)
 				got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
-				_, foot, _ := strings.Cut(st.frame(), "\ny once")
-				foot, _, _ = strings.Cut("y once"+foot, " · ↑↓ PgUp")
+				if strings.Contains(st.frame(), "m more…") {
+					st.keys("m")
+				}
+				_, foot, _ := strings.Cut(st.frame(), "\ny yes, once")
+				foot, _, _ = strings.Cut("y"+foot, " · ↑↓ PgUp")
 				var keys []string
 				for _, offer := range strings.Split(foot, " · ") {
 					key, _, _ := strings.Cut(offer, " ")
@@ -367,6 +369,9 @@ func TestTheFootOfACardNamesAllItsKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, &scripted{}, 120, 50, func(st *stage) {
 				_, _, cancel := asks(st, shown(st))
+				if strings.Contains(st.frame(), "m more…") {
+					st.keys("m")
+				}
 				_, foot, _ := strings.Cut(st.frame(), "\ny ")
 				foot = "y " + foot
 				for _, row := range append(st.screen.cards[0].keys(), [2]string{"F1", ""}, [2]string{"Ctrl+C", ""}) {

@@ -73,9 +73,8 @@ systems
 arguments:
   a: 2
   b: 40
-y once · f this server, for this question · s this session… · a always…
-n Esc no · N no, with a note · d never… · ↑↓ PgUp PgDn Home End scroll · F1 keys
-Ctrl+C cancel
+y yes, once · f yes to all of everything, for this question · n Esc no · m more…
+↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
 test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 
 		st.wait(time.Second)

@@ -187,7 +187,7 @@ arguments:
     │ + d
     │   c
 description: Pays somebody.
-y once · n no · N no, with a note
+y yes, once · n no · N no, with a note
 ? `
 	if out.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
