@@ -209,7 +209,7 @@ func (d *day) rewinds(s *screen) {
 	s.enter("/rewind")
 	s.see("go on from before which question?", "Say 77.")
 	s.press("Enter")
-	s.see("This is a copy that ends before")
+	s.see("Rewound in a copy, to before")
 	s.press("C-u")
 	s.enter("Say 78.")
 	s.see("This is answer 78.")

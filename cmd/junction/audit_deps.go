@@ -15,7 +15,7 @@ import (
 
 func (a *app) auditDepsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "audit-deps [NAME...]",
+		Use:   "audit-deps [SERVER…]",
 		Short: "List known vulnerabilities of locked servers and what they need",
 		Long: `Ask the package managers' own commands, such as npm audit, for known vulnerabilities of the
 servers that junction.lock has, and of all packages that those need. Of a project's file you are

@@ -26,7 +26,7 @@ const chatExitHelp = `Exit codes:
   0    there is an answer
   1    none: a limit, refusal, loop or cut answer, a call or server not allowed
   2    the command line is wrong, or no conversation or several have the ID
-  3    no connection to a server, no model configured, or a file of this machine
+  3    no connection to a server, no model configured, or a local file
   4    the model's provider, or a server, answered with an error
   5    no answer in time
   130  interrupted (Ctrl-C)`
@@ -68,7 +68,7 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Talk to a language model that uses your servers; read past conversations",
 		Long: `Talk to a language model that can use the tools of all configured servers, or of
 those that are named. What may write, send or spend is done only after you said
-yes: once, until chat ends or for good. What servers say of themselves is shown
+yes: once, for this session, or always. What servers say of themselves is shown
 to you before the model sees it.
 
 With --prompt (-p), or a question on standard input, it prints the answer and

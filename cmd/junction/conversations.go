@@ -17,13 +17,13 @@ import (
 const conversationsExitHelp = `Exit codes:
   0    done
   2    the command line is wrong, or no conversation or several have the ID
-  3    a file of this machine: the stored conversations, or what is imported
+  3    a local file: the stored conversations, or what is imported
   130  interrupted (Ctrl-C)`
 
 const maxTitleShown = 60 // characters of a conversation's title in a list
 
 func (a *app) conversationsCommand() *cobra.Command {
-	return group("conversations", "List, show, export, import, fork and delete stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
+	return group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
 ID is what the list shows, the beginning of it, or "last". junction chat --resume=ID goes
@@ -31,7 +31,7 @@ on with a conversation.
 
 `+conversationsExitHelp,
 		a.conversationsListCommand(), a.conversationsExportCommand(), a.conversationsImportCommand(),
-		a.conversationsForkCommand(), a.conversationsDeleteCommand())
+		a.conversationsForkCommand(), a.conversationsRemoveCommand())
 }
 
 // archiveCommand is a command that works with the stored conversations. It takes as many words as
@@ -162,8 +162,8 @@ func (a *app) printID(meta archive.Meta, err error) error {
 	return err
 }
 
-func (a *app) conversationsDeleteCommand() *cobra.Command {
-	return a.archiveCommand("delete ID…", "Delete conversations; their text is overwritten", "at least one ID", math.MaxInt,
+func (a *app) conversationsRemoveCommand() *cobra.Command {
+	cmd := a.archiveCommand("remove ID…", "Remove conversations; their text is overwritten", "at least one ID", math.MaxInt,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			for _, id := range words {
 				if err := stored.Delete(ctx, id); err != nil {
@@ -172,4 +172,6 @@ func (a *app) conversationsDeleteCommand() *cobra.Command {
 			}
 			return nil
 		})
+	cmd.Aliases = []string{"delete"}
+	return cmd
 }

@@ -33,7 +33,7 @@ const (
 
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "doctor [SERVER...]",
+		Use:   "doctor [SERVER…]",
 		Short: "Find which server is broken, and what mends it",
 		Long: `Try what lies between junction and each configured server, one link after another: its
 entry, the variables that the entry names, the program or the address, the start, who it is
@@ -276,7 +276,7 @@ func (a *app) diagnosed(all []*patient) error {
 		if hosts > 0 {
 			what += ", " + plaintext.Count(hosts, "host")
 		}
-		a.out.Printf("%s, %d with a broken link.\n", what, sick)
+		a.out.Printf("%s, %d broken.\n", what, sick)
 	}
 	switch {
 	case a.unread != nil && sick == len(all):
@@ -306,7 +306,7 @@ func (a *app) showPatient(p *patient) {
 		case l.OK:
 			a.out.Printf("  ok      %s: %s\n", l.Name, l.Detail)
 		default:
-			a.out.Printf("  BROKEN  %s: %s\n          to mend it: %s\n", l.Name, l.Detail, l.Remedy)
+			a.out.Printf("  BROKEN  %s: %s\n          fix: %s\n", l.Name, l.Detail, l.Remedy)
 		}
 	}
 }

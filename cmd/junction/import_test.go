@@ -84,7 +84,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a dry run wrote a file")
 	}
-	runs(t, "", "import", "--all").expect(t, exitConnection, "These stand in", "nobody can be asked here; --yes agrees")
+	runs(t, "", "import", "--all").expect(t, exitConnection, "secrets in clear text", "not a terminal: --yes confirms")
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a file is written although nobody agreed")
 	}

@@ -216,11 +216,11 @@ func unresolved(call *lint.Call, named bool) string {
 	tool := plaintext.Line(call.Tool, 200)
 	switch late := errors.Is(call.Err, context.DeadlineExceeded); {
 	case late && named:
-		return tool + " was called, and its result not looked at: there was none in time; --timeout gives it longer"
+		return tool + " timed out; its result was not checked; --timeout gives it longer"
 	case late:
-		return fmt.Sprintf("%s was called, and its result not looked at: there was none in time; --call %[1]s waits as long as --timeout says", tool)
+		return fmt.Sprintf("%s timed out; its result was not checked; --call %[1]s waits as long as --timeout says", tool)
 	case errors.Is(call.Err, &mcp.Error{Code: mcp.CodeMissingCapability}):
-		return fmt.Sprintf("%s was called, and its result not looked at: it needs a client that can do more than lint: %v", tool, call.Err)
+		return fmt.Sprintf("the result of %s was not checked: it needs a client that can do more than lint: %v", tool, call.Err)
 	}
 	return fmt.Sprintf("%s was called and gave no result: %v", tool, call.Err)
 }

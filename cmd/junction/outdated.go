@@ -90,7 +90,7 @@ func (a *app) suggestLocked(cmd *cobra.Command, args []string, typed string) ([]
 func (a *app) outdatedCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "outdated [NAME...]",
+		Use:   "outdated [SERVER…]",
 		Short: "List locked servers that have newer versions, or were pulled",
 		Long: `Ask the package registries about the servers that junction.lock has, and list those that have
 a newer version, and those whose version was pulled or deprecated. junction server upgrade changes them.
@@ -161,7 +161,7 @@ func (a *app) showOutdated(list []add.Outdated, locked int, failed bool) error {
 func (a *app) installCommand() *cobra.Command {
 	var scripts bool
 	cmd := &cobra.Command{
-		Use:   "install [NAME...]",
+		Use:   "install [SERVER…]",
 		Short: "Install everything that junction.lock has, exactly so",
 		Long: `Install the servers that junction.lock has, or those that are named: exactly these bytes, which are
 checked. An entry of the configuration that says something else than the lock is an error. It is for

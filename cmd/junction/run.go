@@ -180,8 +180,8 @@ func (a *app) root(words []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "junction",
 		Short: "Any client, any server: the Model Context Protocol at the command line",
-		Long: `Junction connects clients and servers of the Model Context Protocol, whichever
-revision and transport they speak.
+		Long: `Junction runs, calls, tests and protects servers of the Model Context Protocol, for
+you, for a language model, and for hosts such as Claude and Cursor.
 
   junction list                                what your servers offer
   junction call everything add a=1 b=2         a tool of the server "everything"

@@ -43,7 +43,7 @@ var trafficFilters = fields.ParamsOf[trafficFilter]()
 func (a *app) trafficCommand() *cobra.Command {
 	var chosen func(*trafficFilter) error
 	cmd := &cobra.Command{
-		Use:     "traffic [PID...]",
+		Use:     "traffic [PID…]",
 		Aliases: []string{"watch"},
 		Short:   "Watch the messages between clients and servers (also: junction watch)",
 		Long: `Show what goes through junction up, proxy and chat, a message a line while it goes,

@@ -45,7 +45,7 @@ func TestHelpHasAFewWordsInGroups(t *testing.T) {
 	if words > maxWords {
 		t.Errorf("junction --help lists %d words, at most %d can be learned", words, maxWords)
 	}
-	if !strings.HasPrefix(help, "\nUse ") {
+	if !strings.HasPrefix(help, "\njunction COMMAND --help ") {
 		t.Errorf("behind the words stands\n%s", help)
 	}
 }

@@ -263,7 +263,7 @@ func (a *app) showStatus(all []instance, indent string) error {
 		return a.printIndented(instancesShown{all}, indent)
 	}
 	if len(all) == 0 {
-		a.out.Printf("No junction up runs.\n")
+		a.out.Printf("No junction up is running; start one with: junction up\n")
 	}
 	for n, i := range all {
 		if n > 0 {

@@ -17,7 +17,7 @@ func (a *app) upgradeCommand() *cobra.Command {
 	var o add.Options
 	var check, vulnerable, all bool
 	cmd := &cobra.Command{
-		Use:   "upgrade [NAME...]",
+		Use:   "upgrade [SERVER…]",
 		Short: "Install newer versions, after showing what changes; --check only lists them",
 		Long: `Install the newest version of servers that junction.lock has, or of those that are named. Each
 is started once, and what it defines is shown with what you approved, before anything is

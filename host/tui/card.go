@@ -206,7 +206,7 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 // asleep are the input, below a card that takes no keys yet, and how to wake it.
 func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	lines, cursor := s.inputLines(room)
-	hint := ink.Line{ink.T(ink.Warn, "You were typing. "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", then wait a moment and answer.")}
+	hint := ink.Line{ink.T(ink.Warn, "You were typing, so this waits: press "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", pause, then answer.")}
 	cursor.Y++
 	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }
@@ -644,7 +644,8 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	lines = append(lines, about("resource", ink.Link, plaintext.Unbroken(call.Resource), width)...)
 	reasons := call.Reasons
 	if call.NoRule != "" && call.Resource == "" { // what the call does is said below, once
-		reasons = append([]string{call.NoRule}, reasons[1:]...)
+		reasons = reasons[1:]
+		say(ink.Lines(ink.Plain, "New: "+call.NoRule+".", width))
 	}
 	for _, reason := range reasons {
 		say(warnings([]string{reason}, width))

@@ -39,7 +39,7 @@ func TestTheConsentCardShowsEverything(t *testing.T) {
 ── may this call run? ──────────────────────────────────────────────────────────
 files · write “Write a file”
 ! text of web, which you do not trust, was read before
-The server claims (unverified): writes; may overwrite or delete; no outside
+The server says (not checked): writes; may overwrite or delete; no outside
 access
 arguments:
   path: "/tmp/x"
@@ -63,7 +63,7 @@ test-model · 0/0 servers, 0 tools · F1 help`)
   │ two\u200b
 ! text of web, which you do not trust,
   was read before
-The server claims (unverified): writes;
+The server says (not checked): writes;
 may overwrite or delete; no outside
 access
 description: Writes.\x1b[2J
@@ -83,9 +83,9 @@ test-model · 0/0 servers, 0 tools`)
 func editCard() host.Card {
 	card := writeCard()
 	card.Tool, card.Title, card.Description = "edit_file", "Edit a file", strings.Repeat("Makes line-based edits to a text file. ", 8)
-	card.Reasons = []string{"it may write and delete; there is no rule for it yet",
-		"The model has read text that nobody vouches for, which may have led it to files/edit_file: files/read_text_file, files/list_directory, what was attached: notes.txt."}
-	card.NoRule = "there is no rule for it yet"
+	card.Reasons = []string{"it may write and delete; no rule allows it yet",
+		"Untrusted text may have led the model to call files/edit_file; it came from files/read_text_file, files/list_directory, what was attached: notes.txt."}
+	card.NoRule = "no rule allows it yet"
 	card.Arguments = object(`{"path":"/home/ada/list.md","edits":[{"oldText":"- tea\n- milk\n","newText":"- tea\n- coffee\n- milk\n"}]}`)
 	return card
 }
@@ -94,7 +94,7 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {60, 24}} {
 		play(t, &scripted{}, size.width, size.height, func(st *stage) {
 			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-			for _, want := range []string{"files · edit_file", "! The model has read", `path: "/home/ada/list.md"`, "+ - coffee", "y yes, once"} {
+			for _, want := range []string{"files · edit_file", "! Untrusted text", `path: "/home/ada/list.md"`, "+ - coffee", "y yes, once"} {
 				st.holds(want)
 			}
 			if st.keys("y"); !got.Allow {
@@ -108,8 +108,8 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 func TestACardSaysOnceWhatTheCallDoes(t *testing.T) {
 	play(t, &scripted{}, 100, 30, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-		st.holds("! there is no rule for it yet\n! The model has read text")
-		st.holds("The server claims (unverified): writes; may overwrite or delete; no outside access\n")
+		st.holds("New: no rule allows it yet.\n! Untrusted text")
+		st.holds("The server says (not checked): writes; may overwrite or delete; no outside access\n")
 		if n := strings.Count(st.frame(), "write") + strings.Count(st.frame(), "delete"); n != 3 { // all in the claim
 			t.Errorf("%d words say that it writes:\n%s", n, st.frame())
 		}
@@ -176,7 +176,7 @@ func TestArgumentsOfAnyLengthHideNothing(t *testing.T) {
 	card.Arguments = object(`{"content":"` + strings.Repeat(`line\n`, 20_000) + `"}`)
 	play(t, &scripted{}, 80, 24, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
-		st.holds("The server claims (unverified): writes")
+		st.holds("The server says (not checked): writes")
 		st.holds("description: Writes.")
 		cancel()
 	})
