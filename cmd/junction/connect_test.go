@@ -207,7 +207,7 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"other": {`, 1))
 	runs(t, "", "doctor").expect(t, broken, "  BROKEN  entry: somebody removed junction from it\n", "")
 	writeTap(t, path, "{")
-	runs(t, "", "doctor").expect(t, broken, "fix: mend the file, or junction disconnect cursor\n", "")
+	runs(t, "", "doctor").expect(t, broken, "fix: correct the file, or junction disconnect cursor\n", "")
 	writeTap(t, path, connected)
 	if err := os.Remove(filepath.Join(home, "junction", "mcp.json")); err != nil {
 		t.Fatal(err)

@@ -34,11 +34,11 @@ const (
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER…]",
-		Short: "Find which server is broken, and what mends it",
+		Short: "Find which server is broken, and how to fix it",
 		Long: `Try what lies between junction and each configured server, one link after another: its
 entry, the variables that the entry names, the program or the address, the start, who it is
 asked as, the revision, the list of tools, a ping, and a call. Of a link that is broken it says
-what mends it. What is called is one tool of which the server says that it only reads and
+how to fix it. What is called is one tool of which the server says that it only reads and
 reaches no other system, and that needs no arguments; where there is none, nothing is.
 
 Without SERVER it looks at each host that junction host connect connected, too: whether what the host
@@ -139,7 +139,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	}
 	if a.unread != nil && len(names) == 0 {
 		sick := &patient{Server: "configuration"}
-		sick.broken("file", a.unread.Error(), "mend the file at the place named; no server of it is used until then")
+		sick.broken("file", a.unread.Error(), "correct the file at the place named; no server of it is used until then")
 		all = append(all, sick)
 		a.showPatient(sick)
 	}

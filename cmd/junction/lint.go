@@ -30,7 +30,7 @@ func (a *app) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint SERVER… | lint -- COMMAND…",
 		Short: "Find mistakes in a server that you write",
-		Long: `Find what the author of a server would mend: schemas that models cannot be given, missing
+		Long: `Find what the author of a server would fix: schemas that models cannot be given, missing
 descriptions, annotations that contradict each other, large definitions, texts that look like
 orders to a model, results that break their output schema, and breaches of the specification.
 

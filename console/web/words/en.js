@@ -186,7 +186,7 @@ export default {
   'server.error.whole': 'The whole error',
   'server.origin': 'What is run',
   'server.careful': 'Works, but',
-  'server.remedy': 'To mend it',
+  'server.remedy': 'To fix it',
   'server.offers': 'Offers',
   'server.is': 'Server',
   'server.revision': 'Revision',
