@@ -115,7 +115,7 @@ func (d *day) first(s *screen) {
 	s.do("send-keys", "-l", "Read the greeting.")
 	s.see("Read the greeting.")
 	press("Enter")
-	s.answer("A", "servers are new or changed: let the model use them?")
+	s.answer("A", "new servers: let the model use them?")
 	keys++
 	time.Sleep(soon)
 	s.until("the answer, or what is left to approve", func(shown string) bool {
