@@ -120,7 +120,7 @@ func checkCommand(t *testing.T, b block, binary string, words []string, help map
 	}
 	name := words[0]
 	for _, word := range words[1:] {
-		if strings.ContainsAny(word[:1], "-'#") || !strings.Contains(ask(name), "Available Commands:") {
+		if strings.ContainsAny(word[:1], "-'#") || !strings.Contains(ask(name), "Commands:") {
 			break
 		}
 		name += " " + word

@@ -199,7 +199,7 @@ func (d Decision) why() string {
 		case CarriesText:
 			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, from))
 		case Tainted:
-			parts = append(parts, fmt.Sprintf("The model has read text that nobody vouches for, which may have led it to %s: %s.", call, from))
+			parts = append(parts, fmt.Sprintf("Untrusted text may have led the model to call %s; it came from %s.", call, from))
 		case WayOut:
 			parts = append(parts, fmt.Sprintf("%s could send data out, and the model has read private and untrusted text: %s.", call, from))
 		}

@@ -47,6 +47,6 @@ func ExampleFlow() {
 	fmt.Println(flow.Ask(save).Allowed)
 	// Output:
 	// true
-	// The model has read text that nobody vouches for, which may have led it to notes/save: web/fetch.
+	// Untrusted text may have led the model to call notes/save; it came from web/fetch.
 	// true
 }

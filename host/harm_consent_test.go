@@ -104,7 +104,7 @@ func TestHarmByASecondArgument(t *testing.T) {
 		t.Fatalf("%d cards, wrote %q", len(w.desk.cards), w.wrote)
 	}
 	w.again(t, scripted.Calling("files__write", `{"path":"/home/ada/p/c.txt","to":"/etc/cron.d/x","text":"mallory"}`))
-	w.refuses(t, "files/write", "there is no rule for it yet")
+	w.refuses(t, "files/write", "no rule allows it yet")
 }
 
 // Words that a server wrote exempt nothing, and of the person's only a few do.

@@ -35,7 +35,7 @@ func TestWhereNobodyIsThereTheModelLearnsIt(t *testing.T) {
 			answer := ask(t, h.Conversation(nil), "write")
 			requests := model.Requests()
 			messages := requests[len(requests)-1].Messages
-			if got := messages[len(messages)-1].Parts[0].Result.Text(); !strings.Contains(got, "nobody is there to be asked (it may write and delete; there is no rule for it yet)") || strings.Contains(got, "person") {
+			if got := messages[len(messages)-1].Parts[0].Result.Text(); !strings.Contains(got, "nobody is there to be asked (it may write and delete; no rule allows it yet)") || strings.Contains(got, "person") {
 				t.Errorf("the model gets %q", got)
 			}
 			if len(reported) != 1 || reported[0].By != byHost || reported[0].Allowed || answer.Totals.Asked != 0 {
@@ -50,7 +50,7 @@ func TestACardSaysWithoutWhatTheCallDoesThatNoRuleIsForIt(t *testing.T) {
 	asked := &desk{consent: func(Card) Verdict { return Verdict{} }}
 	s := play(t, Options{Servers: []Server{keeper()}, Person: asked}, scripted.Call("keeper__write", `{}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write")
-	if len(asked.cards) != 1 || asked.cards[0].NoRule != "there is no rule for it yet" || asked.cards[0].Reasons[0] != "it may write and delete; there is no rule for it yet" {
+	if len(asked.cards) != 1 || asked.cards[0].NoRule != "no rule allows it yet" || asked.cards[0].Reasons[0] != "it may write and delete; no rule allows it yet" {
 		t.Errorf("the cards are %+v", asked.cards)
 	}
 }

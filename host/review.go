@@ -187,7 +187,7 @@ func (c *Conversation) ReviewAgain(name string) error {
 		return noServer(name)
 	}
 	if s.trusted() || !slices.ContainsFunc(s.definitions(), func(d guard.Definition) bool { return !s.pinned(d) }) {
-		return fmt.Errorf("of server %q there is nothing to be reviewed", name)
+		return fmt.Errorf("nothing to review for server %q", name)
 	}
 	c.mu.Lock()
 	delete(c.reviews, name)

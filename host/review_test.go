@@ -81,7 +81,7 @@ func TestWhatWasSetAsideOrRefusedCanBeTakenBack(t *testing.T) {
 		c := s.Conversation(nil)
 		ask(t, c, "look five times")
 		before := len(person.reviews)
-		for name, want := range map[string]string{"nowhere": "there is no server", "calc": "nothing to be reviewed"} {
+		for name, want := range map[string]string{"nowhere": "there is no server", "calc": "nothing to review"} {
 			if err := c.ReviewAgain(name); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v", name, err)
 			}

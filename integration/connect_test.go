@@ -56,7 +56,7 @@ func TestRealHostsAreConnectedAndDisconnected(t *testing.T) {
 			if strings.Contains(listed, "memory") {
 				t.Errorf("it has the server itself still: %s", listed)
 			}
-			if doctor := runs(junction(t), "doctor"); !strings.Contains(doctor, "host "+host.id+"\n") || !strings.Contains(doctor, "1 server, 1 host, 0 with a broken link.") {
+			if doctor := runs(junction(t), "doctor"); !strings.Contains(doctor, "host "+host.id+"\n") || !strings.Contains(doctor, "1 server, 1 host, 0 broken.") {
 				t.Errorf("doctor says %s", doctor)
 			}
 			runs(junction(t), "disconnect", host.id)

@@ -274,7 +274,7 @@ func TestTheConsoleSaysWhyAServerFails(t *testing.T) {
 		{"era", `got "1999-01-01"`, "no revision of the protocol in common: update the older of the two"},
 		{"schema", `its type is not "object"`, `write "type": "object"`},
 		{"slow", "no handshake within", `give its entry a longer "startTimeout"`},
-		{"noise", "is no message of JSON-RPC", "must log to standard error"},
+		{"noise", "is not JSON-RPC", "must log to standard error"},
 		{"crash", "TypeError: cannot read properties of undefined", "restart it; if that happens again"},
 	}})
 }

@@ -115,7 +115,7 @@ func (d *day) first(s *screen) {
 	s.do("send-keys", "-l", "Read the greeting.")
 	s.see("Read the greeting.")
 	press("Enter")
-	s.answer("A", "servers are new or changed: let the model use them?")
+	s.answer("A", "new servers: let the model use them?")
 	keys++
 	time.Sleep(soon)
 	s.until("the answer, or what is left to approve", func(shown string) bool {
@@ -209,7 +209,7 @@ func (d *day) rewinds(s *screen) {
 	s.enter("/rewind")
 	s.see("go on from before which question?", "Say 77.")
 	s.press("Enter")
-	s.see("This is a copy that ends before")
+	s.see("Rewound in a copy, to before")
 	s.press("C-u")
 	s.enter("Say 78.")
 	s.see("This is answer 78.")

@@ -1,4 +1,4 @@
-// Package lint finds what the author of an MCP server would mend, had somebody said so:
+// Package lint finds what the author of an MCP server would fix, had somebody said so:
 // schemas that models cannot be given, tools that nobody describes, annotations that
 // contradict each other, results that break their own schema, breaches of the specification.
 //

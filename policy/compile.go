@@ -142,7 +142,7 @@ func (p *Policy) Rules() []Rule {
 	return append(rules, *p.fallback.rule)
 }
 
-const noRule = "there is no rule for it yet"
+const noRule = "no rule allows it yet"
 
 // defaultReason says what a call that no rule is for does, as far as it is known, where a person is to judge it: of
 // a server that is not trusted, its claims are named as such, and the worst is assumed.

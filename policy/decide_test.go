@@ -367,13 +367,13 @@ func TestTheDefaultSaysWhatTheCallDoes(t *testing.T) {
 		in   Input
 		want string
 	}{
-		{Input{}, "it may write and delete, and may reach other systems; there is no rule for it yet"},
-		{Input{Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it may write and delete, and may reach other systems; there is no rule for it yet"},
-		{Input{Trusted: true, Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it writes, and deletes nothing; there is no rule for it yet"},
-		{Input{Annotations: Annotations{ReadOnly: &yes, OpenWorld: &no}}, "it only reads, as the server claims, and may reach other systems; there is no rule for it yet"},
-		{Input{Trusted: true, Annotations: Annotations{ReadOnly: &yes}}, "it only reads, and may reach other systems; there is no rule for it yet"},
-		{Input{Method: "resources/read", Resource: "file:///a"}, "it reads a resource; there is no rule for it yet"},
-		{Input{Method: "prompts/get"}, "it brings a text of the server; there is no rule for it yet"},
+		{Input{}, "it may write and delete, and may reach other systems; no rule allows it yet"},
+		{Input{Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it may write and delete, and may reach other systems; no rule allows it yet"},
+		{Input{Trusted: true, Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it writes, and deletes nothing; no rule allows it yet"},
+		{Input{Annotations: Annotations{ReadOnly: &yes, OpenWorld: &no}}, "it only reads, as the server claims, and may reach other systems; no rule allows it yet"},
+		{Input{Trusted: true, Annotations: Annotations{ReadOnly: &yes}}, "it only reads, and may reach other systems; no rule allows it yet"},
+		{Input{Method: "resources/read", Resource: "file:///a"}, "it reads a resource; no rule allows it yet"},
+		{Input{Method: "prompts/get"}, "it brings a text of the server; no rule allows it yet"},
 	} {
 		if got := p.Decide(t.Context(), test.in).Reason; got != test.want {
 			t.Errorf("%+v: %q, want %q", test.in, got, test.want)

@@ -69,7 +69,7 @@ Exit codes:
 	cmd.Flags().StringVar(&o.Name, "name", "", "call the server `NAME` in the configuration")
 	cmd.Flags().BoolVar(&project, "project", false, "write into junction.json of the project that is worked in")
 	cmd.Flags().BoolVar(&o.Local, "local", false, "install a package where the server can be reached at a URL, too")
-	cmd.Flags().BoolVar(&o.Sure, "sure", false, "add it although its name is nearly that of a better known one, or something looks harmful")
+	cmd.Flags().BoolVar(&o.Sure, "sure", false, "add it in spite of warnings, such as a name close to a better known one")
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the package run its install scripts, as it cannot be installed without")
 	cmd.Flags().StringVar(&o.With, "with", "", "hold a package of PyPI to one more `REQUIREMENT`, such as 'mcp<2' for one that knows no newer mcp")
 	cmd.Flags().StringArrayVar(&o.Set, "set", nil, "give the value `KEY=VALUE` that the server needs (repeatable)")

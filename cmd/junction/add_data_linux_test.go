@@ -83,10 +83,10 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 
 // A server that keeps its data in its own package, as some do unless a variable says otherwise, cannot there.
 func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
-	const note = "it keeps nothing that it writes, nor can it write into its own package"
+	const note = "it has nowhere to save data, so what it stores is lost"
 	for _, c := range []struct{ server, readme, flags, want string }{
-		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; where it has data to keep: its README names MEMORY_FILE_PATH; junction add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
-		{"memory", "", "", note + "; where it has data to keep: junction add npm:@x/graph@1.0.0 --write FOLDER"},
+		{"memory", "Set `MEMORY_FILE_PATH` to a file, and LOG_LEVEL.", "--name graph", note + "; to give it a place: its README names MEMORY_FILE_PATH; junction add npm:@x/graph@1.0.0 --name graph --env MEMORY_FILE_PATH=FOLDER/… --write FOLDER"},
+		{"memory", "", "", note + "; to give it a place: junction add npm:@x/graph@1.0.0 --write FOLDER"},
 		{"memory", "", "--write ~/graph-data", ""},
 		{"memory", "", "--host api.example.com", ""},
 		{"memory", "", "--no-sandbox", ""},

@@ -38,7 +38,7 @@ func TestAServerThatDoesNotListItsToolsIsNotAdded(t *testing.T) {
 	s := newPackageSet(t)
 	s.versions["@x/echo@4.0.0"] = noToolsServer(t)
 	s.runs(t, "", "add", "npm:@x/echo@4.0.0", "--yes").expect(t, exitConnection, "",
-		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); to mend it: where its author says that it needs arguments or variables: junction add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
+		`server "echo" starts, and does not list its tools, so nothing was changed: fetch failed (code -32603); fix: where its author says that it needs arguments or variables: junction add npm:@x/echo@4.0.0 --env NAME=VALUE -- ARGUMENT…`)
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was added: %s %s", configuration, lock)
 	}
@@ -49,7 +49,7 @@ func TestAPackageThatWasMadeForAnOlderMCPGetsIt(t *testing.T) {
 	s := newPackageSet(t)
 	s.newest["mcp-timer"] = "1.0"
 	s.versions["mcp-timer@1.0"] = endsSaying(t, "ModuleNotFoundError: No module named 'mcp.server.fastmcp'. This is mcp 2.x, where FastMCP was renamed to MCPServer (from mcp.server.mcpserver import MCPServer) and other APIs changed; see the migration guide or pin 'mcp<2' to keep running v1 code.")
-	s.runs(t, "", "add", "pypi:mcp-timer", "--yes").expect(t, exitConnection, "", "No module named 'mcp.server.fastmcp'; to mend it: ")
+	s.runs(t, "", "add", "pypi:mcp-timer", "--yes").expect(t, exitConnection, "", "No module named 'mcp.server.fastmcp'; fix: ")
 	s.versions["mcp-timer@1.0 with mcp<2"] = self(t, "serve", "time")
 	s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--with", "mcp>1").expect(t, exitConnection, "", "junction add pypi:mcp-timer --with \"mcp>1\" --env")
 	out := s.runs(t, "", "add", "pypi:mcp-timer", "--yes", "--env", "A=b")

@@ -128,7 +128,7 @@ func pair(t *testing.T) (configuration, lock string) {
 func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, exitUsage, "echo is npm:@x/echo 1.0.0", "--yes agrees")
+	s.runs(t, "", "add", "npm:@x/echo@1.0.0").expect(t, exitUsage, "echo is npm:@x/echo 1.0.0", "--yes confirms")
 	if configuration, lock := pair(t); configuration+lock != "" {
 		t.Errorf("it was written unasked: %s %s", configuration, lock)
 	}
@@ -148,8 +148,8 @@ func TestWhatIsAddedIsStartedAsItWasLocked(t *testing.T) {
 	s.runs(t, "yes\n", "add", "npm:@x/files@1.0.0", "--", "--root", "junction").expect(t, exitOK, `Added "files" to`, "")
 	s.runs(t, "", "call", "files", "list-folder", "path=.", "--frozen").expect(t, exitOK, install.LockName, "")
 	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitOK, "hi\n", "")
-	s.runs(t, "", "approve").expect(t, exitOK, "is approved", "")
-	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes").expect(t, exitConnection, "", `there is a server "echo"`)
+	s.runs(t, "", "approve").expect(t, exitOK, "waits for approval", "")
+	s.runs(t, "", "add", "npm:@x/echo@2.0.0", "--yes").expect(t, exitConnection, "", `server "echo" exists already`)
 	s.runs(t, "", "doctor", "echo").expect(t, exitOK, "ok      lock: npm @x/echo 1.0.0", "")
 
 	s.runs(t, "", "remove", "files").expect(t, exitOK, `Removed "files"`, "")
@@ -181,7 +181,7 @@ func TestWhatMustNotBeAddedChangesNothing(t *testing.T) {
 		{"a version that was pulled", "npm:old@1.0.0 --yes", exitConnection, "was pulled"},
 		{"no such version", "npm:@x/echo@9.9.9 --yes --name other", exitConnection, "is not in the registry"},
 		{"a program that does not start", "npm:@x/echo@3.0.0 --yes --name other", exitConnection, "does not start"},
-		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", exitConnection, `there is a server "echo"`},
+		{"a name that is taken", "npm:@x/echo@2.0.0 --yes", exitConnection, `server "echo" exists already`},
 		{"a value that nobody asked for", "npm:@x/echo@2.0.0 --yes --name other --set a=b", exitUsage, "nothing is known that other needs"},
 		{"two files", "npm:@x/echo --config a --config b", exitUsage, "one file"},
 		{"a kind of packages that there is not", "gem:server --yes", exitUsage, "before a package stands npm:"},

@@ -14,13 +14,12 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) approveCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "approve [SERVER[@HASH]...]",
+		Use:   "approve [SERVER[@HASH]…]",
 		Short: "Approve what servers define, where junction up withholds it",
 		Long: `Show which tools and prompts of the configured servers are new or changed since somebody
 approved them, as junction up --review withholds them, and approve those of the servers
@@ -148,7 +147,7 @@ func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 		if len(files) == 0 {
 			a.out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
 		} else {
-			a.out.Printf("Everything that is remembered of the servers of %s is approved. A command or a version that changed is asked about by junction chat.\n", strings.Join(files, ", "))
+			a.out.Printf("Nothing in %s waits for approval. junction chat asks about a command or a version that changed.\n", strings.Join(files, ", "))
 		}
 		return nil
 	}
@@ -157,7 +156,7 @@ func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 	for _, u := range all {
 		rows = append(rows, []string{u.server, u.summary(), approval(u.server, "", u.file)})
 	}
-	a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+	a.out.Printf("%s", a.table(rows, 2))
 	return nil
 }
 

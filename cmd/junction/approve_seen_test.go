@@ -39,7 +39,7 @@ func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 	_, rest, _ := strings.Cut(listed, "junction approve kept@")
 	hash, _, _ := strings.Cut(rest, " ")
 	runs(t, "", "approve", "kept@"+hash, "--config", config).expect(t, exitOK, "Approved of server \"kept\"", "")
-	runs(t, "", "approve", "--config", config).expect(t, exitOK, "is approved.", "")
+	runs(t, "", "approve", "--config", config).expect(t, exitOK, "waits for approval.", "")
 	if n := newDefinitions(runs(t, "", "chat", "kept", "--config", config, "--no-save", "-p", "hello").stderr); n >= tools {
 		t.Errorf("approved, and %d definitions are new", n)
 	}

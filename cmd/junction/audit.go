@@ -71,7 +71,7 @@ to its last checkpoint.
 		},
 	}
 	cmd.Flags().StringVar(&public, "key", "", "verify with the public `KEY` alone")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the report as one object")
+	a.jsonFlag(cmd, &audit.Report{})
 	return cmd
 }
 
@@ -97,7 +97,7 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 		changed = errChanged
 	}
 	if a.flags.json {
-		return errors.Join(a.printObject(r), changed)
+		return errors.Join(a.printJSON(r), changed)
 	}
 	for _, f := range r.Faults {
 		fmt.Fprintf(a.out, "%s\n", plaintext.Line(f.String(), 500))
@@ -165,7 +165,7 @@ func (a *app) auditTailCommand() *cobra.Command {
 		},
 	}
 	chosen = auditFilters.Flags(cmd.Flags(), "since", "until")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print lines as they are")
+	a.jsonFlag(cmd, audit.Record{})
 	return cmd
 }
 
@@ -200,7 +200,7 @@ not verified.
 	}
 	chosen = auditFilters.Flags(cmd.Flags())
 	cmd.Flags().IntVar(&most, "limit", -1, "print the newest `N` lines only")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print lines as they are")
+	a.jsonFlag(cmd, audit.Record{})
 	return cmd
 }
 

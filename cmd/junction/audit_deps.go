@@ -15,7 +15,7 @@ import (
 
 func (a *app) auditDepsCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "audit-deps [NAME...]",
+		Use:   "audit-deps [SERVER…]",
 		Short: "List known vulnerabilities of locked servers and what they need",
 		Long: `Ask the package managers' own commands, such as npm audit, for known vulnerabilities of the
 servers that junction.lock has, and of all packages that those need. Of a project's file you are
@@ -25,7 +25,7 @@ asked first, as where its servers are installed; --config FILE agrees to it.
 		ValidArgsFunction: a.suggestLocked,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.auditDeps(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print one object")
+	a.jsonFlag(cmd, serversShown[add.Audited]{})
 	a.configFlags(cmd.Flags())
 	return cmd
 }
@@ -59,7 +59,7 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 
 func (a *app) showAudited(all []add.Audited, found, unknown int) error {
 	if a.flags.json {
-		return a.printObject(map[string][]add.Audited{"servers": all})
+		return a.printJSON(serversShown[add.Audited]{all})
 	}
 	var rows [][]string
 	for _, s := range all {
@@ -75,7 +75,7 @@ func (a *app) showAudited(all []add.Audited, found, unknown int) error {
 			rows = append(rows, []string{s.Server, strings.TrimSpace(v.Package + " " + v.Version), v.Severity, v.ID, v.Title + " (" + fixed + ")"})
 		}
 	}
-	a.printRows(rows)
+	a.out.Printf("%s", a.table(rows, 0))
 	a.out.Printf("%s of %s", plaintext.Count(found, "known problem"), plaintext.Count(len(all)-unknown, "locked package"))
 	if unknown > 0 {
 		a.out.Printf("; %d could not be audited", unknown)

@@ -53,9 +53,18 @@ command at the end SERVER is omitted:
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
 	a.requestFlags(cmd.Flags())
+	a.jsonFlag(cmd, callShown{})
 	a.frozenFlag(cmd.Flags())
 	a.recordFlag(cmd.Flags())
 	return cmd
+}
+
+// A callShown has the members of the result of a call.
+type callShown struct {
+	Content           []mcp.Content   `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              json.RawMessage `json:"_meta,omitzero"`
 }
 
 // listForCall shows the tools of a server of which the command line names none.

@@ -26,7 +26,7 @@ const chatExitHelp = `Exit codes:
   0    there is an answer
   1    none: a limit, refusal, loop or cut answer, a call or server not allowed
   2    the command line is wrong, or no conversation or several have the ID
-  3    no connection to a server, no model configured, or a file of this machine
+  3    no connection to a server, no model configured, or a local file
   4    the model's provider, or a server, answered with an error
   5    no answer in time
   130  interrupted (Ctrl-C)`
@@ -68,7 +68,7 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Talk to a language model that uses your servers; read past conversations",
 		Long: `Talk to a language model that can use the tools of all configured servers, or of
 those that are named. What may write, send or spend is done only after you said
-yes: once, until chat ends or for good. What servers say of themselves is shown
+yes: once, for this session, or always. What servers say of themselves is shown
 to you before the model sees it.
 
 With --prompt (-p), or a question on standard input, it prints the answer and
@@ -91,7 +91,7 @@ of the question.
 	a.connectionFlags(cmd.Flags())
 	a.frozenFlag(cmd.Flags())
 	a.recordFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print what happens, one JSON object a line")
+	a.jsonFlag(cmd, host.Event{})
 	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
 	cmd.Flags().StringVar(&a.desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
 	groupFlags(cmd, chatGroups())
@@ -350,7 +350,7 @@ func (e *providerError) Unwrap() error { return e.error }
 // on standard error what a person should know.
 func (a *app) reporter(plain *person.Plain) func(host.Event) {
 	if a.flags.json {
-		return func(e host.Event) { writeEvent(a.stdout, e) }
+		return func(e host.Event) { _ = a.printIndented(e, "") } // a reader that went away ends the program by its signal
 	}
 	return func(e host.Event) {
 		for run := e.Run; e.Child != nil; e.Run = run { // a person should know the same of a sub-agent

@@ -59,9 +59,9 @@ func TestAConversationLineByLine(t *testing.T) {
 	out := typed(t, setup, nil, "", "/keep the deadline is Friday", "/review nowhere", "/none", "/etc/hosts: what is it?", "/notes bank", "1", "2", "/notes", "", "/rewind", "1")
 	at := 0
 	for _, want := range []string{
-		"Welcome.", "/help lists commands, Ctrl+D leaves.", "kept in this conversation: the deadline is Friday", `there is no server "nowhere"`, "there is no command /none; /help lists them", "I am not a language model",
+		"Welcome.", "/help lists commands, Ctrl+D leaves.", "kept in this conversation: the deadline is Friday", `there is no server "nowhere"`, "there is no command /none; /help lists them", "not a language model",
 		"1  The bank is closed  note 2 · 2033-05-18", "2  delete it", "note 2 is deleted", "1  Ada paints in green",
-		"1  /etc/hosts: what is it?", "This is a copy that ends before",
+		"1  /etc/hosts: what is it?", "Rewound in a copy, to before",
 	} {
 		next := strings.Index(out[at:], want)
 		if next < 0 {

@@ -168,7 +168,7 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 		t.Errorf("before the restart it wrote %q, now %q", first, now)
 	}
 	p.say("/mcp off ev", "ev is off in this conversation")
-	p.say("add 2 and 40", "I am not a language model")
+	p.say("add 2 and 40", "not a language model")
 	p.say("/mcp on ev", "ev is on")
 	p.say("/mcp trust ev", "number, words to find, or nothing:")
 	p.say("", ">")

@@ -119,7 +119,7 @@ func (t *stderrTail) strayed() string {
 	if t.stray == "" {
 		return ""
 	}
-	return fmt.Sprintf("standard output has a line that is no message of JSON-RPC, with which other clients fail: %q", t.stray)
+	return fmt.Sprintf("standard output has a line that is not JSON-RPC, on which other clients fail: %q", t.stray)
 }
 
 func stderrSize(line string) int { return len(line) + 16 } // an empty line takes memory, too

@@ -18,11 +18,11 @@ func TestChatHasToolsOfItsOwn(t *testing.T) {
 		want string
 	}{
 		{"a sub-agent", []string{"-p", `task task="add 2 and 40" name=adder`}, "42"},
-		{"a sub-agent with the tools of one server", []string{"-p", `task task="add 2 and 40" tools=["filesystem"]`}, "I found none for this"},
+		{"a sub-agent with the tools of one server", []string{"-p", `task task="add 2 and 40" tools=["filesystem"]`}, "No tool matches these"},
 		{"a note is kept", []string{"-p", `remember text="Ada paints her kitchen in sage green"`, "--allow", "host/remember"}, "Remembered as note 1."},
 		{"and found in the next conversation", []string{"-p", "recall words=kitchen"}, "sage green (note 1 of "},
 		{"to keep one is asked about", []string{"-p", `remember text="and in blue"`}, "remember failed"},
-		{"nothing is stored", []string{"-p", "recall words=kitchen", "--no-save"}, "I found none for this"},
+		{"nothing is stored", []string{"-p", "recall words=kitchen", "--no-save"}, "No tool matches these"},
 	} {
 		code := exitOK
 		if strings.Contains(test.want, "failed") { // the only call was not allowed

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 
-	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/trace"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -75,13 +73,4 @@ func (t *chatSetup) draw(path string) error {
 		return fmt.Errorf("--trace-file: %w", err)
 	}
 	return nil
-}
-
-// writeEvent writes an event as scripts read it, one object a line.
-func writeEvent(w io.Writer, e host.Event) {
-	line, err := json.Marshal(e)
-	if err != nil {
-		line = errorObject(err)
-	}
-	_, _ = w.Write(append(line, '\n')) // a reader that went away ends the program by its signal
 }

@@ -17,8 +17,8 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 		return runs(t, "", append([]string{"chat", "--config", config, "--no-save", "-p", "echo hello"}, more...)...)
 	}
 	const warning = "junction: warning: the answer was made without kept, which nobody approved"
-	chat().expect(t, exitToolFailed, "I found none", warning+"\n")
-	chat("--approve", "kept@0123456789abcdef").expect(t, exitToolFailed, "I found none", warning+"; --approve kept@0123456789abcdef did not apply, as a change needs its hash\n")
+	chat().expect(t, exitToolFailed, "No tool matches", warning+"\n")
+	chat("--approve", "kept@0123456789abcdef").expect(t, exitToolFailed, "No tool matches", warning+"; --approve kept@0123456789abcdef did not apply, as a change needs its hash\n")
 	if got := chat("--approve", "kept"); got.code != exitOK || strings.Contains(got.stderr, "warning") {
 		t.Errorf("approved: %+v", got)
 	}
@@ -43,5 +43,5 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 			break
 		}
 	}
-	chat("--approve", "kept").expect(t, exitToolFailed, "I found none", warning+"; --approve kept did not apply, as a change needs its hash\n")
+	chat("--approve", "kept").expect(t, exitToolFailed, "No tool matches", warning+"; --approve kept did not apply, as a change needs its hash\n")
 }

@@ -27,18 +27,22 @@ that other arguments have already can follow.
 			}
 			params, err := schema.Encode(nil, request)
 			return func(ctx context.Context, client *mcp.Client) error {
-				var result struct {
-					Completion mcp.Completion `json:"completion"`
-				}
+				var result completionShown
 				return a.request(ctx, "completion/complete", params, &result, func(int, show.Save) (string, error) {
 					return strings.Join(append(result.Completion.Values, ""), "\n"), nil
 				})
 			}, err
 		}),
 	}
-	a.clientFlags(cmd.Flags())
+	a.connectionFlags(cmd.Flags())
+	a.jsonFlag(cmd, completionShown{})
 	a.ownFlag(cmd.Flags())
 	return cmd
+}
+
+// A completionShown is the result of a completion.
+type completionShown struct {
+	Completion mcp.Completion `json:"completion"`
 }
 
 // completion reads the words of the command line.

@@ -59,7 +59,7 @@ knows. Files of projects are not changed, unless --file names one.
 ` + exitCodes("done", "", "", "a file cannot be read or changed, or nobody can be asked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("expected one HOST: %s", hostIDs())
+				return missingHost(len(args), "")
 			}
 			var err error
 			if c.host, err = hostNamed(args[0]); err != nil {
@@ -115,7 +115,7 @@ func (c *connecting) run(ctx context.Context) error {
 		c.out.Printf("Connected: %s\n", filename.Short(l.doc.Path))
 	}
 	if c.host.Reload != "" {
-		c.out.Printf("For it to count in %s: %s.\n", c.host.Name, c.host.Reload)
+		c.out.Printf("To apply this in %s, %s.\n", c.host.Name, c.host.Reload)
 	}
 	back := c.host.ID
 	if len(c.files) > 0 {
@@ -286,7 +286,7 @@ func (c *connecting) showLinks() {
 		for _, e := range l.instead {
 			names = append(names, e.Name)
 		}
-		what := "gets an entry for junction"
+		what := "will start junction"
 		switch {
 		case !l.change.Added:
 			what = "loses " + strings.Join(names, ", ")

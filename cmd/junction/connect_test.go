@@ -35,12 +35,12 @@ func TestAHostStartsJunctionInPlaceOfItsServersUntilItIsDisconnected(t *testing.
 	path, before := tapHome(t)
 	home := filepath.Dir(filepath.Dir(path))
 	dry := runs(t, "", "connect", "cursor", "--dry-run")
-	dry.expect(t, exitOK, "~/.cursor/mcp.json gets an entry for junction in place of calc\n", "")
-	runs(t, "", "connect", "cursor").expect(t, exitConnection, "in place of calc", "nobody can be asked here")
+	dry.expect(t, exitOK, "~/.cursor/mcp.json will start junction in place of calc\n", "")
+	runs(t, "", "connect", "cursor").expect(t, exitConnection, "in place of calc", "not a terminal: --yes confirms")
 	if readTap(t, path) != before {
 		t.Fatalf("it was changed: %s", readTap(t, path))
 	}
-	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Added to ~/junction/mcp.json: 1 server\nConnected: ~/.cursor/mcp.json\nFor it to count in Cursor: switch the server off and on in its settings, or restart it.\nTo put its own servers back: junction disconnect cursor\n", "")
+	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Added to ~/junction/mcp.json: 1 server\nConnected: ~/.cursor/mcp.json\nTo apply this in Cursor, switch the server off and on in its settings, or restart it.\nTo put its own servers back: junction disconnect cursor\n", "")
 	own := filepath.Join(home, "junction", "mcp.json")
 	want := "\ufeff{ // mine\r\n  \"mcpServers\": {\r\n    \"junction\": {\r\n      \"command\": " + quoteJSON(self(t)[0]) + ",\r\n      \"args\": [\"up\", \"--stdio\", \"--config\", " + quoteJSON(own) + "]\r\n    },\r\n  },\r\n}\r\n"
 	if now := readTap(t, path); now != want {
@@ -89,7 +89,7 @@ func TestAFileThatSomebodyChangedIsDisconnectedByItsEntryOnly(t *testing.T) {
 	path, _ := tapHome(t)
 	runs(t, "", "connect", "cursor", "--yes").expect(t, exitOK, "Connected", "")
 	writeTap(t, path, strings.Replace(readTap(t, path), "// mine", "// ours", 1))
-	runs(t, "", "disconnect", "cursor").expect(t, exitOK, "~/.cursor/mcp.json was changed by somebody else meanwhile: the entry of junction is gone from it, its servers are back, and all else is left as it is now.\n", "")
+	runs(t, "", "disconnect", "cursor").expect(t, exitOK, "~/.cursor/mcp.json was edited meanwhile: junction is removed, its servers are restored, and the other edits are kept.\n", "")
 	if now := readTap(t, path); !strings.HasPrefix(now, "\ufeff{ // ours\r\n  \"mcpServers\": {\r\n    \"calc\": {\"command\": ") || strings.Contains(now, "junction\":") {
 		t.Errorf("it is %s", now)
 	}
@@ -124,7 +124,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 	runs(t, "", "connect", "claude-desktop", "--yes", "--url").expect(t, exitConnection, "", "Claude Desktop only starts programs; connect it without --url")
 	runs(t, "", "connect", "cherry-studio", "--yes").expect(t, exitConnection, "", "database of its own")
 	for _, test := range []struct{ args, want string }{
-		{"", "expected one HOST"}, {"vim", `no host is called "vim"`}, {"cursor --stdio --url", "give one or the other"}, {"cursor --url=here", `expected a URL`},
+		{"", "HOST is missing"}, {"vim", `no host is called "vim"`}, {"cursor --stdio --url", "give one or the other"}, {"cursor --url=here", `expected a URL`},
 	} {
 		runs(t, "", append([]string{"connect", "--yes"}, strings.Fields(test.args)...)...).expect(t, exitUsage, "", test.want)
 	}
@@ -190,7 +190,7 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	const broken = exitToolFailed
 	got := runs(t, "", "doctor")
 	got.expect(t, exitOK, "host cursor\n  ok      file: ~/.cursor/mcp.json\n  ok      entry: as junction connect wrote it\n  ok      program: ", "")
-	if !strings.Contains(got.stdout, "  ok      configuration: ~/junction/mcp.json\n1 server, 1 host, 0 with a broken link.\n") {
+	if !strings.Contains(got.stdout, "  ok      configuration: ~/junction/mcp.json\n1 server, 1 host, 0 broken.\n") {
 		t.Errorf("it says %s", got.stdout)
 	}
 
@@ -203,11 +203,11 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	t.Chdir(home)
 
 	writeTap(t, path, strings.Replace(connected, quoteJSON(self(t)[0]), `"/nowhere/junction"`, 1))
-	runs(t, "", "doctor").expect(t, broken, "to mend it: put junction back there, or junction disconnect cursor, then junction connect cursor\n", "")
+	runs(t, "", "doctor").expect(t, broken, "fix: put junction back there, or junction disconnect cursor, then junction connect cursor\n", "")
 	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"other": {`, 1))
 	runs(t, "", "doctor").expect(t, broken, "  BROKEN  entry: somebody removed junction from it\n", "")
 	writeTap(t, path, "{")
-	runs(t, "", "doctor").expect(t, broken, "to mend it: mend the file, or junction disconnect cursor\n", "")
+	runs(t, "", "doctor").expect(t, broken, "fix: correct the file, or junction disconnect cursor\n", "")
 	writeTap(t, path, connected)
 	if err := os.Remove(filepath.Join(home, "junction", "mcp.json")); err != nil {
 		t.Fatal(err)
@@ -229,7 +229,7 @@ func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 		}
 		runs(t, "", append([]string{"connect", "cursor", "--yes"}, flags...)...).expect(t, exitOK, "Connected", "")
 		got := runs(t, "", "disconnect", "cursor", "--yes")
-		want := "~/.cursor/mcp.json is as it was.\nStill in " + own + ", for junction: hub, notes. To take them out: " + remove + "\nThe secret hub-HUB_TOKEN is still kept: junction secret remove hub-HUB_TOKEN\n"
+		want := "~/.cursor/mcp.json is as it was.\nStill in " + own + ", for junction: hub, notes. To remove them: " + remove + "\nThe secret hub-HUB_TOKEN is still kept: junction secret remove hub-HUB_TOKEN\n"
 		got.expect(t, exitOK, want, "")
 		runs(t, "", append([]string{"remove", "hub", "notes"}, flags...)...).expect(t, exitOK, "Removed", "")
 	}
@@ -251,7 +251,7 @@ func TestDisconnectLeavesWhatAnotherHostUses(t *testing.T) {
 			runs(t, "", append([]string{"connect", host, "--yes"}, flags...)...).expect(t, exitOK, "Connected", "")
 		}
 		got := runs(t, "", "disconnect", "cursor")
-		got.expect(t, exitOK, "for junction: hub, notes. Still connected, and in need of notes: Windsurf. To take the others out: junction remove hub", "")
+		got.expect(t, exitOK, "for junction: hub, notes. Still connected, and in need of notes: Windsurf. To remove the others: junction remove hub", "")
 		if strings.Contains(got.stdout, "remove hub notes") || strings.Contains(got.stdout, "secret") {
 			t.Errorf("%s", got.stdout)
 		}

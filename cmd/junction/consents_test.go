@@ -170,7 +170,7 @@ func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
 		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.awaited.Load())
 	}
 	i := instance{Awaited: awaited}
-	if got, want := i.remarks()[0], "The configuration changed, and its terminal asks whether a, b may be started; what was there before goes on until it is answered"; got != want {
+	if got, want := i.remarks()[0], "The configuration changed, and its terminal asks whether a, b may be started; the servers from before keep running until it is answered"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -175,7 +175,7 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 	sound := s == nil || answered || in.app.reach(ctx, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
-		p.broken("output", fmt.Sprintf("standard output has a line that is no message of JSON-RPC, and no message came: %q", stray), onlyMessages)
+		p.broken("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), onlyMessages)
 	case sound:
 		p.notStarted(t.Transport, err, t.Title(), stray, startLimit(in.target.StartTimeout))
 	}

@@ -11,20 +11,19 @@ import (
 
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
 const conversationsExitHelp = `Exit codes:
   0    done
   2    the command line is wrong, or no conversation or several have the ID
-  3    a file of this machine: the stored conversations, or what is imported
+  3    a local file: the stored conversations, or what is imported
   130  interrupted (Ctrl-C)`
 
 const maxTitleShown = 60 // characters of a conversation's title in a list
 
 func (a *app) conversationsCommand() *cobra.Command {
-	return group("conversations", "List, show, export, import, fork and delete stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
+	return group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
 ID is what the list shows, the beginning of it, or "last". junction chat --resume=ID goes
@@ -32,7 +31,7 @@ on with a conversation.
 
 `+conversationsExitHelp,
 		a.conversationsListCommand(), a.conversationsExportCommand(), a.conversationsImportCommand(),
-		a.conversationsForkCommand(), a.conversationsDeleteCommand())
+		a.conversationsForkCommand(), a.conversationsRemoveCommand())
 }
 
 // archiveCommand is a command that works with the stored conversations. It takes as many words as
@@ -74,7 +73,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&here, "here", false, "only those that were begun in this folder")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N` (default 50, at most 1000)")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON array")
+	a.jsonFlag(cmd, []archive.Meta{})
 	return cmd
 }
 
@@ -84,7 +83,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		return err
 	}
 	if a.flags.json {
-		return a.printObject(metas)
+		return a.printJSON(metas)
 	}
 	if len(metas) == 0 {
 		if filter.Search+filter.Folder == "" {
@@ -102,7 +101,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		}
 		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), plaintext.Count(m.Questions, "question"), title}
 	}
-	_, err = fmt.Fprint(a.out, terminal.Table(rows, 0, lineWidth(a.out)))
+	_, err = fmt.Fprint(a.out, a.table(rows, 0))
 	return err
 }
 
@@ -163,8 +162,8 @@ func (a *app) printID(meta archive.Meta, err error) error {
 	return err
 }
 
-func (a *app) conversationsDeleteCommand() *cobra.Command {
-	return a.archiveCommand("delete ID…", "Delete conversations; their text is overwritten", "at least one ID", math.MaxInt,
+func (a *app) conversationsRemoveCommand() *cobra.Command {
+	cmd := a.archiveCommand("remove ID…", "Remove conversations; their text is overwritten", "at least one ID", math.MaxInt,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			for _, id := range words {
 				if err := stored.Delete(ctx, id); err != nil {
@@ -173,4 +172,6 @@ func (a *app) conversationsDeleteCommand() *cobra.Command {
 			}
 			return nil
 		})
+	cmd.Aliases = []string{"delete"}
+	return cmd
 }

@@ -24,10 +24,10 @@ it meanwhile, only the entry of junction goes, and the servers come back that it
 connect wrote into junction's own file stays there, and so do the secrets that it keeps: which they
 are is said, with what takes them out. Nothing is asked.
 
-` + exitCodes("done", "", "", "a file cannot be put back, or nothing is connected"),
+` + exitCodes("done", "", "", "a file cannot be restored, or nothing is connected"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !all && len(args) == 0 && len(files) == 0 {
-				return usagef("HOST is missing: %s; --all puts all back", hostIDs())
+				return missingHost(len(args), "; --all restores all")
 			}
 			for k, name := range args {
 				h, err := hostNamed(name)
@@ -40,7 +40,7 @@ are is said, with what takes them out. Nothing is asked.
 		},
 	}
 	cmd.Flags().BoolP("yes", "y", false, "do nothing else: connect has it, and here nothing is asked")
-	cmd.Flags().BoolVar(&all, "all", false, "put back those of all hosts")
+	cmd.Flags().BoolVar(&all, "all", false, "restore those of all hosts")
 	cmd.Flags().StringArrayVar(&files, "file", nil, "put `FILE` back only (repeatable)")
 	return cmd
 }
@@ -157,7 +157,7 @@ func (a *app) sayStays(s *staying, others []*staying) {
 		which = "the others"
 	}
 	if len(free) > 0 {
-		said += fmt.Sprintf(" To take %s out: junction remove %s", which, plaintext.ShellWords(free))
+		said += fmt.Sprintf(" To remove %s: junction remove %s", which, plaintext.ShellWords(free))
 		if s.file != config.Own(config.Options{}) {
 			said += " --config " + plaintext.ShellWord(s.file)
 		}
@@ -203,9 +203,9 @@ func (a *app) putBack(journal hostconfig.Journal, records ...*hostconfig.Record)
 }
 
 func (a *app) sayRestored(r *hostconfig.Restored) {
-	out, others, left := a.screen, "its servers are put back", "These servers were changed, renamed or removed, too, and are left as they are now"
+	out, others, left := a.screen, "its servers are restored", "These servers were changed, renamed or removed, too, and are left as they are now"
 	if r.Connected {
-		out, others, left = a.out, "the entry of junction is gone from it, its servers are back", "It has these again already, and they are left as they are now"
+		out, others, left = a.out, "junction is removed, its servers are restored", "It has these again already, and they are left as they are now"
 	}
 	path := filename.Short(r.Path)
 	switch {
@@ -216,13 +216,13 @@ func (a *app) sayRestored(r *hostconfig.Restored) {
 	case r.Whole:
 		out.Printf("%s is as it was.\n", path)
 	default:
-		out.Printf("%s was changed by somebody else meanwhile: %s, and all else is left as it is now.\n", path, others)
+		out.Printf("%s was edited meanwhile: %s, and the other edits are kept.\n", path, others)
 	}
 	if len(r.Left) > 0 {
 		out.Printf("%s: %s\nWhat the file held before is in %s\n", left, plaintext.Line(strings.Join(r.Left, ", "), maxReason), r.Original)
 	}
 	if r.Also != nil {
-		out.Printf("Its link is a file now, or leads elsewhere, which is put back, too.\n")
+		out.Printf("Its link was replaced or changed, and is restored, too.\n")
 		a.sayRestored(r.Also)
 	}
 }

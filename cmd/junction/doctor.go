@@ -33,12 +33,12 @@ const (
 
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "doctor [SERVER...]",
-		Short: "Find which server is broken, and what mends it",
+		Use:   "doctor [SERVER…]",
+		Short: "Find which server is broken, and how to fix it",
 		Long: `Try what lies between junction and each configured server, one link after another: its
 entry, the variables that the entry names, the program or the address, the start, who it is
 asked as, the revision, the list of tools, a ping, and a call. Of a link that is broken it says
-what mends it. What is called is one tool of which the server says that it only reads and
+how to fix it. What is called is one tool of which the server says that it only reads and
 reaches no other system, and that needs no arguments; where there is none, nothing is.
 
 Without SERVER it looks at each host that junction host connect connected, too: whether what the host
@@ -48,7 +48,7 @@ starts or calls is there, whether somebody changed the entry, and which servers 
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args) },
 	}
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object")
+	a.jsonFlag(cmd, serversShown[*patient]{})
 	a.configFlags(cmd.Flags())
 	return cmd
 }
@@ -139,7 +139,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	}
 	if a.unread != nil && len(names) == 0 {
 		sick := &patient{Server: "configuration"}
-		sick.broken("file", a.unread.Error(), "mend the file at the place named; no server of it is used until then")
+		sick.broken("file", a.unread.Error(), "correct the file at the place named; no server of it is used until then")
 		all = append(all, sick)
 		a.showPatient(sick)
 	}
@@ -258,7 +258,7 @@ func (a *app) examineAll(ctx context.Context, entries []entry, faults []error, e
 // diagnosed prints what is left to print, and returns whether a link is broken.
 func (a *app) diagnosed(all []*patient) error {
 	if a.flags.json {
-		if err := a.printIndented(map[string][]*patient{"servers": all}, "  "); err != nil {
+		if err := a.printIndented(serversShown[*patient]{all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -276,7 +276,7 @@ func (a *app) diagnosed(all []*patient) error {
 		if hosts > 0 {
 			what += ", " + plaintext.Count(hosts, "host")
 		}
-		a.out.Printf("%s, %d with a broken link.\n", what, sick)
+		a.out.Printf("%s, %d broken.\n", what, sick)
 	}
 	switch {
 	case a.unread != nil && sick == len(all):
@@ -306,7 +306,7 @@ func (a *app) showPatient(p *patient) {
 		case l.OK:
 			a.out.Printf("  ok      %s: %s\n", l.Name, l.Detail)
 		default:
-			a.out.Printf("  BROKEN  %s: %s\n          to mend it: %s\n", l.Name, l.Detail, l.Remedy)
+			a.out.Printf("  BROKEN  %s: %s\n          fix: %s\n", l.Name, l.Detail, l.Remedy)
 		}
 	}
 }

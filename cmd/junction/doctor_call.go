@@ -69,7 +69,7 @@ func parameters(t *mcp.Tool) (n int) {
 // callHarmless calls one of the tools that can be called without harm, one with as few parameters as possible.
 func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *patient) {
 	if len(tools) == 0 {
-		p.skipped("call", "none was made: no tool is safe to try, as none claims to only read, to reach nothing else, and needs no arguments")
+		p.skipped("call", "no tool is safe to try: read-only, without outside access, and without arguments")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, linkTime)

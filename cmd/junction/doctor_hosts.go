@@ -42,7 +42,7 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
 	if err != nil {
-		p.broken("file", err.Error(), "mend the file, or "+r.Remedy())
+		p.broken("file", err.Error(), "correct the file, or "+r.Remedy())
 		return
 	}
 	p.ok("file", "%s", filename.Short(r.Path))

@@ -43,11 +43,11 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 	return client, stray, err
 }
 
-// notStarted says of a server which link broke when it was started, and what mends it.
+// notStarted says of a server which link broke when it was started, and how to fix it.
 func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	if errors.Is(err, errNoMessage) {
-		return p.broken(link, fmt.Sprintf("standard output has a line that is no message of JSON-RPC, and none followed within %v: %q", messageTime, stray), onlyMessages)
+		return p.broken(link, fmt.Sprintf("standard output has a line that is not JSON-RPC, and none followed within %v: %q", messageTime, stray), onlyMessages)
 	}
 	p.strays(stray)
 	switch {
@@ -63,6 +63,6 @@ func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, lim
 // strays quotes a line that is no message, if there was one. Junction skips it.
 func (p *patient) strays(line string) {
 	if line != "" {
-		p.careful("output", "standard output has a line that is no message of JSON-RPC, with which other clients fail: %q; %s", line, onlyMessages)
+		p.careful("output", "standard output has a line that is not JSON-RPC, on which other clients fail: %q; %s", line, onlyMessages)
 	}
 }

@@ -81,11 +81,11 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 	}
 	want := map[string]struct{ link, detail, remedy string }{
 		"good":        {"call", ", in ", ""},
-		"open":        {"call", "none was made", ""},
+		"open":        {"call", "no tool is safe to try", ""},
 		"failing":     {"call", "status says that it failed: out of order", "junction call failing status -v"},
 		"unset":       {"variables", "JUNCTION_TEST_UNSET", "set the variable"},
 		"missing":     {"program", "no-such-program-here", "install no-such-program-here"},
-		"ends":        {"start", "no server called", "start it by hand"},
+		"ends":        {"start", "no server called", "run its command yourself"},
 		"away":        {"address", "refused", "nothing listens there"},
 		"locked":      {"authorization", "401", "junction login locked"},
 		"refused":     {"authorization", "403", "it refuses these credentials"},
@@ -114,17 +114,17 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 	runs(t, "", "doctor", "open", "--config", "d.json").expect(t, exitOK, "ok      authorization: not wanted", "")
 	runs(t, "", "doctor", "failing", "--config", "d.json").expect(t, exitToolFailed, "ok      authorization: by the Authorization header of its entry", "")
 	shown := runs(t, "", "doctor", "missing", "--config", "d.json")
-	shown.expect(t, exitToolFailed, "to mend it: install no-such-program-here", "")
-	if !strings.Contains(shown.stdout, "1 server, 1 with a broken link") {
+	shown.expect(t, exitToolFailed, "fix: install no-such-program-here", "")
+	if !strings.Contains(shown.stdout, "1 server, 1 broken") {
 		t.Errorf("printed %s", shown.stdout)
 	}
 	for _, names := range []string{"missing wrong", "wrong missing"} { // an entry that is wrong hides no other server
 		shown = runs(t, "", append(strings.Fields("doctor --config d.json"), strings.Fields(names)...)...)
-		shown.expect(t, exitToolFailed, "to mend it: change line 13 of d.json", "")
-		shown.expect(t, exitToolFailed, "to mend it: install no-such-program-here", "")
-		shown.expect(t, exitToolFailed, "2 servers, 2 with a broken link", "")
+		shown.expect(t, exitToolFailed, "fix: change line 13 of d.json", "")
+		shown.expect(t, exitToolFailed, "fix: install no-such-program-here", "")
+		shown.expect(t, exitToolFailed, "2 servers, 2 broken", "")
 	}
-	runs(t, "", "doctor", "wrong", "--config", "d.json").expect(t, exitToolFailed, "1 server, 1 with a broken link", "")
+	runs(t, "", "doctor", "wrong", "--config", "d.json").expect(t, exitToolFailed, "1 server, 1 broken", "")
 	runs(t, "", "doctor", "wrong", "none", "--config", "d.json").expect(t, exitConnection, "", `no server is called "none"`)
 }
 
@@ -177,7 +177,7 @@ func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
 		t.Fatalf("it ended before the other server was shown: %s", stdout.String())
 	}
 	close(release)
-	if code := <-done; code != exitToolFailed || !strings.HasSuffix(stdout.String(), "2 servers, 2 with a broken link.\n") {
+	if code := <-done; code != exitToolFailed || !strings.HasSuffix(stdout.String(), "2 servers, 2 broken.\n") {
 		t.Errorf("exit code %d: %s", code, stdout.String())
 	}
 }

@@ -39,12 +39,12 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 	}
 	began := time.Now()
 	got := runs(t, "", "doctor", "only", "--config", "d.json")
-	got.expect(t, exitToolFailed, `BROKEN  start: standard output has a line that is no message of JSON-RPC, and none followed within 10s: "Listening on port 3000"`, "")
-	got.expect(t, exitToolFailed, "to mend it: the server must log to standard error", "")
+	got.expect(t, exitToolFailed, `BROKEN  start: standard output has a line that is not JSON-RPC, and none followed within 10s: "Listening on port 3000"`, "")
+	got.expect(t, exitToolFailed, "fix: the server must log to standard error", "")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, exitOK, `CAREFUL output: standard output has a line that is no message of JSON-RPC, with which other clients fail: "=== everything ==="; the server must log to standard error`, "")
+	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, exitOK, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "=== everything ==="; the server must log to standard error`, "")
 }
 
 // What junction up refuses to start, as it would start itself, is not ok for doctor either.
@@ -53,7 +53,7 @@ func TestDoctorQuotesALineOfAServerThatDoesNotAnswerInTime(t *testing.T) {
 	alone(t)
 	configure(t, "d.json", `"hello":{"command":"/bin/sh","args":["-c","echo Hello; cat >/dev/null"],"startTimeout":"500ms"}`, "")
 	got := runs(t, "", "doctor", "--config", "d.json")
-	got.expect(t, exitToolFailed, `CAREFUL output: standard output has a line that is no message of JSON-RPC, with which other clients fail: "Hello"; the server must log to standard error`, "")
+	got.expect(t, exitToolFailed, `CAREFUL output: standard output has a line that is not JSON-RPC, on which other clients fail: "Hello"; the server must log to standard error`, "")
 	got.expect(t, exitToolFailed, "BROKEN  start: no response in time", "")
 }
 
@@ -94,7 +94,7 @@ func TestARemedyIsForTheKindOfServer(t *testing.T) {
 		want    string
 	}{
 		{"of a URL", false, errors.New("the server answered with a status of 405"), "is the address right?"},
-		{"of a program", true, errors.New("it exited with status 1"), "start it by hand"},
+		{"of a program", true, errors.New("it exited with status 1"), "run its command yourself"},
 		{"of a folder", true, errors.New(`working directory "/none" does not exist`), `change "cwd"`},
 		{"of a name that is nowhere", true, fmt.Errorf("start: %w", exec.ErrNotFound), "install it, or write its whole path"},
 		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `change "command" of the entry`},
@@ -125,7 +125,7 @@ func TestDoctorSaysWhyAProgramCannotBeStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{file: "make it a program: chmod +x " + plaintext.ShellWord(file), dir: "it is a folder: ", "no-such-program-anywhere": "install no-such-program-anywhere, or "} {
-		runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"command": command}})).expect(t, exitToolFailed, "to mend it: "+want, "")
+		runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"command": command}})).expect(t, exitToolFailed, "fix: "+want, "")
 	}
 }
 
@@ -134,7 +134,7 @@ func TestDoctorSaysThatAnAddressSpeaksHTTP(t *testing.T) {
 	web := httptest.NewServer(http.NotFoundHandler())
 	defer web.Close()
 	url := strings.Replace(web.URL, "http:", "https:", 1)
-	runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"url": url}})).expect(t, exitToolFailed, "to mend it: "+plainHTTP, "")
+	runs(t, "", "doctor", "--config", configuration(t, map[string]any{"a": map[string]any{"url": url}})).expect(t, exitToolFailed, "fix: "+plainHTTP, "")
 }
 
 // What junction status and the console say of a server: what mends a failed one, and what other clients would fail with.
@@ -146,7 +146,7 @@ func TestStatusSaysWhatMendsAServer(t *testing.T) {
 	ask := consoleServed(t)
 	serving(t, "up", "--config", file)
 	want := map[string]serverStatus{"none": {State: "failed", Remedy: installProgram("it")},
-		"noisy": {State: "connected", Remedy: onlyMessages, Careful: `standard output has a line that is no message of JSON-RPC, with which other clients fail: "starting"`}}
+		"noisy": {State: "connected", Remedy: onlyMessages, Careful: `standard output has a line that is not JSON-RPC, on which other clients fail: "starting"`}}
 	waitFor(t, fmt.Sprintf("what is wrong with both: %+v", want), func() bool {
 		_, text := ask("GET", "instances", "")
 		var got struct{ Instances []instance }

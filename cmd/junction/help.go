@@ -172,23 +172,29 @@ func flagUsages(set *pflag.FlagSet, width int) string {
 func usage(cmd *cobra.Command, flags string) error {
 	var b strings.Builder
 	b.WriteString("Usage:")
-	if cmd.Runnable() {
+	commands := listedBelow(cmd)
+	if len(commands) == 0 || cmd.Use != cmd.Name() { // one that only holds others has no words of its own
 		b.WriteString("\n  " + cmd.UseLine())
 	}
-	if commands := listedBelow(cmd); len(commands) > 0 {
-		b.WriteString("\n  " + cmd.CommandPath() + " [command]\n")
+	if len(commands) > 0 {
+		var names []string
 		widest, heading := 0, ""
 		for _, sub := range commands {
-			widest = max(widest, len(sub.Name()))
+			names, widest = append(names, sub.Name()), max(widest, len(sub.Name()))
 		}
+		words := strings.Join(names, "|")
+		if len(words) > helpWidth/2 {
+			words = "COMMAND"
+		}
+		b.WriteString("\n  " + cmd.CommandPath() + " " + words + " …\n")
 		for _, sub := range commands {
-			if title := cmp.Or(sub.GroupID, "Available Commands:"); title != heading {
+			if title := cmp.Or(sub.GroupID, "Commands:"); title != heading {
 				heading = title
 				b.WriteString("\n" + heading + "\n")
 			}
 			fmt.Fprintf(&b, "  %-*s  %s\n", widest, sub.Name(), sub.Short)
 		}
-		b.WriteString("\nUse \"" + cmd.CommandPath() + " [command] --help\" for more information about a command.")
+		b.WriteString("\n" + cmd.CommandPath() + " COMMAND --help says more about one.")
 	}
 	if flags != "" {
 		b.WriteString("\n\n" + strings.TrimRight(flags, " \n"))
@@ -196,6 +202,7 @@ func usage(cmd *cobra.Command, flags string) error {
 	if cmd.HasExample() {
 		b.WriteString("\n\nExamples:\n" + cmd.Example)
 	}
+	b.WriteString(jsonFields(cmd, helpWidth))
 	_, err := fmt.Fprintln(cmd.OutOrStderr(), b.String())
 	return err
 }

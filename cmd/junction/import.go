@@ -50,7 +50,7 @@ func (a *app) importCommand() *cobra.Command {
 	var all bool
 	var files []string
 	cmd := &cobra.Command{
-		Use:   "import HOST... | --all",
+		Use:   "import HOST… | --all",
 		Short: "Take the servers of hosts such as Cursor into junction's own file",
 		Long: `Take the servers that hosts have in their configuration into junction's own file, which every
 command reads. HOST is claude-desktop, claude-code, cursor, vscode, codex or another that
@@ -89,7 +89,7 @@ gets a new name. What is written is shown first, and so is what cannot be taken,
 func (i *importing) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&i.yes, "yes", "y", false, "do not ask")
 	cmd.Flags().BoolVar(&i.dry, "dry-run", false, "show what would be written, and write nothing")
-	cmd.Flags().BoolVar(&i.keep, "keep-secrets", false, "leave secrets as they stand in the hosts' files")
+	cmd.Flags().BoolVar(&i.keep, "keep-secrets", false, "leave secrets as they are in the hosts' files")
 	cmd.Flags().StringArrayVar(&i.app.flags.config, "config", nil, "write to junction's configuration `FILE`, in place of that of your own")
 }
 
@@ -101,7 +101,7 @@ func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error
 		return hostconfig.Hosts(), nil
 	}
 	if len(names) == 0 {
-		return nil, usagef("HOST is missing: %s; --all takes all that are found, and --dry-run only shows", hostIDs())
+		return nil, missingHost(0, "; --all takes all that are found, and --dry-run only shows")
 	}
 	for _, name := range names {
 		h, err := hostNamed(name)

@@ -76,14 +76,14 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		return nil
 	}
 	if i.keep {
-		i.out.Printf("These stand in the hosts' files in plain, and so they will in %s:\n", filename.Short(i.path))
+		i.out.Printf("The hosts' files have these secrets in clear text, and so will %s:\n", filename.Short(i.path))
 		for _, p := range i.plain {
 			i.out.Printf("  %s of %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80))
 		}
 		i.plain = nil
 		return nil
 	}
-	i.out.Printf("These stand in the hosts' files in plain:\n")
+	i.out.Printf("The hosts' files have these secrets in clear text:\n")
 	used := map[string]string{}
 	for _, p := range i.plain {
 		words := strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(p.field, "env."), "headers."), "oauth."))
@@ -112,7 +112,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		i.out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
 	}
 	if !i.yes && !i.dry {
-		if move, err := i.askYes(ctx, "Move them to the keyring, so that they do not stand in a file? [Y/n] "); err != nil {
+		if move, err := i.askYes(ctx, "Move them to the keyring?"); err != nil {
 			return err
 		} else if !move {
 			i.plain = nil

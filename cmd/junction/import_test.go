@@ -84,7 +84,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a dry run wrote a file")
 	}
-	runs(t, "", "import", "--all").expect(t, exitConnection, "These stand in", "nobody can be asked here; --yes agrees")
+	runs(t, "", "import", "--all").expect(t, exitConnection, "secrets in clear text", "not a terminal: --yes confirms")
 	if _, err := os.Stat(own); err == nil {
 		t.Error("a file is written although nobody agreed")
 	}
@@ -183,7 +183,7 @@ func asked(t *testing.T, typed string, all ...string) (code error, said string) 
 	var out, screen safeBuffer
 	a := ready(&app{out: terminal.NewScreen(&out), screen: terminal.NewScreen(&screen), stdout: io.Discard, stderr: io.Discard})
 	a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
-	root := a.root()
+	root := a.root(nil)
 	root.SetArgs(slices.Concat([]string{"import"}, all))
 	code = root.ExecuteContext(context.Background())
 	if err := a.launch.Close(); err != nil {

@@ -111,7 +111,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	if i.yes {
 		return nil
 	}
-	is, err := i.askYes(ctx, question+" [Y/n] ")
+	is, err := i.askYes(ctx, question)
 	if err == nil && !is {
 		err = errors.New("nothing is changed")
 	}
@@ -119,16 +119,16 @@ func (i *importing) agree(ctx context.Context, question string) error {
 }
 
 // askYes asks a question that Enter agrees to.
-func (a *app) askYes(ctx context.Context, prompt string) (bool, error) {
+func (a *app) askYes(ctx context.Context, question string) (bool, error) {
 	if !a.asks() {
-		return false, errors.New("nobody can be asked here; --yes agrees, and --dry-run only shows")
+		return false, errors.New("not a terminal: --yes confirms, and --dry-run only shows")
 	}
 	end, err := a.person.Begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer end()
-	word, err := answer.Choose(ctx, a.person, prompt, "", "y|yes|", "n|no")
+	word, err := answer.Choose(ctx, a.person, question+" [Y]es, [n]o > ", "", "y|yes|", "n|no")
 	return word == "y", err
 }
 

@@ -33,9 +33,6 @@ Part of a name is enough where only one server has it. See junction server searc
 Of a server of your configuration that they do not have, or where they cannot be read, and of
 its package, such as npm:NAME, it shows what junction.lock says.
 
-With --json: {"server": {…}, "source": …, "status": …, "versions": […], "findings": […]}, or
-{"locked": {NAME: {…}}}, as junction.lock has it.
-
 ` + exitHelp,
 		ValidArgsFunction: a.suggestRegistered,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,7 +44,7 @@ With --json: {"server": {…}, "source": …, "status": …, "versions": […], 
 	}
 	f.define(cmd.Flags())
 	a.configFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print one object")
+	a.jsonFlag(cmd, infoShown{}, lockedShown{})
 	return cmd
 }
 
@@ -176,42 +173,50 @@ func licence(e *registry.Entry) string {
 	return ""
 }
 
-// printInfo prints what is known of a server for programs.
-func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
-	type version struct {
+// An infoShown is what info --json prints of a server of a registry, and a lockedShown what it prints of those that are locked.
+type (
+	infoShown struct {
+		registeredShown
+		Licence  string           `json:"licence,omitempty"`
+		Versions []versionShown   `json:"versions"`
+		Commands []commandShown   `json:"commands"`
+		Findings []suspicionShown `json:"findings"`
+	}
+	versionShown struct {
 		Version   string          `json:"version"`
 		Status    registry.Status `json:"status"`
 		IsLatest  bool            `json:"isLatest"`
 		Published time.Time       `json:"published,omitzero"`
 	}
-	type command struct {
+	commandShown struct {
 		Type       string   `json:"registryType"`
 		Identifier string   `json:"identifier"`
 		Command    []string `json:"command"`
 		Notes      []string `json:"notes,omitempty"`
 	}
-	type finding struct {
+	suspicionShown struct {
 		Severity string `json:"severity"`
 		Where    string `json:"where"`
 		Why      string `json:"why"`
 	}
-	answer := struct {
-		registeredShown
-		Licence  string    `json:"licence,omitempty"`
-		Versions []version `json:"versions"`
-		Commands []command `json:"commands"`
-		Findings []finding `json:"findings"`
-	}{registeredShown: showRegistered(e), Licence: licence(e)}
+	lockedShown struct {
+		Locked map[string]*install.LockedServer `json:"locked"`
+	}
+)
+
+// printInfo prints what is known of a server for programs.
+func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
+	answer := infoShown{registeredShown: showRegistered(e), Licence: licence(e)}
 	for _, v := range e.Versions {
-		answer.Versions = append(answer.Versions, version{v.Version, v.Status, v.IsLatest, second(v.Published)})
+		answer.Versions = append(answer.Versions, versionShown{v.Version, v.Status, v.IsLatest, second(v.Published)})
 	}
 	for _, p := range e.Server.Packages {
-		answer.Commands = append(answer.Commands, command{p.RegistryType, p.Identifier, p.CommandLine(), p.Notes()})
+		answer.Commands = append(answer.Commands, commandShown{p.RegistryType, p.Identifier, p.CommandLine(), p.Notes()})
 	}
 	for _, f := range suspicions {
-		answer.Findings = append(answer.Findings, finding{f.Severity.String(), f.Where, f.Why})
+		answer.Findings = append(answer.Findings, suspicionShown{f.Severity.String(), f.Where, f.Why})
 	}
-	return a.printObject(answer)
+	return a.printJSON(answer)
 }
 
 // infoLocked shows the servers that are locked as word, which names one of the configuration, of a registry, or a package. It reports
@@ -231,7 +236,7 @@ func (a *app) infoLocked(word string) (found bool, err error) {
 		}
 	}
 	if a.flags.json && len(shown) > 0 {
-		err = a.printObject(map[string]any{"locked": shown})
+		err = a.printJSON(lockedShown{shown})
 	}
 	return len(shown) > 0, err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/junction-mcp/junction/apikey"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -17,7 +16,7 @@ const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction
 func (a *app) keyCommand() *cobra.Command {
 	return group("key", "Let colleagues and programs use your junction up, each by a key",
 		"Let colleagues and programs use your junction up, each by a key:\n\n  junction key create ann\n  junction up --auth keys\n\n"+keyHelp,
-		a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
+		a.keyCreateCommand(), a.keyListCommand(), a.keyRemoveCommand())
 }
 
 // keys are those of this installation.
@@ -82,17 +81,18 @@ func (a *app) keyListCommand() *cobra.Command {
 				a.out.Printf("There are no keys; junction key create USER makes one.\n")
 				return nil
 			}
-			a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+			a.out.Printf("%s", a.table(rows, 2))
 			return nil
 		},
 	}
 }
 
-func (a *app) keyRevokeCommand() *cobra.Command {
+func (a *app) keyRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "revoke ID|USER",
-		Short: "Revoke a key, or all of a user",
-		Long:  "Revoke the key with this id, or all keys of this user. A junction up that runs refuses them\nwithin a second.",
+		Use:     "remove ID|USER",
+		Aliases: []string{"revoke"},
+		Short:   "Remove a key, or all of a user",
+		Long:    "Remove the key with this id, or all keys of this user. A junction up that runs refuses them\nwithin a second.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the id of a key or the name of a user; junction key list lists them")
@@ -108,7 +108,7 @@ func (a *app) keyRevokeCommand() *cobra.Command {
 			if len(revoked) == 0 {
 				return fmt.Errorf("there is no key of %q; junction key list lists them", args[0])
 			}
-			a.out.Printf("Revoked: %s.\n", plaintext.Count(len(revoked), "key"))
+			a.out.Printf("Removed: %s.\n", plaintext.Count(len(revoked), "key"))
 			return nil
 		},
 	}

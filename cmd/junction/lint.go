@@ -30,7 +30,7 @@ func (a *app) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lint SERVER… | lint -- COMMAND…",
 		Short: "Find mistakes in a server that you write",
-		Long: `Find what the author of a server would mend: schemas that models cannot be given, missing
+		Long: `Find what the author of a server would fix: schemas that models cannot be given, missing
 descriptions, annotations that contradict each other, large definitions, texts that look like
 orders to a model, results that break their output schema, and breaches of the specification.
 
@@ -46,7 +46,7 @@ no arguments; others only with --call. docs/lint.md has each rule, with an examp
 	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
 	a.connectionFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the findings as a JSON object")
+	a.jsonFlag(cmd, serversShown[*linted]{})
 	return cmd
 }
 
@@ -94,7 +94,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 		}
 	}
 	if a.flags.json {
-		if err := a.printIndented(map[string][]*linted{"servers": all}, "  "); err != nil {
+		if err := a.printIndented(serversShown[*linted]{all}, "  "); err != nil {
 			return err
 		}
 	}
@@ -216,11 +216,11 @@ func unresolved(call *lint.Call, named bool) string {
 	tool := plaintext.Line(call.Tool, 200)
 	switch late := errors.Is(call.Err, context.DeadlineExceeded); {
 	case late && named:
-		return tool + " was called, and its result not looked at: there was none in time; --timeout gives it longer"
+		return tool + " timed out; its result was not checked; --timeout gives it longer"
 	case late:
-		return fmt.Sprintf("%s was called, and its result not looked at: there was none in time; --call %[1]s waits as long as --timeout says", tool)
+		return fmt.Sprintf("%s timed out; its result was not checked; --call %[1]s waits as long as --timeout says", tool)
 	case errors.Is(call.Err, &mcp.Error{Code: mcp.CodeMissingCapability}):
-		return fmt.Sprintf("%s was called, and its result not looked at: it needs a client that can do more than lint: %v", tool, call.Err)
+		return fmt.Sprintf("the result of %s was not checked: it needs a client that can do more than lint: %v", tool, call.Err)
 	}
 	return fmt.Sprintf("%s was called and gave no result: %v", tool, call.Err)
 }

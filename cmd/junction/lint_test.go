@@ -140,7 +140,7 @@ func TestLintOffersWhatAServerAsksFor(t *testing.T) {
 	server := httptest.NewServer(streamable.Handler(s))
 	defer server.Close()
 	got := runs(t, "", "lint", server.URL)
-	got.expect(t, exitOK, "0 errors, 0 warnings, 0 notes; 2 tools called.", "summary was called, and its result not looked at: it needs a client that can do more than lint")
+	got.expect(t, exitOK, "0 errors, 0 warnings, 0 notes; 2 tools called.", "the result of summary was not checked: it needs a client that can do more than lint")
 	if strings.Contains(got.stderr, "folders") {
 		t.Errorf("it has no roots: %s", got.stderr)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -19,7 +20,6 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // maxDialing is how many servers are asked at the same time.
@@ -62,10 +62,12 @@ func (l list) nouns() string { return l.Noun + "s" }
 // A listFlags is what the command line of a list says.
 type listFlags struct{ all, refresh, long bool }
 
-func (f *listFlags) define(a *app, flags *pflag.FlagSet) {
+func (f *listFlags) define(a *app, cmd *cobra.Command, written ...any) {
+	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
-	a.clientFlags(flags)
+	a.connectionFlags(flags)
+	a.jsonFlag(cmd, append([]any{allListed{}, listedShown{}}, written...)...)
 	a.ownFlag(flags)
 }
 
@@ -81,11 +83,11 @@ func (l list) newCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               l.command + " [SERVER | -- COMMAND…]",
 		Short:             "List the " + l.nouns() + " of a server, or of all servers",
-		Long:              "List the " + l.nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(l),
+		Long:              "List the " + l.nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(),
 		ValidArgsFunction: a.suggestServers,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, f) },
 	}
-	f.define(a, cmd.Flags())
+	f.define(a, cmd)
 	return cmd
 }
 
@@ -98,21 +100,18 @@ func (a *app) toolsCommand() *cobra.Command {
 shows a line for each; with TOOL, or with --long, descriptions and arguments are shown
 in full, as they are where no terminal is.
 
-` + listHelp(toolList()),
+` + listHelp(),
 		ValidArgsFunction: a.suggestToolNames,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, toolList(), args, f) },
 	}
-	f.define(a, cmd.Flags())
+	f.define(a, cmd)
 	cmd.Flags().BoolVarP(&f.long, "long", "l", false, "show descriptions and arguments in full")
 	return cmd
 }
 
-func listHelp(l list) string {
+func listHelp() string {
 	return "Lists of all servers are as they were when each was last connected to; servers that\n" +
-		"were never connected to are started, and so are all with --refresh.\n\n" +
-		"With --json: one object {\"" + l.Member + "\": […]} that holds all pages; without a server\n" +
-		"{\"servers\": {NAME: {\"" + l.Member + "\": […]} or {\"error\": {…}}}}. Of a gateway that has not\n" +
-		"reached all of its servers, {\"missing\": [{\"server\": …, \"reason\": …}]} is there, too."
+		"were never connected to are started, and so are all with --refresh."
 }
 
 // texts makes a renderer of typed entries one of raw entries. What cannot be
@@ -169,7 +168,7 @@ func (a *app) listOne(ctx context.Context, l list, t launch.Target, names []stri
 	}
 	if !a.flags.json {
 		for _, one := range listed.missing { // servers of a gateway
-			a.screen.Printf("junction: the %s of server %q are missing: %s\n", l.nouns(), plaintext.Line(one.server, 80), plaintext.Line(one.reason, maxReason))
+			a.screen.Printf("junction: the %s of server %q are missing: %s\n", l.nouns(), plaintext.Line(one.Server, 80), plaintext.Line(one.Reason, maxReason))
 		}
 	}
 	var err error
@@ -181,10 +180,7 @@ func (a *app) listOne(ctx context.Context, l list, t launch.Target, names []stri
 	}
 	l = l.shownAs(f.long || len(names) > 0 || !a.out.Terminal())
 	if a.flags.json {
-		w := jsonrpc.NewObject(nil)
-		listed.members(&w, l.Member)
-		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
-		return err
+		return a.printIndented(l.shown(&listed), "")
 	}
 	if len(listed.entries) == 0 {
 		a.screen.Printf("The server has no %s.\n", l.nouns())
@@ -259,48 +255,70 @@ func (a *app) printList(l list, server string, entries []json.RawMessage) error 
 	return err
 }
 
-// members writes what a server listed, or why it could not be asked, as members of an object.
-func (got *listing) members(w *jsonrpc.Writer, member string) {
-	if got.err != nil {
-		w.Members(json.RawMessage(errorObject(got.err)))
-		return
-	}
-	w.Array(member)
-	for _, raw := range got.entries {
-		w.Element(raw)
-	}
-	w.End()
-	if len(got.missing) == 0 {
-		return
-	}
-	w.Array("missing")
-	for _, one := range got.missing {
-		w.ObjectElement()
-		w.String("server", one.server)
-		w.String("reason", one.reason)
-		w.End()
-	}
-	w.End()
+// A listedShown is what a list prints of one server with --json: of its lists the one that was asked for, with all pages.
+type listedShown struct {
+	Source    string            `json:"source,omitempty"` // the file that defines the server
+	Disabled  bool              `json:"disabled,omitempty"`
+	Error     json.RawMessage   `json:"error,omitempty"` // why there is no list
+	Tools     []json.RawMessage `json:"tools,omitzero"`
+	Resources []json.RawMessage `json:"resources,omitzero"`
+	Templates []json.RawMessage `json:"resourceTemplates,omitzero"`
+	Prompts   []json.RawMessage `json:"prompts,omitzero"`
+	Skills    []json.RawMessage `json:"skills,omitzero"`
+	Missing   []absent          `json:"missing,omitempty"` // servers behind this one, a gateway, that it has not reached
 }
 
-// printJSON prints the lists of several servers as one object; with about, where each server is
-// defined, and whether it is switched off.
-func (a *app) printJSON(l list, all []listedServer, about bool) error {
-	w := jsonrpc.NewObject(nil)
-	w.Object("servers")
-	for _, s := range all {
-		w.Object(s.entry.name)
-		if d := s.entry.definition; about && d != nil {
-			w.String("source", d.Source)
-		}
-		if about && s.entry.isDisabled() {
-			w.Bool("disabled", true)
-		} else {
-			s.listing.members(&w, l.Member)
-		}
-		w.End()
+// shown returns what a server listed, or why it could not be asked.
+func (l list) shown(got *listing) (s listedShown) {
+	if got.err != nil {
+		s.Error = jsonrpc.Get(errorObject(got.err), "error")
+		return s
 	}
-	w.End()
-	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
-	return err
+	of := map[string]*[]json.RawMessage{"tools": &s.Tools, "resources": &s.Resources, "templates": &s.Templates, "prompts": &s.Prompts, "skills": &s.Skills}
+	*of[l.command], s.Missing = append([]json.RawMessage{}, got.entries...), got.missing
+	return s
+}
+
+// An allListed is what a list prints of several servers with --json.
+type allListed struct {
+	Servers byName[listedShown] `json:"servers"`
+}
+
+// byName are values by names, in their order.
+type byName[T any] []struct {
+	name  string
+	value T
+}
+
+func (byName[T]) element() reflect.Type { return reflect.TypeFor[T]() }
+
+func (all byName[T]) MarshalJSON() ([]byte, error) {
+	w := jsonrpc.NewObject(nil)
+	for _, one := range all {
+		text, err := indentedJSON(one.value, "")
+		if err != nil {
+			return nil, err
+		}
+		w.Raw(one.name, text)
+	}
+	return w.Bytes(), nil
+}
+
+// printListed prints the lists of several servers; with about, where each server is defined, and whether it is switched off.
+func (a *app) printListed(l list, all []listedServer, about bool) error {
+	var servers byName[listedShown]
+	for _, s := range all {
+		one := l.shown(&s.listing)
+		if about && s.entry.isDisabled() {
+			one = listedShown{Disabled: true}
+		}
+		if d := s.entry.definition; about && d != nil {
+			one.Source = d.Source
+		}
+		servers = append(servers, struct {
+			name  string
+			value listedShown
+		}{s.entry.name, one})
+	}
+	return a.printIndented(allListed{servers}, "")
 }

@@ -34,9 +34,9 @@ func (a *app) listAll(ctx context.Context, l list, names []string, refresh, abou
 			a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
 		}
 	case about:
-		err = a.printJSON(l, all, about)
+		err = a.printListed(l, all, about)
 	default:
-		err = a.printJSON(l, append(unusableServers(set), all...), about)
+		err = a.printListed(l, append(unusableServers(set), all...), about)
 	}
 	if err != nil {
 		return err

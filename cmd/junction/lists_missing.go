@@ -17,7 +17,10 @@ const missingMeta = "io.github.junction-mcp/missing"
 const maxMissing = 100
 
 // An absent server is one whose entries the list of a gateway lacks.
-type absent struct{ server, reason string }
+type absent struct {
+	Server string `json:"server"`
+	Reason string `json:"reason"`
+}
 
 // noteMissing is middleware that adds to all what lists say is not in them.
 func noteMissing(all *[]absent) mcp.Middleware {
@@ -39,9 +42,9 @@ func missingIn(all []absent, meta json.RawMessage) []absent {
 	}
 	jsonrpc.EachElement(list, func(raw []byte) bool {
 		var one absent
-		one.server, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "server"))
-		one.reason, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "reason"))
-		if one.server != "" && !slices.ContainsFunc(all, func(a absent) bool { return a.server == one.server }) {
+		one.Server, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "server"))
+		one.Reason, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "reason"))
+		if one.Server != "" && !slices.ContainsFunc(all, func(a absent) bool { return a.Server == one.Server }) {
 			all = append(all, one)
 		}
 		return len(all) < maxMissing

@@ -14,7 +14,6 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/spf13/cobra"
@@ -301,6 +300,11 @@ func (a *app) logoutAtProvider(ctx context.Context, s signer) error {
 	return nil
 }
 
+// A loginsShown is what whoami --json prints.
+type loginsShown struct {
+	Logins []*oauth.Login `json:"logins"`
+}
+
 func (a *app) whoamiCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "whoami [SERVER]",
@@ -313,7 +317,7 @@ func (a *app) whoamiCommand() *cobra.Command {
 				return err
 			}
 			if a.flags.json {
-				return a.printObject(map[string][]*oauth.Login{"logins": logins})
+				return a.printJSON(loginsShown{logins})
 			}
 			if len(logins) == 0 {
 				a.out.Printf("You are logged in nowhere; junction login SERVER does it.\n")
@@ -323,11 +327,11 @@ func (a *app) whoamiCommand() *cobra.Command {
 			for _, l := range logins {
 				rows = append(rows, []string{plaintext.Line(l.Server, 200), describeLogin(l, time.Now())})
 			}
-			a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+			a.out.Printf("%s", a.table(rows, 2))
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print JSON")
+	a.jsonFlag(cmd, loginsShown{})
 	a.configFlags(cmd.Flags())
 	return cmd
 }

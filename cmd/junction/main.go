@@ -7,7 +7,7 @@
 //	0    done
 //	1    the tool says that it failed (isError)
 //	2    the command line is wrong, or arguments do not fit the tool
-//	3    no connection: configuration, start, connection lost; or a file of this machine
+//	3    no connection: configuration, start, connection lost; or a local file
 //	4    the server answered with a protocol error
 //	5    the server did not answer in time
 //	6    Junction refused it: rules, limits, secrets, review, scopes

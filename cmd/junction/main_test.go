@@ -112,7 +112,7 @@ func TestCommands(t *testing.T) {
 		{"completion of a shell that has none", "completion nosuch", exitUsage, "", `there is no completion for "nosuch"; expected one of bash, fish, powershell, zsh`},
 		{"completion with more than a shell", "completion bash zsh", exitUsage, "", `unexpected "zsh"`},
 		{"completion of a shell", "completion bash", exitOK, "complete -o", ""},
-		{"the completions that there are", "completion", exitOK, "Available Commands:\n  bash", ""},
+		{"the completions that there are", "completion", exitOK, "Commands:\n  bash", ""},
 		{"help about an unknown command", "help tolls", exitUsage, "", `unknown command "tolls"; did you mean "tools"?`},
 		{"help about a command", "help tools", exitOK, "List the tools of a server", ""},
 		{"an address without a host", "up --http 7791", exitUsage, "", `--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got "7791"`},

@@ -11,7 +11,6 @@ import (
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
@@ -91,7 +90,7 @@ func (a *app) suggestLocked(cmd *cobra.Command, args []string, typed string) ([]
 func (a *app) outdatedCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "outdated [NAME...]",
+		Use:   "outdated [SERVER…]",
 		Short: "List locked servers that have newer versions, or were pulled",
 		Long: `Ask the package registries about the servers that junction.lock has, and list those that have
 a newer version, and those whose version was pulled or deprecated. junction server upgrade changes them.
@@ -102,7 +101,7 @@ Of a project's file you are asked first, as where its servers are installed; --c
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.outdated(cmd.Context(), args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list those that are up to date, too")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print one object")
+	a.jsonFlag(cmd, serversShown[add.Outdated]{})
 	a.configFlags(cmd.Flags())
 	return cmd
 }
@@ -130,7 +129,7 @@ func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 
 func (a *app) showOutdated(list []add.Outdated, locked int, failed bool) error {
 	if a.flags.json {
-		return a.printObject(map[string][]add.Outdated{"servers": list})
+		return a.printJSON(serversShown[add.Outdated]{list})
 	}
 	switch {
 	case locked == 0 && failed:
@@ -155,24 +154,14 @@ func (a *app) showOutdated(list []add.Outdated, locked int, failed bool) error {
 		}
 		rows = append(rows, []string{o.Server, o.Package, o.Locked, o.Newest, note})
 	}
-	a.printRows(rows)
+	a.out.Printf("%s", a.table(rows, 0))
 	return nil
-}
-
-// printRows prints a table of what others wrote.
-func (a *app) printRows(rows [][]string) {
-	for _, row := range rows {
-		for i := range row {
-			row[i] = plaintext.Line(row[i], maxReason)
-		}
-	}
-	a.out.Printf("%s", terminal.Table(rows, 0, lineWidth(a.out)))
 }
 
 func (a *app) installCommand() *cobra.Command {
 	var scripts bool
 	cmd := &cobra.Command{
-		Use:   "install [NAME...]",
+		Use:   "install [SERVER…]",
 		Short: "Install everything that junction.lock has, exactly so",
 		Long: `Install the servers that junction.lock has, or those that are named: exactly these bytes, which are
 checked. An entry of the configuration that says something else than the lock is an error. It is for

@@ -16,10 +16,7 @@ with the first sentence of each description.
 What servers offer is remembered when they are connected to; those that are remembered
 are not started. Others are connected to. The commands below list one kind of what
 they offer, in full, of one server or all. A server with the name of one comes first.
-
-With --json: {"servers": {NAME: {"source": FILE, "tools": […]}}}; source is missing for
-a server that ships with junction, "disabled" says that a file switches it off, and
-"error" says why there are no tools.`,
+`,
 		ValidArgsFunction: a.suggestServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
@@ -31,7 +28,7 @@ a server that ships with junction, "disabled" says that a file switches it off, 
 		},
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
-	a.clientFlags(cmd.Flags())
-	cmd.Flags().Lookup("json").Usage = "print one object, as above"
+	a.connectionFlags(cmd.Flags())
+	a.jsonFlag(cmd, allListed{})
 	return cmd
 }

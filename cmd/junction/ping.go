@@ -20,7 +20,8 @@ func (a *app) pingCommand() *cobra.Command {
 			return a.ping, noMore(cmd, words)
 		}),
 	}
-	a.clientFlags(cmd.Flags())
+	a.connectionFlags(cmd.Flags())
+	a.jsonFlag(cmd, struct{}{})
 	return cmd
 }
 
@@ -30,8 +31,7 @@ func (a *app) ping(ctx context.Context, client *mcp.Client) error {
 		return err
 	}
 	if a.flags.json {
-		_, err := fmt.Fprintln(a.stdout, "{}")
-		return err
+		return a.printJSON(struct{}{})
 	}
 	_, err := fmt.Fprintf(a.out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
 		time.Since(start).Round(10*time.Microsecond), client.Revision(), described(client.Server()))

@@ -15,8 +15,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
@@ -76,8 +74,8 @@ junction call.
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
-	a.clientFlags(f)
-	f.Lookup("json").Usage = "print the explanation as one object"
+	a.connectionFlags(f)
+	a.jsonFlag(cmd, explanationShown{})
 	return cmd
 }
 
@@ -122,7 +120,7 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.flags.json {
-		err = a.printObject(explained(book, in, decision, hidden))
+		err = a.printJSON(explained(book, in, decision, hidden))
 	} else {
 		err = a.showExplanation(in, decision, hidden)
 	}
@@ -262,7 +260,7 @@ func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) e
 			}
 			rows = append(rows, []string{string(s.Outcome), string(s.Rule.Effect), plaintext.Line(about, maxLog)})
 		}
-		b.WriteString(terminal.Table(rows, 2, lineWidth(a.out)))
+		b.WriteString(a.table(rows, 2))
 	}
 	_, err := fmt.Fprint(a.out, b.String())
 	return err
@@ -292,22 +290,4 @@ func explained(book *rulebook, in policy.Input, d policy.Decision, hidden bool) 
 		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
 	return explanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps}
-}
-
-// printIndented prints a value as JSON for programs and people; without an indent in one line.
-func (a *app) printIndented(v any, indent string) error {
-	e := json.NewEncoder(a.stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	return e.Encode(v)
-}
-
-// printObject prints a value as one line of JSON.
-func (a *app) printObject(v any) error {
-	line, err := schema.Encode(nil, v)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n", line)
-	return err
 }

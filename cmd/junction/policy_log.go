@@ -13,7 +13,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 	}
 	policyFlag(cmd.Flags(), &path)
 	a.configFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")
+	a.jsonFlag(cmd, verdictsShown{})
 	return cmd
 }
 
@@ -180,6 +179,11 @@ func (l *auditLine) judge(d policy.Decision, tool string) verdict {
 	return v
 }
 
+// A verdictsShown is what policy test --json prints.
+type verdictsShown struct {
+	Verdicts []verdict `json:"verdicts"`
+}
+
 func (a *app) showVerdicts(counts map[verdict]int) error {
 	all := []verdict{}
 	total := map[policy.Effect]int{}
@@ -193,9 +197,7 @@ func (a *app) showVerdicts(counts map[verdict]int) error {
 		return cmp.Or(slices.Index(order, a.Effect)-slices.Index(order, b.Effect), b.Calls-a.Calls, strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Reason, b.Reason))
 	})
 	if a.flags.json {
-		return a.printObject(struct {
-			Verdicts []verdict `json:"verdicts"`
-		}{all})
+		return a.printJSON(verdictsShown{all})
 	}
 	var rows [][]string
 	for _, v := range all {
@@ -209,6 +211,6 @@ func (a *app) showVerdicts(counts map[verdict]int) error {
 	if n := total[cannotTell]; n > 0 {
 		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
 	}
-	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", terminal.Table(rows, 2, lineWidth(a.out)), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
+	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", a.table(rows, 2), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
 	return err
 }

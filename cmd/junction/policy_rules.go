@@ -9,7 +9,6 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
 )
@@ -46,22 +45,25 @@ may be a slip, and so may a tool that the server did not list when it was last c
 	policyFlag(cmd.Flags(), &path)
 	cmd.Flags().StringVar(&profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
 	a.configFlags(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the rules as one object")
+	a.jsonFlag(cmd, rulesShown{})
 	return cmd
+}
+
+// A rulesShown is what policy list --json prints.
+type rulesShown struct {
+	Files []string      `json:"files"`
+	Rules []policy.Rule `json:"rules"`
 }
 
 func (a *app) listRules(book *rulebook) error {
 	if a.flags.json {
-		return a.printObject(struct {
-			Files []string      `json:"files"`
-			Rules []policy.Rule `json:"rules"`
-		}{book.paths(), book.Rules()})
+		return a.printJSON(rulesShown{book.paths(), book.Rules()})
 	}
 	rows := [][]string{}
 	for _, r := range book.Rules() {
 		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(aboutRule(r), maxLog)})
 	}
-	_, err := fmt.Fprint(a.out, terminal.Table(rows, 0, lineWidth(a.out)))
+	_, err := fmt.Fprint(a.out, a.table(rows, 0))
 	return err
 }
 

@@ -47,7 +47,7 @@ func TestPolicyCommands(t *testing.T) {
 	}{
 		{"a call is explained", "explain everything add a=1 b=2", exitOK, "ALLOW: add of everything\n  decided by \"small\" (", ""},
 		{"the rule's file and line are reported", "explain everything add a=1 b=2", exitOK, "policy.json:3)", ""},
-		{"arguments decide", "explain everything add --annotations readOnly=false a=100 b=2 --trusted=false", exitOK, "ASK: add of everything\n  decided by \"default\" (built-in)\n  because: it may write and delete, and may reach other systems; there is no rule for it yet\n", ""},
+		{"arguments decide", "explain everything add --annotations readOnly=false a=100 b=2 --trusted=false", exitOK, "ASK: add of everything\n  decided by \"default\" (built-in)\n  because: it may write and delete, and may reach other systems; no rule allows it yet\n", ""},
 		{"arguments may be left out, and then the rule fails", "explain everything add a=1 --trusted=false", exitOK, "no such key: b", ""},
 		{"arguments may be JSON", `explain everything add --args {"a":1,"b":2}`, exitOK, "ALLOW", ""},
 		{"arguments are typed by the tool", "explain everything add a=x b=2", exitUsage, "", `junction: tool "add": `},

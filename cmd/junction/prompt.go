@@ -29,6 +29,7 @@ KEY=@FILE takes it from a file.
 		}),
 	}
 	a.requestFlags(cmd.Flags())
+	a.jsonFlag(cmd, mcp.GetPromptResult{})
 	return cmd
 }
 

@@ -30,5 +30,6 @@ and size are printed, and --output saves them.
 		}),
 	}
 	a.requestFlags(cmd.Flags())
+	a.jsonFlag(cmd, mcp.ReadResourceResult{})
 	return cmd
 }

@@ -126,7 +126,7 @@ func startRemedy(program bool, err error, name string, limit time.Duration) stri
 	if noFile.MatchString(said) {
 		return `a file that its "args" name is not there: write its whole path, and see whether it is written rightly`
 	}
-	return `start it by hand as the entry says, and read what it writes; variables and paths that it misses go into "env" and "args" of the entry`
+	return `run its command yourself and read the output; add missing variables and paths to "env" and "args" of the entry`
 }
 
 // isWebPage reports whether what answered at a URL is for browsers.

@@ -17,7 +17,7 @@ import (
 
 func (a *app) removeCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "remove NAME...",
+		Use:   "remove SERVER…",
 		Short: "Undo add: remove servers from the configuration, its lock and the cache",
 		Long: `Take the entries of servers out of the files that define them, and out of junction.lock next to
 those; what was approved of them is forgotten, and packages that no lock has any more are

@@ -94,8 +94,7 @@ func (a *app) answered(method string, r mcp.Result, into any, text func(width in
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "%s\n", shaped)
-	return err
+	return a.printJSON(json.RawMessage(shaped))
 }
 
 // shape puts the members around a result's own that the server had sent with it.

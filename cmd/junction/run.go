@@ -71,6 +71,7 @@ type app struct {
 type flags struct {
 	config   []string
 	json     bool
+	written  []any // what the command may write with it
 	revision string
 	logLevel string
 	output   string
@@ -100,7 +101,7 @@ func ready(a *app) *app {
 // run runs a command line.
 func (a *app) run(ctx context.Context, args []string) int {
 	a.desk.Screen, a.desk.Person = a.screen, a.person
-	root := a.root()
+	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -174,12 +175,13 @@ func (a *app) tellStopping(ctx context.Context) (stopped func()) {
 	}
 }
 
-func (a *app) root() *cobra.Command {
+// root returns the command that has all others, or those that these words can reach.
+func (a *app) root(words []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "junction",
 		Short: "Any client, any server: the Model Context Protocol at the command line",
-		Long: `Junction connects clients and servers of the Model Context Protocol, whichever
-revision and transport they speak.
+		Long: `Junction runs, calls, tests and protects servers of the Model Context Protocol, for
+you, for a language model, and for hosts such as Claude and Cursor.
 
   junction list                                what your servers offer
   junction call everything add a=1 b=2         a tool of the server "everything"
@@ -214,7 +216,7 @@ revision and transport they speak.
 	root.SetUsageFunc(func(cmd *cobra.Command) error { return a.usage(cmd) })
 	a.fitHelp(root)
 	root.SetHelpCommand(helpCommand())
-	a.grow(root)
+	a.grow(root, words)
 	return root
 }
 
@@ -294,15 +296,9 @@ func (a *app) connectionFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 }
 
-// clientFlags are those of every command that is itself the client.
-func (a *app) clientFlags(f *pflag.FlagSet) {
-	a.connectionFlags(f)
-	f.BoolVar(&a.flags.json, "json", false, "print the result as the specification shapes it")
-}
-
 // requestFlags are those of every command whose request may ask something back.
 func (a *app) requestFlags(f *pflag.FlagSet) {
-	a.clientFlags(f)
+	a.connectionFlags(f)
 	a.ownFlag(f)
 	f.StringVar(&a.desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
 	f.StringVar(&a.desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")

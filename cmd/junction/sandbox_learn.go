@@ -60,7 +60,7 @@ variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 	f := cmd.Flags()
 	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
 	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+launch.EndpointPath+", until you press Enter")
-	f.BoolVar(&l.forget, "forget", false, "take out of the profile what is not used")
+	f.BoolVar(&l.forget, "forget", false, "remove what is not used from the profile")
 	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question, if the server starts with it")
 	a.configFlags(f)
 	return cmd
@@ -98,7 +98,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	remedies := a.showProposal(k, was, now, proposal, record)
 	if k.profile != nil && !slices.ContainsFunc(changedLines(was, now), func(line string) bool { return !strings.HasPrefix(line, " ") }) {
 		if len(used.failed) == 0 {
-			a.out.Printf("For this, the profile is right as it is.\n")
+			a.out.Printf("No changes needed.\n")
 		}
 		return a.reportCalls(used.failed, remedies)
 	}

@@ -131,7 +131,7 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	if want := "{\n  \"junction\": {\n    \"servers\": {\n      \"notes\": {\n        \"sandbox\": {\n          \"read\": [\"~/notes\"]\n        }\n      }\n    }\n  }\n}\n"; err != nil || string(text) != want {
 		t.Errorf("%v: got %s", err, text)
 	}
-	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "For this, the profile is right as it is.\n", "")
+	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "No changes needed.\n", "")
 	runs(t, "", "call", "notes", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
 }
 

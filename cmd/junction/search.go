@@ -40,9 +40,6 @@ searching itself needs no network. Which registries, the configuration says:
 
 By default it is the last of these alone. Of a server that several have, the first counts.
 
-With --json: {"servers": [{"server": {…}, "source": …, "status": …, …}], "total": …,
-"sources": [{"name": …, "synced": …, …}]}.
-
 ` + exitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 || limit > maxServersFound {
@@ -54,7 +51,7 @@ With --json: {"servers": [{"server": {…}, "source": …, "status": …, …}],
 	f.define(cmd.Flags())
 	a.configFlags(cmd.Flags())
 	cmd.Flags().IntVar(&limit, "limit", limit, "print at most `N` servers")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print one object")
+	a.jsonFlag(cmd, foundShown{})
 	return cmd
 }
 
@@ -92,26 +89,30 @@ func (a *app) search(ctx context.Context, words string, limit int, f registryFla
 	return nil
 }
 
+// A foundShown is what search --json prints.
+type foundShown struct {
+	Servers []registeredShown `json:"servers"`
+	Total   int               `json:"total"`
+	Sources []sourceShown     `json:"sources"`
+}
+
+type sourceShown struct {
+	Name    string    `json:"name"`
+	Servers int       `json:"servers"`
+	Synced  time.Time `json:"synced,omitzero"`
+	Fault   string    `json:"fault,omitempty"`
+}
+
 // printFound prints what a search found for programs.
 func (a *app) printFound(found *registry.Found, states []registry.SourceState) error {
-	type source struct {
-		Name    string    `json:"name"`
-		Servers int       `json:"servers"`
-		Synced  time.Time `json:"synced,omitzero"`
-		Fault   string    `json:"fault,omitempty"`
-	}
-	answer := struct {
-		Servers []registeredShown `json:"servers"`
-		Total   int               `json:"total"`
-		Sources []source          `json:"sources"`
-	}{Total: found.Total}
+	answer := foundShown{Total: found.Total}
 	for i := range found.Entries {
 		answer.Servers = append(answer.Servers, showRegistered(&found.Entries[i]))
 	}
 	for _, s := range states {
-		answer.Sources = append(answer.Sources, source{s.Name, s.Servers, second(s.Synced), s.Fault})
+		answer.Sources = append(answer.Sources, sourceShown{s.Name, s.Servers, second(s.Synced), s.Fault})
 	}
-	return a.printObject(answer)
+	return a.printJSON(answer)
 }
 
 // A registeredShown is a server of a registry for programs: its server.json as it came, and what else is known.

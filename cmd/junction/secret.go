@@ -169,6 +169,11 @@ func (a *app) readSecret(ctx context.Context, name string) (value string, err er
 	return value, nil
 }
 
+// A secretsShown is what secret list --json prints.
+type secretsShown struct {
+	Secrets []string `json:"secrets"`
+}
+
 func (a *app) secretListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the names of the secrets that are kept", Args: noMore,
@@ -186,9 +191,7 @@ func (a *app) secretListCommand() *cobra.Command {
 				return err
 			}
 			if a.flags.json {
-				return a.printObject(struct {
-					Secrets []string `json:"secrets"`
-				}{names})
+				return a.printJSON(secretsShown{names})
 			}
 			if len(names) == 0 {
 				a.screen.Printf("junction: no secret is kept; junction secret set NAME keeps one\n")
@@ -201,7 +204,7 @@ func (a *app) secretListCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the names as one object")
+	a.jsonFlag(cmd, secretsShown{})
 	return cmd
 }
 

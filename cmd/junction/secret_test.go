@@ -55,7 +55,7 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	runs(t, "", "secret", "remove", "api").expect(t, exitOK, "", "")
 	runs(t, "", "secret", "remove", "api").expect(t, exitConnection, "", `no secret "api" is kept`)
 	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, exitConnection, "", "junction secret set api keeps it")
-	runs(t, "", "doctor", "--config", "servers.json").expect(t, exitToolFailed, "to mend it: junction secret set NAME keeps a secret", "")
+	runs(t, "", "doctor", "--config", "servers.json").expect(t, exitToolFailed, "fix: junction secret set NAME keeps a secret", "")
 	for _, args := range [][]string{{"set"}, {"set", "a b"}, {"set", "a/b"}, {"set", "empty"}, {"remove"}, {"set", "a", "b"}} {
 		runs(t, "", append([]string{"secret"}, args...)...).expect(t, exitUsage, "", "")
 	}

@@ -26,7 +26,7 @@ const serviceTime = 30 * time.Second
 func (a *app) serviceCommand() *cobra.Command {
 	var show bool
 	install := &cobra.Command{
-		Use:   "install [-- UP-FLAGS...]",
+		Use:   "install [-- UP-FLAGS…]",
 		Short: "Have systemd or launchd run junction up now, and whenever you log in",
 		Long: `Write a systemd user unit (Linux) or a launchd agent (macOS) that runs junction up with the
 flags behind --, in this folder and with this PATH, and start it. No other variable of the

@@ -8,10 +8,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/revision"
-	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/skills"
@@ -32,8 +30,7 @@ a name or the URI of a SKILL.md, print its SKILL.md; with FILE, such as
 references/guide.md, that file of it. What is not what the server's list says of it,
 by size, digest or frontmatter, is not printed.
 
-` + listHelp(skillList()) + `
-With SKILL: one object {"skill": {…}, "contents": {…}}.`,
+` + listHelp(),
 		ValidArgsFunction: a.suggests(addSkills),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
@@ -51,7 +48,7 @@ With SKILL: one object {"skill": {…}, "contents": {…}}.`,
 			return a.printSkill(cmd.Context(), t, words[0], append(words, "")[1])
 		},
 	}
-	f.define(a, cmd.Flags())
+	f.define(a, cmd, skillShown{})
 	return cmd
 }
 
@@ -75,16 +72,17 @@ func (a *app) printSkill(ctx context.Context, t launch.Target, name, file string
 		return err
 	}
 	if a.flags.json {
-		w := jsonrpc.NewObject(nil)
-		if err := cmp.Or(schema.EncodeMember(&w, "skill", s), schema.EncodeMember(&w, "contents", contents)); err != nil {
-			return err
-		}
-		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
-		return err
+		return a.printJSON(skillShown{s, contents})
 	}
 	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.flags.output))
 	_, printing := fmt.Fprint(a.out, text)
 	return cmp.Or(err, printing)
+}
+
+// A skillShown is what skills --json prints of one.
+type skillShown struct {
+	Skill    *skills.Skill         `json:"skill"`
+	Contents *mcp.ResourceContents `json:"contents"`
 }
 
 // findSkill finds a skill by its name or URI. Of a name that several have, the error names their URIs.

@@ -64,7 +64,7 @@ func startText(entries []entry, fault string, running []instance, width int) str
 	}
 	switch {
 	case fault != "":
-		next = append([][]string{{"junction doctor", "what is broken, and what mends it"}}, next...)
+		next = append([][]string{{"junction doctor", "what is broken, and how to fix it"}}, next...)
 	case len(up) > 0:
 		next = append(next, []string{"junction traffic", "watch the messages"})
 	default:

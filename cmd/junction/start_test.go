@@ -55,7 +55,7 @@ func TestTheFirstScreenFits(t *testing.T) {
 // Where no terminal is, there is help.
 func TestJunctionAlone(t *testing.T) {
 	t.Parallel()
-	if alone, help := apart(t, ""), apart(t, "--help"); alone != help || alone.code != exitOK || !strings.HasPrefix(alone.stdout, "Junction connects ") {
+	if alone, help := apart(t, ""), apart(t, "--help"); alone != help || alone.code != exitOK || !strings.HasPrefix(alone.stdout, "Junction runs, ") {
 		t.Errorf("got %+v\nwant %+v", alone, help)
 	}
 }

@@ -26,7 +26,7 @@ func (a *app) suggestValues(root *cobra.Command) {
 		{"host connect", "", hostValues}, {"host disconnect", "", hostValues}, {"host import", "", hostValues}, {"host tap", "", hostValues},
 		{"chat", "", serverValues}, {"chat", "resume", conversationValues}, {"chat", "fork", conversationValues}, {"chat", "theme", themeValues}, {"chat", "model", modelValues},
 		{"chat", "trust", serverValues}, {"chat", "always", serverValues},
-		{"chat history export", "", conversationValues}, {"chat history fork", "", conversationValues}, {"chat history delete", "", conversationValues},
+		{"chat history export", "", conversationValues}, {"chat history fork", "", conversationValues}, {"chat history remove", "", conversationValues},
 		{"traffic", "server", serverValues}, {"audit query", "server", serverValues}, {"test", "server", serverValues},
 	} {
 		suggest := func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
@@ -42,10 +42,12 @@ func (a *app) suggestValues(root *cobra.Command) {
 			return values, directive
 		}
 		for _, path := range spellings(place.command) {
-			cmd, _, _ := root.Find(strings.Fields(path)) // which finds all of the tree
-			if place.flag == "" {
+			cmd, _, _ := root.Find(strings.Fields(path))
+			switch {
+			case cmd == root: // a word that was not typed
+			case place.flag == "":
 				cmd.ValidArgsFunction = suggest
-			} else {
+			default:
 				_ = cmd.RegisterFlagCompletionFunc(place.flag, suggest) // which fails where there is no such flag, or that has one
 			}
 		}

@@ -41,7 +41,7 @@ func (a *app) tapCommand() *cobra.Command {
 	p := &tap{app: a}
 	var record string
 	cmd := &cobra.Command{
-		Use:   "tap HOST [SERVER...] | tap [HOST] [SERVER...] -- COMMAND [ARGS]",
+		Use:   "tap HOST [SERVER…] | tap [HOST] [SERVER…] -- COMMAND [ARGS]",
 		Short: "See what Claude, Cursor, Codex and others say to their servers",
 		Long: `Put junction proxy between a host and its servers, all or those that are named, by
 changing the host's configuration, and show what goes through until Ctrl-C. Then the
@@ -76,11 +76,29 @@ With a command it is that of the command.`,
 	cmd.Flags().StringVar(&record, "record", "", "record what each server hears and says, to new files in the folder `DIR`, without secrets")
 	cmd.Flags().StringArrayVar(&p.files, "config", nil, "tap the servers of `FILE` only, in place of the files of the host (repeatable)")
 	cmd.Flags().BoolVar(&p.keep, "keep", false, "leave the configuration as it then is, and end; --undo puts it back")
-	cmd.Flags().BoolVar(&p.undo, "undo", false, "put back what --keep left, of HOST or of all")
+	cmd.Flags().BoolVar(&p.undo, "undo", false, "restore what --keep changed, of HOST or of all")
 	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts that are found, their files, and which are tapped")
 	cmd.Flags().BoolVar(&p.filter.Full, "full", false, "print whole messages, below each line")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
+	a.jsonFlag(cmd, &shownEvent{})
 	return cmd
+}
+
+// missingHost is the error where a command line names no host, or too many; it says which are found here.
+func missingHost(named int, more string) error {
+	if named > 1 {
+		return usagef("expected one HOST, got %d words", named)
+	}
+	found := "none is found here"
+	var ids []string
+	for _, h := range hostconfig.Hosts() {
+		if len(hostconfig.Find(h, hostconfig.Options{})) > 0 {
+			ids = append(ids, h.ID)
+		}
+	}
+	if len(ids) > 0 {
+		found = "found here: " + strings.Join(ids, ", ")
+	}
+	return usagef("HOST is missing: one of %s; %s%s", hostIDs(), found, more)
 }
 
 func hostIDs() string {
@@ -132,12 +150,12 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 	case p.host.ID == "" && len(command) > 0 && len(p.files) == 0:
 		return usagef("which host %q is, is not known: name it in front, as in: junction tap claude-code -- %s", command[0], command[0])
 	case p.host.ID == "" && len(p.files) == 0:
-		return usagef("HOST is missing: one of %s; junction tap --list says which are found here", hostIDs())
+		return missingHost(0, "; --list shows their files")
 	case p.host.Nowhere != "" && len(p.files) == 0:
 		return errors.New(p.host.Nowhere)
 	}
 	if p.keep && len(command) > 0 {
-		return usagef("--keep leaves nothing to put back when the command ends; give one or the other")
+		return usagef("--keep leaves nothing to restore when the command ends; give one or the other")
 	}
 	return p.tapFor(cmd.Context(), servers, command)
 }
@@ -162,7 +180,7 @@ func unknownHost(name string) error {
 func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error) {
 	names, err := p.apply(servers)
 	if err == nil && len(command) == 0 && p.host.Reload != "" {
-		p.screen.Printf("For it to count in %s: %s.\n", p.host.Name, p.host.Reload)
+		p.screen.Printf("To apply this in %s, %s.\n", p.host.Name, p.host.Reload)
 	}
 	if p.keep && err == nil {
 		p.screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)

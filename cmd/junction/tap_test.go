@@ -151,7 +151,7 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 	if got := readTap(t, path); got != content {
 		t.Errorf("the file is now %q", got)
 	}
-	for _, want := range []string{"Tapped in ~", "Watching 0 of 1 tapped server; they appear when the host starts them. Ctrl-C ends.\n", "For it to count in Cursor: switch the server off and on", "mcp.json is as it was.\n"} {
+	for _, want := range []string{"Tapped in ~", "Watching 0 of 1 tapped server; they appear when the host starts them. Ctrl-C ends.\n", "To apply this in Cursor, switch the server off and on", "mcp.json is as it was.\n"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("it says %s, want %q", stderr.String(), want)
 		}
@@ -197,7 +197,7 @@ func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 	runs(t, "", "tap", "--undo", "codex").expect(t, exitOK, "", "Nothing is tapped.")
 	changed := strings.Replace(readTap(t, path), "// mine", "// ours", 1)
 	writeTap(t, path, changed)
-	runs(t, "", "tap", "--undo", "cursor").expect(t, exitOK, "", "was changed by somebody else meanwhile: its servers are put back")
+	runs(t, "", "tap", "--undo", "cursor").expect(t, exitOK, "", "was edited meanwhile: its servers are restored")
 	if got := readTap(t, path); got != strings.Replace(content, "// mine", "// ours", 1) {
 		t.Errorf("the file is %q", got)
 	}
@@ -359,7 +359,7 @@ func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
 	runs(t, "", "tap", "--list").expect(t, exitOK, "left by a process that was killed, the next junction tap puts it back: calc", "")
-	runs(t, "", "tap", "zed").expect(t, exitConnection, "", "A junction tap was killed before it put back its change.")
+	runs(t, "", "tap", "zed").expect(t, exitConnection, "", "A junction tap was killed before it undid its change.")
 	if now := readTap(t, path); now != old {
 		t.Errorf("the file is %q", now)
 	}

@@ -46,7 +46,7 @@ func (p *tap) recover() error {
 		if r.Connected { // and somebody put it back by hand
 			continue
 		}
-		p.screen.Printf("A junction tap was killed before it put back its change.\n")
+		p.screen.Printf("A junction tap was killed before it undid its change.\n")
 		p.sayRestored(r)
 	}
 	return err

@@ -32,7 +32,7 @@ func TestATapPutsBackAFileThatTheHostPutInThePlaceOfALink(t *testing.T) {
 	if err := os.Rename(path+".tmp", path); err != nil {
 		t.Fatal(err)
 	}
-	if code := stop(); code != exitOK || !strings.Contains(stderr.String(), "dotfiles.json is as it was.\nIts link is a file now, or leads elsewhere, which is put back, too.\n") || !strings.Contains(stderr.String(), "mcp.json is as it was.\n") {
+	if code := stop(); code != exitOK || !strings.Contains(stderr.String(), "dotfiles.json is as it was.\nIts link was replaced or changed, and is restored, too.\n") || !strings.Contains(stderr.String(), "mcp.json is as it was.\n") {
 		t.Errorf("it ends with %d: %s", code, stderr)
 	}
 	if readTap(t, target) != before || readTap(t, path) != before {

@@ -117,8 +117,8 @@ func TestTimeoutIsNamed(t *testing.T) {
 		{[]string{"tools", lists}, exitTimeout, `tools/list: no message for 2s; --timeout gives it longer`},
 		{[]string{"tools", stalled("server/discover")}, exitTimeout, `--timeout gives it longer`},
 		{[]string{"lint", lists}, exitConnection, `tools/list: no message for 2s; --timeout gives it longer`},
-		{[]string{"lint", stalled("")}, exitOK, `there was none in time; --call wait waits as long as --timeout says`},
-		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, exitConnection, `there was none in time; --timeout gives it longer`},
+		{[]string{"lint", stalled("")}, exitOK, `its result was not checked; --call wait waits as long as --timeout says`},
+		{[]string{"lint", stalled(""), "--no-call", "--call", "wait"}, exitConnection, `its result was not checked; --timeout gives it longer`},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			got := runs(t, "", append(test.args, "--timeout", "2s")...)

@@ -43,7 +43,7 @@ var trafficFilters = fields.ParamsOf[trafficFilter]()
 func (a *app) trafficCommand() *cobra.Command {
 	var chosen func(*trafficFilter) error
 	cmd := &cobra.Command{
-		Use:     "traffic [PID...]",
+		Use:     "traffic [PID…]",
 		Aliases: []string{"watch"},
 		Short:   "Watch the messages between clients and servers (also: junction watch)",
 		Long: `Show what goes through junction up, proxy and chat, a message a line while it goes,
@@ -70,7 +70,7 @@ down what was called.`,
 		},
 	}
 	chosen = trafficFilters.Flags(cmd.Flags())
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
+	a.jsonFlag(cmd, &shownEvent{})
 	return cmd
 }
 

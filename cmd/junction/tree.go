@@ -94,11 +94,16 @@ func tree() []branch {
 	}...)
 }
 
-// grow adds the commands of the tree to root, and those with an old name once more under it, which no help lists.
-func (a *app) grow(root *cobra.Command) {
+// grow adds the commands of the tree to root, and those with an old name once more under it, which no help lists: all of them, or
+// only those below the first word where that is one of the tree, as making a command takes longer than finding it.
+func (a *app) grow(root *cobra.Command, words []string) {
+	all, first := tree(), ""
+	if len(words) > 0 && slices.ContainsFunc(all, func(b branch) bool { return b.path == words[0] || b.old == words[0] }) {
+		first = words[0]
+	}
 	grown := map[string]*cobra.Command{"": root}
-	for place, b := range tree() {
-		if b.old != "" {
+	for place, b := range all {
+		if b.old != "" && (first == "" || first == b.old) {
 			c := b.make(a)
 			c.Hidden = true
 			root.AddCommand(c)
@@ -107,8 +112,8 @@ func (a *app) grow(root *cobra.Command) {
 		if at := strings.LastIndex(b.path, " "); at >= 0 {
 			above, word = b.path[:at], b.path[at+1:]
 		}
-		if strings.HasPrefix(word, "--") {
-			continue // the command above has it
+		if top, _, _ := strings.Cut(b.path, " "); strings.HasPrefix(word, "--") || first != "" && first != top {
+			continue // the command above has it, or another one was typed
 		}
 		c := group(word, b.short, b.short+".")
 		if b.make != nil {

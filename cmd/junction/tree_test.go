@@ -45,7 +45,7 @@ func TestHelpHasAFewWordsInGroups(t *testing.T) {
 	if words > maxWords {
 		t.Errorf("junction --help lists %d words, at most %d can be learned", words, maxWords)
 	}
-	if !strings.HasPrefix(help, "\nUse ") {
+	if !strings.HasPrefix(help, "\njunction COMMAND --help ") {
 		t.Errorf("behind the words stands\n%s", help)
 	}
 }
@@ -148,6 +148,26 @@ func apart(t *testing.T, line string) (o struct {
 	return o
 }
 
+// A word that the tree has makes only the commands below it; any other line makes all of them.
+func TestOnlyCommandsThatWordsReachAreMade(t *testing.T) {
+	t.Parallel()
+	made := func(words ...string) int { return len(new(app).root(words).Commands()) }
+	all := made()
+	for _, words := range [][]string{{"--help"}, {"help", "list"}, {"__complete", "list", ""}, {"completion", "bash"}, {"--config", "list", "list"}, {"nothing"}} {
+		if n := made(words...); n != all {
+			t.Errorf("%q: %d commands of %d", words, n, all)
+		}
+	}
+	for _, b := range tree() {
+		top, _, _ := strings.Cut(b.path, " ")
+		for _, word := range []string{top, b.old} {
+			if n := made(word); n != 1 && word != "" {
+				t.Errorf("%q: %d commands", word, n)
+			}
+		}
+	}
+}
+
 func TestServerNamedLikeSubcommandComesFirst(t *testing.T) {
 	t.Parallel()
 	config := configuration(t, map[string]any{
@@ -203,7 +223,7 @@ func TestValuesAreCompletedUnderEachName(t *testing.T) {
 func TestThePageOfTheCommandLineHasTheTree(t *testing.T) {
 	t.Parallel()
 	var rows strings.Builder
-	root := new(app).root()
+	root := new(app).root(nil)
 	for _, b := range tree() {
 		c, _, err := root.Find(strings.Fields(b.path))
 		if err != nil || b.path == launch.RenewCommand {

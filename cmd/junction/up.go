@@ -49,7 +49,7 @@ const garbagePercent = 200
 func (a *app) upCommand() *cobra.Command {
 	var o upOptions
 	cmd := &cobra.Command{
-		Use:   "up [SERVER...]",
+		Use:   "up [SERVER…]",
 		Short: "Serve all your servers, or those named, at one address; service does at login",
 		Long: `Offer the tools, resources, templates and prompts of every configured server, or of
 those named, at one endpoint, to clients of every revision. The names of tools and

@@ -223,7 +223,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 	if err := os.WriteFile("servers.json", []byte(`{"mcpServers":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "what was there before goes on: servers.json") {
+	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the servers from before keep running: servers.json") {
 		t.Errorf("reloading what is broken: %d %s", code, body)
 	}
 	write("one", "two")

@@ -169,7 +169,7 @@ func merge(all, some map[string]any) {
 // reload has junction up read a configuration, and returns what waits for its restart.
 func (c *changing) reload(t *testing.T, configuration string) []string {
 	t.Helper()
-	const done = "The configuration was read again"
+	const done = "Configuration reloaded"
 	said := len(c.up.printed.String())
 	c.write("mcp.json", configuration)
 	if answer := c.ask(t, "POST", "/api/reload"); answer != "" {

@@ -108,7 +108,7 @@ func (v *served) reloadNow(w http.ResponseWriter, r *http.Request) {
 	select {
 	case err := <-read:
 		if err != nil {
-			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used; what was there before goes on: %w", err))
+			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used, so the servers from before keep running: %w", err))
 			return
 		}
 	case <-ctx.Done(): // it is still read

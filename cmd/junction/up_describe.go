@@ -164,10 +164,10 @@ func (v *served) withheld(server string, mode review.Mode) (names []string) {
 // remarks are lines about what is not as a person would expect it.
 func (i *instance) remarks() (lines []string) {
 	if i.ConfigError != "" {
-		lines = append(lines, "The configuration cannot be used as it is now; what was there before goes on: "+i.ConfigError)
+		lines = append(lines, "The configuration cannot be used as it is now, so the servers from before keep running: "+i.ConfigError)
 	}
 	if i.Awaited != "" {
-		lines = append(lines, "The configuration changed, and its terminal asks "+i.Awaited+"; what was there before goes on until it is answered")
+		lines = append(lines, "The configuration changed, and its terminal asks "+i.Awaited+"; the servers from before keep running until it is answered")
 	}
 	for _, problem := range i.Problems {
 		lines = append(lines, "Not used: "+problem)

@@ -53,7 +53,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	}
 	shown := runs(t, "", "status").stdout
 	for _, want := range []string{
-		"The configuration cannot be used as it is now; what was there before goes on: s.json",
+		"The configuration cannot be used as it is now, so the servers from before keep running: s.json",
 		"more of good; " + got.Servers[0].Approval + "\n",
 		"Clients see 3 tools, and find 0 by search (--tools search)\n",
 	} {

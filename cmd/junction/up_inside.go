@@ -168,7 +168,7 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 	for _, f := range lint.Check(&lint.Seen{Name: server, Tools: tools, Prompts: prompts}) {
 		key := string(f.Kind) + " " + f.Name
 		if one, is := all[key]; is && f.Severity == lint.Error {
-			one.Faults = append(one.Faults, fmt.Sprintf("%s: %s. To mend it: %s", f.Field, f.What, f.Remedy))
+			one.Faults = append(one.Faults, fmt.Sprintf("%s: %s. To fix it: %s", f.Field, f.What, f.Remedy))
 			all[key] = one
 		}
 	}

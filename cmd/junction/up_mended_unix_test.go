@@ -19,7 +19,7 @@ func TestRulesThatAreNamedAndBrokenHoldOnceTheyAreMended(t *testing.T) {
 	write(t, map[string]string{rules: `{"rules":[`})
 	configure(t, config, server, `"policy":"rules.json"`)
 	waitFor(t, "it says that the rules are broken", func() bool {
-		return strings.Contains(r.stderr.String(), "cannot be used; what was there before goes on")
+		return strings.Contains(r.stderr.String(), "cannot be used, so the servers from before keep running")
 	})
 	write(t, map[string]string{rules: `{"rules":[{"effect":"deny","tool":"drop"}]}`})
 	waitFor(t, "the rules are read", func() bool { return strings.Contains(r.stderr.String(), "the rules changed") })

@@ -263,7 +263,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.found(r.set, err)
 	was(err)
 	if err != nil {
-		v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
+		v.app.screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
 		return
 	}
 	v.app.reportUnknown(r.settings, r.from, r.configured)
@@ -281,7 +281,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.makeFronts()
 	v.rereadAll()
 	left()
-	v.app.screen.Printf("%s  The configuration was read again: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
+	v.app.screen.Printf("%s  Configuration reloaded: %s.\n", time.Now().Format(time.TimeOnly), cmp.Or(strings.Join(append(changed, r.next.changes(before)...), "; "), "nothing changed that is served"))
 	v.reportUnmatched()
 }
 

@@ -92,7 +92,7 @@ func TestAFileThatChangesWhileUpStartsIsReadAgain(t *testing.T) {
 			write(t, map[string]string{"s.json": `{"mcpServers":{"a":{"command":"none","disabled":true}}}`})
 			ctx, interrupt := context.WithCancelCause(t.Context())
 			begun := &watchedBuffer{word: said, seen: sync.OnceFunc(func() { write(t, map[string]string{"s.json": `{"mcpServers":{}}`}) })}
-			again := &watchedBuffer{word: "The configuration was read again", seen: func() { interrupt(errInterrupted) }}
+			again := &watchedBuffer{word: "Configuration reloaded", seen: func() { interrupt(errInterrupted) }}
 			timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
 			defer timer.Stop()
 			run(ctx, []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))

@@ -82,7 +82,7 @@ func TestAChangedConfigurationChangesOnlyTheServersThatChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, "it says that the file is broken", func() bool {
-		return strings.Contains(r.stderr.String(), "cannot be used; what was there before goes on")
+		return strings.Contains(r.stderr.String(), "cannot be used, so the servers from before keep running")
 	})
 	runs(t, "", "call", r.url, "c__add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
 
@@ -269,7 +269,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	runs(t, "", "approve", hash, "--config", config).expect(t, exitOK, `Approved of server "a": 1 changed`, "")
 	waitFor(t, "it is offered again", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
-	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the servers of "+config+" is approved", "")
+	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Nothing in "+config+" waits for approval", "")
 	runs(t, "", "approve").expect(t, exitOK, "There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows", "")
 }
 
@@ -361,7 +361,7 @@ func TestOnlyWhoHasAKeyIsLetIn(t *testing.T) {
 		t.Errorf("keys: %+v", listed)
 	}
 	runs(t, "", "key", "revoke", "nobody").expect(t, exitConnection, "", "no key")
-	runs(t, "", "key", "revoke", "ben").expect(t, exitOK, "Revoked: 1 key", "")
+	runs(t, "", "key", "revoke", "ben").expect(t, exitOK, "Removed: 1 key", "")
 	waitFor(t, "ben's key is refused", func() bool {
 		return runs(t, "", "call", r.url, "a__echo", "message=hi", "--header", ben).code == exitConnection
 	})

@@ -23,7 +23,7 @@ func TestWhatIsReadAgainSaysWhatChanged(t *testing.T) {
 	said := func(what string) {
 		t.Helper()
 		waitFor(t, what, func() bool {
-			return regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d  The configuration was read again: ` + regexp.QuoteMeta(what) + `\.$`).MatchString(r.stderr.String())
+			return regexp.MustCompile(`(?m)^\d\d:\d\d:\d\d  Configuration reloaded: ` + regexp.QuoteMeta(what) + `\.$`).MatchString(r.stderr.String())
 		})
 	}
 	configure(t, config, `"a":{"command":3}`, settings)

@@ -19,7 +19,6 @@ import (
 
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
 )
 
@@ -188,7 +187,7 @@ func (a *app) statusCommand() *cobra.Command {
 			return a.showStatus(all, "  ")
 		},
 	}
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object")
+	a.jsonFlag(cmd, instancesShown{})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show it again when something changed; with --json one line each time")
 	return cmd
 }
@@ -253,13 +252,18 @@ func someRenamed(renamed []string) (text string) {
 	return text
 }
 
+// An instancesShown is what status --json prints.
+type instancesShown struct {
+	Instances []instance `json:"instances"`
+}
+
 // showStatus prints the status of all that run; indent is that of JSON, none for one line.
 func (a *app) showStatus(all []instance, indent string) error {
 	if a.flags.json {
-		return a.printIndented(map[string][]instance{"instances": all}, indent)
+		return a.printIndented(instancesShown{all}, indent)
 	}
 	if len(all) == 0 {
-		a.out.Printf("No junction up runs.\n")
+		a.out.Printf("No junction up is running; start one with: junction up\n")
 	}
 	for n, i := range all {
 		if n > 0 {
@@ -274,7 +278,7 @@ func (a *app) showStatus(all []instance, indent string) error {
 			rows = append(rows, []string{s.Name, s.Line + asOf(s.Read) + s.busy() + someRenamed(s.Renamed)})
 		}
 		a.out.Printf("%s", sourcesText(names, files, lineWidth(a.out))) // where junction up has them, too
-		a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+		a.out.Printf("%s", a.table(rows, 2))
 		a.out.Printf("%s\n", i.Summary)
 		for _, line := range i.remarks() {
 			a.out.Printf("%s\n", plaintext.Line(line, maxRemark))

@@ -191,7 +191,7 @@ func TestUpServesTheServersThatAreNamed(t *testing.T) {
 
 func TestStatusShowsWhatRuns(t *testing.T) {
 	alone(t)
-	if got := runs(t, "", "status"); got.code != exitOK || got.stdout != "No junction up runs.\n" {
+	if got := runs(t, "", "status"); got.code != exitOK || got.stdout != "No junction up is running; start one with: junction up\n" {
 		t.Errorf("before: %+v", got)
 	}
 	r := serving(t, "up")

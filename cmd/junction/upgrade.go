@@ -17,7 +17,7 @@ func (a *app) upgradeCommand() *cobra.Command {
 	var o add.Options
 	var check, vulnerable, all bool
 	cmd := &cobra.Command{
-		Use:   "upgrade [NAME...]",
+		Use:   "upgrade [SERVER…]",
 		Short: "Install newer versions, after showing what changes; --check only lists them",
 		Long: `Install the newest version of servers that junction.lock has, or of those that are named. Each
 is started once, and what it defines is shown with what you approved, before anything is
@@ -53,7 +53,7 @@ them and of all packages that they need are listed, as commands such as npm audi
 	cmd.Flags().BoolVar(&check, "check", false, "list what is newer, pulled or deprecated, and change nothing")
 	cmd.Flags().BoolVar(&vulnerable, "vulnerable", false, "list known vulnerabilities, and change nothing")
 	cmd.Flags().BoolVar(&all, "all", false, "with --check: list those that are up to date, too")
-	cmd.Flags().BoolVar(&a.flags.json, "json", false, "with --check or --vulnerable: print one object")
+	a.jsonFlag(cmd, serversShown[add.Outdated]{}, serversShown[add.Audited]{}) // with --check, with --vulnerable
 	cmd.Flags().BoolVar(&o.Sure, "sure", false, "upgrade although something looks harmful")
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
 	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")

@@ -13,7 +13,6 @@ import (
 
 	"github.com/junction-mcp/junction/authserver"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
 )
@@ -122,7 +121,7 @@ func (a *app) userListCommand() *cobra.Command {
 			if len(rows) == 0 {
 				a.out.Printf("There are no users; junction user add NAME adds one.\n")
 			} else {
-				a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+				a.out.Printf("%s", a.table(rows, 2))
 			}
 			return a.listLogins(cmd.Context())
 		},
@@ -153,7 +152,7 @@ func (a *app) listLogins(ctx context.Context) error {
 	for _, l := range all {
 		rows = append(rows, []string{plaintext.Line(l.User, 200), "since " + l.At.Local().Format(time.DateTime), "until " + l.Until.Local().Format(time.DateTime)})
 	}
-	a.out.Printf("Logged in:\n%s", terminal.Table(rows, 2, lineWidth(a.out)))
+	a.out.Printf("Logged in:\n%s", a.table(rows, 2))
 	return nil
 }
 

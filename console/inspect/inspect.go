@@ -63,7 +63,7 @@ type Opened struct {
 	Login func(ctx context.Context, scopes []string, visit func(page string)) (string, error)
 }
 
-// A Fault is why something does not work, and what mends it.
+// A Fault is why something does not work, and how to fix it.
 type Fault struct {
 	// Link is where it broke, as junction doctor calls it.
 	Link   string `json:"link,omitempty"`

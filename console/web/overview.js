@@ -117,7 +117,7 @@ export function address(server) {
   return server?.url ?? (server?.command ? [server.command, ...server.args ?? []].map((word) => (/^[\w./:@%+=,-]+$/.test(word) ? word : JSON.stringify(word))).join(' ') : server?.server ?? '');
 }
 
-/** fault is why there is no connection, and what mends it. */
+/** fault is why there is no connection, and how to fix it. */
 export function fault(view, actions) {
   const one = view.fault;
   if (!one) return null;

@@ -101,7 +101,7 @@ func conversing(ctx context.Context, home, model, into string) error {
 	if err := configure(home, "--write"); err != nil {
 		return err
 	}
-	return photograph(ctx, home, into, question, "y once", "--trust", "files", "--model", "recorded", "--base-url", model)
+	return photograph(ctx, home, into, question, "y yes, once", "--trust", "files", "--model", "recorded", "--base-url", model)
 }
 
 // reviewing is the card that shows what of a server changed: one that was approved

@@ -20,17 +20,17 @@ func TestWhatAServerClaims(t *testing.T) {
 		want    string
 	}{
 		{"nothing", mcp.ToolAnnotations{}, true, "The server does not say what this does: it may write, delete and reach other systems"},
-		{"a tool that reads", mcp.ToolAnnotations{ReadOnlyHint: &yes, DestructiveHint: &yes, OpenWorldHint: &no}, true, "The server claims (you trust it): only reads; no outside access"},
+		{"a tool that reads", mcp.ToolAnnotations{ReadOnlyHint: &yes, DestructiveHint: &yes, OpenWorldHint: &no}, true, "The server says (you trust it): only reads; no outside access"},
 		{"one that reads, who knows where", mcp.ToolAnnotations{ReadOnlyHint: &yes}, false,
-			"The server claims (unverified): only reads; does not say whether it reaches other systems"},
+			"The server says (not checked): only reads; does not say whether it reaches other systems"},
 		{"what is harmless only", mcp.ToolAnnotations{IdempotentHint: &yes, OpenWorldHint: &no}, false,
-			"The server claims (unverified): safe to repeat; no outside access; does not say whether it writes or deletes"},
+			"The server says (not checked): safe to repeat; no outside access; does not say whether it writes or deletes"},
 		{"one that writes, who knows what", mcp.ToolAnnotations{ReadOnlyHint: &no, OpenWorldHint: &no}, false,
-			"The server claims (unverified): writes; no outside access; does not say whether it deletes"},
+			"The server says (not checked): writes; no outside access; does not say whether it deletes"},
 		{"one that writes", mcp.ToolAnnotations{ReadOnlyHint: &no, DestructiveHint: &yes, IdempotentHint: &yes, OpenWorldHint: &no}, false,
-			"The server claims (unverified): writes; may overwrite or delete; safe to repeat; no outside access"},
+			"The server says (not checked): writes; may overwrite or delete; safe to repeat; no outside access"},
 		{"the opposite of it all", mcp.ToolAnnotations{DestructiveHint: &no, IdempotentHint: &no, OpenWorldHint: &yes}, false,
-			"The server claims (unverified): never overwrites or deletes; not safe to repeat; reaches other systems"},
+			"The server says (not checked): never overwrites or deletes; not safe to repeat; reaches other systems"},
 	} {
 		if got := approval.Claims(&test.claims, test.trusted); got != test.want {
 			t.Errorf("%s: %s", test.name, got)

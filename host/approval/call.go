@@ -40,9 +40,9 @@ func Claims(a *mcp.ToolAnnotations, trusted bool) string {
 	case len(words) == 0:
 		return "The server does not say what this does: it may write, delete and reach other systems"
 	case trusted:
-		return "The server claims (you trust it): " + strings.Join(words, "; ")
+		return "The server says (you trust it): " + strings.Join(words, "; ")
 	}
-	return "The server claims (unverified): " + strings.Join(words, "; ")
+	return "The server says (not checked): " + strings.Join(words, "; ")
 }
 
 // unclaimed is what a tool may do of which its server says nothing: a claim about something else must not be taken for all there is.

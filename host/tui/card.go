@@ -206,7 +206,7 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 // asleep are the input, below a card that takes no keys yet, and how to wake it.
 func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	lines, cursor := s.inputLines(room)
-	hint := ink.Line{ink.T(ink.Warn, "You were typing. "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", then wait a moment and answer.")}
+	hint := ink.Line{ink.T(ink.Warn, "You were typing, so this waits: press "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", pause, then answer.")}
 	cursor.Y++
 	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }
@@ -264,14 +264,21 @@ type choice struct {
 	said    string // what holds from now on
 }
 
-// offers are the keys of the card: only those that can help.
+// offers are the keys of the card: only those that can help, and all of them once they were asked for. What is seldom
+// wanted works unseen, too.
 func (c *consentCard) offers(byLine bool) []string {
-	keys, no := []string{"y once"}, "n Esc no"
+	keys, no := []string{"y yes, once"}, "n Esc no"
 	if byLine {
 		no = "n no"
 	}
+	if c.hides() {
+		if len(c.card.Always) > 0 {
+			keys = append(keys, "f yes to all of "+plaintext.Line(orElse(c.card.Server, "junction itself"), 30)+", for this question")
+		}
+		return append(keys, no, "m more…", scrollKeys)
+	}
 	if len(c.card.Always) > 0 {
-		keys = append(keys, "f this server, for this question", "s this session…", "a always…")
+		keys = append(keys, "f all of this server, for this question", "s this session…", "a always…")
 	}
 	keys = append(keys, no, "N no, with a note")
 	if len(c.card.Never) > 0 {
@@ -282,6 +289,9 @@ func (c *consentCard) offers(byLine bool) []string {
 	}
 	return append(keys, scrollKeys)
 }
+
+// hides reports whether the card has more answers than it shows.
+func (c *consentCard) hides() bool { return !c.more && len(c.card.Always)+len(c.card.Never) > 0 }
 
 // widest is the rule that a yes for the question makes: of all that the server does, as a task
 // is seldom done with one call, and over once it is done. Nil where there is none.
@@ -403,6 +413,9 @@ func (c *consentCard) keys() [][2]string {
 	if c.card.CanTrust {
 		rows = append(rows, [2]string{"t", "allow it, and trust the server: for this session or for good"})
 	}
+	if c.hides() {
+		rows = append(rows, [2]string{"m", "show all answers"})
+	}
 	return rows
 }
 
@@ -423,6 +436,9 @@ func (c *reviewCard) keys() [][2]string {
 	rows := [][2]string{{"y", "let the model use the server"}, {"n", "keep it from the model"}, {"t", "let the model use it, and trust the server"}}
 	if len(c.servers) > 0 && len(c.servers[c.selected].overview.Silent) > 0 {
 		rows = append(rows, [2]string{"r", "let the model use it, and say that those of its tools only read that do not say what they do"})
+	}
+	if c.brief {
+		return [][2]string{{"y A", "let the model use all of them"}, {"n Esc", "keep all of them from the model"}, {"d Enter", "look at each, and answer one by one"}, {"1 2 3 …", "look at one"}}
 	}
 	return append(rows, [2]string{"d Enter", "show all that it defines"}, [2]string{"A", "approve all new servers without warnings"},
 		[2]string{"1 2 3 …", "choose a server"}, [2]string{"Esc", "refuse all that wait, or back from the details"})
@@ -465,6 +481,7 @@ type consentCard struct {
 	card   host.Card
 	change *edit // of a file of this disk; nil: none is known
 
+	more     bool   // all answers are shown
 	whole    bool   // all of the arguments was in sight
 	short    body   // what is shown where all of it does not fit
 	ends     [2]int // the lines behind the arguments, in both
@@ -499,6 +516,8 @@ func (c *consentCard) press(s *screen, k keypress) bool {
 		return true
 	case "N":
 		c.noting = true
+	case "m":
+		c.more = true
 	case "f":
 		if rule := widest(&c.card); rule != nil {
 			c.ask.answer(host.Verdict{Allow: true, Rule: &rule.Rule, Question: true})
@@ -625,7 +644,8 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	lines = append(lines, about("resource", ink.Link, plaintext.Unbroken(call.Resource), width)...)
 	reasons := call.Reasons
 	if call.NoRule != "" && call.Resource == "" { // what the call does is said below, once
-		reasons = append([]string{call.NoRule}, reasons[1:]...)
+		reasons = reasons[1:]
+		say(ink.Lines(ink.Plain, "New: "+call.NoRule+".", width))
 	}
 	for _, reason := range reasons {
 		say(warnings([]string{reason}, width))

@@ -460,9 +460,9 @@ func (s *screen) rewindTo(q said) {
 	before := s.session.Saved()
 	s.inBackground(func(ctx context.Context) error { return s.session.Rewind(ctx, q.entry) }, func(s *screen) {
 		s.print(s.rule(strings.TrimSpace("conversation " + s.session.Saved().ID)))
-		text := "This is a copy that ends before “" + plaintext.Line(s.folded(q.text), 60) + "”. Calls that ran since are not undone."
+		text := "Rewound in a copy, to before “" + plaintext.Line(s.folded(q.text), 60) + "”. Calls that ran since are not undone."
 		if before.ID != "" {
-			text += " The whole conversation: /resume " + before.ID
+			text += " Original: /resume " + before.ID
 		}
 		s.say(ink.Muted, text)
 		if s.input.Empty() && slices.Contains(s.history.lines, q.text) {

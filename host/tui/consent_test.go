@@ -39,7 +39,7 @@ func TestTheConsentCardShowsEverything(t *testing.T) {
 ── may this call run? ──────────────────────────────────────────────────────────
 files · write “Write a file”
 ! text of web, which you do not trust, was read before
-The server claims (unverified): writes; may overwrite or delete; no outside
+The server says (not checked): writes; may overwrite or delete; no outside
 access
 arguments:
   path: "/tmp/x"
@@ -49,27 +49,26 @@ arguments:
   │ one
   │ two\u200b
 description: Writes.\x1b[2J
-y once · f this server, for this question · s this session… · a always…
-n Esc no · N no, with a note · d never… · t trust this server…
+y yes, once · f yes to all of files, for this question · n Esc no · m more…
 ↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		cancel()
 	})
 	play(t, &scripted{}, 40, 18, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
-		st.keys("<pgdown><pgdown>")
+		st.keys("m<pgdown><pgdown>")
 		expect(t, "the narrow card, scrolled", st.frame(), `
 ── may this call … · 11–18 of 18 ───────
   │ one
   │ two\u200b
 ! text of web, which you do not trust,
   was read before
-The server claims (unverified): writes;
+The server says (not checked): writes;
 may overwrite or delete; no outside
 access
 description: Writes.\x1b[2J
-y once
-f this server, for this question
+y yes, once
+f all of this server, for this question
 s this session… · a always… · n Esc no
 N no, with a note · d never…
 t trust this server…
@@ -84,9 +83,9 @@ test-model · 0/0 servers, 0 tools`)
 func editCard() host.Card {
 	card := writeCard()
 	card.Tool, card.Title, card.Description = "edit_file", "Edit a file", strings.Repeat("Makes line-based edits to a text file. ", 8)
-	card.Reasons = []string{"it may write and delete; there is no rule for it yet",
-		"The model has read text that nobody vouches for, which may have led it to files/edit_file: files/read_text_file, files/list_directory, what was attached: notes.txt."}
-	card.NoRule = "there is no rule for it yet"
+	card.Reasons = []string{"it may write and delete; no rule allows it yet",
+		"Untrusted text may have led the model to call files/edit_file; it came from files/read_text_file, files/list_directory, what was attached: notes.txt."}
+	card.NoRule = "no rule allows it yet"
 	card.Arguments = object(`{"path":"/home/ada/list.md","edits":[{"oldText":"- tea\n- milk\n","newText":"- tea\n- coffee\n- milk\n"}]}`)
 	return card
 }
@@ -95,7 +94,7 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 	for _, size := range []struct{ width, height int }{{80, 24}, {60, 24}} {
 		play(t, &scripted{}, size.width, size.height, func(st *stage) {
 			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-			for _, want := range []string{"files · edit_file", "! The model has read", `path: "/home/ada/list.md"`, "+ - coffee", "y once"} {
+			for _, want := range []string{"files · edit_file", "! Untrusted text", `path: "/home/ada/list.md"`, "+ - coffee", "y yes, once"} {
 				st.holds(want)
 			}
 			if st.keys("y"); !got.Allow {
@@ -109,8 +108,8 @@ func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
 func TestACardSaysOnceWhatTheCallDoes(t *testing.T) {
 	play(t, &scripted{}, 100, 30, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
-		st.holds("! there is no rule for it yet\n! The model has read text")
-		st.holds("The server claims (unverified): writes; may overwrite or delete; no outside access\n")
+		st.holds("New: no rule allows it yet.\n! Untrusted text")
+		st.holds("The server says (not checked): writes; may overwrite or delete; no outside access\n")
 		if n := strings.Count(st.frame(), "write") + strings.Count(st.frame(), "delete"); n != 3 { // all in the claim
 			t.Errorf("%d words say that it writes:\n%s", n, st.frame())
 		}
@@ -177,7 +176,7 @@ func TestArgumentsOfAnyLengthHideNothing(t *testing.T) {
 	card.Arguments = object(`{"content":"` + strings.Repeat(`line\n`, 20_000) + `"}`)
 	play(t, &scripted{}, 80, 24, func(st *stage) {
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
-		st.holds("The server claims (unverified): writes")
+		st.holds("The server says (not checked): writes")
 		st.holds("description: Writes.")
 		cancel()
 	})
@@ -305,8 +304,11 @@ func TestACardOffersOnlyWhatHelps(t *testing.T) {
 				card := writeCard()
 				test.change(&card)
 				got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
-				_, foot, _ := strings.Cut(st.frame(), "\ny once")
-				foot, _, _ = strings.Cut("y once"+foot, " · ↑↓ PgUp")
+				if strings.Contains(st.frame(), "m more…") {
+					st.keys("m")
+				}
+				_, foot, _ := strings.Cut(st.frame(), "\ny yes, once")
+				foot, _, _ = strings.Cut("y"+foot, " · ↑↓ PgUp")
 				var keys []string
 				for _, offer := range strings.Split(foot, " · ") {
 					key, _, _ := strings.Cut(offer, " ")
@@ -367,6 +369,9 @@ func TestTheFootOfACardNamesAllItsKeys(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			play(t, &scripted{}, 120, 50, func(st *stage) {
 				_, _, cancel := asks(st, shown(st))
+				if strings.Contains(st.frame(), "m more…") {
+					st.keys("m")
+				}
 				_, foot, _ := strings.Cut(st.frame(), "\ny ")
 				foot = "y " + foot
 				for _, row := range append(st.screen.cards[0].keys(), [2]string{"F1", ""}, [2]string{"Ctrl+C", ""}) {

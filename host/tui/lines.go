@@ -316,7 +316,7 @@ func (c *sampleCard) line(s *screen, text string) bool {
 
 // letter is the key that a line of one letter stands for, or one word.
 func letter(text string) keypress {
-	words := map[string]string{"y": "y", "yes": "y", "no": "n", "read": "r", "question": "f", "session": "s", "always": "a", "never": "d", "trust": "t"}
+	words := map[string]string{"y": "y", "yes": "y", "no": "n", "read": "r", "question": "f", "session": "s", "always": "a", "never": "d", "trust": "t", "more": "m"}
 	text = orElse(words[strings.ToLower(text)], text)
 	if len(text) != 1 {
 		return keypress{}

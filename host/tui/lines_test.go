@@ -121,8 +121,9 @@ func TestACardLineByLine(t *testing.T) {
 		said  string
 	}{
 		{"yes", host.Verdict{Allow: true}, false, "│ - ten\n│ + x\n"},
-		{"x,,n", host.Verdict{}, false, "y once · f this server, for this question · s this session… · a always… · n no"},
-		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, f, s, a, t, or n and"},
+		{"x,,n", host.Verdict{}, false, "y yes, once · f yes to all of files, for this question · n no · m more…"},
+		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, f, s, a, t, m, or n and"},
+		{"more,y", host.Verdict{Allow: true}, false, "y yes, once · f all of this server, for this question · s this session…\na always… · n no · N no, with a note · t trust this server…\n"},
 		{"n use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
 		{"No: use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
 		{"yes please,y", host.Verdict{Allow: true}, false, "nothing was answered yet"},

@@ -268,7 +268,7 @@ func TestWhatMayHappenInARun(t *testing.T) {
 				host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Server: "ev", Tool: "rm", Text: "hidden text in \u202e"}},
 				host.Event{ServerRequest: &host.ServerRequested{Server: "ev", Method: "sampling/createMessage", Outcome: "refused"}},
 				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
-				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "it may write and delete, and may reach other systems; there is no rule for it yet"}},
+				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "it may write and delete, and may reach other systems; no rule allows it yet"}},
 				host.Event{Returned: &host.Returned{CallID: "7", Server: "ev", Tool: "draw", Text: "x", IsError: true, Media: []model.Media{{Type: "image/png", Data: []byte("abc")}}}},
 				host.Event{Notice: &host.Notice{Kind: host.NoticeLimit, Text: "the run was ended at its limit of requests to the model, 50"}}, host.Event{Answered: &host.Answered{Stop: "steps", Error: "the disk is full"}})
 			return nil

@@ -23,6 +23,7 @@ type reviewCard struct {
 	servers  []reviewed // those with warnings first
 	selected int
 	same     string // what their tools' names have in common
+	brief    bool   // all are in one line, and answered at once
 	open     bool   // the details of the selected one are shown
 	trusting bool   // it is asked for how long the selected one is trusted
 	reading  bool   // it is asked whether its tools that do not say what they do only read
@@ -48,6 +49,7 @@ func newReviewCard(a *ask, reviews []host.Review) card {
 		c.servers = append(c.servers, reviewed{Review: r, at: i, overview: approval.Of(r)})
 	}
 	slices.SortStableFunc(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
+	c.brief = len(reviews) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.calm() })
 	if len(reviews) == 1 && !reviews[0].First {
 		c.open, c.servers[0].seen = true, true // a change is a text to be read
 	}
@@ -58,6 +60,8 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 	switch {
 	case len(c.servers) == 0:
 		return c.done()
+	case c.brief:
+		c.pressBrief(s, k)
 	case c.trusting:
 		c.trust(s, k)
 	case c.reading:
@@ -92,6 +96,47 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		c.choose(k)
 	}
 	return c.done()
+}
+
+// pressBrief answers for all servers, or shows each.
+func (c *reviewCard) pressBrief(s *screen, k keypress) {
+	switch c.brief = false; {
+	case k.text == "y" || k.text == "A" || k.text == "n" || k.name == "esc":
+		for i := range c.servers {
+			c.servers[i].decided, c.servers[i].said.Approve = true, k.text == "y" || k.text == "A"
+		}
+		mark, what := ink.T(ink.Good, "✓ "), " approved: "+c.names(len(c.servers))
+		if !c.servers[0].said.Approve {
+			mark, what = ink.T(ink.Bad, "✗ "), " refused: "+c.names(len(c.servers))
+			if s.session != nil {
+				what += " (/review SERVER shows one again)"
+			}
+		}
+		text := ink.Line{ink.T(ink.Plain, plural(len(c.servers), "server", "servers"), ink.Bold), ink.T(ink.Muted, what)}
+		s.print(ink.Indent(ink.Wrap(text, s.width-2), ink.Line{mark}, ink.Of("  "))...)
+	case k.name != "enter" && k.text != "d":
+		c.press(s, k) // what it means in the list
+	}
+}
+
+// names are those of the servers, the first most of them.
+func (c *reviewCard) names(most int) string {
+	var names []string
+	for _, r := range c.servers {
+		names = append(names, plaintext.Line(r.Server, 60))
+	}
+	return approval.Names(names, most)
+}
+
+// briefLines are all servers in one line.
+func (c *reviewCard) briefLines(s *screen, width, height int) []ink.Line {
+	var all host.Review
+	for _, r := range c.servers {
+		all.Items = append(all.Items, r.Items...)
+	}
+	text := c.names(manyItems) + ". " + approval.Of(all).Counts + ". Nothing looks suspicious."
+	foot := s.foot(width, "", fmt.Sprintf("y approve all %d", len(c.servers)), "n refuse all", "d Enter look at each")
+	return framed(c.title(s), ink.Lines(ink.Plain, text, width), &c.list, foot, width, height)
 }
 
 // trust takes the answer to how long the selected server is trusted.
@@ -192,6 +237,9 @@ func (c *reviewCard) done() bool {
 }
 
 func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
+	if c.brief {
+		return c.briefLines(s, width, height)
+	}
 	if c.open {
 		text := c.laid.of(width, func(width int) []ink.Line {
 			return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
@@ -235,6 +283,8 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 
 func (c *reviewCard) title(s *screen) string {
 	switch {
+	case len(c.servers) > 1 && !slices.ContainsFunc(c.servers, func(r reviewed) bool { return !r.First }):
+		return fmt.Sprintf("%d new servers: let the model use them?", len(c.servers))
 	case len(c.servers) > 1:
 		return fmt.Sprintf("%d servers are new or changed: let the model use them?", len(c.servers))
 	case len(c.servers) == 0:

@@ -84,7 +84,7 @@ func TestTheFirstReviewFitsOneScreen(t *testing.T) {
 	play(t, &scripted{}, 80, 24, func(st *stage) {
 		got, failed, cancel := asks(st, func(ctx context.Context) ([]bool, error) { return agreed(st.ui.Review(ctx, eightServers())) })
 		expect(t, "the card", st.frame(), `
-── 8 servers are new or changed: let the model use them? ───────────────────────
+── 8 new servers: let the model use them? ──────────────────────────────────────
 Names that tools of several servers share, or nearly: create_directory,
 git_create_branch, write_file. The model sees each behind its server's name.
 ▸ everything  13 tools: 8 read, 5 write; mcp-servers/everything 2.0.0; 2
@@ -170,8 +170,8 @@ func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
 		want       []host.ReviewAnswer
 		said       string
 	}{
-		{"for the session, and for good", "tsta", reviews, []host.ReviewAnswer{session, always}, "a approved, and trusted for this session: 2 tools"},
-		{"back, then a plain yes", "t<esc>yn", reviews, []host.ReviewAnswer{yes, no}, "✓ a approved: 2 tools"},
+		{"for the session, and for good", "dtsta", reviews, []host.ReviewAnswer{session, always}, "a approved, and trusted for this session: 2 tools"},
+		{"back, then a plain yes", "dt<esc>yn", reviews, []host.ReviewAnswer{yes, no}, "✓ a approved: 2 tools"},
 		{"a change is read first", "tts", []host.Review{changed, brings("a", "npx a", 2)}, nil, ""},
 		{"from the details", "dtay", reviews, []host.ReviewAnswer{always, yes}, "a approved and trusted (saved in your policy): 2 tools"},
 	} {
@@ -226,7 +226,7 @@ func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 		shown      string // before the last key
 		said       string
 	}{
-		{"with r and a yes", "ryn", []host.Review{quiet, loud}, []host.ReviewAnswer{reads, no}, "", "✓ db approved, and 2 tools only read, as you said: 3 tools: 1 read, 0 write,"},
+		{"with r and a yes", "dryn", []host.Review{quiet, loud}, []host.ReviewAnswer{reads, no}, "", "✓ db approved, and 2 tools only read, as you said: 3 tools: 1 read, 0 write,"},
 		{"named before", "ry", []host.Review{quiet}, []host.ReviewAnswer{reads}, "“db” does not say what these do: tool_1, tool_2.", ""},
 		{"back, then a plain yes", "r<esc>y", []host.Review{quiet}, []host.ReviewAnswer{yes}, "r approve, 2 only read…", "✓ db approved: 3 tools: 1 read, 0 write, 2 do not say"},
 		{"a change is read first", "rry", []host.Review{changed, loud}, nil, "do not say", ""},
@@ -250,6 +250,25 @@ func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
 				}
 				cancel()
 			})
+		})
+	}
+}
+
+// New servers without warnings are asked about in one line: all of them at once, or each.
+func TestTheFirstReviewIsOneLine(t *testing.T) {
+	reviews := []host.Review{brings("a", "npx a", 2), brings("b", "npx b", 2), brings("c", "npx c", 1)}
+	for keys, want := range map[string][]bool{"y": {true, true, true}, "A": {true, true, true}, "n": {false, false, false}, "<esc>": {false, false, false}, "dyny": {true, false, true}, "2nyy": {true, false, true}, "<enter><esc>": {false, false, false}} {
+		play(t, &scripted{}, 80, 24, func(st *stage) {
+			got, _, cancel := asks(st, func(ctx context.Context) ([]bool, error) { return agreed(st.ui.Review(ctx, reviews)) })
+			expect(t, "the card", st.frame(), `
+── 3 new servers: let the model use them? ──────────────────────────────────────
+a, b, c. 5 tools: 2 read, 3 write. Nothing looks suspicious.
+y approve all 3 · n refuse all · d Enter look at each · F1 keys · Ctrl+C cancel
+test-model · 0/0 servers, 0 tools · F1 help`)
+			if st.keys(keys); !slices.Equal(*got, want) {
+				t.Errorf("%s: got %v\n%s", keys, *got, st.frame())
+			}
+			cancel()
 		})
 	}
 }

@@ -34,7 +34,7 @@ func TestAConversationGoesOnFromAnEarlierQuestion(t *testing.T) {
 		st.holds("go on from before which question?")
 		st.holds("▸ typed three\n  plan: tea  omits 1 later question\n  typed one  omits 2 later questions")
 		st.keys("<down><enter>")
-		st.printedText("This is a copy that ends before “plan: tea”. Calls that ran since are not\nundone. The whole conversation: /resume abcd")
+		st.printedText("Rewound in a copy, to before “plan: tea”. Calls that ran since are not undone.\nOriginal: /resume abcd")
 		if !session.did("rewind 6") || !st.screen.input.Empty() {
 			t.Errorf("%q; the input holds %q", session.calls, st.screen.input.Text())
 		}

@@ -23,8 +23,8 @@ func conversation(st *stage, verdict *host.Verdict) func(ctx context.Context, q 
 			host.Event{Decided: &host.Decided{Message: &model.Message{}, Stop: model.StopCalls}})
 		v, err := st.ui.Consent(ctx, host.Card{
 			CallID: "1", Server: "everything", Tool: "add", Title: "Add", Arguments: object(`{"a":2,"b":40}`),
-			Reasons: []string{"it may write and delete, and may reach other systems; there is no rule for it yet"},
-			NoRule:  "there is no rule for it yet",
+			Reasons: []string{"it may write and delete, and may reach other systems; no rule allows it yet"},
+			NoRule:  "no rule allows it yet",
 			Always:  []host.AlwaysRule{{Label: "this tool with any arguments", Rule: policy.Rule{Effect: policy.Allow, Server: "everything", Tool: "add"}}},
 			Never:   []host.AlwaysRule{{Label: "this tool with any arguments", Rule: policy.Rule{Effect: policy.Deny, Server: "everything", Tool: "add"}}},
 		})
@@ -67,15 +67,14 @@ test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 ⠴ waiting for you 3.1 s · Esc refuses
 ── may this call run? ──────────────────────────────────────────────────────────
 everything · add “Add”
-! there is no rule for it yet
+New: no rule allows it yet.
 The server does not say what this does: it may write, delete and reach other
 systems
 arguments:
   a: 2
   b: 40
-y once · f this server, for this question · s this session… · a always…
-n Esc no · N no, with a note · d never… · ↑↓ PgUp PgDn Home End scroll · F1 keys
-Ctrl+C cancel
+y yes, once · f yes to all of everything, for this question · n Esc no · m more…
+↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
 test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 
 		st.wait(time.Second)

@@ -225,7 +225,7 @@ func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 	question, choices := "Add it?", []Choice{yes}
 	if w.data != nil {
 		folder := launch.ProfilePath(w.data.folder)
-		question = fmt.Sprintf("It keeps nothing that it writes, unless %s says where. Add it?", w.data.variable)
+		question = fmt.Sprintf("What it stores is lost, unless %s says where. Add it?", w.data.variable)
 		choices = append(choices, Choice{Key: "data", Label: "with [d]ata in " + folder})
 	}
 	if agreed, err := w.agreed(ctx, question, choices); err != nil || !agreed {

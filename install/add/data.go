@@ -237,7 +237,7 @@ func (w *addition) noteForgetful() {
 			return
 		}
 	}
-	note := "it keeps nothing that it writes, nor can it write into its own package; where it has data to keep: "
+	note := "it has nowhere to save data, so what it stores is lost; to give it a place: "
 	again := w.again("--write FOLDER", "")
 	if name := w.about().DataVariable; name != "" && w.written.Env[name] == "" {
 		note += "its README names " + name + "; "

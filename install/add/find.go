@@ -79,7 +79,7 @@ func (w *addition) chooseName(ctx context.Context) error {
 	if at := slices.IndexFunc(all.Servers, func(d *config.Definition) bool { return d.Name == w.name }); at >= 0 {
 		d := all.Servers[at]
 		if !w.asks() {
-			return fmt.Errorf("there is a server %q, %s: --name calls this one something else, junction upgrade %[3]s installs a newer version of that one, and junction remove %[3]s takes it out, to be added with other arguments", w.name, definedIn(d), plaintext.ShellWord(w.name))
+			return fmt.Errorf("server %q exists already, %s: --name NAME adds a second one, junction upgrade %[3]s updates it, and junction remove %[3]s removes it first", w.name, definedIn(d), plaintext.ShellWord(w.name))
 		}
 		if err := w.replaceOrKeep(ctx, all.Servers, d); err != nil {
 			return err

@@ -171,7 +171,7 @@ func (w *addition) transport(s *config.Server) (mcp.Transport, error) {
 
 // notUsable returns why a server is not added, with what to try.
 func (w *addition) notUsable(what string, err error, remedy string) error {
-	return &StartError{fmt.Errorf("server %q %s, so nothing was changed: %s; to mend it: %s", w.name, what, firstSentence(why.Of(err, w.name)), w.dry.refused.remedy(remedy))}
+	return &StartError{fmt.Errorf("server %q %s, so nothing was changed: %s; fix: %s", w.name, what, firstSentence(why.Of(err, w.name)), w.dry.refused.remedy(remedy))}
 }
 
 // endSoon ends the context where a program will hardly answer: a while after it said that it serves HTTP, as it does not look at its

@@ -51,7 +51,7 @@ func (w *addition) startRemedy(err error) string {
 		return "it wants an optional part of its package: junction add " + plaintext.ShellWord(w.locked.Type+":"+extra[1]+"["+extra[2]+"]")
 	}
 	if lacksOwnFile.MatchString(said) {
-		return "its package, or one that it needs, lacks a file, which is for its author to mend: another version may have it, as " + plaintext.ShellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
+		return "its package, or one that it needs, lacks a file, which is for its author to fix: another version may have it, as " + plaintext.ShellWord(w.locked.Type+":"+w.locked.Name+"@VERSION")
 	}
 	if len(w.locked.WantScripts) > 0 && !w.locked.Scripts {
 		return fmt.Sprintf("install scripts did not run, of %s, without which it may lack something: %s runs them", plaintext.Line(strings.Join(w.locked.WantScripts, ", "), maxReason), w.again("--scripts", ""))

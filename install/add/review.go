@@ -210,7 +210,7 @@ func (w *addition) agreed(ctx context.Context, question string, choices []Choice
 	case w.Yes:
 		return true, nil
 	case !w.Prompter.Asks():
-		return false, commandline.Errorf("nobody can be asked here; --yes agrees to what is shown")
+		return false, commandline.Errorf("not a terminal: --yes confirms what is shown")
 	}
 	key, err := w.Prompter.Choose(ctx, question, choices)
 	switch {

@@ -178,15 +178,15 @@ const scenarios = {
     // a configuration that cannot be read
     const whole = readFileSync(settings.config, 'utf8');
     writeFileSync(settings.config, whole.slice(0, 40));
-    await tabTo('Read the configuration again');
+    await tabTo('Reload the configuration');
     await page.keyboard.press('Enter');
     await see('[role=alert]', 'mcp.json');
-    await see('.notice', 'what was there before goes on');
+    await see('.notice', 'the servers from before keep running');
     await judge('a broken configuration');
     writeFileSync(settings.config, whole);
-    await page.locator('button', {hasText: 'Read the configuration again'}).click();
+    await page.locator('button', {hasText: 'Reload the configuration'}).click();
     await see('#made-title');
-    await page.locator('.notice', {hasText: 'what was there before goes on'}).waitFor({state: 'detached'});
+    await page.locator('.notice', {hasText: 'the servers from before keep running'}).waitFor({state: 'detached'});
     say('that it is whole again');
   },
 

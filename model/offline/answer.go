@@ -20,7 +20,7 @@ const (
 	maxLine   = 90 // characters of a description
 )
 
-const honest = "I am not a language model: I look for one tool that fits your words, and fill in its arguments from them."
+const honest = "This is the built-in matcher, not a language model: it picks one tool by your words."
 
 // outcome puts results into words: the text of one as it is, several with their tools' names.
 func outcome(done []*model.Result) string {
@@ -97,9 +97,9 @@ func written(p *plan) string {
 // introduction says what this is, and what it can do with the tools there are.
 func introduction(tools []model.Tool) string {
 	if len(tools) == 0 {
-		return honest + " There are no tools here, so I can do nothing. Connect a server, or choose a language model."
+		return honest + " There are no tools here. Connect a server, or choose a language model."
 	}
-	lines := []string{honest + " I found none for this. Name a tool, and give its arguments as key=value, for example:\n"}
+	lines := []string{honest + " No tool matches these. Name one, with its arguments as key=value, for example:\n"}
 	for _, t := range tools[:min(len(tools), maxListed)] {
 		line := "- " + written(&plan{tool: &t, params: paramsOf(t.Schema)})
 		if t.Description != "" {

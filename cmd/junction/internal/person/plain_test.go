@@ -99,7 +99,7 @@ func TestWhereNobodyIsThereToReviewWhatWasApprovedInAdvanceHolds(t *testing.T) {
 func TestTheSameIsReportedOnceInARun(t *testing.T) {
 	var out bytes.Buffer
 	plain := person.Plain{Screen: terminal.NewScreen(&out)}
-	card := host.Card{Server: "files", Tool: "write", Reasons: []string{"it may write and delete, and may reach other systems; there is no rule for it yet"}}
+	card := host.Card{Server: "files", Tool: "write", Reasons: []string{"it may write and delete, and may reach other systems; no rule allows it yet"}}
 	plain.Tell(host.Event{Run: 1, Listed: &host.Listed{}})
 	for range 3 {
 		if _, err := plain.Consent(t.Context(), card); !errors.Is(err, host.ErrNobody) {
@@ -173,7 +173,7 @@ func TestTheCardShowsWhatIsSent(t *testing.T) {
 	const want = `── may this call run? ──────────────────────────────────────────────────────────
 bank · pay “Pay”
 ! a secret is sent
-The server claims (unverified): may overwrite or delete; does not say whether it
+The server says (not checked): may overwrite or delete; does not say whether it
 reaches other systems
 arguments:
   to_account: 9007199254740993
@@ -187,7 +187,7 @@ arguments:
     │ + d
     │   c
 description: Pays somebody.
-y once · n no · N no, with a note
+y yes, once · n no · N no, with a note
 ? `
 	if out.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)

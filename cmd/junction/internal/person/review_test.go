@@ -46,7 +46,7 @@ y approve · n refuse · t approve and trust… · d Enter details
 y approve · n refuse · t approve and trust… · d Enter details
 A approve all 1 without warnings · N refuse all · 1 and so on: choose
 ? `},
-		{"a name that they share, once", []host.Review{brings("a", sameName), brings("b", sameName)}, "A", []bool{true, true}, `
+		{"a name that they share, once", []host.Review{brings("a", sameName), brings("b", sameName)}, "1,A", []bool{true, true}, `
 Names that tools of several servers share, or nearly: fetch. The model sees each
 behind its server's name.
 ▸ a  1 tool: 0 read, 1 write; a 1.0.0
@@ -54,7 +54,12 @@ behind its server's name.
   b  1 tool: 0 read, 1 write; b 1.0.0
     npx -y b
 y approve`},
-		{"none of several", []host.Review{brings("a"), brings("b")}, ",N", []bool{false, false}, "A approve all 2 without"},
+		{"all of several, in one line", []host.Review{brings("a"), brings("b")}, "y", []bool{true, true}, `
+a, b. 2 tools: 0 read, 2 write. Nothing looks suspicious.
+y approve all 2 · n refuse all · d Enter look at each`},
+		{"none of several, in one line", []host.Review{brings("a"), brings("b")}, ",n", []bool{false, false}, "✗ 2 servers refused: a, b"},
+		{"each of several, asked for by its number", []host.Review{brings("a"), brings("b")}, "2,n,y", []bool{true, false}, "✗ b refused"},
+		{"none of several", []host.Review{brings("a"), brings("b")}, "1,N", []bool{false, false}, "A approve all 2 without"},
 		{"a change is no part of all", []host.Review{brings("a"), changed}, "A,d,n", []bool{true, false}, "+ evil"},
 		{"one by one, with details before", []host.Review{brings("a"), brings("b")}, "1,d,n,y", []bool{false, true}, "whatever nobody finds"},
 	} {

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+// eachCommand calls do for a command and all below it.
+func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
+	do(cmd)
+	for _, c := range cmd.Commands() {
+		eachCommand(c, do)
+	}
+}
+
+// --json means the same everywhere, and help has the fields.
+func TestJSONMeansTheSameForAllCommands(t *testing.T) {
+	t.Parallel()
+	commands := 0
+	eachCommand(new(app).root(nil), func(cmd *cobra.Command) {
+		flag := cmd.Flags().Lookup("json")
+		if flag == nil {
+			return
+		}
+		commands++
+		if flag.Usage != jsonUsage {
+			t.Errorf("%s: --json means %q", cmd.CommandPath(), flag.Usage)
+		}
+		if help := runs(t, "", append(strings.Fields(cmd.CommandPath())[1:], "--help")...).stdout; !strings.Contains(help, jsonFields(cmd, helpWidth)) {
+			t.Errorf("%s: help lacks the fields: %s", cmd.CommandPath(), help)
+		}
+		for _, v := range flag.Value.(*jsonValue).written {
+			if len(fieldLines(reflect.TypeOf(v), "", map[reflect.Type]string{})) == 0 && v != (struct{}{}) {
+				t.Errorf("%s: %T has no fields", cmd.CommandPath(), v)
+			}
+		}
+	})
+	if commands < 30 {
+		t.Errorf("%d commands have --json", commands)
+	}
+}
+
+func TestFieldsAreThoseThatAreWritten(t *testing.T) {
+	t.Parallel()
+	for want, v := range map[string]any{
+		"servers\nservers.NAME  source, disabled, error, tools, resources, resourceTemplates, prompts, skills, missing\nservers.NAME.missing[]  server, reason": allListed{},
+		"servers\nservers[]  server, package, locked": serversShown[*struct {
+			Server  string `json:"server"`
+			Hidden  string `json:"-"`
+			Package string `json:"package,omitempty"`
+			Locked  []byte `json:"locked"`
+		}]{},
+		"": struct{}{},
+	} {
+		if got := strings.Join(fieldLines(reflect.TypeOf(v), "", map[reflect.Type]string{}), "\n"); got != want {
+			t.Errorf("%T: got\n%s\nwant\n%s", v, got, want)
+		}
+	}
+	text, err := json.Marshal(&mcp.CallToolResult{Content: []mcp.Content{{Type: "text"}}, StructuredContent: json.RawMessage("1"), IsError: true, Meta: json.RawMessage("{}")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members map[string]any
+	_ = json.Unmarshal(text, &members) // which was just written
+	if fields := fieldLines(reflect.TypeFor[callShown](), "", map[reflect.Type]string{}); len(strings.Split(fields[0], ", ")) != len(members) {
+		t.Errorf("a result of a call has %s, help says %q", text, fields)
+	}
+}
+
+// A value of which help does not have the fields is not written.
+func TestOnlyWhatHelpListsIsWritten(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{stdout: &out}
+	a.flags.written = []any{secretsShown{}}
+	if err := a.printJSON(loginsShown{}); err == nil || out.Len() > 0 {
+		t.Errorf("wrote %q, %v", out.String(), err)
+	}
+	if err := a.printJSON(secretsShown{[]string{"a"}}); err != nil || out.String() != `{"secrets":["a"]}`+"\n" {
+		t.Errorf("wrote %q, %v", out.String(), err)
+	}
+}
