@@ -251,8 +251,8 @@ func (v *served) serve(ctx context.Context, board *board) error {
 	v.makeFronts()
 	defer v.watch(ctx)()
 	if o := v.options; !o.stdio {
-		board.start(v.gateway)
 		return v.live.run(ctx, func(ctx context.Context) error {
+			board.start(v.gateway)
 			return v.app.serveHTTP(ctx, v.listener, o.front, v, v.access, v.profile)
 		})
 	}

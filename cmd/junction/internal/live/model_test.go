@@ -187,6 +187,27 @@ func TestKeysOfServers(t *testing.T) {
 	}
 }
 
+// What is on the screen follows what changes below it.
+func TestWhatChangesIsShown(t *testing.T) {
+	g := three()
+	ui := New(Options{Gateway: g})
+	u := sits(t, ui, 80, 24)
+	change := func() { u.m.Update(changedMsg{}) }
+	g.status.Servers[1].State = "not responding"
+	change()
+	u.sees("not responding").press("l")
+	for n := range 40 {
+		g.log = append(g.log, fmt.Sprint("line ", n))
+	}
+	change()
+	u.sees("line 39").misses("line 3\n").press("up")
+	g.log = append(g.log, "line 40")
+	change()
+	u.sees("line 38").misses("line 40").press("G").sees("line 40")
+	ui.Print("read again:\n  time changed " + hostile + "\n")
+	u.sees("read again: time changed").press("esc").misses("read again").press("m").sees("read again:", "time changed")
+}
+
 func TestQuitting(t *testing.T) {
 	for _, tt := range []struct {
 		running int
