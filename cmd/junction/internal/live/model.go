@@ -243,7 +243,7 @@ func (m *model) openHelp() tea.Cmd {
 
 func (m *model) openHosts() tea.Cmd {
 	hosts := m.gateway.Hosts()
-	return m.push(&view{kind: ofHosts, title: "Connect a host that is found here with Enter, or another client with what is below", rows: func(width int) (rows []row) {
+	return m.push(&view{kind: ofHosts, title: "Enter connects a host that is found here; other clients take this:", rows: func(width int) (rows []row) {
 		for _, h := range hosts {
 			rows = append(rows, row{h.Name, cells(width, cell{24, h.Name, ""}, cell{width, plaintext.ShellWords(h.Command[1:]), faint})})
 		}
@@ -259,11 +259,11 @@ func (m *model) connect() tea.Cmd {
 		return nil
 	}
 	c := exec.CommandContext(m.ctx, hosts[at].Command[0], hosts[at].Command[1:]...)
-	return tea.ExecProcess(c, func(err error) tea.Msg {
+	return tea.Exec(&paper{command: c}, func(err error) tea.Msg {
 		if err != nil {
 			return noticeMsg(fmt.Sprintf("%s was not connected: %v", hosts[at].Name, err))
 		}
-		return noticeMsg(hosts[at].Name + " was connected, unless you said no")
+		return noticeMsg(hosts[at].Name + " is connected")
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"strings"
 	"sync"
 	"time"
@@ -195,19 +196,22 @@ func (l *loan) SetStdout(io.Writer) {}
 // SetStderr implements [tea.ExecCommand].
 func (l *loan) SetStderr(io.Writer) {}
 
-// A paper is a text that is printed, and stands there until Enter is pressed.
+// A paper is a text, or what a command writes, that stands on the terminal until Enter is pressed.
 type paper struct {
-	text string
-	in   io.Reader
-	out  io.Writer
+	text    string
+	command *exec.Cmd // nil: there is none
+	in      io.Reader
+	out     io.Writer
 }
 
-// Run implements [tea.ExecCommand].
-func (p *paper) Run() error {
-	if _, err := fmt.Fprintf(p.out, "%s\nEnter goes back. ", plaintext.Clean(p.text)); err != nil {
-		return err
+// Run implements [tea.ExecCommand]. The error is that of the command.
+func (p *paper) Run() (err error) {
+	if p.command != nil {
+		p.command.Stdin, p.command.Stdout, p.command.Stderr = p.in, p.out, p.out
+		err = p.command.Run()
 	}
-	_, err := bufio.NewReader(p.in).ReadString('\n')
+	fmt.Fprintf(p.out, "%s\nEnter goes back. ", plaintext.Clean(p.text)) // a terminal that is gone ends the screen
+	_, _ = bufio.NewReader(p.in).ReadString('\n')                        // likewise
 	return err
 }
 
