@@ -170,7 +170,7 @@ func contents(result json.RawMessage) string {
 	return strings.Join(texts, "\n")
 }
 
-func (c *calls) counted() (n, failed int) {
+func (c *calls) counted() (n, failed, missed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, one := range c.all {
@@ -181,7 +181,7 @@ func (c *calls) counted() (n, failed int) {
 			failed++
 		}
 	}
-	return n, failed
+	return n, failed, c.missed
 }
 
 func (c *calls) tallies() map[string]tally {

@@ -220,7 +220,7 @@ func (m *model) openCall() tea.Cmd {
 }
 
 func (m *model) callsView() *view {
-	return &view{kind: ofCalls, title: "Calls", heading: callsHeading, rows: m.ui.calls.rows, follow: true}
+	return &view{kind: ofCalls, heading: callsHeading, rows: m.ui.calls.rows, follow: true}
 }
 
 func (m *model) openCalls() tea.Cmd { return m.push(m.callsView()) }

@@ -263,7 +263,8 @@ func TestCallsAreOneLineEach(t *testing.T) {
 		`17:09:13 cursor      time/get_current_time      failed   3.0 ms Invalid timezon…`,
 		`17:09:13 cursor      time/convert               running`,
 	}
-	u.sees(want...).sees("3 requests, 1 failed").misses("Esc back")
+	ui.Event(Event{Event: traffic.Event{Kind: traffic.Dropped, Count: 2}})
+	u.sees(want...).sees("3 requests, 1 failed, 2 messages missed").misses("Esc back")
 	u.press("up", "enter").sees("time/get_current_time, for cursor/1.2: failed", `"timezone": "Mars/Base"`, "Invalid timezone", "Result")
 	u.press("esc", "/", "n", "v", "e", "r", "t", "enter").sees("time/convert").misses("get_current_time")
 	u.press("esc", "up", "up").press("enter").sees("UTC")
@@ -294,7 +295,7 @@ func TestCallsThatAreManyAreForgotten(t *testing.T) {
 	for n := range maxCalls + 10 {
 		goes(ui, uint64(n+1), "a", `{}`, `{"result":{}}`)
 	}
-	if n, _ := ui.calls.counted(); n != maxCalls || len(ui.calls.by) != maxCalls {
+	if n, _, _ := ui.calls.counted(); n != maxCalls || len(ui.calls.by) != maxCalls {
 		t.Errorf("%d calls are kept, %d by their numbers; want %d", n, len(ui.calls.by), maxCalls)
 	}
 	if got := ui.calls.tallies()["time"].calls; got != maxCalls+10 {

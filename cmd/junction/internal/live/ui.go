@@ -132,10 +132,13 @@ func (u *UI) lastPrinted() (text string, times int) {
 
 // Summary counts the requests of clients.
 func (u *UI) Summary() string {
-	n, failed := u.calls.counted()
+	n, failed, missed := u.calls.counted()
 	text := plaintext.Count(n, "request")
 	if failed > 0 {
 		text += fmt.Sprintf(", %d failed", failed)
+	}
+	if missed > 0 { // they came faster than they were taken
+		text += ", " + plaintext.Count(missed, "message") + " missed"
 	}
 	return text
 }
