@@ -179,7 +179,7 @@ func (u *unapproved) summary() string {
 // approveOne shows what a server defines and approves it, if the hash or the person says so.
 func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard.Catalogue, u *unapproved, hash string) error {
 	if hash == "" {
-		a.showUnapproved(catalogue, u)
+		a.out.Printf("%s", u.text(catalogue))
 		if a.person == nil {
 			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
@@ -224,8 +224,9 @@ func before(w review.Withheld) guard.Definition {
 	return guard.Definition{Kind: w.Definition.Kind, Server: w.Definition.Server, Name: w.Definition.Name}
 }
 
-// showUnapproved shows each definition, with what the scanner found: what was hidden is visible.
-func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
+// text shows each definition, with what the scanner found: what was hidden is visible.
+func (u *unapproved) text(catalogue *guard.Catalogue) string {
+	var b strings.Builder
 	for _, w := range u.withheld {
 		d, state := w.Definition, "new"
 		text := guard.Diff(before(w), d)
@@ -238,14 +239,15 @@ func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
 				text += "--- " + c.Field + " (as it was first seen)\n-" + strings.ReplaceAll(strings.TrimSuffix(c.Old, "\n"), "\n", "\n-") + "\n"
 			}
 		}
-		a.out.Printf("%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
+		fmt.Fprintf(&b, "%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
 		for _, found := range findings(catalogue, d) {
-			a.out.Printf("  warning: %s\n", plaintext.Line(found, maxReason))
+			fmt.Fprintf(&b, "  warning: %s\n", plaintext.Line(found, maxReason))
 		}
 		for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-			a.out.Printf("  %s\n", plaintext.Unbroken(line))
+			fmt.Fprintf(&b, "  %s\n", plaintext.Unbroken(line))
 		}
 	}
+	return b.String()
 }
 
 // approveIn approves definitions of a server, and keeps that.

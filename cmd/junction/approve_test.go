@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"testing"
 
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 // A hash approves exactly what was shown (junction approve SERVER@HASH, POST /api/servers/NAME/approve?hash=HASH): a
@@ -21,8 +19,6 @@ func TestTwoDefinitionsCannotHaveOneHash(t *testing.T) {
 
 // Of what was only seen and then changed, approve shows all of it, and the text that it had.
 func TestApproveShowsWhatWasSeen(t *testing.T) {
-	var out, errs bytes.Buffer
-	a := &app{out: terminal.NewScreen(&out), screen: terminal.NewScreen(&errs)}
 	old := guard.Definition{Kind: guard.Tool, Server: "s", Name: "a", Description: "adds", Schema: []byte("{}")}
 	now := old
 	now.Description = "subtracts"
@@ -30,10 +26,10 @@ func TestApproveShowsWhatWasSeen(t *testing.T) {
 	if err := pins.See(old); err != nil {
 		t.Fatal(err)
 	}
-	a.showUnapproved(new(guard.Catalogue), &unapproved{server: "s", withheld: []review.Withheld{{Definition: now, Verdict: pins.Check(now)}}})
+	u := &unapproved{server: "s", withheld: []review.Withheld{{Definition: now, Verdict: pins.Check(now)}}}
 	want := "tool a of server s, changed since it was first seen, and never approved:\n  --- description (approved)\n  +++ description (now)\n  @@ -0,0 +1,1 @@\n  +subtracts\n" +
 		"  --- schema (approved)\n  +++ schema (now)\n  @@ -0,0 +1,1 @@\n  +{}\n  --- description (as it was first seen)\n  -adds\n"
-	if got := out.String(); got != want {
+	if got := u.text(new(guard.Catalogue)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

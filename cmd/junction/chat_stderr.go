@@ -20,6 +20,8 @@ const maxStderrKept = 64 << 10
 // A stderrTail keeps the last lines that a server wrote to its standard error, of all the
 // programs that were started for it.
 type stderrTail struct {
+	changed func() // a line was added; nil: nobody wants to know
+
 	mu    sync.Mutex
 	kept  []string
 	bytes int
@@ -34,6 +36,9 @@ type stderrTail struct {
 
 func (t *stderrTail) add(line string) {
 	line = plaintext.Line(line, maxLog)
+	if t.changed != nil {
+		defer t.changed()
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.kept = append(t.kept, line)
@@ -132,8 +137,9 @@ func (t *stderrTail) lines() []string {
 
 // stderrTails are those of several servers.
 type stderrTails struct {
-	mu  sync.Mutex
-	all map[string]*stderrTail
+	mu      sync.Mutex
+	all     map[string]*stderrTail
+	changed func() // a line was added to one; set before the first; nil: nobody wants to know
 }
 
 // stderrOf is the tail of a configured server, which stays when it starts again.
@@ -145,7 +151,7 @@ func (a *app) stderrOf(server string) *stderrTail {
 	}
 	t := a.tails.all[server]
 	if t == nil {
-		t = new(stderrTail)
+		t = &stderrTail{changed: a.tails.changed}
 		a.tails.all[server] = t
 	}
 	return t

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/live"
 	"github.com/junction-mcp/junction/internal/fields"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -46,9 +47,11 @@ func (a *app) trafficCommand() *cobra.Command {
 		Use:     "traffic [PID…]",
 		Aliases: []string{"watch"},
 		Short:   "Watch the messages between clients and servers (also: junction watch)",
-		Long: `Show what goes through junction up, proxy and chat, a message a line while it goes,
-until Ctrl-C: of all that run under this user and of those that begin, or only of the
-processes with these numbers. The number in front is the same for everything that
+		Long: `Show what goes through junction up, proxy and chat, while it goes: of all that run
+under this user and of those that begin, or only of the processes with these numbers.
+
+On a terminal it is one line a call; Enter opens one, q quits, ? shows the keys. Else, and
+with --json, --full or --count, it is one line a message, until Ctrl-C. The number in front is the same for everything that
 belongs to one request of a client. Secrets are hidden, as far as names and looks tell.
 
 Nothing is kept: what nobody watches is not seen by anybody. junction up --audit writes
@@ -63,7 +66,11 @@ down what was called.`,
 			if err := chosen(&f); err != nil {
 				return &usageError{Err: err}
 			}
-			if err := a.watchTraffic(cmd.Context(), args, f); err != nil {
+			watch := a.watchTraffic
+			if !a.flags.json && !f.Full && f.Count == 0 && a.showsLive() {
+				watch = a.watchCalls
+			}
+			if err := watch(cmd.Context(), args, f); err != nil {
 				return orderly(cmd.Context(), err)
 			}
 			return nil
@@ -88,22 +95,8 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 	shown := 0
 	err := followTraffic(ctx, pids, trafficFollower{
 		notes: f.Notes,
-		began: func(processes int) error {
-			switch {
-			case f.tapped > 0:
-				a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(f.tapped, "tapped server"))
-			case processes < len(pids):
-				return fmt.Errorf("not all of %s are a junction up, proxy or chat that runs; without a number, all of them are watched", strings.Join(pids, ", "))
-			case processes == 0:
-				a.screen.Printf("No junction up, proxy or chat runs; waiting for one.\n")
-			default:
-				a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
-			}
-			return nil
-		},
-		busy: func(pid int) {
-			a.screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
-		},
+		began: func(processes int) error { return a.beganToWatch(pids, f, processes) },
+		busy:  a.sayBusy,
 		event: func(e shownEvent, several bool) error {
 			if !f.shows(&e) {
 				return nil
@@ -121,6 +114,55 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 		return nil
 	}
 	return err
+}
+
+// watchCalls shows the calls of processes until the user quits, or ctx is done.
+func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) error {
+	ui := live.New(live.Options{In: a.stdin, Out: a.stdout})
+	undo := a.screen.Divert(ui.Print)
+	following, end := context.WithCancelCause(ctx)
+	shown := make(chan error, 1)
+	go func() {
+		err := ui.Run(following)
+		end(errEnough)
+		shown <- err
+	}()
+	err := followTraffic(following, pids, trafficFollower{
+		notes: true,
+		began: func(processes int) error { return a.beganToWatch(pids, f, processes) },
+		busy:  a.sayBusy,
+		event: func(e shownEvent, _ bool) error {
+			ui.Event(live.Event{PID: e.PID, Shown: f.shows(&e), Event: e.Event})
+			return nil
+		},
+	})
+	end(err)
+	fault := <-shown
+	undo()
+	if err != errEnough && ctx.Err() == nil {
+		return err
+	}
+	a.screen.Printf("%s.\n", ui.Summary())
+	return cmp.Or(fault, ctx.Err())
+}
+
+// beganToWatch says how many processes are watched.
+func (a *app) beganToWatch(pids []string, f trafficFilter, processes int) error {
+	switch {
+	case f.tapped > 0:
+		a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(f.tapped, "tapped server"))
+	case processes < len(pids):
+		return fmt.Errorf("not all of %s are a junction up, proxy or chat that runs; without a number, all of them are watched", strings.Join(pids, ", "))
+	case processes == 0:
+		a.screen.Printf("No junction up, proxy or chat runs; waiting for one.\n")
+	default:
+		a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
+	}
+	return nil
+}
+
+func (a *app) sayBusy(pid int) {
+	a.screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
 }
 
 // errEnough ends watchTraffic.
@@ -156,7 +198,7 @@ func (a *app) showEvent(e *shownEvent, several, full bool) error {
 	if e.Call > 0 {
 		number = "#" + strconv.FormatUint(e.Call, 10)
 	}
-	fmt.Fprintf(&b, "%-5s %s  ", number, lane(&e.Event))
+	fmt.Fprintf(&b, "%-5s %s  ", number, live.Lane(&e.Event))
 	b.WriteString(plaintext.Line(strings.TrimRight(gist(&e.Event), " "), maxExcerpt))
 	text := b.String()
 	if a.out.Terminal() && terminal.Width(text) > a.out.Width() && !full {
@@ -171,21 +213,6 @@ func (a *app) showEvent(e *shownEvent, several, full bool) error {
 	}
 	_, err := a.out.Write([]byte(text))
 	return err
-}
-
-// lane says between whom a message goes, and where.
-func lane(e *traffic.Event) string {
-	arrow := "<-"
-	if e.ToServer {
-		arrow = "->"
-	}
-	if e.Kind == traffic.Note {
-		arrow = "--"
-	}
-	if e.Hop == traffic.Server {
-		return "junction " + arrow + " " + plaintext.Line(e.Server, 40)
-	}
-	return plaintext.Line(cmp.Or(e.Client, "a client"), 40) + " " + arrow + " junction"
 }
 
 // gist is what a message says, in a few words.

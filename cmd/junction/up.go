@@ -158,6 +158,9 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	v.setGateway(g, y, board, stamped)
 	v.unmatched.configured(configured, from)
 	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }
+	if !o.stdio && a.log == nil && a.showsLive() {
+		v.live = v.newLive()
+	}
 	v.entries = v.admitted(ctx, entries, len(o.names) > 0)
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
@@ -166,6 +169,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		v.join(ctx, "")
 	}
 	v.found(set, a.unread)
+	defer v.live.collect()()
 	defer v.share(ctx)()
 	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
@@ -247,8 +251,10 @@ func (v *served) serve(ctx context.Context, board *board) error {
 	v.makeFronts()
 	defer v.watch(ctx)()
 	if o := v.options; !o.stdio {
-		board.start(v.gateway)
-		return v.app.serveHTTP(ctx, v.listener, o.front, v, v.access, v.profile)
+		return v.live.run(ctx, func(ctx context.Context) error {
+			board.start(v.gateway)
+			return v.app.serveHTTP(ctx, v.listener, o.front, v, v.access, v.profile)
+		})
 	}
 	v.app.hintStdio(v.options.front)
 	var h mcp.Handler = v

@@ -25,6 +25,7 @@ type board struct {
 	// endpoint is where clients connect; empty on standard input and output.
 	endpoint string
 	more     func() string // says what else a summary should, such as how few tools clients see; nil: nothing
+	live     bool          // a screen shows the servers
 	also     func()        // is called where something changed; nil: nothing
 
 	mu      sync.Mutex
@@ -57,7 +58,7 @@ func (b *board) start(g *gateway.Gateway) {
 		}
 	case len(all) == 0:
 		b.screen.Printf("There is no server to serve.\n")
-	case !b.quiet:
+	case !b.quiet && !b.live:
 		b.screen.Printf("%s", statusTable(all, b.verbose, lineWidth(b.screen)))
 		if !b.screen.Terminal() { // where it has a line of its own
 			b.screen.Printf("%s\n", summary(all))
@@ -214,7 +215,7 @@ const (
 )
 
 func (b *board) showSummary(all []gateway.Status) {
-	if !b.quiet {
+	if !b.quiet && !b.live {
 		b.screen.Transient(b.lastLine(all, b.screen.TransientWidth()))
 	}
 }

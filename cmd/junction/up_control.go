@@ -80,7 +80,7 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 				running = s.Running
 			}
 		}
-		if err := v.board.restart(name, by(r), func() error { return v.gateway.Restart(name) }); err != nil {
+		if err := v.restart(name, by(r)); err != nil {
 			reply.Error(w, http.StatusNotFound, err)
 			return
 		}
@@ -178,25 +178,32 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 
 // approve approves what a server defines, if it is what the hash in the query stands for.
 func (v *served) approve(w http.ResponseWriter, r *http.Request) {
-	all, _, approved, err := v.unapproved(r.Context())
-	if err != nil {
-		reply.Error(w, http.StatusInternalServerError, err)
+	if status, err := v.approveExactly(r.Context(), r.PathValue("name"), r.URL.Query().Get("hash")); err != nil {
+		reply.Error(w, status, err)
 		return
 	}
-	name, hash := r.PathValue("name"), r.URL.Query().Get("hash")
+	w.WriteHeader(http.StatusNoContent) // the new pins are read within a second
+}
+
+// approveExactly approves what a server defines, if it is what the hash stands for. An error has a status of HTTP.
+func (v *served) approveExactly(ctx context.Context, name, hash string) (status int, err error) {
+	all, _, approved, err := v.unapproved(ctx)
+	if err != nil {
+		return http.StatusInternalServerError, err
+	}
 	i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
 	switch {
 	case i < 0:
-		reply.Error(w, http.StatusNotFound, errors.New("of this server there is nothing to approve"))
+		return http.StatusNotFound, errors.New("of this server there is nothing to approve")
 	case hash == "":
-		reply.Error(w, http.StatusBadRequest, errors.New("expected ?hash=HASH, as GET /api/unapproved has it"))
+		return http.StatusBadRequest, errors.New("expected ?hash=HASH, as GET /api/unapproved has it")
 	case hash != all[i].hash():
-		reply.Error(w, http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it"))
-	default:
-		if err := approveIn(approved, name, all[i].definitions()); err != nil {
-			reply.Error(w, http.StatusInternalServerError, err)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent) // the new pins are read within a second
+		return http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it")
 	}
+	return http.StatusInternalServerError, approveIn(approved, name, all[i].definitions())
+}
+
+// restart restarts a server, and says who wanted that.
+func (v *served) restart(name, by string) error {
+	return v.board.restart(name, by, func() error { return v.gateway.Restart(name) })
 }

@@ -33,6 +33,7 @@ type served struct {
 	gateway  *gateway.Gateway
 	layers   *layers
 	board    *board
+	live     *liveUp // nil: lines are printed
 	store    *definitions.Store
 	listener net.Listener      // nil on standard input and output
 	access   *access           // who is let in there; nil: that is not looked at

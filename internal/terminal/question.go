@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"golang.org/x/term"
 )
@@ -25,6 +26,7 @@ type Person struct {
 	screen *Screen
 	in     io.Reader
 	turn   chan struct{} // holds a token while somebody asks
+	lend   atomic.Pointer[func() (back func())]
 
 	// Of whoever has the turn:
 	lines   *bufio.Scanner
@@ -67,15 +69,26 @@ func (p *Person) Away() bool {
 func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
+		back := func() {}
+		if lend := p.lend.Load(); lend != nil {
+			back = (*lend)()
+		}
 		p.screen.hold(true)
 		p.Discard()
 		return func() {
 			p.screen.hold(false)
+			back()
 			<-p.turn
 		}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// Lends has whoever has the terminal, and draws on it, lend it for each question, until end is called.
+func (p *Person) Lends(lend func() (back func())) (end func()) {
+	p.lend.Store(&lend)
+	return func() { p.lend.Store(nil) }
 }
 
 // Discard forgets what was typed into a terminal until now, with or without Enter: who

@@ -218,3 +218,31 @@ func TestANilScreenDiscards(t *testing.T) {
 	s.Printf("a\n")
 	s.Transient("b")
 }
+
+// Whoever has the terminal lends it for each question, and no longer than that.
+func TestTheTerminalIsLentForAQuestion(t *testing.T) {
+	p := NewPerson(strings.NewReader("yes\nno\n"), NewScreen(io.Discard))
+	var did []string
+	end := p.Lends(func() func() {
+		did = append(did, "lent")
+		return func() { did = append(did, "back") }
+	})
+	for n, want := range []string{"lent yes back", "lent yes back no"} {
+		if n == 1 {
+			end()
+		}
+		done, err := p.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		line, err := p.Line(t.Context(), "> ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		did = append(did, line)
+		done()
+		if got := strings.Join(did, " "); got != want {
+			t.Errorf("it went %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,373 @@
+package live
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/traffic"
+)
+
+// An Event is one of a process.
+type Event struct {
+	PID int
+	// Shown says that the call is shown of which it is a part.
+	Shown bool
+	traffic.Event
+}
+
+// The limits of what is kept. The oldest calls are forgotten.
+const (
+	maxCalls      = 2_000
+	maxCallBytes  = 32 << 20
+	maxCallEvents = 200 // of one call; those that come later are left out
+)
+
+const methodCall = "tools/call"
+
+// calls are those of which events came, the newest last.
+type calls struct {
+	mu      sync.Mutex
+	all     []*call
+	by      map[string]*call
+	size    int
+	servers map[string]tally
+	missed  int // events
+}
+
+// A tally counts calls of a server's tools.
+type tally struct {
+	calls, failed int
+	last          time.Time
+}
+
+// A call is one request of a client, and all that came of it.
+type call struct {
+	key           string
+	began         time.Time
+	hop           string // where it was seen first, and is answered
+	client        string
+	method, name  string
+	server, named string // and how that calls it
+	running       int
+	took          time.Duration
+	failed        bool
+	arguments     string // or other parameters
+	result        string // its texts, or why it failed
+	shown         bool
+	events        []Event
+	size          int
+	laid          row // its line, for laidFor cells; 0: it changed since
+	laidFor       int
+}
+
+func (c *calls) add(e Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tally(&e)
+	if e.Kind == traffic.Dropped {
+		c.missed += e.Count
+		return
+	}
+	if e.Call == 0 {
+		return
+	}
+	key := fmt.Sprintf("%d/%d", e.PID, e.Call)
+	one := c.by[key]
+	if one == nil {
+		if e.Kind != traffic.Request || !e.ToServer { // its beginning was not seen
+			return
+		}
+		one = &call{key: key, began: e.Time, hop: e.Hop, client: e.Client, method: e.Method, name: e.Name}
+		if c.by == nil {
+			c.by = map[string]*call{}
+		}
+		c.by[key], c.all = one, append(c.all, one)
+	}
+	one.add(&e)
+	one.shown = one.shown || e.Shown
+	if len(one.events) < maxCallEvents {
+		size := len(e.Message) + 500
+		one.events, one.size, c.size = append(one.events, e), one.size+size, c.size+size
+	}
+	for len(c.all) > maxCalls || c.size > maxCallBytes && len(c.all) > 1 {
+		c.size -= c.all[0].size
+		delete(c.by, c.all[0].key)
+		c.all = c.all[1:]
+	}
+}
+
+// tally counts an event for the server.
+func (c *calls) tally(e *Event) {
+	if e.Hop != traffic.Server || e.Call == 0 || e.Method != methodCall {
+		return
+	}
+	if c.servers == nil {
+		c.servers = map[string]tally{}
+	}
+	t := c.servers[e.Server]
+	switch {
+	case e.Kind == traffic.Request && e.ToServer:
+		t.calls, t.last = t.calls+1, e.Time
+	case e.Failed():
+		t.failed++
+	}
+	c.servers[e.Server] = t
+}
+
+func (c *call) add(e *Event) {
+	c.laidFor = 0
+	switch {
+	case e.Kind == traffic.Request && e.ToServer && e.Hop == c.hop:
+		c.running++
+		params := jsonrpc.Get(e.Message, "params")
+		c.arguments = cmp.Or(string(jsonrpc.Get(params, "arguments")), string(jsonrpc.Without(params, "_meta")))
+		if c.arguments == "{}" {
+			c.arguments = ""
+		}
+	case e.Hop == c.hop && (e.Kind == traffic.Response || e.Kind == traffic.Error) && !e.ToServer, e.Hop == c.hop && e.Kind == traffic.Failure:
+		c.running = max(0, c.running-1)
+		c.took = e.Time.Sub(c.began)
+		c.failed, c.result = e.Failed(), result(e)
+	}
+	if e.Hop == traffic.Server && e.Kind == traffic.Request && e.ToServer {
+		c.server, c.named = e.Server, e.Name
+	}
+}
+
+// result returns why no response came, the error of a response, or the texts of its result.
+func result(e *Event) string {
+	if e.Kind == traffic.Failure {
+		return e.Fault
+	}
+	if text, is := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(e.Message, "error"), "message")); is {
+		return text
+	}
+	return contents(jsonrpc.Get(e.Message, "result"))
+}
+
+// contents returns the texts of a result; empty where there are none.
+func contents(result json.RawMessage) string {
+	var r struct {
+		Content []struct {
+			Text string `json:"text"`
+		} `json:"content"`
+	}
+	_ = json.Unmarshal(result, &r) // of what is no such result there is no text
+	var texts []string
+	for _, c := range r.Content {
+		if c.Text != "" {
+			texts = append(texts, c.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+func (c *calls) counted() (n, failed, missed int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		if one.shown {
+			n++
+		}
+		if one.shown && one.failed {
+			failed++
+		}
+	}
+	return n, failed, c.missed
+}
+
+func (c *calls) tallies() map[string]tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := make(map[string]tally, len(c.servers))
+	for name, t := range c.servers {
+		all[name] = t
+	}
+	return all
+}
+
+// rows are a line for each call.
+func (c *calls) rows(width int) (rows []row) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, one := range c.all {
+		if one.shown {
+			if one.laidFor != width {
+				one.laid, one.laidFor = row{one.key, one.line(width)}, width
+			}
+			rows = append(rows, one.laid)
+		}
+	}
+	return rows
+}
+
+// callColumns are the columns of calls, but for what is said, which takes the rest. A narrow screen has no clients.
+func callColumns(width int) (client, what int) {
+	switch {
+	case width < 70:
+		return 0, min(24, max(10, width-26))
+	case width < 100:
+		return 11, 26 + (width-80)/2
+	}
+	return 18, 40
+}
+
+func callsHeading(width int) string {
+	client, what := callColumns(width)
+	return cells(width, cell{8, "time", ""}, cell{client, "client", ""}, cell{what, "server/tool", ""}, cell{7, "outcome", ""}, cell{-7, "took", ""}, cell{width, "arguments, or why it failed", ""})
+}
+
+func (c *call) line(width int) string {
+	client, what := callColumns(width)
+	name, _, _ := strings.Cut(c.client, "/")
+	outcome, paint, took, said := "running", yellow, "", c.arguments
+	if c.running == 0 {
+		outcome, paint, took = "ok", green, span(c.took)
+		if c.failed {
+			outcome, paint, said = "failed", red, c.result
+		}
+	}
+	return cells(width, cell{8, c.began.Local().Format(time.TimeOnly), ""}, cell{client, cmp.Or(name, "-"), ""}, cell{what, c.what(), ""},
+		cell{7, outcome, paint}, cell{-7, took, ""}, cell{width, said, ""})
+}
+
+// what says what was called: SERVER/TOOL, or the method where it is not a tool.
+func (c *call) what() string {
+	name := cmp.Or(c.named, c.name)
+	if c.server != "" {
+		name = strings.TrimSuffix(c.server+"/"+name, "/")
+	}
+	if c.method == methodCall {
+		return name
+	}
+	return strings.TrimSpace(c.method + " " + name)
+}
+
+// span returns a time in at most 7 cells.
+func span(d time.Duration) string {
+	switch {
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.1f ms", float64(d)/1e6)
+	case d < 10*time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// text is a call in full.
+func (c *calls) text(key string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	one := c.by[key]
+	if one == nil {
+		return "This call is forgotten: many came after it."
+	}
+	var b strings.Builder
+	outcome := "running"
+	if one.running == 0 {
+		outcome = "ok, after " + span(one.took)
+		if one.failed {
+			outcome = "failed, after " + span(one.took)
+		}
+	}
+	fmt.Fprintf(&b, "%s, for %s: %s\n", one.what(), cmp.Or(one.client, "junction itself"), outcome)
+	if one.arguments != "" {
+		fmt.Fprintf(&b, "\nArguments\n%s\n", pretty([]byte(one.arguments)))
+	}
+	if one.result != "" {
+		fmt.Fprintf(&b, "\nResult\n%s\n", one.result)
+	}
+	b.WriteString("\nMessages\n")
+	for _, e := range one.events {
+		if e.Kind == traffic.Note {
+			fmt.Fprintf(&b, "\n%s  note, %s:\n%s\n", clock(e.Time), e.Note, pretty(e.Message))
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s  %s  %s %s %s\n", clock(e.Time), Lane(&e.Event), e.Kind, e.Method, e.Name)
+		body := cmp.Or(string(jsonrpc.Get(e.Message, "params")), string(jsonrpc.Get(e.Message, "result")), string(jsonrpc.Get(e.Message, "error")))
+		fmt.Fprintf(&b, "%s\n", cmp.Or(e.Fault, pretty([]byte(body))))
+	}
+	return b.String()
+}
+
+func clock(t time.Time) string { return t.Local().Format("15:04:05.000") }
+
+// pretty returns JSON with a line for each member.
+func pretty(raw []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// Lane says between which two a message goes, and where.
+func Lane(e *traffic.Event) string {
+	arrow := "<-"
+	if e.ToServer {
+		arrow = "->"
+	}
+	if e.Kind == traffic.Note {
+		arrow = "--"
+	}
+	if e.Hop == traffic.Server {
+		return "junction " + arrow + " " + plaintext.Line(e.Server, 40)
+	}
+	return plaintext.Line(cmp.Or(e.Client, "a client"), 40) + " " + arrow + " junction"
+}
+
+// A cell is a text in a column; a negative width is right-aligned, and none leaves the column out.
+type cell struct {
+	width int
+	text  string
+	paint colour
+}
+
+// cells lays cells out in one line, with a space between two. What they say is cleaned and cut.
+func cells(width int, all ...cell) string {
+	var b strings.Builder
+	for _, c := range all {
+		wide := min(max(c.width, -c.width), width)
+		if wide <= 0 {
+			continue
+		}
+		text := ansi.Truncate(plaintext.Line(c.text, wide+1), wide, "…")
+		pad := strings.Repeat(" ", wide-ansi.StringWidth(text))
+		if c.width < 0 {
+			text, pad = pad+text, ""
+		}
+		b.WriteString(c.paint.text(text) + pad)
+		if width -= wide + 1; width > 0 {
+			b.WriteByte(' ')
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// A colour is an escape sequence that begins it.
+type colour string
+
+const (
+	red    colour = "\x1b[31m"
+	green  colour = "\x1b[32m"
+	yellow colour = "\x1b[33m"
+	bold   colour = "\x1b[1m"
+	faint  colour = "\x1b[2m"
+	invert colour = "\x1b[7m"
+	reset         = "\x1b[m"
+)
+
+func (c colour) text(s string) string {
+	if c == "" || s == "" {
+		return s
+	}
+	return string(c) + s + reset
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/live"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/why"
+	"github.com/junction-mcp/junction/traffic"
+)
+
+// showsLive reports whether a command has the whole terminal, in place of lines.
+func (a *app) showsLive() bool {
+	return a.asks() && a.out.Terminal() && !a.launch.Verbose && os.Getenv("TERM") != "dumb"
+}
+
+// A liveUp is the screen of junction up.
+type liveUp struct {
+	*served
+	ui      *live.UI
+	connect strings.Builder // how clients do
+}
+
+// newLive returns a screen for what is served, before any of the servers is started.
+func (v *served) newLive() *liveUp {
+	l := &liveUp{served: v}
+	l.ui = live.New(live.Options{In: v.app.stdin, Out: v.app.stdout, Gateway: l})
+	v.app.tails.changed = l.ui.Changed
+	v.board.live = true
+	also := v.board.also
+	v.board.also = func() {
+		also()
+		l.ui.Changed()
+	}
+	return l
+}
+
+// collect takes what is printed until the screen runs for how clients connect. The function that it returns ends that.
+func (l *liveUp) collect() (end func()) {
+	if l == nil {
+		return func() {}
+	}
+	return l.app.screen.Divert(func(text string) { l.connect.WriteString(text) })
+}
+
+// run shows the screen while serve serves, and ends that when the user quits. A nil screen is none.
+func (l *liveUp) run(ctx context.Context, serve func(ctx context.Context) error) error {
+	if l == nil {
+		return serve(ctx)
+	}
+	undo := l.app.screen.Divert(l.ui.Print)
+	defer l.app.person.Lends(l.ui.Lend)()
+	shown, end := context.WithCancel(ctx)
+	serving, quit := context.WithCancelCause(context.WithoutCancel(ctx))
+	over := make(chan struct{})
+	if l.app.traffic != nil {
+		go func() {
+			_ = l.app.traffic.Watch(shown, func(e *traffic.Event) error { // its error is why shown is done
+				l.ui.Event(live.Event{Shown: true, Event: *e})
+				return nil
+			})
+		}()
+	}
+	go func() {
+		defer close(over)
+		err := l.ui.Run(shown)
+		undo()
+		l.app.screen.Printf("junction served %s at %s\n", l.ui.Summary(), l.endpoint())
+		quit(cmp.Or(context.Cause(ctx), err, errInterrupted))
+	}()
+	err := serve(serving)
+	end()
+	<-over
+	return err
+}
+
+// Status implements [live.Gateway].
+func (l *liveUp) Status() live.Status {
+	i := l.describe()
+	s := live.Status{Endpoint: i.Endpoint, Summary: i.Summary, Remarks: i.remarks()}
+	for n, g := range l.gateway.Status() {
+		if n >= len(i.Servers) || i.Servers[n].Name != g.Name {
+			break // servers changed in between; the screen is drawn again
+		}
+		one := i.Servers[n]
+		problem := cmp.Or(one.Careful, one.Note)
+		if g.Err != nil {
+			problem = why.Of(g.Err, g.Name)
+		}
+		if one.Remedy != "" {
+			problem += "; to mend it: " + one.Remedy
+		}
+		s.Servers = append(s.Servers, live.Server{Name: one.Name, State: stateWord(g), Failed: g.State == gateway.Failed || one.Failing,
+			Tools: one.Tools, Withheld: len(one.Withheld), Running: one.Running, Problem: problem})
+	}
+	return s
+}
+
+// Log implements [live.Gateway].
+func (l *liveUp) Log(server string) []string { return l.app.stderrOf(server).lines() }
+
+// Restart implements [live.Gateway].
+func (l *liveUp) Restart(server string) error { return l.served.restart(server, "on the terminal") }
+
+// Unapproved implements [live.Gateway].
+func (l *liveUp) Unapproved(ctx context.Context, server string) (text, hash string, err error) {
+	all, catalogue, _, err := l.unapproved(ctx)
+	for _, u := range all {
+		if u.server == server {
+			return u.text(catalogue), u.hash(), err
+		}
+	}
+	return "", "", err
+}
+
+// Approve implements [live.Gateway].
+func (l *liveUp) Approve(ctx context.Context, server, hash string) error {
+	status, err := l.approveExactly(ctx, server, hash)
+	if status == http.StatusConflict {
+		return fmt.Errorf("%s defines something else by now; a shows it", server)
+	}
+	return err
+}
+
+// Hosts implements [live.Gateway].
+func (l *liveUp) Hosts() (hosts []live.Host) {
+	for _, h := range hostconfig.Hosts() {
+		if len(hostconfig.Find(h, hostconfig.Options{})) > 0 {
+			hosts = append(hosts, live.Host{Name: h.Name, Command: []string{program(), "host", "connect", h.ID}})
+		}
+	}
+	return hosts
+}
+
+// Connect implements [live.Gateway].
+func (l *liveUp) Connect() string { return l.connect.String() }

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/live"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+func TestALineOfStandardErrorIsAChange(t *testing.T) {
+	changes := 0
+	a := &app{tails: stderrTails{changed: func() { changes++ }}}
+	a.stderrOf("a").add("one")
+	a.stderrOf("a").add("two")
+	a.stderrOf("b").add("three")
+	if changes != 3 {
+		t.Errorf("there were %d changes, want 3", changes)
+	}
+}
+
+// Without a screen nothing else happens: what is printed stays as it was.
+func TestWithoutAScreenOnlyWhatIsServedRuns(t *testing.T) {
+	var l *liveUp
+	l.collect()()
+	served := false
+	if err := l.run(t.Context(), func(context.Context) error { served = true; return io.EOF }); err != io.EOF || !served {
+		t.Errorf("it served: %v, %v", served, err)
+	}
+	a := &app{out: terminal.NewScreen(io.Discard), screen: terminal.NewScreen(io.Discard)}
+	if a.person = terminal.NewPerson(strings.NewReader(""), a.screen); a.showsLive() {
+		t.Error("a screen is shown where there is no terminal")
+	}
+}
+
+var _ live.Gateway = (*liveUp)(nil)
