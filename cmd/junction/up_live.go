@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/live"
 	"github.com/junction-mcp/junction/gateway"
@@ -59,13 +60,14 @@ func (l *liveUp) run(ctx context.Context, serve func(ctx context.Context) error)
 	shown, end := context.WithCancel(ctx)
 	serving, quit := context.WithCancelCause(context.WithoutCancel(ctx))
 	over := make(chan struct{})
+	var watching sync.WaitGroup
 	if l.app.traffic != nil {
-		go func() {
+		watching.Go(func() {
 			_ = l.app.traffic.Watch(shown, func(e *traffic.Event) error { // its error is why shown is done
 				l.ui.Event(live.Event{Shown: true, Event: *e})
 				return nil
 			})
-		}()
+		})
 	}
 	go func() {
 		defer close(over)
@@ -77,6 +79,7 @@ func (l *liveUp) run(ctx context.Context, serve func(ctx context.Context) error)
 	err := serve(serving)
 	end()
 	<-over
+	watching.Wait()
 	return err
 }
 
@@ -94,7 +97,7 @@ func (l *liveUp) Status() live.Status {
 			problem = why.Of(g.Err, g.Name)
 		}
 		if one.Remedy != "" {
-			problem += "; to mend it: " + one.Remedy
+			problem += "; fix: " + one.Remedy
 		}
 		s.Servers = append(s.Servers, live.Server{Name: one.Name, State: stateWord(g), Failed: g.State == gateway.Failed || one.Failing,
 			Tools: one.Tools, Withheld: len(one.Withheld), Running: one.Running, Problem: problem})
