@@ -79,7 +79,7 @@ func TestLinesAreCutAtTheEdgeAndEmptyOnesAtTheEnd(t *testing.T) {
 
 func TestThePicturesShowWhatThePagesSay(t *testing.T) {
 	for name, words := range map[string][]string{
-		"chat.svg":   {question, "read-file", "may this call run?", "write-file", "trips/top3.csv", "once", "always"},
+		"chat.svg":   {question, "read-file", "may this call run?", "write-file", "trips/top3.csv", "yes, once", "yes to all of", "more…"},
 		"review.svg": {"Server “files” changed", "1 command changed", "--write", "approve", "refuse"},
 		"trace.svg":  {"list tools", "ask model", "decide", "call: add", "result: add", "answer", "tools/call"},
 	} {

@@ -68,9 +68,14 @@ func (c *console) written() string {
 
 func (c *console) sees(text string) {
 	c.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(c.written(), text); time.Sleep(10 * time.Millisecond) {
+	c.seesTimes(1, text)
+}
+
+func (c *console) seesTimes(n int, text string) {
+	c.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); strings.Count(c.written(), text) < n; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			c.t.Fatalf("%q does not come; the terminal got %q", text, c.written())
+			c.t.Fatalf("%q does not come %d times; the terminal got %q", text, n, c.written())
 		}
 	}
 }
@@ -123,6 +128,7 @@ func TestTheScreenOnATerminal(t *testing.T) {
 			c.sees(leavesOther)
 			fmt.Fprint(c.terminal, "a question\r\n")
 			back()
+			c.seesTimes(2, entersOther) // it reads keys before it draws
 			c.types("?")
 			c.sees("go up a page")
 			tt.end(c, cancel)

@@ -183,10 +183,13 @@ type loan struct{ begun, over chan struct{} }
 
 type lendMsg struct{ *loan }
 
-// Run implements [tea.ExecCommand].
+// Run implements [tea.ExecCommand]. It takes framePause at least: bubbletea v2.0.9 stops the clock of a renderer that has ended
+// in another goroutine (startRenderer in tea.go), which may be later than the next renderer starts that clock.
 func (l *loan) Run() error {
+	began := time.Now()
 	close(l.begun)
 	<-l.over
+	time.Sleep(framePause - time.Since(began))
 	return nil
 }
 
