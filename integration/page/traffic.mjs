@@ -268,7 +268,7 @@ if (plan.part === 'nothing') {
 
   await step('that a legacy server refuses server/discover is no error', async () => {
     const before = hash();
-    await follow(page, '#/traffic/?method=server%2Fdiscover');
+    await follow(page, '#/traffic/?server=memory&method=server%2Fdiscover');
     await page.getByRole('option', {name: /memory to Junction \d+, legacy server/}).first().click();
     await panel.getByText('It is no error: Junction goes on with initialize.').waitFor();
     assert.equal(await panel.locator('.badge-bad, .notice-bad').count(), 0);
