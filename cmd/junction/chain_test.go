@@ -81,7 +81,7 @@ func (s *separate) start(args ...string) {
 	}
 }
 
-// running counts the junctions of this test that run; wrappers are none, and neither is what one of them forked and has yet to
+// running counts the junctions of this test that run, without wrappers and without a process that one of them forked and has yet to
 // become another program.
 func (s *separate) running() int {
 	environs, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -211,7 +211,7 @@ func TestAGatewayStartedByItselfInAnotherFolderServesWithoutItsEntry(t *testing.
 	s.end()
 }
 
-// freeAddress returns an address that nobody listens at, for what has to know it before it begins.
+// freeAddress returns an address that is free, for programs that must know theirs before they start.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

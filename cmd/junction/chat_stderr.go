@@ -20,7 +20,7 @@ const maxStderrKept = 64 << 10
 // A stderrTail keeps the last lines that a server wrote to its standard error, of all the
 // programs that were started for it.
 type stderrTail struct {
-	changed func() // a line was added; nil: nobody wants to know
+	changed func() // called when a line was added; may be nil
 
 	mu    sync.Mutex
 	kept  []string
@@ -139,7 +139,7 @@ func (t *stderrTail) lines() []string {
 type stderrTails struct {
 	mu      sync.Mutex
 	all     map[string]*stderrTail
-	changed func() // a line was added to one; set before the first; nil: nobody wants to know
+	changed func() // called when a line was added to one; set before the first; may be nil
 }
 
 // stderrOf is the tail of a configured server, which stays when it starts again.

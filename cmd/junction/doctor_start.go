@@ -43,7 +43,7 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 	return client, stray, err
 }
 
-// notStarted says of a server which link broke when it was started, and how to fix it.
+// notStarted reports which link of a server broke when it was started, and how to fix it.
 func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	if errors.Is(err, errNoMessage) {

@@ -173,7 +173,7 @@ func licence(e *registry.Entry) string {
 	return ""
 }
 
-// An infoShown is what info --json prints of a server of a registry, and a lockedShown what it prints of those that are locked.
+// An infoShown holds the output of info --json about a server of a registry, and a lockedShown that about locked ones.
 type (
 	infoShown struct {
 		registeredShown
