@@ -22,7 +22,7 @@ func TestTwoDefinitionsCannotHaveOneHash(t *testing.T) {
 // Of what was only seen and then changed, approve shows all of it, and the text that it had.
 func TestApproveShowsWhatWasSeen(t *testing.T) {
 	var out, errs bytes.Buffer
-	a := &app{out: terminal.NewScreen(&out), screen: terminal.NewScreen(&errs)}
+	a := &app{Place: placeOf(t), out: terminal.NewScreen(&out), screen: terminal.NewScreen(&errs)}
 	old := guard.Definition{Kind: guard.Tool, Server: "s", Name: "a", Description: "adds", Schema: []byte("{}")}
 	now := old
 	now.Description = "subtracts"

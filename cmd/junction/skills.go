@@ -82,7 +82,7 @@ func (a *app) printSkill(ctx context.Context, t launch.Target, name, file string
 		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
 		return err
 	}
-	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.flags.output))
+	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.Path(a.flags.output)))
 	_, printing := fmt.Fprint(a.out, text)
 	return cmp.Or(err, printing)
 }

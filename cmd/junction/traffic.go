@@ -86,7 +86,7 @@ type shownEvent struct {
 // watchTraffic shows the messages of processes until enough were shown, or ctx is done.
 func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) error {
 	shown := 0
-	err := followTraffic(ctx, pids, trafficFollower{
+	err := followTraffic(ctx, a.Place, pids, trafficFollower{
 		notes: f.Notes,
 		began: func(processes int) error {
 			switch {

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
@@ -93,8 +93,8 @@ type serverStatus struct {
 
 // statusFolder is where those that run can be asked for their status. Only this
 // user can enter it.
-func statusFolder() (string, error) {
-	cache, err := os.UserCacheDir()
+func statusFolder(p place.Place) (string, error) {
+	cache, err := p.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
@@ -161,8 +161,8 @@ func processRuns(pid int) bool {
 }
 
 // listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.
-func listenForMe(ending string) (l *net.UnixListener, path string, err error) {
-	dir, err := statusFolder()
+func listenForMe(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
+	dir, err := statusFolder(p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -181,7 +181,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if watch {
 				return a.watchStatus(cmd.Context())
 			}
-			all, err := instances(cmd.Context())
+			all, err := instances(cmd.Context(), a.Place)
 			if err != nil {
 				return err
 			}
@@ -202,7 +202,7 @@ func (a *app) watchStatus(ctx context.Context) error {
 	defer tick.Stop()
 	shown := ""
 	for {
-		all, err := instances(ctx)
+		all, err := instances(ctx, a.Place)
 		if ctx.Err() != nil {
 			return orderly(ctx, nil)
 		}
@@ -265,7 +265,7 @@ func (a *app) showStatus(all []instance, indent string) error {
 		if n > 0 {
 			a.out.Printf("\n")
 		}
-		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, filename.Short(i.Folder))
+		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, a.Short(i.Folder))
 		var rows [][]string
 		var names []string
 		files := map[string]string{}
@@ -273,7 +273,7 @@ func (a *app) showStatus(all []instance, indent string) error {
 			names, files[s.Name] = append(names, s.Name), s.Source
 			rows = append(rows, []string{s.Name, s.Line + asOf(s.Read) + s.busy() + someRenamed(s.Renamed)})
 		}
-		a.out.Printf("%s", sourcesText(names, files, lineWidth(a.out))) // where junction up has them, too
+		a.out.Printf("%s", sourcesText(a.Place, names, files, lineWidth(a.out))) // where junction up has them, too
 		a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 		a.out.Printf("%s\n", i.Summary)
 		for _, line := range i.remarks() {
@@ -284,8 +284,8 @@ func (a *app) showStatus(all []instance, indent string) error {
 }
 
 // instances asks all that run. What nobody answers at any more is removed.
-func instances(ctx context.Context) ([]instance, error) {
-	dir, err := statusFolder()
+func instances(ctx context.Context, p place.Place) ([]instance, error) {
+	dir, err := statusFolder(p)
 	if err != nil {
 		return nil, err
 	}
