@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -22,14 +21,14 @@ const (
 )
 
 // Chain returns the marks of what this process was started through.
-func Chain() []string {
-	return strings.FieldsFunc(os.Getenv(chainVariable), func(r rune) bool { return r == ',' })
+func (l *Launcher) Chain() []string {
+	return strings.FieldsFunc(l.Place.Getenv(chainVariable), func(r rune) bool { return r == ',' })
 }
 
 // chained is the variable for a program that is started for an entry, which is
 // nil for a program that the command line names.
 func (l *Launcher) chained(d *config.Definition) (variable string, err error) {
-	marks := Chain()
+	marks := l.Chain()
 	if len(marks) >= maxChain {
 		return "", fmt.Errorf("%d gateways start each other; see which of their configurations starts another junction", maxChain/2)
 	}

@@ -48,7 +48,7 @@ func (l *Launcher) InstalledFolders(locked *install.LockedServer) []string {
 // ConfineTo has a program start in the sandbox of a profile. What it is refused is logged, once, and stands in the server's own log. What it reads is
 // watched until the profile fits it, or always.
 func (l *Launcher) ConfineTo(c *command.Command, name string, p sandbox.Profile, o sandbox.Options, always bool) error {
-	t := newTrial(c, name, p, o)
+	t := l.newTrial(c, name, p, o)
 	if o.Refused == nil {
 		o.Unwatched = t != nil && t.wasFit && !always
 		o.Refused = func(r sandbox.Refusal) {

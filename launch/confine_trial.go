@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/listfile"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/sandbox"
@@ -48,11 +48,11 @@ type trial struct {
 }
 
 // newTrial returns nil where nothing is watched, or nothing can be remembered, by which all of it is.
-func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Options) *trial {
+func (l *Launcher) newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Options) *trial {
 	if runtime.GOOS != "linux" || p.By != "" || o.Record != nil {
 		return nil
 	}
-	path, err := filename.State("fitting.json")
+	path, err := l.Place.State("fitting.json")
 	if err != nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Op
 		env = append(env, name)
 	}
 	slices.Sort(env) // they come in any order
-	all, err := json.Marshal([]any{p, c.Name, c.Args, env, c.Dir, o.Package, versionOf(c)})
+	all, err := json.Marshal([]any{p, c.Name, c.Args, env, c.Dir, o.Package, versionOf(l.Place, c)})
 	if err != nil {
 		return nil
 	}
@@ -84,10 +84,10 @@ func newTrial(c *command.Command, server string, p sandbox.Profile, o sandbox.Op
 }
 
 // versionOf tells a program from another one that takes its place, such as after an upgrade.
-func versionOf(c *command.Command) string {
+func versionOf(p place.Place, c *command.Command) string {
 	path := c.Name
 	if !strings.ContainsRune(path, filepath.Separator) {
-		path, _ = exec.LookPath(path)
+		path, _ = p.LookPath(path)
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(c.Dir, path)
 	}

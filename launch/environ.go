@@ -1,7 +1,6 @@
 package launch
 
 import (
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -106,7 +105,7 @@ func (l *Launcher) Environ(all, unset []string, words ...string) []string {
 // withNamed adds to an environment the variables that a sandbox's profile names and Junction withholds otherwise.
 func (l *Launcher) withNamed(environ, names []string) []string {
 	for _, name := range names {
-		if value, set := os.LookupEnv(name); set && l.withholds(name) {
+		if value, set := l.Place.LookupEnv(name); set && l.withholds(name) {
 			environ = append(environ[:len(environ):len(environ)], name+"="+value)
 		}
 	}

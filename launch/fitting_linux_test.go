@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/process/processtest"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/sandbox"
@@ -17,7 +17,7 @@ import (
 // start is a trial of a server, as a start of it makes one.
 func start(t *testing.T, c *command.Command) *trial {
 	t.Helper()
-	trial := newTrial(c, "files", sandbox.Profile{}, sandbox.Options{})
+	trial := new(Launcher).newTrial(c, "files", sandbox.Profile{}, sandbox.Options{})
 	if trial == nil {
 		t.Fatal("there is no trial")
 	}
@@ -97,7 +97,7 @@ func TestAnotherProgramOrOtherPathsAreAnotherTrial(t *testing.T) {
 func TestTheEndOfAServerWaitsForNoOtherProcess(t *testing.T) {
 	t.Setenv("JUNCTION_STATE", t.TempDir())
 	synctest.Test(t, func(t *testing.T) {
-		path, err := filename.State("fitting.json.lock")
+		path, err := place.Place{}.State("fitting.json.lock")
 		if err != nil {
 			t.Fatal(err)
 		}

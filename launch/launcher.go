@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/internal/tolerance"
@@ -15,6 +16,8 @@ import (
 
 // A Launcher connects to servers, for one run of a program.
 type Launcher struct {
+	Place place.Place // whose variables and folder programs get; the zero Place is that of the process
+
 	Header  []string      // NAME: VALUE, of requests to addresses
 	Env     []string      // NAME=VALUE, of programs
 	Timeout time.Duration // that the user gives, within which programs end at once where they did not respond; 0: none

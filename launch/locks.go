@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/listfile"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -30,6 +31,8 @@ type Packages interface {
 
 // Locks are what is open of packages and of files junction.lock in this process. It is safe for concurrent use.
 type Locks struct {
+	Place place.Place // in which they are; the zero Place is that of the process
+
 	mu       sync.Mutex
 	Packages Packages            // nil: those of the user, once they are used
 	read     map[string]readLock // by path
@@ -47,7 +50,11 @@ func (l *Locks) Store() (Packages, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.Packages == nil {
-		store, err := install.NewStore("")
+		dir, err := l.Place.Cache("packages")
+		if err != nil {
+			return nil, fmt.Errorf("no folder for installed packages: %w", err)
+		}
+		store, err := install.NewStore(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -88,7 +95,7 @@ func (l *Locks) Forget(configuration string) {
 
 // Change changes a configuration and its lock, one process at a time.
 func (l *Locks) Change(ctx context.Context, c install.Change) (err error) {
-	if c.Mutex, err = filename.State("install.mutex"); err != nil {
+	if c.Mutex, err = l.Place.State("install.mutex"); err != nil {
 		return err
 	}
 	defer l.Forget(c.Configuration)
@@ -121,7 +128,7 @@ func UpgradeOf(d *config.Definition) string {
 func (l *Launcher) Started(ctx context.Context, d *config.Definition, s *config.Server, locked *install.LockedServer) (*config.Server, error) {
 	switch {
 	case locked == nil && l.Frozen && IsProgram(s.Kind) && d.Words() != nil:
-		return nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, filename.Short(install.LockPath(d.Source)), UpgradeOf(d))
+		return nil, fmt.Errorf("server %q is not started: --frozen starts only what is locked, and %s has nothing of it; %s locks it", d.Name, l.Place.Short(install.LockPath(d.Source)), UpgradeOf(d))
 	case locked == nil || locked.Package == nil:
 		return s, nil
 	}
@@ -149,14 +156,14 @@ func (l *Launcher) installed(ctx context.Context, d *config.Definition, p *insta
 	if l.Frozen {
 		return nil, fmt.Errorf("%w; --frozen installs nothing: junction install does", err)
 	}
-	l.Screen.Printf("junction: server %q: %s %s is installed from %s\n", d.Name, p.Name, p.Version, filename.Short(install.LockPath(d.Source)))
-	if err := NoteLock(d.Source); err != nil {
+	l.Screen.Printf("junction: server %q: %s %s is installed from %s\n", d.Name, p.Name, p.Version, l.Place.Short(install.LockPath(d.Source)))
+	if err := l.Locks.Note(d.Source); err != nil {
 		return nil, err
 	}
 	program, err = store.Install(ctx, p)
 	if errors.Is(err, install.ErrIntegrity) {
 		err = fmt.Errorf("%w; nothing of it was kept. If somebody changed %s, take that back; else what is published changed, which its author has to explain before %s is run",
-			err, filename.Short(install.LockPath(d.Source)), p.Name)
+			err, l.Place.Short(install.LockPath(d.Source)), p.Name)
 	}
 	return program, err
 }
@@ -211,18 +218,18 @@ func (l *Locks) Agreed(d *config.Definition) (printed string, known bool) {
 	return printed, known
 }
 
-// KnownLocks are the files whose packages are in the cache.
-func KnownLocks() (*listfile.File[string], error) {
-	path, err := filename.State("locks.json")
+// Known are the files whose packages are in the cache.
+func (l *Locks) Known() (*listfile.File[string], error) {
+	path, err := l.Place.State("locks.json")
 	if err != nil {
 		return nil, err
 	}
 	return listfile.Open(path, "the list of locks", func(path string) string { return path })
 }
 
-// NoteLock remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.
-func NoteLock(configuration string) error {
-	list, err := KnownLocks()
+// Note remembers that the cache has packages of the lock next to a configuration, so that nobody takes them for unused.
+func (l *Locks) Note(configuration string) error {
+	list, err := l.Known()
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/seal"
 	"github.com/junction-mcp/junction/state"
 	"github.com/zalando/go-keyring"
@@ -31,8 +32,8 @@ const (
 // loginKey is the key that seals logins. It is in the keyring of the user's system, where there is one, or else in a
 // file that only the user can read; that file says which. Unless it is to be made, [state.ErrNotFound] says that
 // there is none.
-func loginKey(ctx context.Context, create bool) ([]byte, error) {
-	path, err := filename.State("logins.key")
+func loginKey(ctx context.Context, p place.Place, create bool) ([]byte, error) {
+	path, err := p.State("logins.key")
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +55,7 @@ func loginKey(ctx context.Context, create bool) ([]byte, error) {
 	key = make([]byte, seal.KeySize)
 	rand.Read(key)
 	text := hex.EncodeToString(key)
-	if keepInKeyring(ctx, path, text) {
+	if keepInKeyring(ctx, p, path, text) {
 		text = inKeyring
 	}
 	return key, filelock.Replace(path, []byte(text+"\n"), 0o600)
@@ -79,8 +80,8 @@ func readLoginKey(ctx context.Context, path string) ([]byte, error) {
 }
 
 // keepInKeyring reports whether the keyring has the key now.
-func keepInKeyring(ctx context.Context, path, text string) bool {
-	if !hasKeyring() {
+func keepInKeyring(ctx context.Context, p place.Place, path, text string) bool {
+	if !hasKeyring(p) {
 		return false
 	}
 	kept, err := askKeyring(ctx, func() (string, error) {
@@ -114,16 +115,16 @@ func askKeyring(ctx context.Context, ask func() (string, error)) (string, error)
 }
 
 // hasKeyring reports whether this system has a keyring that can be asked without starting one.
-func hasKeyring() bool {
+func hasKeyring(p place.Place) bool {
 	switch {
-	case os.Getenv("JUNCTION_KEYRING") == "off":
+	case p.Getenv("JUNCTION_KEYRING") == "off":
 		return false
 	case runtime.GOOS == "darwin" || runtime.GOOS == "windows":
 		return true
-	case os.Getenv("DBUS_SESSION_BUS_ADDRESS") != "":
+	case p.Getenv("DBUS_SESSION_BUS_ADDRESS") != "":
 		return true
 	}
-	folder := os.Getenv("XDG_RUNTIME_DIR")
+	folder := p.Getenv("XDG_RUNTIME_DIR")
 	_, err := os.Stat(filepath.Join(folder, "bus"))
 	return folder != "" && err == nil
 }

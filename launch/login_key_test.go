@@ -10,14 +10,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/zalando/go-keyring"
 )
 
 func TestTheKeyOfLoginsIsInTheKeyringOrInAFile(t *testing.T) {
 	kept := func(t *testing.T) string {
 		t.Helper()
-		path, err := filename.State("logins.key")
+		path, err := place.Place{}.State("logins.key")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,22 +51,22 @@ func TestTheKeyOfLoginsIsInTheKeyringOrInAFile(t *testing.T) {
 				t.Setenv("JUNCTION_KEYRING", "on")
 				t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere") // as if there were one; it is a mock
 			}
-			if _, err := loginKey(t.Context(), false); err == nil {
+			if _, err := loginKey(t.Context(), place.Place{}, false); err == nil {
 				t.Error("there is a key before it is made")
 			}
-			key, err := loginKey(t.Context(), true)
+			key, err := loginKey(t.Context(), place.Place{}, true)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if text := kept(t); (text == inKeyring) != test.inKeyring || !test.inKeyring && len(text) != 2*len(key) {
 				t.Errorf("the file says %q", text)
 			}
-			if again, err := loginKey(t.Context(), true); err != nil || string(again) != string(key) {
+			if again, err := loginKey(t.Context(), place.Place{}, true); err != nil || string(again) != string(key) {
 				t.Errorf("another key the second time: %v", err)
 			}
 			if test.inKeyring { // which is lost with the system it was on, or locked
 				keyring.MockInitWithError(refuses)
-				if _, err := loginKey(t.Context(), true); !errors.Is(err, refuses) || !strings.Contains(err.Error(), "unlock it, or remove ") {
+				if _, err := loginKey(t.Context(), place.Place{}, true); !errors.Is(err, refuses) || !strings.Contains(err.Error(), "unlock it, or remove ") {
 					t.Errorf("a keyring that is locked: %v", err)
 				}
 			}
@@ -74,7 +74,7 @@ func TestTheKeyOfLoginsIsInTheKeyringOrInAFile(t *testing.T) {
 	}
 	t.Run("a file that holds no key", func(t *testing.T) {
 		t.Setenv("JUNCTION_STATE", t.TempDir())
-		path, err := filename.State("logins.key")
+		path, err := place.Place{}.State("logins.key")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +85,7 @@ func TestTheKeyOfLoginsIsInTheKeyringOrInAFile(t *testing.T) {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := loginKey(t.Context(), true); err == nil || errors.Is(err, fs.ErrNotExist) {
+			if _, err := loginKey(t.Context(), place.Place{}, true); err == nil || errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("%.10q: %v", text, err)
 			}
 		}

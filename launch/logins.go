@@ -16,7 +16,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/oauthdoc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -32,14 +31,14 @@ const (
 // OpenLogins opens what keeps this user's logins. Unless it is to be made, it need not be there.
 func (l *Launcher) OpenLogins(create bool) func(ctx context.Context) (state.Store, []byte, error) {
 	return func(ctx context.Context) (state.Store, []byte, error) {
-		path, err := filename.State("state.db")
+		path, err := l.Place.State("state.db")
 		if err != nil {
 			return nil, nil, err
 		}
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !create {
 			return nil, nil, state.ErrNotFound
 		}
-		key, err := loginKey(ctx, create)
+		key, err := loginKey(ctx, l.Place, create)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -96,7 +95,7 @@ func (l *Launcher) Tokens(entry config.OAuth, visit func(ctx context.Context, re
 func (l *Launcher) TokenOptions(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (oauth.Options, error) {
 	o := oauth.Options{Name: "Junction", Visit: visit, Scopes: entry.Scopes, Logger: l.logger()}
 	if !l.Renews && renewsApart(&entry) {
-		o.Renew = renewApart
+		o.Renew = l.renewApart
 	}
 	o.Store = l.loginStore(visit != nil || entry.Grant != "")
 	if len(entry.Hosts) > 0 {
@@ -151,7 +150,7 @@ func identityClient(entry *config.OAuth) oauth.Registration {
 func (l *Launcher) Identity(entry *config.OAuth, o oauth.Options) *oauth.Identity {
 	o.Grant, o.Document, o.Scopes, o.Renew = nil, "", nil, nil
 	if !l.Renews && entry.IdentityClientSecret == "" && len(entry.Hosts) == 0 {
-		o.Renew = renewApart
+		o.Renew = l.renewApart
 	}
 	o.Registered = func(issuer string) (oauth.Registration, bool) {
 		return identityClient(entry), oauthdoc.Same(issuer, entry.IdentityProvider)

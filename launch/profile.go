@@ -2,7 +2,6 @@ package launch
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -10,15 +9,15 @@ import (
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
-// Confinement returns what a program may do by its profile, in a line. If l is a container, no profile means that its engine confines it.
-func Confinement(p *sandbox.Profile, l *install.Locked) string {
+// Confinement returns what a program may do by its profile, in a line. If what is locked is a container, no profile means that its engine confines it.
+func (l *Launcher) Confinement(p *sandbox.Profile, locked *install.Locked) string {
 	switch {
-	case p == nil && l != nil && l.IsContainer():
+	case p == nil && locked != nil && locked.IsContainer():
 		return "may do what its container may"
 	case p == nil:
 		return "is not confined"
@@ -27,7 +26,7 @@ func Confinement(p *sandbox.Profile, l *install.Locked) string {
 	if p.By != "" {
 		in = plaintext.Unbroken(strings.TrimSpace("runs in a container of "+p.By+" "+p.Image)) + "; "
 	}
-	shown.By, shown.Read, shown.Write = "", withTargets(p.Read), withTargets(p.Write)
+	shown.By, shown.Read, shown.Write = "", withTargets(l.Place, p.Read), withTargets(l.Place, p.Write)
 	var may []string
 	for _, line := range ProfileLines(shown) {
 		may = append(may, strings.Join(strings.Fields(line), " "))
@@ -39,11 +38,11 @@ func Confinement(p *sandbox.Profile, l *install.Locked) string {
 }
 
 // withTargets returns paths of a profile, each with where it leads by links, which is what is allowed.
-func withTargets(paths []string) (shown []string) {
+func withTargets(p place.Place, paths []string) (shown []string) {
 	for _, path := range paths {
-		named := ExpandPath(path)
+		named := p.Expand(path)
 		if real, err := filepath.EvalSymlinks(named); err == nil && real != filepath.Clean(named) {
-			path += " (which is " + ProfilePath(real) + ")"
+			path += " (which is " + p.Tilde(real) + ")"
 		}
 		shown = append(shown, path)
 	}
@@ -80,29 +79,6 @@ func number(n int) string {
 		return ""
 	}
 	return strconv.Itoa(n)
-}
-
-// ExpandPath returns a path of a profile with the home folder in place of ~.
-func ExpandPath(path string) string {
-	if rest, found := strings.CutPrefix(path, "~"); found && (rest == "" || rest[0] == '/') {
-		home, _ := os.UserHomeDir()
-		return filepath.Join(home, rest)
-	}
-	return path
-}
-
-// ProfilePath returns a path as a profile has it: absolute, or from the home folder on.
-func ProfilePath(path string) string {
-	if path == "" || path == "~" || strings.HasPrefix(path, "~/") {
-		return path
-	}
-	path = filename.Absolute(path)
-	if home, err := os.UserHomeDir(); err == nil && home != "/" {
-		if rest, err := filepath.Rel(home, path); err == nil && filepath.IsLocal(rest) {
-			return filepath.ToSlash(filepath.Join("~", rest))
-		}
-	}
-	return path
 }
 
 // Covers reports whether a list has a path, a folder that it is in, or a host.

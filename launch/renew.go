@@ -3,7 +3,6 @@ package launch
 import (
 	"context"
 	"os"
-	"os/exec"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
@@ -18,12 +17,12 @@ const (
 
 // renewApart renews the login at a server in a process of its own, which outlives this one: whoever kills this one
 // in the middle does not lose the login, of which the old token may hold no more.
-func renewApart(ctx context.Context, server, mark string) error {
+func (l *Launcher) renewApart(ctx context.Context, server, mark string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, RenewCommand, server, mark) //nolint:noctx // it has to outlive ctx
+	cmd := l.Place.Command(context.WithoutCancel(ctx), self, RenewCommand, server, mark)
 	cmd.SysProcAttr = apart()
 	if err := cmd.Start(); err != nil {
 		return err

@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,7 +168,7 @@ func (l *Launcher) program(s *config.Server, d *config.Definition, _ Sender) (mc
 	}
 	c := command.New(s.Command, s.Args...)
 	c.Kill, c.Impatient = l.Kill, l.Timeout > 0
-	c.Dir, c.Environ, c.Logger, c.Stderr = s.Dir, l.Environ(os.Environ(), s.Unset, startWords(s, d)...), l.transportLogger(s), l.showStderr(cmp.Or(s.Name, s.Command))
+	c.Dir, c.Environ, c.Logger, c.Stderr = cmp.Or(s.Dir, l.Place.Dir), l.Environ(l.Place.Environ(), s.Unset, startWords(s, d)...), l.transportLogger(s), l.showStderr(cmp.Or(s.Name, s.Command))
 	for name, value := range s.Env {
 		c.Env = append(c.Env, name+"="+value)
 	}
@@ -220,7 +219,7 @@ func (l *Launcher) sse(s *config.Server, _ *config.Definition, send Sender) (mcp
 
 // httpSocket speaks HTTP at a file, such as that of junction up --http unix:FILE.
 func (l *Launcher) httpSocket(s *config.Server, d *config.Definition, _ Sender) (mcp.Transport, error) {
-	path := socketAddress(s.URL)
+	path := l.Place.Path(socketAddress(s.URL))
 	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}
@@ -232,7 +231,11 @@ func (l *Launcher) httpSocket(s *config.Server, d *config.Definition, _ Sender) 
 // socket speaks lines at an address whose scheme is its network.
 func (l *Launcher) socket(s *config.Server, _ *config.Definition, _ Sender) (mcp.Transport, error) {
 	network, _, _ := strings.Cut(s.URL, ":")
-	return stream.DialWith(network, socketAddress(s.URL), stream.ClientOptions{Logger: l.transportLogger(s)}), nil
+	address := socketAddress(s.URL)
+	if network == "unix" {
+		address = l.Place.Path(address)
+	}
+	return stream.DialWith(network, address, stream.ClientOptions{Logger: l.transportLogger(s)}), nil
 }
 
 // socketAddress is what follows the scheme.

@@ -127,7 +127,7 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == authKeys {
-			k, err := keys()
+			k, err := keys(a.Place)
 			if err != nil {
 				return nil, err
 			}
@@ -172,7 +172,7 @@ func (a *app) verifier(ctx context.Context, way string, f front, x *access) (v a
 	if !is || registered.ClientID == "" {
 		return auth.JWT(auth.JWTOptions{Issuer: way, HTTP: client}), way, nil
 	}
-	secret, err := registered.Secret(f.folder)
+	secret, err := registered.Secret(f.folder, a.Getenv)
 	if err != nil {
 		return nil, "", fmt.Errorf("authorization.issuers.%s: %w", way, err)
 	}
@@ -210,7 +210,7 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 		Proofs: x.proofs, Logger: a.logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
-		secret, err := p.Secret(f.folder)
+		secret, err := p.Secret(f.folder, a.Getenv)
 		if err != nil {
 			return nil, fmt.Errorf("authorization.provider: %w", err)
 		}
@@ -223,7 +223,7 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 			x.unnamed(p.Groups[group], "the group "+group)
 		}
 	} else {
-		if o.Users, err = users(); err != nil {
+		if o.Users, err = users(a.Place); err != nil {
 			return nil, err
 		}
 		all, err := o.Users.All()

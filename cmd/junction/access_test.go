@@ -29,7 +29,7 @@ func browse(page string) int {
 func settingsFile(t *testing.T, servers, junction string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "junction.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers":`+servers+`,"junction":`+junction+`}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, file), []byte(`{"mcpServers":`+servers+`,"junction":`+junction+`}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return file
@@ -92,7 +92,7 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 		{(*app).userPasswdCommand, "ann", ""},
 		{(*app).userAddCommand, "ben", ""},
 	} {
-		a, seen := asking("another password\nanother password\n")
+		a, seen := asking(t, "another password\nanother password\n")
 		cmd := test.command(a)
 		cmd.SetArgs([]string{test.name})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
@@ -107,7 +107,7 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 }
 
 func TestScopesThatNoSettingNamesAreListed(t *testing.T) {
-	a, seen := asking("")
+	a, seen := asking(t, "")
 	x := &access{scopes: []string{"read"}}
 	x.unnamed([]string{"read"}, "ann")
 	if a.sayUnnamed(x); seen.String() != "" {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -30,9 +29,9 @@ func withBrowser(t *testing.T, user string) {
 	script := filepath.Join(t.TempDir(), "browser")
 	line := fmt.Sprintf("#!/bin/sh\nexec '%s' '%s' \"$@\"\n", self(t)[0], asBrowser)
 	processtest.WriteProgram(t, script, []byte(line), 0o700)
-	t.Setenv("JUNCTION_BROWSER", script)
-	t.Setenv("TEST_USER", user)
-	t.Setenv("TEST_PASSWORD", "the password of "+user)
+	setenv(t, "JUNCTION_BROWSER", script)
+	setenv(t, "TEST_USER", user)
+	setenv(t, "TEST_PASSWORD", "the password of "+user)
 }
 
 // addUser adds a user who has scopes.
@@ -49,7 +48,7 @@ func addUser(t *testing.T, name string, scopes ...string) {
 func processOfUp(t *testing.T, args ...string) (url string, kill func()) {
 	t.Helper()
 	argv := self(t, append([]string{"up"}, args...)...)
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := child(t, argv[0], argv[1:]...)
 	said, err := cmd.StderrPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -355,7 +354,7 @@ func TestTokensOfAnotherAuthorizationServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	server = s
-	t.Setenv("INTROSPECTION_SECRET", "its secret")
+	setenv(t, "INTROSPECTION_SECRET", "its secret")
 	withBrowser(t, "ann")
 	for name, settings := range map[string]string{
 		"by signature":       `{}`,

@@ -7,7 +7,6 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install/add"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -88,7 +87,7 @@ Exit codes:
 
 // showAdded prints the server that was added and a call to begin with.
 func (a *app) showAdded(added *add.Result, file string) {
-	a.out.Printf("Added %q to %s.\n", added.Name, filename.Short(file))
+	a.out.Printf("Added %q to %s.\n", added.Name, a.Short(file))
 	if added.NeedsLogin {
 		a.out.Printf("It wants a login: junction login %s\n", plaintext.ShellWord(added.Name))
 	} else if added.FirstCall != "" {
@@ -111,20 +110,20 @@ func (a *app) addFile(project bool) (string, error) {
 	case len(a.flags.config) == 1 && project:
 		return "", usagef("--project and --config both say which file is written into; leave one out")
 	case len(a.flags.config) == 1:
-		return filename.Real(a.flags.config[0]), nil
+		return a.Real(a.flags.config[0]), nil
 	case project:
-		for _, path := range config.Find(config.Options{}) {
+		for _, path := range config.Find(configOptions(a.Place)) {
 			if filepath.Base(path) == "junction.json" {
-				return filename.Real(path), nil
+				return a.Real(path), nil
 			}
 		}
-		return filename.Real("junction.json"), nil
+		return a.Real("junction.json"), nil
 	}
-	path := config.Own(config.Options{})
+	path := config.Own(configOptions(a.Place))
 	if path == "" {
 		return "", usagef("your home folder is not known; name a file with --config")
 	}
-	return filename.Real(path), nil
+	return a.Real(path), nil
 }
 
 // typedFlags are flags as they can be typed again. The values of variables, headers and inputs are left out, as they may be secret.

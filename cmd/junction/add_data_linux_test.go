@@ -38,31 +38,31 @@ func TestWhatAServerIsGivenToWriteIsKeptOrAddSaysThatItIsNot(t *testing.T) {
 		{"and no is said", "n\ny\n", "--env DATA_FILE=HOME/own/memory.jsonl", "", exitOK, "", "Let it write into ~/own, to keep it?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			alone(t)
+			inProcess(t)
 			s := newPackageSet(t)
 			s.versions["@x/graph@1.0.0"] = self(t, "serve", "memory")
-			home, err := os.Getwd()
+			home, err := placeOf(t).Getwd()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Mkdir("own", 0o700); err != nil {
+			if err := os.Mkdir(in(t, "own"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			in := strings.NewReplacer("HOME", home)
-			args := append([]string{"add", "npm:@x/graph@1.0.0"}, strings.Fields(in.Replace(c.flags))...)
+			fill := strings.NewReplacer("HOME", home)
+			args := append([]string{"add", "npm:@x/graph@1.0.0"}, strings.Fields(fill.Replace(c.flags))...)
 			if c.typed == "" {
 				args = append(args, "--yes")
 			}
-			args = append(append(args, "--"), strings.Fields(in.Replace(c.args))...)
+			args = append(append(args, "--"), strings.Fields(fill.Replace(c.args))...)
 			got := s.runs(t, c.typed, args...)
 			got.stderr = strings.Join(strings.Fields(got.stderr), " ")
 			out := ""
 			if c.code == exitOK {
 				out = `Added "graph"`
 			}
-			got.expect(t, c.code, out, in.Replace(c.says))
+			got.expect(t, c.code, out, fill.Replace(c.says))
 			if c.code != exitOK {
-				if _, err := os.Stat(filepath.Join("junction", "mcp.json")); err == nil {
+				if _, err := os.Stat(in(t, filepath.Join("junction", "mcp.json"))); err == nil {
 					t.Error("it was added")
 				}
 				return
@@ -92,7 +92,7 @@ func TestAddSaysOfAServerThatItKeepsNothing(t *testing.T) {
 		{"memory", "", "--no-sandbox", ""},
 		{"time", "", "", ""}, // whose tools only read
 	} {
-		alone(t)
+		inProcess(t)
 		s := newPackageSet(t)
 		s.versions["@x/graph@1.0.0"] = self(t, "serve", c.server)
 		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
@@ -115,7 +115,7 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 		{"MEMORY_FILE_PATH", "y\n", "unless MEMORY_FILE_PATH says where.", "", ""},
 		{"MEMORY_DIR or CACHE_DIR", "d\n", "Add it? [y]es, [N]o >", "", ""},
 	} {
-		alone(t)
+		inProcess(t)
 		s := newPackageSet(t)
 		s.versions["@x/graph@1.0.0"] = self(t, "serve", "memory")
 		writeBelow(t, s.dir, "node_modules/@x/graph/package.json", "{}")
@@ -124,7 +124,7 @@ func TestAddGivesAServerAPlaceForItsData(t *testing.T) {
 		if said := strings.Join(strings.Fields(got.stderr+got.stdout), " "); !strings.Contains(said, c.question) {
 			t.Errorf("%s: asked is %s", c.readme, said)
 		}
-		home, err := os.Getwd()
+		home, err := placeOf(t).Getwd()
 		if err != nil {
 			t.Fatal(err)
 		}

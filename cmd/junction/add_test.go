@@ -102,7 +102,7 @@ func (s *packageSet) Prune(_ context.Context, keep []*install.Locked, _ time.Dur
 func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr safeBuffer
-	a := ready(&app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, out: terminal.NewScreen(&stdout), screen: terminal.NewScreen(&stderr)})
+	a := ready(&app{Place: placeOf(t), stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, out: terminal.NewScreen(&stdout), screen: terminal.NewScreen(&stderr)})
 	if typed != "" {
 		a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
 	}
@@ -116,7 +116,7 @@ func pair(t *testing.T) (configuration, lock string) {
 	t.Helper()
 	var texts []string
 	for _, name := range []string{"mcp.json", install.LockName} {
-		text, err := os.ReadFile(filepath.Join("junction", name))
+		text, err := os.ReadFile(in(t, filepath.Join("junction", name)))
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
 			t.Fatal(err)
 		}
@@ -296,7 +296,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	configuration, lock := pair(t)
 	path := filepath.Join("junction", "mcp.json")
 	write := func(path, text string) {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -312,7 +312,7 @@ func TestAnEntryThatIsNotTheLockedOneIsNotStarted(t *testing.T) {
 	for _, args := range [][]string{{"call", "echo", "echo", "message=hi"}, {"upgrade", "echo"}, {"install"}} {
 		s.runs(t, "", args...).expect(t, exitConnection, "", "cannot be used")
 	}
-	if err := os.Remove(filepath.Join("junction", install.LockName)); err != nil {
+	if err := os.Remove(in(t, filepath.Join("junction", install.LockName))); err != nil {
 		t.Fatal(err)
 	}
 	s.runs(t, "", "call", "echo", "echo", "message=hi", "--frozen").expect(t, exitConnection, "", "--frozen starts only what is locked")
@@ -340,12 +340,12 @@ func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 	s := newPackageSet(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, exitOK, "Added", "")
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitOK, "hi\n", "") // which was consented to when it was added
-	lock, err := os.ReadFile(install.LockName)
+	lock, err := os.ReadFile(in(t, install.LockName))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := strings.Replace(string(lock), "./index.js", "./other.js", 1)
-	if err := os.WriteFile(install.LockName, []byte(other), 0o600); err != nil {
+	if err := os.WriteFile(in(t, install.LockName), []byte(other), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.runs(t, "", "call", "echo", "echo", "message=hi").expect(t, exitConnection, "", "nobody can be asked here")
@@ -355,11 +355,11 @@ func TestAProjectsLockIsPartOfWhatIsConsentedTo(t *testing.T) {
 func TestServersAreRemovedTogetherOrNotAtAll(t *testing.T) {
 	alone(t)
 	s := newPackageSet(t)
-	if err := os.WriteFile("mcp.json", []byte(`{"mcpServers": {"one": {"command": "x"}, "two": {"command": "y"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {"one": {"command": "x"}, "two": {"command": "y"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.runs(t, "", "remove", "one", "nosuch", "--config", "mcp.json").expect(t, exitConnection, "", `no server is called "nosuch"`)
-	data, err := os.ReadFile("mcp.json")
+	data, err := os.ReadFile(in(t, "mcp.json"))
 	if err != nil || !strings.Contains(string(data), `"one"`) {
 		t.Errorf("of what could not be done as a whole something was done: %s %v", data, err)
 	}

@@ -66,7 +66,7 @@ func (u *unapproved) hash() string {
 }
 
 func (a *app) approve(ctx context.Context, args []string) error {
-	pins, err := pins()
+	pins, err := pins(a.Place)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 	if len(all) == 0 {
 		var files []string
 		for _, f := range set.Files {
-			files = append(files, filename.Short(f.Path))
+			files = append(files, a.Short(f.Path))
 		}
 		if len(files) == 0 {
 			a.out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")

@@ -33,7 +33,7 @@ func TestWhatWasOnlySeenIsNotApproved(t *testing.T) {
 		}
 	}
 	asked("in this folder")
-	t.Chdir(t.TempDir())
+	chdir(t, t.TempDir())
 	asked("in another folder")
 	listed := runs(t, "", "approve", "kept", "--config", config).stderr
 	_, rest, _ := strings.Cut(listed, "junction approve kept@")

@@ -45,7 +45,7 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 	if why := nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
 		a.screen.Printf("junction: %v\n", why) // an empty list would say nothing
 	}
-	store, running := a.store(), runningServers(ctx)
+	store, running := a.store(), runningServers(ctx, a.Place)
 	var all []listedServer
 	for _, e := range a.withoutSelf(ctx, entries, nil) {
 		s := listedServer{entry: e}
@@ -271,7 +271,7 @@ func (a *app) dialForList(ctx context.Context, t launch.Target, starts *startLis
 		client, err := a.dialShown(ctx, t, o)
 		return client, a.remedied(t, err)
 	}
-	if !program || !t.IsInstalled && !startable(t.Server) {
+	if !program || !t.IsInstalled && !startable(a.Place, t.Server) {
 		client, err := dial(ctx, t.Transport, o)
 		return client, a.remedied(t, err)
 	}

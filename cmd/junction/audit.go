@@ -11,8 +11,8 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/internal/fields"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -37,11 +37,11 @@ func (a *app) auditCommand() *cobra.Command {
 }
 
 // auditArgument is the folder that a command of audit is about.
-func auditArgument(cmd *cobra.Command, args []string) (string, error) {
+func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, error) {
 	if len(args) > 1 {
 		return "", usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
 	}
-	return auditFolder(strings.Join(args, ""))
+	return auditFolder(p, strings.Join(args, ""))
 }
 
 func (a *app) auditVerifyCommand() *cobra.Command {
@@ -56,11 +56,11 @@ to its last checkpoint.
 
 ` + auditHelp + "\n\n" + auditExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(cmd, args)
+			folder, err := auditArgument(a.Place, cmd, args)
 			if err != nil {
 				return err
 			}
-			report, err := verified(folder, public)
+			report, err := verified(a.Place, folder, public)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				return fmt.Errorf("%w; junction up --audit writes one", err)
@@ -76,7 +76,7 @@ to its last checkpoint.
 }
 
 // verified verifies with a public key, or with that of this installation.
-func verified(folder, public string) (*audit.Report, error) {
+func verified(p place.Place, folder, public string) (*audit.Report, error) {
 	if public != "" {
 		key, err := audit.ParsePublic(public)
 		if err != nil {
@@ -84,7 +84,7 @@ func verified(folder, public string) (*audit.Report, error) {
 		}
 		return audit.VerifyPublic(folder, key)
 	}
-	key, err := auditKey()
+	key, err := auditKey(p)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 	if r.Refused > 0 {
 		refused = fmt.Sprintf(", with %s that lines of refusals count", plaintext.Count(r.Refused, "request"))
 	}
-	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s%s; %s\n", filename.Short(folder), r.First, r.Last,
+	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s%s; %s\n", a.Short(folder), r.First, r.Last,
 		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), refused, outcome)
 	return errors.Join(err, changed)
 }
@@ -150,7 +150,7 @@ func (a *app) auditTailCommand() *cobra.Command {
 		Short: "Print lines while they are written",
 		Long:  "Print the lines that are written from now on, until Ctrl-C.\n\n" + auditHelp + "\n\n" + auditExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(cmd, args)
+			folder, err := auditArgument(a.Place, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -183,7 +183,7 @@ not verified.
 
 ` + auditHelp + "\n\n" + auditExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(cmd, args)
+			folder, err := auditArgument(a.Place, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -299,7 +299,7 @@ func (a *app) auditKeyCommand() *cobra.Command {
 		Args:  noMore,
 		Long:  "Print the public key of this installation, with which others can verify its log:\njunction audit verify --key KEY FOLDER.\n\n" + auditExitHelp,
 		RunE: func(*cobra.Command, []string) error {
-			key, err := auditKey()
+			key, err := auditKey(a.Place)
 			if err != nil {
 				return err
 			}

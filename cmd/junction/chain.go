@@ -1,18 +1,18 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -21,8 +21,8 @@ import (
 // this gateway was started by itself.
 func (a *app) enterChain(ctx context.Context, set *config.Set, entries []entry, names []string, l net.Listener) ([]entry, error) {
 	a.launch.Gateway = launch.GatewayMark(set, names)
-	if i := slices.Index(launch.Chain(), a.launch.Gateway); i >= 0 {
-		return nil, startedByItself(set, launch.Chain()[i+1:])
+	if i := slices.Index(a.launch.Chain(), a.launch.Gateway); i >= 0 {
+		return nil, startedByItself(set, a.launch.Chain()[i+1:])
 	}
 	return a.withoutSelf(ctx, entries, l), nil
 }
@@ -50,7 +50,7 @@ func (a *app) withoutSelf(ctx context.Context, entries []entry, l net.Listener) 
 		if a.launch.Gateway == "" {
 			why = "it is a gateway of the same servers"
 		}
-		a.screen.Printf("junction: entry %q in %s is omitted: %s\n", e.name, filename.Short(e.definition.Source), why)
+		a.screen.Printf("junction: entry %q in %s is omitted: %s\n", e.name, a.Short(e.definition.Source), why)
 		return true
 	})
 }
@@ -63,7 +63,7 @@ func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) 
 		return false
 	}
 	self := launch.EntryMark(d)
-	if slices.Contains(launch.Chain(), self) {
+	if slices.Contains(a.launch.Chain(), self) {
 		return true
 	}
 	if needsInput(d) || !launch.IsProgram(d.Kind) && l == nil {
@@ -76,11 +76,11 @@ func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) 
 	if !launch.IsProgram(d.Kind) {
 		return listensAt(l, s.URL)
 	}
-	set, names, ok := servedBy(s)
+	set, names, ok := servedBy(a.Place, s)
 	if !ok {
 		return false
 	}
-	if slices.Contains(append(launch.Chain(), a.launch.Gateway), launch.GatewayMark(set, names)) {
+	if slices.Contains(append(a.launch.Chain(), a.launch.Gateway), launch.GatewayMark(set, names)) {
 		return true
 	}
 	return (len(names) == 0 || slices.Contains(names, d.Name)) &&
@@ -89,8 +89,8 @@ func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) 
 
 // servedBy returns what a server serves that is a junction up: the files that it
 // reads, and the names that its command line gives.
-func servedBy(s *config.Server) (set *config.Set, names []string, ok bool) {
-	if len(s.Args) == 0 || s.Args[0] != "up" || !isJunction(s.Command) {
+func servedBy(p place.Place, s *config.Server) (set *config.Set, names []string, ok bool) {
+	if len(s.Args) == 0 || s.Args[0] != "up" || !isJunction(p, s.Command) {
 		return nil, nil, false
 	}
 	child := &app{}
@@ -98,22 +98,12 @@ func servedBy(s *config.Server) (set *config.Set, names []string, ok bool) {
 	if cmd.ParseFlags(s.Args[1:]) != nil {
 		return nil, nil, false
 	}
-	getenv := func(name string) (string, bool) {
-		if value, set := s.Env[name]; set {
-			return value, true
-		}
-		return os.LookupEnv(name)
+	at := place.Place{Vars: slices.Clone(p.Environ()), Dir: cmp.Or(s.Dir, p.Dir)}
+	for name, value := range s.Env {
+		at.Vars = append(at.Vars, name+"="+value)
 	}
-	o := config.Options{Getenv: getenv, WorkDir: s.Dir, HomeDir: s.Env["HOME"]}
-	if runtime.GOOS == "windows" {
-		o.HomeDir = s.Env["USERPROFILE"]
-	}
-	paths := slices.Clone(child.flags.config)
-	for i, path := range paths {
-		if s.Dir != "" && !filepath.IsAbs(path) {
-			paths[i] = filepath.Join(s.Dir, path)
-		}
-	}
+	o := configOptions(at)
+	paths := at.Paths(child.flags.config)
 	if len(paths) == 0 {
 		paths = config.Find(o)
 	}
@@ -122,13 +112,13 @@ func servedBy(s *config.Server) (set *config.Set, names []string, ok bool) {
 }
 
 // isJunction reports whether a command is this program, or another of its name.
-func isJunction(command string) bool {
+func isJunction(p place.Place, command string) bool {
 	base := strings.ToLower(filepath.Base(command))
 	if strings.TrimSuffix(base, ".exe") == "junction" {
 		return true
 	}
 	self, err := os.Executable()
-	return err == nil && filename.Real(command) == filename.Real(self)
+	return err == nil && p.Real(command) == p.Real(self)
 }
 
 // listensAt reports whether a URL is of the address that l listens at.

@@ -72,9 +72,9 @@ func (s *separate) write(name string, content any) string {
 func (s *separate) start(args ...string) {
 	s.t.Helper()
 	argv := self(s.t, args...)
-	s.cmd = exec.Command(argv[0], argv[1:]...)
+	s.cmd = child(s.t, argv[0], argv[1:]...)
 	s.cmd.Dir = filepath.Join(s.home, s.dir)
-	s.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + s.home, asProgram + "=1", s.mark}
+	s.cmd.Env = []string{"PATH=" + placeOf(s.t).Getenv("PATH"), "HOME=" + s.home, asProgram + "=1", s.mark}
 	s.cmd.Stderr = &s.stderr
 	if err := s.cmd.Start(); err != nil {
 		s.t.Fatal(err)
@@ -310,7 +310,7 @@ func TestListsOmitAGatewayOfTheSameServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(".claude.json", data, 0o600); err != nil {
+	if err := os.WriteFile(in(t, ".claude.json"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"list", "tools", "prompts"} {

@@ -163,7 +163,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if f.onScreen {
 		return t.talk(ctx)
 	}
-	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, OnDisk: onDisk(t.folders())}
+	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, OnDisk: onDisk(a.Place, t.folders())}
 	if err := t.open(plain, a.reporter(plain)); err != nil {
 		return err
 	}
@@ -253,7 +253,7 @@ func (a *app) question(ctx context.Context, f *chatFlags, servers []string) (q h
 func (a *app) warnMentions(text string) {
 	for _, word := range strings.Fields(text) {
 		name, mentioned := strings.CutPrefix(word, "@")
-		if info, err := os.Stat(name); mentioned && err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(a.Path(name)); mentioned && err == nil && info.Mode().IsRegular() {
 			a.screen.Printf("junction: @%s is only a text here; --attach %s has the file go along\n", plaintext.Line(name, 200), plaintext.ShellWord(name))
 		}
 	}
@@ -264,8 +264,8 @@ func (a *app) attachment(name string, f *chatFlags) (host.Attachment, error) {
 	if name == "-" {
 		return a.attachedInput(f)
 	}
-	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
-		return attachedFile(name)
+	if info, err := os.Stat(a.Path(name)); err == nil && info.Mode().IsRegular() {
+		return attachedFile(a.Place, name)
 	}
 	server, uri, found := strings.Cut(name, ":")
 	if !found || server == "" || uri == "" {
@@ -369,7 +369,7 @@ func (a *app) reporter(plain *person.Plain) func(host.Event) {
 // saveAll keeps what of a result is no text, and says where.
 func (a *app) saveAll(r *host.Returned) {
 	for _, m := range r.Media {
-		path, err := saveMedia(r.Server, r.Tool, m)
+		path, err := a.saveMedia(r.Server, r.Tool, m)
 		if err != nil {
 			path = err.Error()
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/host/tui"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
@@ -21,7 +21,7 @@ import (
 // which tools.
 func (t *chatSetup) openArchive(ctx context.Context) error {
 	var err error
-	if t.archive, err = openConversations(ctx); err != nil {
+	if t.archive, err = openConversations(ctx, t.app.Place); err != nil {
 		return fmt.Errorf("%w (--no-save goes on without)", err)
 	}
 	value, err := t.archive.Memory().Get(ctx, archive.ToolQueries)
@@ -37,8 +37,8 @@ func (t *chatSetup) openArchive(ctx context.Context) error {
 }
 
 // openConversations opens the stored conversations.
-func openConversations(ctx context.Context) (*archive.Archive, error) {
-	return kept("conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
+func openConversations(ctx context.Context, p place.Place) (*archive.Archive, error) {
+	return kept(p, "conversations.db", func(path string) (*archive.Archive, error) { return archive.Open(ctx, path) })
 }
 
 // keepSearches stores which searches found which tools, in addition to what other
@@ -136,11 +136,12 @@ func (t *chatSetup) store() tui.Store {
 	if t.archive == nil {
 		return nil
 	}
-	return store{t.archive, t.options.Model.Info().Name, t.start(t.flags.model)}
+	return store{t.app.Place, t.archive, t.options.Model.Info().Name, t.start(t.flags.model)}
 }
 
 // A store is the archive as the screen sees it.
 type store struct {
+	place.Place // that conversations begin in
 	*archive.Archive
 	model string
 	start string // see chatStart
@@ -156,7 +157,7 @@ func saved(m archive.Meta) tui.Saved {
 }
 
 func (s store) New(context.Context) (tui.Record, error) {
-	folder, _ := os.Getwd() // for lists of conversations only
+	folder, _ := s.Getwd() // for lists of conversations only
 	return record{s.Archive.New(archive.Meta{Model: s.model, Folder: folder, Setup: s.start})}, nil
 }
 
@@ -175,7 +176,7 @@ func (s store) Fork(ctx context.Context, id string, entries int) (string, error)
 
 func (s store) List(ctx context.Context) ([]tui.Saved, error) {
 	metas, err := s.Archive.List(ctx, archive.Filter{})
-	here, _ := os.Getwd()
+	here, _ := s.Getwd()
 	var all []tui.Saved
 	for _, m := range metas {
 		if isSingle(m) { // junction conversations list shows it, too
@@ -183,7 +184,7 @@ func (s store) List(ctx context.Context) ([]tui.Saved, error) {
 		}
 		one := saved(m)
 		if m.Folder != here {
-			one.Folder = filename.Short(m.Folder)
+			one.Folder = s.Short(m.Folder)
 		}
 		all = append(all, one)
 	}
@@ -195,7 +196,7 @@ func (s store) Export(ctx context.Context, id, path string) (string, error) {
 	if path == "" {
 		path = "conversation-" + id + ".md"
 	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(s.Place.Path(path), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return "", fmt.Errorf("%s is there already, and is not replaced; give another name", path)
 	}

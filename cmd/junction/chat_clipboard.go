@@ -5,12 +5,11 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"os"
-	"os/exec"
 	"runtime"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/picture"
+	"github.com/junction-mcp/junction/internal/place"
 )
 
 // clipboardTime is how long the program that reads the clipboard may take: another
@@ -24,19 +23,19 @@ var (
 
 // clipboardPicture is the picture in the clipboard, which the desktop's own program reads:
 // a terminal hands over texts only.
-func clipboardPicture(ctx context.Context) ([]byte, error) {
-	words := clipboardCommand(runtime.GOOS, os.Getenv)
+func clipboardPicture(ctx context.Context, p place.Place) ([]byte, error) {
+	words := clipboardCommand(runtime.GOOS, p.Getenv)
 	if words == nil {
 		return nil, errNoClipboard
 	}
-	program, err := exec.LookPath(words[0])
+	program, err := p.LookPath(words[0])
 	if err != nil {
 		return nil, errNoClipboard
 	}
 	ctx, cancel := context.WithTimeout(ctx, clipboardTime)
 	defer cancel()
 	out := cutWriter{room: 2*picture.MaxBytes + 1<<10} // macOS writes two digits a byte
-	command := exec.CommandContext(ctx, program, words[1:]...)
+	command := p.Command(ctx, program, words[1:]...)
 	command.Stdout = &out
 	command.WaitDelay = time.Second
 	if err := command.Run(); err != nil || out.kept.Len() == 0 {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/hex"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -38,8 +37,8 @@ func TestAPictureIsReadFromTheClipboard(t *testing.T) {
 		t.Skip("the script plays wl-paste")
 	}
 	folder := t.TempDir()
-	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
-	t.Setenv("WAYLAND_DISPLAY", "wayland-0")
+	setenv(t, "PATH", folder+string(filepath.ListSeparator)+placeOf(t).Getenv("PATH"))
+	setenv(t, "WAYLAND_DISPLAY", "wayland-0")
 	cat := painted(t, 3, 4)
 	for what, test := range map[string]struct{ script, data, want, fault string }{
 		"a picture":      {"cat " + folder + "/data", cat, cat, ""},
@@ -51,13 +50,13 @@ func TestAPictureIsReadFromTheClipboard(t *testing.T) {
 	} {
 		write(t, map[string]string{folder + "/data": test.data})
 		processtest.WriteProgram(t, folder+"/wl-paste", []byte("#!/bin/sh\n"+test.script+"\n"), 0o700)
-		got, err := clipboardPicture(t.Context())
+		got, err := clipboardPicture(t.Context(), placeOf(t))
 		if string(got) != test.want || (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
 			t.Errorf("%s: %d bytes, %v", what, len(got), err)
 		}
 	}
-	t.Setenv("PATH", t.TempDir())
-	if _, err := clipboardPicture(t.Context()); err == nil || !strings.Contains(err.Error(), "wl-paste (Wayland), xclip (X11)") {
+	setenv(t, "PATH", t.TempDir())
+	if _, err := clipboardPicture(t.Context(), placeOf(t)); err == nil || !strings.Contains(err.Error(), "wl-paste (Wayland), xclip (X11)") {
 		t.Errorf("without the program: %v", err)
 	}
 }

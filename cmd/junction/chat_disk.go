@@ -7,6 +7,8 @@ import (
 	"slices"
 	"syscall"
 	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/place"
 )
 
 // maxOnDisk is how many bytes a file may have that an approval card compares with.
@@ -16,25 +18,25 @@ const maxOnDisk = 1 << 20
 // it runs, and that the command lines of its servers name.
 func (t *chatSetup) folders() []string {
 	folders := slices.Clone(t.app.desk.Roots)
-	if here, err := os.Getwd(); err == nil {
+	if here, err := t.app.Getwd(); err == nil {
 		folders = append(folders, here)
 	}
 	for _, s := range t.options.Servers {
 		for _, word := range s.Origin {
-			if info, err := os.Stat(word); err == nil && info.IsDir() {
+			if info, err := os.Stat(t.app.Path(word)); err == nil && info.IsDir() {
 				folders = append(folders, word)
 			}
 		}
 	}
 	return slices.DeleteFunc(folders, func(folder string) bool { // all of the disk is no folder to speak of
-		whole, err := filepath.Abs(folder)
+		whole, err := t.app.Abs(folder)
 		return err != nil || filepath.Dir(whole) == whole
 	})
 }
 
 // onDisk reads files below these folders, and no others: no path and no
 // link leads out of them. It is nil where there are none.
-func onDisk(folders []string) func(path string) (text string, ok bool) {
+func onDisk(p place.Place, folders []string) func(path string) (text string, ok bool) {
 	if len(folders) == 0 {
 		return nil
 	}
@@ -43,7 +45,7 @@ func onDisk(folders []string) func(path string) (text string, ok bool) {
 			return "", false
 		}
 		for _, folder := range folders {
-			given, err := filepath.Abs(folder)
+			given, err := p.Abs(folder)
 			if err != nil {
 				continue
 			}

@@ -20,11 +20,11 @@ func TestTheFileOnTheCardIsTheOneThatThePathLeadsTo(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, path := range []string{work + "/config", work + "/plain/../config", work + "/link/../config"} {
-		written, err := os.ReadFile(path) // what a server opens
+		written, err := os.ReadFile(in(t, path)) // what a server opens
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown, ok := onDisk([]string{work})(path); ok && shown != string(written) {
+		if shown, ok := onDisk(placeOf(t), []string{work})(path); ok && shown != string(written) {
 			t.Errorf("%s: the card shows a change of %q, and %q is what is overwritten", path, shown, written)
 		}
 	}

@@ -14,10 +14,10 @@ func TestOnlyTextsBelowTheFoldersOfTheChatAreRead(t *testing.T) {
 	inside := filepath.Join(base, "work")
 	write := func(name, text string) string {
 		path := filepath.Join(base, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return path
@@ -55,7 +55,7 @@ func TestOnlyTextsBelowTheFoldersOfTheChatAreRead(t *testing.T) {
 		{"what is large", write("work/large", strings.Repeat("x", maxOnDisk+1)), "-", []string{inside}},
 	} {
 		got, ok := "-", false
-		if read := onDisk(test.folders); read != nil {
+		if read := onDisk(placeOf(t), test.folders); read != nil {
 			got, ok = read(test.path)
 		}
 		if ok != (test.want != "-") || ok && got != test.want {
@@ -70,11 +70,11 @@ func TestACardComparesWithFilesOfTheFoldersAtWork(t *testing.T) {
 	write(t, map[string]string{
 		filepath.Join(here, "a.txt"): "here", filepath.Join(notes, "a.txt"): "notes", filepath.Join(base, "root", "a.txt"): "root", filepath.Join(base, "else", "a.txt"): "else",
 	})
-	t.Chdir(here)
-	setup := &chatSetup{app: &app{}}
+	chdir(t, here)
+	setup := &chatSetup{app: &app{Place: placeOf(t)}}
 	setup.app.desk.Roots = []string{filepath.Join(base, "root")}
 	setup.options.Servers = []host.Server{{Name: "files", Origin: []string{"npx", "-y", "server-filesystem", notes, "/"}}, {Name: "web", Origin: []string{"https://a.example"}}}
-	read := onDisk(setup.folders())
+	read := onDisk(placeOf(t), setup.folders())
 	for folder, want := range map[string]bool{"here": true, "notes": true, "root": true, "else": false} {
 		if text, ok := read(filepath.Join(base, folder, "a.txt")); ok != want || ok && text != folder {
 			t.Errorf("%s: %v, %q", folder, ok, text)

@@ -15,7 +15,7 @@ func TestAPipeIsNotRead(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if text, ok := onDisk([]string{folder})(pipe); ok {
+	if text, ok := onDisk(placeOf(t), []string{folder})(pipe); ok {
 		t.Errorf("read %q", text)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/picture"
+	"github.com/junction-mcp/junction/internal/place"
 )
 
 const (
@@ -28,22 +29,25 @@ const (
 
 // localFiles are the files below the folder in which the chat was started. No path and no
 // link leads out of it.
-type localFiles struct{ root *os.Root }
+type localFiles struct {
+	place.Place
+	root *os.Root
+}
 
 // files are the files that can be attached on the screen; nil where the folder cannot be
 // read.
-func files() (tui.Files, func()) {
-	root, err := os.OpenRoot(".")
+func files(p place.Place) (tui.Files, func()) {
+	root, err := os.OpenRoot(p.Path("."))
 	if err != nil {
 		return nil, func() {}
 	}
-	return localFiles{root}, func() { root.Close() }
+	return localFiles{p, root}, func() { root.Close() }
 }
 
 // Read returns a file to be attached.
 func (l localFiles) Read(name string) (a host.Attachment, found bool, err error) {
 	if !filepath.IsLocal(name) {
-		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		if info, err := os.Stat(l.Path(name)); err != nil || !info.Mode().IsRegular() {
 			return a, false, nil
 		}
 		return a, true, fmt.Errorf("@%s is not below this folder; start with --attach, or copy it here", name)
@@ -73,10 +77,10 @@ func (l localFiles) Read(name string) (a host.Attachment, found bool, err error)
 
 // Picture returns a picture, wherever it is: the person has just dropped it here.
 func (l localFiles) Picture(name string) (a host.Attachment, found bool, err error) {
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+	if info, err := os.Stat(l.Path(name)); err != nil || !info.Mode().IsRegular() {
 		return a, false, nil
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(l.Path(name))
 	if err != nil {
 		return a, false, nil
 	}
@@ -131,8 +135,8 @@ func attachable(name string, data []byte) (host.Attachment, error) {
 }
 
 // attachedFile is a file that --attach names, wherever it is.
-func attachedFile(name string) (host.Attachment, error) {
-	f, err := os.Open(name)
+func attachedFile(p place.Place, name string) (host.Attachment, error) {
+	f, err := os.Open(p.Path(name))
 	if err != nil {
 		return host.Attachment{}, fmt.Errorf("--attach: %w", err)
 	}

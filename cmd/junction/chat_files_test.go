@@ -19,27 +19,28 @@ import (
 func write(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		name = in(t, name)
+		if err := os.MkdirAll(in(t, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 }
 
 func TestLocalFilesAreFoundAndReadBelowTheFolderOnly(t *testing.T) {
-	t.Chdir(t.TempDir())
+	chdir(t, t.TempDir())
 	outside := filepath.Join(t.TempDir(), "outside.txt")
 	write(t, map[string]string{
 		"main.go": "package main\n", "docs/Manual.md": "m", "docs/deep/remains.txt": "r", ".env": "K=V", "picture.png": "\x89PNG\x00", "empty": " \n",
 		"large": strings.Repeat("x", maxAttachment+1), "node_modules/main.js": "j", "a b.txt": "spaced", outside: "o",
 		"cat": painted(t, 640, 480), "large.gif": "GIF89a" + strings.Repeat("x", picture.MaxBytes), "bad.webp": "RIFF1234WEBPVP8 ",
 	})
-	if err := os.Symlink(outside, "leak.txt"); err != nil {
+	if err := os.Symlink(outside, in(t, "leak.txt")); err != nil {
 		t.Skip(err)
 	}
-	l, done := files()
+	l, done := files(placeOf(t))
 	defer done()
 	for typed, want := range map[string][]string{
 		"ma":      {"main.go", "docs/Manual.md", "docs/deep/remains.txt"},
@@ -98,12 +99,12 @@ func painted(t testing.TB, width, height int) string {
 
 // A picture that is dropped on the terminal can be anywhere, a text cannot.
 func TestDroppedPicturesAreReadWhereverTheyAre(t *testing.T) {
-	t.Chdir(t.TempDir())
+	chdir(t, t.TempDir())
 	outside := t.TempDir()
 	write(t, map[string]string{
 		outside + "/my cat.png": painted(t, 3, 4), outside + "/notes.txt": "n", outside + "/empty": "", outside + "/bad.png": painted(t, 3, 4)[:20],
 	})
-	l, done := files()
+	l, done := files(placeOf(t))
 	defer done()
 	for name, want := range map[string]string{"my cat.png": "", "bad.png": "bad.png begins as a PNG", "notes.txt": "none", "empty": "none", "nothing": "none", ".": "none"} {
 		a, found, err := l.Picture(filepath.Join(outside, name))
@@ -141,7 +142,7 @@ func TestAPictureGoesAlong(t *testing.T) {
 	if len(sent) != 1 || !strings.Contains(sent[0], name) || !strings.Contains(sent[0], url) {
 		t.Fatalf("sent %.2000q", sent)
 	}
-	diagram, err := os.ReadFile("run.svg")
+	diagram, err := os.ReadFile(in(t, "run.svg"))
 	for what, text := range map[string]string{"the trace": got.stderr, "the diagram": string(diagram)} {
 		if err != nil || !strings.Contains(text, "picture cat.png") || !strings.Contains(text, "[image/png]") {
 			t.Errorf("%s does not name the picture: %v\n%.3000s", what, err, text)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"os"
 	"slices"
 	"strings"
 
@@ -16,8 +15,8 @@ import (
 // of their own, as Markdown; who has both needs none.
 func (t *chatSetup) greeting() string {
 	var parts []string
-	if !t.options.Model.Info().Language && t.flags.model.Model == "" && os.Getenv(modelEnv) == "" {
-		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+modelHint(os.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
+	if !t.options.Model.Info().Language && t.flags.model.Model == "" && t.app.Getenv(modelEnv) == "" {
+		parts = append(parts, "**No language model is chosen.** The built-in matcher only picks a tool by the words of a question. For a model:\n\n"+modelHint(t.app.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
 	}
 	switch ownServers := slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }); {
 	case len(t.options.Servers) == 0:

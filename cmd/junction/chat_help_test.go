@@ -18,7 +18,7 @@ import (
 
 func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 	t.Parallel()
-	a := &app{}
+	a := &app{Place: placeOf(t)}
 	cmd := a.chatCommand()
 	cmd.InitDefaultHelpFlag()
 	var out strings.Builder
@@ -74,7 +74,7 @@ func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	setup := &chatSetup{app: ready(&app{screen: terminal.NewScreen(&out)}), flags: &chatFlags{trace: true, onScreen: true}}
+	setup := &chatSetup{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(&out)}), flags: &chatFlags{trace: true, onScreen: true}}
 	if err := setup.traced(); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
 		{"none at all", nil, "No server is there"},
 	} {
 		o := host.Options{Model: scripted.New(), Servers: test.servers}
-		greeting := (&chatSetup{flags: &chatFlags{model: modelFlags{Model: "scripted"}}, options: o}).greeting()
+		greeting := (&chatSetup{app: &app{Place: placeOf(t)}, flags: &chatFlags{model: modelFlags{Model: "scripted"}}, options: o}).greeting()
 		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
 			t.Errorf("%s: %q", test.name, greeting)
 		}
@@ -123,7 +123,7 @@ func TestExampleIsOfAToolThatOnlyReads(t *testing.T) {
 		{"a tool that is denied", []host.ToolInfo{tool("calc", "add", host.ToolDenied, true)}, ""},
 		{"a tool of the program itself", []host.ToolInfo{tool(host.OwnServer, "add", host.ToolSent, true)}, ""},
 	} {
-		setup := &chatSetup{options: host.Options{Model: offline.New()}}
+		setup := &chatSetup{app: &app{Place: placeOf(t)}, options: host.Options{Model: offline.New()}}
 		if got := setup.example(test.tools); got != test.want {
 			t.Errorf("%s: %q", test.name, got)
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -31,7 +32,7 @@ func (t *chatSetup) instructions(ctx context.Context) (string, error) {
 	var parts []string
 	own := map[string]bool{}
 	for _, name := range t.flags.instructions {
-		text, err := ownInstructions(name)
+		text, err := ownInstructions(t.app.Place, name)
 		if err != nil {
 			return "", err
 		}
@@ -39,7 +40,7 @@ func (t *chatSetup) instructions(ctx context.Context) (string, error) {
 		parts = append(parts, "The person gives these instructions:\n"+text)
 		t.instructed = append(t.instructed, name)
 	}
-	text, err := folderInstructions(".")
+	text, err := folderInstructions(t.app.Path("."))
 	switch {
 	case err != nil:
 		t.app.screen.Printf("junction: %s of this folder is not used: %v\n", projectInstructions, err)
@@ -60,17 +61,17 @@ func (t *chatSetup) instructions(ctx context.Context) (string, error) {
 
 // situation is what a model cannot know of where and when it is asked. It is the same all day, so that a provider can
 // use again what it has read.
-func situation(now time.Time) string {
+func situation(p place.Place, now time.Time) string {
 	said := "It is " + now.Format("Monday, 2 January 2006") + ", as the conversation begins or goes on. The person's system is " + runtime.GOOS + "."
-	if folder, err := os.Getwd(); err == nil {
+	if folder, err := p.Getwd(); err == nil {
 		said += " They are in the folder " + plaintext.Line(folder, 500) + "."
 	}
 	return said
 }
 
 // ownInstructions are those in a file that the command line names.
-func ownInstructions(name string) (string, error) {
-	f, err := os.Open(name)
+func ownInstructions(p place.Place, name string) (string, error) {
+	f, err := os.Open(p.Path(name))
 	if err != nil {
 		return "", fmt.Errorf("--instructions: %w", err)
 	}

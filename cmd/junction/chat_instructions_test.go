@@ -19,7 +19,7 @@ func instructedBy(t *testing.T, typed string, files ...string) (system, shown st
 	t.Helper()
 	var out bytes.Buffer
 	screen := terminal.NewScreen(&out)
-	a := ready(&app{out: screen, screen: screen})
+	a := ready(&app{Place: placeOf(t), out: screen, screen: screen})
 	if typed != "" {
 		a.person = terminal.NewPerson(strings.NewReader(typed), screen)
 	}
@@ -36,7 +36,7 @@ func TestAProjectsInstructionsAreAskedAboutOnce(t *testing.T) {
 		t.Errorf("without a file: %q, %q", system, shown)
 	}
 	write := func(text string) {
-		if err := os.WriteFile("AGENTS.md", []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "AGENTS.md"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -74,7 +74,7 @@ func TestAProjectsInstructionsAreAskedAboutOnce(t *testing.T) {
 // forget forgets what was said to all texts.
 func forget(t *testing.T) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(os.Getenv("JUNCTION_STATE"), "projects.json")); err != nil {
+	if err := os.RemoveAll(filepath.Join(placeOf(t).Getenv("JUNCTION_STATE"), "projects.json")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -85,7 +85,7 @@ func TestALinkOutOfTheFolderIsNoInstruction(t *testing.T) {
 	if err := os.WriteFile(outside, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(outside, "AGENTS.md"); err != nil {
+	if err := os.Symlink(outside, in(t, "AGENTS.md")); err != nil {
 		t.Skip(err)
 	}
 	if system, shown := instructedBy(t, "y\n"); system != "" || !strings.Contains(shown, "AGENTS.md of this folder is not used") || strings.Contains(shown, "| secret") {
@@ -103,7 +103,7 @@ func TestTheModelGetsTheInstructionsOfThePerson(t *testing.T) {
 		_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}`)
 	}))
 	defer server.Close()
-	if err := os.WriteFile("house.md", []byte("Answer in rhymes.\n"), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "house.md"), []byte("Answer in rhymes.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	flags := []string{"chat", "everything", "-p", "hi", "--model", "m", "--base-url", server.URL + "/v1", "--instructions"}

@@ -46,7 +46,7 @@ func typed(t *testing.T, setup *chatSetup, session tui.Session, lines ...string)
 func TestAConversationLineByLine(t *testing.T) {
 	noState(t)
 	var answers bytes.Buffer
-	setup := &chatSetup{app: &app{out: terminal.NewScreen(&answers)}, flags: &chatFlags{plain: true}, search: toolsearch.New(toolsearch.Options{}), options: host.Options{Model: offline.New()}}
+	setup := &chatSetup{app: &app{Place: placeOf(t), out: terminal.NewScreen(&answers)}, flags: &chatFlags{plain: true}, search: toolsearch.New(toolsearch.Options{}), options: host.Options{Model: offline.New()}}
 	if err := setup.openArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAConversationLineByLine(t *testing.T) {
 // Where standard output is a file or a pipe, it gets what the model wrote and nothing else.
 func TestAnswersGoToStandardOutput(t *testing.T) {
 	var out bytes.Buffer
-	setup := &chatSetup{app: &app{out: terminal.NewScreen(&out)}}
+	setup := &chatSetup{app: &app{Place: placeOf(t), out: terminal.NewScreen(&out)}}
 	var o tui.Options
 	setup.plain(&o)
 	heard := 0
@@ -93,7 +93,7 @@ func TestAnswersGoToStandardOutput(t *testing.T) {
 func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
 	for flag, want := range map[string]string{"--json": "--json prints what happens with one question", "--elicit=accept": "in a conversation you fill them in", "--theme=dark": "with -p or --plain there is none"} {
 		screen := terminal.NewScreen(&bytes.Buffer{})
-		a := ready(&app{out: screen, screen: screen, person: terminal.NewPerson(strings.NewReader(""), screen)})
+		a := ready(&app{Place: placeOf(t), out: screen, screen: screen, person: terminal.NewPerson(strings.NewReader(""), screen)})
 		a.desk.Screen = screen
 		cmd := a.chatCommand()
 		cmd.SetArgs([]string{"--plain", flag})

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -217,10 +216,10 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 		t.Skip("there is no /bin/sh")
 	}
 	noState(t)
-	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
+	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":` + saying(t, "a") + `,"two":` + saying(t, "b") + `}}`, "policy.json": somePolicy,
 		".junction/policy.json": `{"rules":[{"effect":"ask","tool":"echo"}]}`, "AGENTS.md": "Be brief."})
-	if err := new(app).changeConsents(func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
+	if err := (&app{Place: placeOf(t)}).changeConsents(func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
 	p := startPlain(t, own, &chatFlags{policy: "policy.json", allow: []string{"two/*"}})
@@ -254,7 +253,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.undo("trust ev", "removed from policy.json: trust ev")
 	p.server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	p.undo("follow AGENTS.md", "you are asked about AGENTS.md when junction chat starts again")
-	if said := new(app).saidBefore(); len(said) != 0 {
+	if said := (&app{Place: placeOf(t)}).saidBefore(); len(said) != 0 {
 		t.Errorf("the answer is kept: %v", said)
 	}
 
@@ -294,7 +293,7 @@ func spaced(row string) string { return strings.Join(strings.Fields(row), " ") }
 
 func TestWhatIsNotSaidHereIsNotTakenBackHere(t *testing.T) {
 	noState(t)
-	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
+	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"}}}`, "policy.json": `{"rules":[{"effect":"deny"},{"effect":"deny"}]}`})
 	p := startPlain(t, own, &chatFlags{policy: "policy.json", trust: []string{"ev"}}, "ev", "everything")
 	p.undo("trust everything", "ships with junction and is trusted; /mcp off everything switches it off")
@@ -310,7 +309,7 @@ func TestWhatIsNotSaidHereIsNotTakenBackHere(t *testing.T) {
 // Whoever takes trust back learns what else says that they trust the server.
 func TestTrustThatIsSaidTwiceIsTakenBackOrNamed(t *testing.T) {
 	noState(t)
-	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
+	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"},"two":{"command":"no-such-program"}}}`})
 	setup, _ := setUp(t, own, &chatFlags{})
 	bound := policy.NameOf("ev", policy.OriginOf(setup.options.Servers[0].Origin))
@@ -332,7 +331,7 @@ func TestTrustThatIsSaidTwiceIsTakenBackOrNamed(t *testing.T) {
 func TestAnswersAboutAProjectsServersAreTakenBack(t *testing.T) {
 	noState(t)
 	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"c":{"command":"run-c"}}}`})
-	a, _ := asking("1\n")
+	a, _ := asking(t, "1\n")
 	_, entries, err := a.servers()
 	if err != nil {
 		t.Fatal(err)

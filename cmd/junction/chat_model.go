@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/injected"
 	"github.com/junction-mcp/junction/model/offline"
@@ -47,8 +47,8 @@ func (f *modelFlags) define(flags *pflag.FlagSet) {
 }
 
 // open makes the model.
-func (f *modelFlags) open() (model.Model, error) {
-	name := cmp.Or(f.Model, os.Getenv(modelEnv))
+func (f *modelFlags) open(at place.Place) (model.Model, error) {
+	name := cmp.Or(f.Model, at.Getenv(modelEnv))
 	if name == "" && f.BaseURL == "" || name == "offline" {
 		return offline.New(), nil
 	}
@@ -59,7 +59,7 @@ func (f *modelFlags) open() (model.Model, error) {
 	if err := errors.Join(f.complete(provider, of), f.checkEffort(provider)); err != nil {
 		return nil, err
 	}
-	m, err := f.ask(provider, of)
+	m, err := f.ask(at, provider, of)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (f *modelFlags) open() (model.Model, error) {
 }
 
 // ask makes the model of a provider.
-func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
+func (f *modelFlags) ask(at place.Place, provider, name string) (m model.Model, err error) {
 	price, err := f.prices()
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
 	if provider != "" && !known && f.BaseURL == "" {
 		return nil, usagef("--model: no provider is called %q; there are %s, and any other with --base-url", provider, strings.Join(providerNames(), ", "))
 	}
-	_, key, err := f.reach(p)
+	_, key, err := f.reach(at, p)
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +146,9 @@ func providerNames() (names []string) {
 }
 
 // reach is where a provider is, and the key that it is asked with.
-func (f *modelFlags) reach(p providers.Provider) (base, key string, err error) {
-	f.withheld = f.notSent(p, os.Getenv)
-	key, err = f.key(p.KeyEnv, f.BaseURL == "" && !p.Local)
+func (f *modelFlags) reach(at place.Place, p providers.Provider) (base, key string, err error) {
+	f.withheld = f.notSent(p, at.Getenv)
+	key, err = f.key(at, p.KeyEnv, f.BaseURL == "" && !p.Local)
 	return cmp.Or(f.BaseURL, p.BaseURL), key, err
 }
 
@@ -163,14 +163,14 @@ func (*modelFlags) notSent(p providers.Provider, getenv func(string) string) str
 
 // key is the model's key, from the environment. One that belongs to a known
 // service is not sent to any other address.
-func (f *modelFlags) key(usual string, needed bool) (string, error) {
+func (f *modelFlags) key(at place.Place, usual string, needed bool) (string, error) {
 	from := usual
 	if f.KeyEnv != "" {
 		from = f.KeyEnv
 	} else if !needed {
 		return "", nil
 	}
-	key := os.Getenv(from)
+	key := at.Getenv(from)
 	if key == "" {
 		return "", errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env; a model of another service is PROVIDER:NAME, one of your own server needs --base-url")
 	}

@@ -12,7 +12,7 @@ import (
 
 func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
 	noState(t)
-	t.Setenv("SECRET_OF_MINE", "sk-0123456789abcdef0123")
+	setenv(t, "SECRET_OF_MINE", "sk-0123456789abcdef0123")
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
@@ -39,7 +39,7 @@ func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
 
 func TestAModelThatIsUnknownHasOneExitCode(t *testing.T) {
 	noState(t)
-	t.Setenv("KEY", "none")
+	setenv(t, "KEY", "none")
 	const complaint = `{"type":"error","code":"model_not_found","message":"The model m does not exist","error":{"type":"model_not_found","code":"model_not_found","message":"The model m does not exist"}}`
 	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest, http.StatusOK} {
 		endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -5,13 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/providers"
@@ -21,6 +21,7 @@ const listModelsTime = 10 * time.Second
 
 // A modelSwitch is a model that gives way to another one when the person chooses it.
 type modelSwitch struct {
+	place   place.Place
 	limited bool // a run ends at an amount of dollars, so the price must be known
 
 	mu      sync.Mutex
@@ -29,8 +30,8 @@ type modelSwitch struct {
 	windows map[string]int // of models that a provider listed, as Choose takes their names; 0 is not known
 }
 
-func newModelSwitch(f *chatFlags, m model.Model) *modelSwitch {
-	return &modelSwitch{limited: f.limits.Money > 0, flags: f.model, model: m, windows: map[string]int{}}
+func newModelSwitch(p place.Place, f *chatFlags, m model.Model) *modelSwitch {
+	return &modelSwitch{place: p, limited: f.limits.Money > 0, flags: f.model, model: m, windows: map[string]int{}}
 }
 
 func (s *modelSwitch) now() (model.Model, modelFlags) {
@@ -116,7 +117,7 @@ func (s *modelSwitch) lists(provider, name string) bool {
 // use opens the model that the flags name.
 func (s *modelSwitch) use(f modelFlags) error {
 	f.keyFrom = ""
-	m, err := f.open()
+	m, err := f.open(s.place)
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 	if current != "" {
 		var from modelSource
 		p, _ := providers.ByName(current)
-		if from, err = f.source(p); err == nil {
+		if from, err = f.source(s.place, p); err == nil {
 			all = append(all, from)
 		}
 	}
@@ -204,10 +205,10 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 		return all, err
 	}
 	for _, p := range providers.All() {
-		if p.Name == current || p.KeyEnv == "" || os.Getenv(p.KeyEnv) == "" {
+		if p.Name == current || p.KeyEnv == "" || s.place.Getenv(p.KeyEnv) == "" {
 			continue
 		}
-		if from, err := new(modelFlags).source(p); err == nil {
+		if from, err := new(modelFlags).source(s.place, p); err == nil {
 			all = append(all, from)
 		}
 	}
@@ -215,13 +216,13 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 }
 
 // source is where a provider lists its models, with the key that it would be asked with.
-func (f modelFlags) source(p providers.Provider) (modelSource, error) {
-	base, key, err := f.reach(p)
+func (f modelFlags) source(at place.Place, p providers.Provider) (modelSource, error) {
+	base, key, err := f.reach(at, p)
 	if err != nil {
 		return modelSource{}, err
 	}
-	at, err := p.ListURL(base)
-	return modelSource{p, at, key}, err
+	list, err := p.ListURL(base)
+	return modelSource{p, list, key}, err
 }
 
 // aboutModel says what its provider says of a model.

@@ -40,11 +40,11 @@ func provider(t *testing.T, sent *[]string) *httptest.Server {
 // opened is a switch with the model of these flags.
 func opened(t *testing.T, f *chatFlags) *modelSwitch {
 	t.Helper()
-	m, err := f.model.open()
+	m, err := f.model.open(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newModelSwitch(f, m)
+	return newModelSwitch(placeOf(t), f, m)
 }
 
 func ask(t *testing.T, m model.Model) {
@@ -58,14 +58,14 @@ func withoutKeys(t *testing.T) {
 	t.Helper()
 	for _, p := range providers.All() {
 		if p.KeyEnv != "" {
-			t.Setenv(p.KeyEnv, "")
+			setenv(t, p.KeyEnv, "")
 		}
 	}
 }
 
 func TestTheModelsOfTheProviderAreListedAndOneIsChosen(t *testing.T) {
 	withoutKeys(t)
-	t.Setenv("MINE", "key-of-mine")
+	setenv(t, "MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
 	s := opened(t, &chatFlags{model: modelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Window: 9_000}})
@@ -99,7 +99,7 @@ func TestTheModelsOfTheProviderAreListedAndOneIsChosen(t *testing.T) {
 // Whoever names an endpoint wants no other one to hear of the chat, whatever keys there are.
 func TestOnlyTheEndpointOfBaseURLIsAskedForItsModels(t *testing.T) {
 	withoutKeys(t)
-	t.Setenv("OPENAI_API_KEY", "key-of-openai")
+	setenv(t, "OPENAI_API_KEY", "key-of-openai")
 	for name, want := range map[string][]string{"ollama:a": {"ollama:a", "ollama:b", "ollama:qwen3:8b"}, "a": {"127.0.0.1:a", "127.0.0.1:b", "127.0.0.1:qwen3:8b"}} {
 		var sent []string
 		server := provider(t, &sent)
@@ -120,7 +120,7 @@ func TestOnlyTheEndpointOfBaseURLIsAskedForItsModels(t *testing.T) {
 
 func TestTheEffortOfAnthropicIsThinking(t *testing.T) {
 	withoutKeys(t)
-	t.Setenv("MINE", "key-of-mine")
+	setenv(t, "MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
 	s := opened(t, &chatFlags{model: modelFlags{Model: "anthropic:claude-sonnet-4-5", BaseURL: server.URL, KeyEnv: "MINE", Effort: "low"}})
@@ -135,7 +135,7 @@ func TestTheEffortOfAnthropicIsThinking(t *testing.T) {
 
 func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 	withoutKeys(t)
-	t.Setenv("MINE", "key-of-mine")
+	setenv(t, "MINE", "key-of-mine")
 	var sent []string
 	server := provider(t, &sent)
 	s := opened(t, &chatFlags{model: modelFlags{Model: "responses:a", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Effort: "low"}})
@@ -155,7 +155,7 @@ func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 			t.Errorf("%s: asked %s", name, last)
 		}
 	}
-	t.Setenv("OPENAI_API_KEY", "key-of-openai")
+	setenv(t, "OPENAI_API_KEY", "key-of-openai")
 	other := opened(t, &chatFlags{model: modelFlags{Model: "ollama:a", BaseURL: server.URL + "/v1"}})
 	if err := other.Choose("responses:b"); err != nil || other.Info().Provider != "responses" || other.Info().Name != "b" {
 		t.Errorf("chosen %+v, %v", other.Info(), err)
@@ -165,8 +165,8 @@ func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 // A key, an address and a price are of the provider and the model that they were given for.
 func TestAnotherProviderGetsNothingOfTheFirst(t *testing.T) {
 	withoutKeys(t)
-	t.Setenv("MINE", "key-of-mine")
-	t.Setenv("GROQ_API_KEY", "key-of-groq")
+	setenv(t, "MINE", "key-of-mine")
+	setenv(t, "GROQ_API_KEY", "key-of-groq")
 	var sent []string
 	server := provider(t, &sent)
 	f := &chatFlags{model: modelFlags{Model: "m", BaseURL: server.URL + "/v1", KeyEnv: "MINE", Price: []float64{1, 2}, Effort: "low"}}
@@ -190,7 +190,7 @@ func TestAnotherProviderGetsNothingOfTheFirst(t *testing.T) {
 		t.Errorf("a name alone: %v", err)
 	}
 	f.limits.Money = 1
-	if err := newModelSwitch(f, s).Choose("groq:llama"); err == nil || !strings.Contains(err.Error(), "--max-cost needs it") {
+	if err := newModelSwitch(placeOf(t), f, s).Choose("groq:llama"); err == nil || !strings.Contains(err.Error(), "--max-cost needs it") {
 		t.Errorf("without a price: %v", err)
 	}
 }

@@ -13,14 +13,13 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/policy"
 )
 
 // permissions list all that says what may be done: rules, trust, approvals of definitions,
 // answers about the project, and what the conversation remembers.
 func (t *chatSetup) permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
-	path, err := policyPath(t.flags.policy)
+	path, err := policyPath(t.app.Place, t.flags.policy)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +51,7 @@ func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 		p := tui.Permission{What: t.permitted(r), Where: r.Source}
 		switch {
 		case i == len(rules)-1: // the default
-			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, filename.Short(file.Path))
+			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, t.app.Short(file.Path))
 		case r.Source == "built-in":
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
@@ -65,15 +64,15 @@ func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 				return "does not hold any more: " + p.What, t.host.RemoveRule(r)
 			}
 		case ofFile(r, file.Path):
-			p.Where = "until junction chat ends, not in " + filename.Short(file.Path)
+			p.Where = "until junction chat ends, not in " + t.app.Short(file.Path)
 			if i := slices.IndexFunc(file.Rules, func(f policy.Rule) bool { return bareRule(f) == bareRule(r) }); i >= 0 {
-				p.Where = filename.Short(file.Rules[i].Source)
+				p.Where = t.app.Short(file.Rules[i].Source)
 			}
 			if r.Origin != "" {
 				p.Where += ", from a card"
 			}
 			p.Undo = func(ctx context.Context) (string, error) {
-				return "removed from " + filename.Short(file.Path) + ": " + p.What, t.removeRule(ctx, file.Path, r)
+				return "removed from " + t.app.Short(file.Path) + ": " + p.What, t.removeRule(ctx, file.Path, r)
 			}
 		default:
 			p.Undo = fixed("this rule is one of the project's; it can be removed in %s", r.Source)
@@ -160,7 +159,7 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		if slices.Contains(file.Trusted[:i], name) {
 			continue // one undo is for all of them
 		}
-		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: filename.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
+		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: t.app.Short(file.Path), Undo: func(ctx context.Context) (string, error) {
 			return t.removeTrust(ctx, file.Path, name, session)
 		}})
 	}
@@ -169,7 +168,7 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		if bound {
 			what += ", as it was started then"
 		}
-		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: filename.Short(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
+		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: t.app.Short(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
 	}
 	for i := range t.options.Servers {
 		s := &t.options.Servers[i]
@@ -197,7 +196,7 @@ func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session 
 	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
 		return "", err
 	}
-	done = "removed from " + filename.Short(path) + ": trust " + t.vouched(name)
+	done = "removed from " + t.app.Short(path) + ": trust " + t.vouched(name)
 	file, err := policy.Load(path, policy.LoadOptions{})
 	if err != nil {
 		return done, err
@@ -211,7 +210,7 @@ func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session 
 		var still []string
 		for _, other := range file.Trusted {
 			if t.inFile(s, other) {
-				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), filename.Short(path)))
+				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), t.app.Short(path)))
 			}
 		}
 		if t.byFlag(s) {
@@ -255,11 +254,11 @@ func (a *app) projectPermissions() (all []tui.Permission) {
 		if !agreed {
 			what = "do not start server"
 		}
-		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.name), Where: filename.Short(e.definition.Source), Undo: func(context.Context) (string, error) {
+		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.name), Where: a.Short(e.definition.Source), Undo: func(context.Context) (string, error) {
 			return "you are asked about server " + e.name + " when junction chat starts again", a.changeConsents(func(said map[string]bool) { delete(said, a.consentKey(e)) })
 		}})
 	}
-	text, err := folderInstructions(".")
+	text, err := folderInstructions(a.Path("."))
 	agreed, known := said[instructionsKey(text)]
 	if err != nil || !known {
 		return all

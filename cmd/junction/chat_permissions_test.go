@@ -22,7 +22,7 @@ func (withoutServers) Servers() []host.ServerTools { return nil }
 
 func TestPermissionsNameServersAsThePersonDoes(t *testing.T) {
 	hash := policy.OriginOf([]string{"npx -y files"})
-	setup := &chatSetup{}
+	setup := &chatSetup{app: &app{Place: placeOf(t)}}
 	setup.options.Servers = []host.Server{{Name: "odd@" + hash}}
 	for _, test := range []struct{ about, name, want string }{
 		{"a name alone", "files", "files"},

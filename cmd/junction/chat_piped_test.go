@@ -43,7 +43,7 @@ func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
 		in, writer := io.Pipe()
 		defer writer.Close()
 		var stderr strings.Builder
-		a, began := ready(&app{stdin: in, screen: terminal.NewScreen(&stderr)}), time.Now()
+		a, began := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(&stderr)}), time.Now()
 		got, err := a.piped(t.Context(), &chatFlags{prompt: "x"})
 		if took := time.Since(began); err != nil || got != nil || took != pipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
 			t.Errorf("after %s: %v, %v; %s", took, got, err, &stderr)
@@ -60,7 +60,7 @@ func TestWhatBeganToComeIsWaitedFor(t *testing.T) {
 			_, _ = writer.Write([]byte("two\n"))
 			writer.Close()
 		}()
-		a := ready(&app{stdin: in, screen: terminal.NewScreen(io.Discard)})
+		a := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(io.Discard)})
 		got, err := a.piped(t.Context(), &chatFlags{prompt: "x"})
 		if err != nil || len(got) != 1 || got[0].Text != "one\ntwo\n" {
 			t.Errorf("got %+v, %v", got, err)
@@ -74,7 +74,7 @@ func TestWaitingForAPipeEndsWithTheCommand(t *testing.T) {
 		defer writer.Close()
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
-		a := ready(&app{stdin: in, screen: terminal.NewScreen(io.Discard)})
+		a := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(io.Discard)})
 		if _, err := a.piped(ctx, &chatFlags{prompt: "x"}); err == nil || err.Error() != "interrupted" {
 			t.Errorf("got %v", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/junction-mcp/junction/host/archive"
@@ -26,7 +25,7 @@ type chatStart struct {
 func (t *chatSetup) start(m modelFlags) string {
 	s := chatStart{modelFlags: m, Single: !t.flags.onScreen}
 	if s.Model == "" && s.BaseURL == "" {
-		s.Model = os.Getenv(modelEnv)
+		s.Model = t.app.Getenv(modelEnv)
 	}
 	if !isPlainURL(s.BaseURL) {
 		s.BaseURL = ""
@@ -113,7 +112,7 @@ func (t *chatSetup) goOn(ctx context.Context) error {
 // last is the conversation of this folder that changed last. One that a question with -p began is for such
 // questions only.
 func (t *chatSetup) last(ctx context.Context) (archive.Meta, error) {
-	folder, err := os.Getwd()
+	folder, err := t.app.Getwd()
 	if err != nil {
 		return archive.Meta{}, err
 	}

@@ -15,10 +15,10 @@ import (
 func TestAConversationGoesOnWithItsModelAndItsServers(t *testing.T) {
 	noState(t)
 	withoutKeys(t)
-	t.Setenv("MINE", "key-of-mine")
+	setenv(t, "MINE", "key-of-mine")
 	var sent []string
 	base := provider(t, &sent).URL + "/v1"
-	t.Chdir(t.TempDir())
+	chdir(t, t.TempDir())
 	runs(t, "", "chat", "--model", "ollama:a", "--base-url", base, "--key-env", "MINE", "-p", "first", "filesystem").expect(t, exitOK, "hello", "")
 	runs(t, "", "chat", "--resume", "-p", "second").expect(t, exitOK, "hello", "")
 	last := sent[len(sent)-1]
@@ -29,19 +29,19 @@ func TestAConversationGoesOnWithItsModelAndItsServers(t *testing.T) {
 		t.Errorf("with the tools of other servers: %s", last)
 	}
 	runs(t, "", "chat", "--resume", "--model", "offline", "-p", "add 2 and 40", "everything").expect(t, exitOK, "42", "")
-	t.Chdir(t.TempDir())
+	chdir(t, t.TempDir())
 	runs(t, "", "chat", "--resume", "-p", "third").expect(t, exitUsage, "", "in this folder there is no conversation to go on with")
 }
 
 func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 	noState(t)
-	t.Chdir(t.TempDir())
-	folder, err := os.Getwd()
+	chdir(t, t.TempDir())
+	folder, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	setup := &chatSetup{app: ready(&app{screen: terminal.NewScreen(os.Stderr)}), flags: &chatFlags{}}
-	if setup.search, err = setup.flags.search.open(); err != nil {
+	setup := &chatSetup{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(os.Stderr)}), flags: &chatFlags{}}
+	if setup.search, err = setup.flags.search.open(placeOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := setup.openArchive(t.Context()); err != nil {
@@ -62,7 +62,7 @@ func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
 			t.Errorf("on a screen %v: %q, %v", onScreen, m.Title, err)
 		}
 	}
-	list, err := store{setup.archive, "m", ""}.List(t.Context())
+	list, err := store{placeOf(t), setup.archive, "m", ""}.List(t.Context())
 	if err != nil || len(list) != 1 || list[0].Title != "screen" || list[0].Folder != "" {
 		t.Errorf("listed %+v, %v", list, err)
 	}
@@ -77,7 +77,7 @@ func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
 		{[]string{"files", "https://user:secret@example.com/mcp"}, nil, " https://user:secret@example.com/mcp", ""},
 		{[]string{"files"}, []string{"npx", "-y", "a server"}, ` files -- npx -y "a server"`, ""},
 	} {
-		setup := &chatSetup{flags: &chatFlags{}, names: test.names, line: test.line}
+		setup := &chatSetup{app: &app{Place: placeOf(t)}, flags: &chatFlags{}, names: test.names, line: test.line}
 		if got := setup.unkept(); got != test.want {
 			t.Errorf("%q %q: %q", test.names, test.line, got)
 		}
@@ -89,8 +89,8 @@ func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
 
 func TestAFileThatAQuestionOnTheCommandLineNamesIsSaidNotToGoAlong(t *testing.T) {
 	noState(t)
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("notes.txt", []byte("milk"), 0o600); err != nil {
+	chdir(t, t.TempDir())
+	if err := os.WriteFile(in(t, "notes.txt"), []byte("milk"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "chat", "-p", "echo see @notes.txt and @nobody").expect(t, exitOK, "see @notes.txt", "@notes.txt is only a text here; --attach notes.txt has the file go along")

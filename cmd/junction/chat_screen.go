@@ -23,15 +23,15 @@ const (
 
 // talk shows the screen.
 func (t *chatSetup) talk(ctx context.Context) error {
-	models := newModelSwitch(t.flags, t.options.Model)
+	models := newModelSwitch(t.app.Place, t.flags, t.options.Model)
 	t.options.Model = models
-	files, closeFiles := files()
+	files, closeFiles := files(t.app.Place)
 	defer closeFiles()
 	options := tui.Options{
-		Theme: t.flags.theme, NoColor: os.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
-		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: saveMedia,
-		Greeting: t.greeting(), Example: t.example, Models: models, Files: files, Clipboard: clipboardPicture, NoAlerts: t.flags.noAlerts,
-		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.folders()), Console: t.console,
+		Theme: t.flags.theme, NoColor: t.app.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
+		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: t.app.saveMedia,
+		Greeting: t.greeting(), Example: t.example, Models: models, Files: files, Clipboard: func(ctx context.Context) ([]byte, error) { return clipboardPicture(ctx, t.app.Place) }, NoAlerts: t.flags.noAlerts,
+		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.app.Place, t.folders()), Console: t.console,
 	}
 	if t.flags.plain {
 		t.plain(&options)
@@ -136,8 +136,8 @@ func (t *chatSetup) rememberLine(line string) {
 
 // saveMedia keeps an image, a sound or a file of a result in the current folder's
 // junction-media, which nobody else can read, and returns where.
-func saveMedia(server, tool string, m model.Media) (string, error) {
-	const folder = "junction-media"
+func (a *app) saveMedia(server, tool string, m model.Media) (string, error) {
+	folder := a.Path("junction-media")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}

@@ -10,7 +10,7 @@ import (
 
 func TestWhatIsTypedIsRememberedWithinBounds(t *testing.T) {
 	noState(t)
-	setup := &chatSetup{app: &app{}, flags: &chatFlags{}, search: toolsearch.New(toolsearch.Options{})}
+	setup := &chatSetup{app: &app{Place: placeOf(t)}, flags: &chatFlags{}, search: toolsearch.New(toolsearch.Options{})}
 	if err := setup.openArchive(t.Context()); err != nil {
 		t.Fatal(err)
 	}

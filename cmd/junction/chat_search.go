@@ -2,8 +2,8 @@ package main
 
 import (
 	"fmt"
-	"os"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/toolsearch"
 	"github.com/junction-mcp/junction/toolsearch/embeddings"
 	"github.com/spf13/pflag"
@@ -23,7 +23,7 @@ func (f *searchFlags) define(flags *pflag.FlagSet) {
 }
 
 // open makes an index of tools.
-func (f *searchFlags) open() (*toolsearch.Index, error) {
+func (f *searchFlags) open(p place.Place) (*toolsearch.Index, error) {
 	if f.url == "" {
 		if f.model+f.keyEnv != "" {
 			return nil, usagef("--embeddings-model and --embeddings-key-env need --embeddings")
@@ -32,7 +32,7 @@ func (f *searchFlags) open() (*toolsearch.Index, error) {
 	}
 	o := embeddings.Options{BaseURL: f.url, Model: f.model}
 	if f.keyEnv != "" {
-		if o.Key = os.Getenv(f.keyEnv); o.Key == "" {
+		if o.Key = p.Getenv(f.keyEnv); o.Key == "" {
 			return nil, fmt.Errorf("--embeddings-key-env: set the environment variable %s, which is empty", f.keyEnv)
 		}
 	}

@@ -62,7 +62,7 @@ func (a *app) setUpChat(ctx context.Context, cmd *cobra.Command, args []string, 
 
 func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	a, f := t.app, t.flags
-	if t.search, err = f.search.open(); err != nil {
+	if t.search, err = f.search.open(t.app.Place); err != nil {
 		return err
 	}
 	if !f.unsaved {
@@ -73,7 +73,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	if err := t.goOn(ctx); err != nil {
 		return err
 	}
-	m, err := f.model.open()
+	m, err := f.model.open(t.app.Place)
 	if err != nil {
 		return err
 	}
@@ -98,13 +98,13 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
 		return err
 	}
-	if t.options.Pins, err = pins(); err != nil {
+	if t.options.Pins, err = pins(t.app.Place); err != nil {
 		return err
 	}
 	if t.options.System, err = t.instructions(ctx); err != nil {
 		return err
 	}
-	t.options.System = strings.TrimSpace(t.options.System + "\n\n" + situation(time.Now()))
+	t.options.System = strings.TrimSpace(t.options.System + "\n\n" + situation(t.app.Place, time.Now()))
 	if t.options.Roots, err = a.desk.Folders(); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 
 // writesRules has what a person says for good stand in their policy.
 func (t *chatSetup) writesRules(ctx context.Context) error {
-	path, err := policyPath(t.flags.policy)
+	path, err := policyPath(t.app.Place, t.flags.policy)
 	t.options.Remember = func(rule policy.Rule) error { return policy.Append(ctx, path, rule) }
 	t.options.RememberTrust = func(name string) error { return policy.AppendTrusted(ctx, path, name) }
 	return err
@@ -195,7 +195,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := t.addServer(host.ServerName(t.line[0]), commandLine(t.line), false, always(target)); err != nil {
+		if err := t.addServer(host.ServerName(t.line[0]), commandLine(t.app.Place, t.line), false, always(target)); err != nil {
 			return err
 		}
 	}

@@ -9,8 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -84,7 +82,7 @@ func digger(t *testing.T) (base string, last func() string) {
 func upServing(t *testing.T, config string) (url string) {
 	t.Helper()
 	argv := self(t, "up", "--http", "127.0.0.1:0", "--config", config)
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := child(t, argv[0], argv[1:]...)
 	said, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +106,7 @@ func upServing(t *testing.T, config string) (url string) {
 // lastTask is the id of the last task that was recorded.
 func lastTask(t *testing.T) (id string) {
 	t.Helper()
-	a, err := archive.Open(t.Context(), filepath.Join(os.Getenv("JUNCTION_STATE"), "conversations.db"))
+	a, err := archive.Open(t.Context(), filepath.Join(placeOf(t).Getenv("JUNCTION_STATE"), "conversations.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +148,7 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 			args := append([]string{"chat", "--model", "m", "--base-url", base, "--config", config, "--allow", "works/dig"}, test.with...)
 
 			argv := self(t, append(args, "-p", "dig for me")...)
-			cmd := exec.Command(argv[0], argv[1:]...)
+			cmd := child(t, argv[0], argv[1:]...)
 			var stderr safeBuffer
 			cmd.Stderr = &stderr
 			if err := cmd.Start(); err != nil {

@@ -16,7 +16,7 @@ func TestAConversationWithoutAScreenIsRefused(t *testing.T) {
 	}
 	defer keyboard.Close()
 	var stdout, stderr bytes.Buffer
-	if code := run(t.Context(), []string{"chat", "--model", "offline"}, keyboard, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "standard error") {
+	if code := run(t.Context(), placeOf(t), []string{"chat", "--model", "offline"}, keyboard, &stdout, &stderr); code != exitUsage || !strings.Contains(stderr.String(), "standard error") {
 		t.Errorf("it ends with %d: %s%s", code, &stdout, &stderr)
 	}
 }

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/host/archive"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/replay"
 	"github.com/junction-mcp/junction/model"
 )
@@ -25,15 +24,15 @@ import (
 func noState(t *testing.T) {
 	t.Helper()
 	alone(t)
-	t.Setenv("JUNCTION_STATE", t.TempDir())
+	setenv(t, "JUNCTION_STATE", t.TempDir())
 	for _, name := range []string{modelEnv, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR"} {
-		t.Setenv(name, "")
+		setenv(t, name, "")
 	}
 }
 
 func TestChatAnswersOneQuestion(t *testing.T) {
 	noState(t)
-	if err := os.WriteFile("note.txt", []byte("buy milk\n"), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "note.txt"), []byte("buy milk\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -94,7 +93,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 func TestAServerThatIsDisabledIsNotReplacedByAllOthers(t *testing.T) {
 	noState(t)
 	config := `{"mcpServers":{"off":{"command":"none","disabled":true},"on":{"command":"none"}}}`
-	if err := os.WriteFile("servers.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "servers.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "chat", "off", "-p", "x", "--config", "servers.json")
@@ -122,7 +121,7 @@ func TestChatTellsItsSevenSteps(t *testing.T) {
 			t.Errorf("the trace has no %s", message)
 		}
 	}
-	drawing, err := os.ReadFile("run.svg")
+	drawing, err := os.ReadFile(in(t, "run.svg"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +173,7 @@ func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
 	noState(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	stdout := &watchedBuffer{word: `"progress"`, seen: func() { interrupt(errInterrupted) }}
-	code := run(ctx, []string{"chat", "-p", "wait milliseconds=60000", "--json"}, strings.NewReader(""), stdout, new(safeBuffer))
+	code := run(ctx, placeOf(t), []string{"chat", "-p", "wait milliseconds=60000", "--json"}, strings.NewReader(""), stdout, new(safeBuffer))
 	if code != exitInterrupted || !strings.HasSuffix(stdout.String(), `{"error":{"message":"interrupted"}}`+"\n") {
 		t.Fatalf("exit code %d, stdout %s", code, stdout.String())
 	}
@@ -209,7 +208,7 @@ func TestARunThatEndsBeforeItsQuestionLeavesNoConversation(t *testing.T) {
 
 func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
 	noState(t)
-	path, err := filename.State("conversations.db")
+	path, err := placeOf(t).State("conversations.db")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +295,7 @@ func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			endpoint := httptest.NewServer(replay.Handler(recording...))
 			defer endpoint.Close()
-			t.Setenv("KEY", "none")
+			setenv(t, "KEY", "none")
 			url := endpoint.URL + "/v1"
 			if strings.Contains(test.flags[1], "anthropic") {
 				url = endpoint.URL
@@ -312,7 +311,7 @@ func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 func TestRulesThatHoldForGoodAreWritten(t *testing.T) {
 	noState(t)
 	path := filepath.Join(t.TempDir(), "policy.json")
-	if err := os.WriteFile(path, []byte(`{"rules":[{"effect":"deny","tool":"echo","reason":"be quiet"}]}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, path), []byte(`{"rules":[{"effect":"deny","tool":"echo","reason":"be quiet"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "chat", "-p", "echo hello", "--policy", path, "--json")
@@ -328,11 +327,11 @@ func TestImagesOfOneMomentHaveFilesOfTheirOwn(t *testing.T) {
 	noState(t)
 	paths := map[string]bool{}
 	for i := range 20 {
-		path, err := saveMedia("files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
+		path, err := (&app{Place: placeOf(t)}).saveMedia("files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if data, err := os.ReadFile(path); err != nil || len(data) != 1 || data[0] != byte(i) {
+		if data, err := os.ReadFile(in(t, path)); err != nil || len(data) != 1 || data[0] != byte(i) {
 			t.Errorf("%s: %v, %v", path, data, err)
 		}
 		paths[path] = true

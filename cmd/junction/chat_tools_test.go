@@ -66,7 +66,7 @@ func TestWhatASubAgentDoesIsPartOfItsCall(t *testing.T) {
 func TestAServerThatIsCalledAsTheToolsOfChat(t *testing.T) {
 	noState(t)
 	config := `{"mcpServers":{"Host":{"command":"none"}}}`
-	if err := os.WriteFile("servers.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "servers.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const remedy = `server "Host" is left out of the chat, as what Junction itself brings is called that: give it another name in `

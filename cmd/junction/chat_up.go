@@ -4,16 +4,17 @@ import (
 	"context"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
 
 // gatewayToUse is the junction up that --up means: at the address that it names, or else the one that this user runs.
 // Where none runs it is another one at the usual address, such as another user's.
-func gatewayToUse(ctx context.Context, up string) (string, error) {
+func gatewayToUse(ctx context.Context, p place.Place, up string) (string, error) {
 	if up != anyURL {
 		return up, nil
 	}
-	all, err := instances(ctx)
+	all, err := instances(ctx, p)
 	if err != nil {
 		return "", err
 	}
@@ -34,7 +35,7 @@ func gatewayToUse(ctx context.Context, up string) (string, error) {
 
 // addGateway adds a junction up that runs.
 func (t *chatSetup) addGateway(ctx context.Context, up string) error {
-	at, err := gatewayToUse(ctx, up)
+	at, err := gatewayToUse(ctx, t.app.Place, up)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // An answer that was made without a server that waits for approval is none to a script, which reads which server that is.
@@ -25,7 +24,7 @@ func TestAnAnswerWithoutAServerIsNoSuccess(t *testing.T) {
 	if got := chat(); got.code != exitOK || strings.Contains(got.stderr, "warning") {
 		t.Errorf("approved before: %+v", got)
 	}
-	path, err := filename.State("pins.json")
+	path, err := placeOf(t).State("pins.json")
 	if err != nil {
 		t.Fatal(err)
 	}

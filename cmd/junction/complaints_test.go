@@ -11,7 +11,7 @@ import (
 func TestContextForge6113AReplacedSecretMakesNothingUnreadable(t *testing.T) {
 	alone(t)
 	state := t.TempDir()
-	t.Setenv("JUNCTION_STATE", state)
+	setenv(t, "JUNCTION_STATE", state)
 	created := runs(t, "", "key", "create", "ann")
 	key := strings.TrimSpace(created.stdout)
 	call := func(folder string) {

@@ -12,9 +12,10 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -32,11 +33,11 @@ type entry struct {
 }
 
 // origin says where the server is defined, for people.
-func (e entry) origin() string {
+func (e entry) origin(p place.Place) string {
 	if e.definition == nil {
 		return "ships with junction"
 	}
-	return "defined in " + filename.Short(e.definition.Source)
+	return "defined in " + p.Short(e.definition.Source)
 }
 
 // atRest is the word for a server that was not asked.
@@ -79,17 +80,30 @@ func (a *app) servers() (*config.Set, []entry, error) {
 	return set, entries, nil
 }
 
+// configOptions have configurations and variables be those of a place.
+func configOptions(p place.Place) config.Options {
+	home, _ := p.UserHomeDir() // without one there are no files in it
+	return config.Options{Getenv: p.LookupEnv, WorkDir: p.Dir, HomeDir: home}
+}
+
+// hostOptions have the files of hosts be those of a place.
+func hostOptions(p place.Place) hostconfig.Options {
+	home, _ := p.UserHomeDir()
+	return hostconfig.Options{Getenv: p.Getenv, WorkDir: p.Dir, HomeDir: home}
+}
+
 // files are those of the configuration.
 func (a *app) files(o config.Options) []string {
 	if len(a.flags.config) > 0 {
-		return a.flags.config
+		return a.Paths(a.flags.config)
 	}
 	return config.Find(o)
 }
 
 // readServers is servers with the error of files that cannot be read.
 func (a *app) readServers() (*config.Set, []entry, error) {
-	o := config.Options{Input: a.input, Secret: a.secret}
+	o := configOptions(a.Place)
+	o.Input, o.Secret = a.input, a.secret
 	if !a.asks() {
 		o.Input = nil
 	}
@@ -233,9 +247,9 @@ func (a *app) resolveWith(ctx context.Context, e entry, send launch.Sender) (lau
 		if err != nil {
 			return launch.Target{}, err
 		}
-		return launch.Target{Name: e.name, Origin: e.origin(), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+		return launch.Target{Name: e.name, Origin: e.origin(a.Place), Transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
 	}
-	if slices.Contains(launch.Chain(), launch.EntryMark(e.definition)) {
+	if slices.Contains(a.launch.Chain(), launch.EntryMark(e.definition)) {
 		return launch.Target{}, fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)
 	}
 	s, err := e.definition.Resolve(ctx)
@@ -250,7 +264,7 @@ func (a *app) resolveWith(ctx context.Context, e entry, send launch.Sender) (lau
 	if c, is := t.(*command.Command); is && err == nil {
 		err = a.confine(c, e, locked)
 	}
-	return launch.Target{Name: s.Name, Origin: e.origin(), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.definition.StartTimeout, Revision: e.definition.Revision}, err
+	return launch.Target{Name: s.Name, Origin: e.origin(a.Place), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.definition.StartTimeout, Revision: e.definition.Revision}, err
 }
 
 // confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.

@@ -11,11 +11,11 @@ import (
 )
 
 // asking is an app at whose terminal somebody types, and what they see.
-func asking(typed string) (*app, *bytes.Buffer) {
+func asking(t *testing.T, typed string) (*app, *bytes.Buffer) {
 	seen := new(bytes.Buffer)
 	screen := terminal.NewScreen(seen)
 	person := terminal.NewPerson(strings.NewReader(typed), screen)
-	return ready(&app{screen: screen, out: screen, person: person, desk: answer.Desk{Screen: screen, Person: person}}), seen
+	return ready(&app{Place: placeOf(t), screen: screen, out: screen, person: person, desk: answer.Desk{Screen: screen, Person: person}}), seen
 }
 
 func TestConsent(t *testing.T) {
@@ -26,7 +26,7 @@ func TestConsent(t *testing.T) {
 	}
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
 		alone(t)
-		a, seen := asking(typed)
+		a, seen := asking(t, typed)
 		err := a.consent(t.Context(), entry{name: "every", definition: f.Servers[0]})
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
@@ -37,7 +37,7 @@ func TestConsent(t *testing.T) {
 			}
 		}
 	}
-	a, seen := asking("")
+	a, seen := asking(t, "")
 	a.flags.config = []string{".mcp.json"}
 	if err := a.consent(t.Context(), entry{name: "every", definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
 		t.Errorf("a file that was named: got %v and %q", err, seen)
@@ -62,7 +62,7 @@ func TestInputs(t *testing.T) {
 		{"a number is text where there are no options", "2\n", config.Input{}, "2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a, seen := asking(test.typed)
+			a, seen := asking(t, test.typed)
 			got, err := a.input(t.Context(), test.input)
 			if got != test.want || (err == nil) != (test.want != "") {
 				t.Errorf("got %q, %v, want %q; the person saw\n%s", got, err, test.want, seen)

@@ -9,8 +9,8 @@ import (
 )
 
 func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
-	alone(t)
-	home, err := os.Getwd()
+	inProcess(t)
+	home, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func TestAServerWithASandboxIsConfinedByEveryCommand(t *testing.T) {
 
 // The folder of a project is not shown because the file stands there; one that the entry names is.
 func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	project := t.TempDir()
 	writeBelow(t, project, ".env", "TOKEN=made-up")
 	if err := os.Mkdir(filepath.Join(project, ".git"), 0o700); err != nil {
@@ -88,8 +88,8 @@ func TestTheFolderOfAProjectIsNoPartOfAProfile(t *testing.T) {
 
 // To a program that writes into a home folder that ends with it, all is well: who looks at the status has to learn of it.
 func TestStatusSaysThatWhatAServerWritesIsThrownAway(t *testing.T) {
-	alone(t)
-	home, err := os.Getwd()
+	inProcess(t)
+	home, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 func TestWhatAServerReadsIsWatchedUntilItsProfileFits(t *testing.T) {
-	alone(t)
-	home, err := os.Getwd()
+	inProcess(t)
+	home, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}

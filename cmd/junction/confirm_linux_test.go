@@ -26,7 +26,7 @@ func (w *whenAsked) Write(p []byte) (int, error) {
 func TestAYesThatIsTypedAheadAgreesToNothing(t *testing.T) {
 	keyboard, in := pseudoTerminal(t)
 	screen := terminal.NewScreen(&whenAsked{keyboard, "no\n"})
-	a := ready(&app{person: terminal.NewPerson(in, screen), screen: screen})
+	a := ready(&app{Place: placeOf(t), person: terminal.NewPerson(in, screen), screen: screen})
 	if _, err := keyboard.WriteString("yes\n"); err != nil {
 		t.Fatal(err)
 	}

@@ -6,13 +6,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
@@ -112,7 +111,7 @@ func (c *connecting) run(ctx context.Context) error {
 		if _, _, err := c.journal.Apply(l.doc, l.after, r); err != nil {
 			return c.inUse(l.doc.Path, err)
 		}
-		c.out.Printf("Connected: %s\n", filename.Short(l.doc.Path))
+		c.out.Printf("Connected: %s\n", c.Short(l.doc.Path))
 	}
 	if c.host.Reload != "" {
 		c.out.Printf("To apply this in %s, %s.\n", c.host.Name, c.host.Reload)
@@ -136,7 +135,7 @@ func (c *connecting) writeOwn(ctx context.Context, after []byte) error {
 	if err := hostconfig.Replace(c.own, []byte("{\"mcpServers\": {}}\n")); err != nil {
 		return err
 	}
-	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", filename.Short(c.path))
+	c.out.Printf("%s has no servers yet: junction import takes those of other hosts\n", c.Short(c.path))
 	return nil
 }
 
@@ -148,13 +147,13 @@ func (c *connecting) inUse(path string, err error) error {
 	records, _ := c.journal.Records()
 	for _, r := range records {
 		switch {
-		case r.Path != filename.Real(path):
+		case r.Path != c.Real(path):
 		case r.Connected:
-			return fmt.Errorf("%s is connected already; %s puts it back", filename.Short(path), r.Remedy())
+			return fmt.Errorf("%s is connected already; %s puts it back", c.Short(path), r.Remedy())
 		case r.Kept:
-			return fmt.Errorf("%s is tapped; junction tap --undo %s puts it back", filename.Short(path), r.Host)
+			return fmt.Errorf("%s is tapped; junction tap --undo %s puts it back", c.Short(path), r.Host)
 		case r.Alive:
-			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", filename.Short(path), r.Process)
+			return fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", c.Short(path), r.Process)
 		}
 	}
 	return err
@@ -162,23 +161,23 @@ func (c *connecting) inUse(path string, err error) error {
 
 // readFiles reads the files of the host, and finds out what becomes of their entries.
 func (c *connecting) readFiles() error {
-	paths := distinctFiles(c.files)
+	paths := distinctFiles(c.Paths(c.files))
 	if len(paths) == 0 {
-		for _, f := range hostconfig.Files(c.host, hostconfig.Options{}) {
+		for _, f := range hostconfig.Files(c.host, hostOptions(c.Place)) {
 			if f.Project == "" {
 				paths = append(paths, f.Path)
 			}
 		}
 	}
 	if len(paths) == 0 {
-		path := hostconfig.Default(c.host, hostconfig.Options{})
+		path := hostconfig.Default(c.host, hostOptions(c.Place))
 		if path == "" {
 			return errors.New(c.host.Nowhere)
 		}
 		paths = []string{path}
 	}
 	for _, path := range paths {
-		if slices.ContainsFunc(c.records, func(r *hostconfig.Record) bool { return r.Path == filename.Real(path) }) {
+		if slices.ContainsFunc(c.records, func(r *hostconfig.Record) bool { return r.Path == c.Real(path) }) {
 			return c.inUse(path, hostconfig.ErrInUse)
 		}
 		d, err := hostconfig.Read(c.host, path)
@@ -191,7 +190,7 @@ func (c *connecting) readFiles() error {
 		link := &hostLink{doc: d}
 		for _, e := range d.Entries {
 			if e.Scope != "" {
-				link.stay = append(link.stay, e.Name+" (it is only for "+filename.Short(e.Scope)+")")
+				link.stay = append(link.stay, e.Name+" (it is only for "+c.Short(e.Scope)+")")
 				continue
 			}
 			it := c.consider(c.host, hostconfig.File{Path: path}, e)
@@ -212,7 +211,7 @@ func (c *connecting) readFiles() error {
 // endpoint is what the host gets.
 func (c *connecting) endpoint(ctx context.Context) error {
 	if c.url == "" {
-		program, err := ownProgram()
+		program, err := ownProgram(c.Place)
 		if err != nil {
 			return err
 		}
@@ -226,7 +225,7 @@ func (c *connecting) endpoint(ctx context.Context) error {
 	address := c.url
 	if address == anyURL {
 		address = "http://" + defaultAddress + launch.EndpointPath
-		all, err := instances(ctx)
+		all, err := instances(ctx, c.Place)
 		if err != nil {
 			return err
 		}
@@ -248,7 +247,7 @@ func (c *connecting) endpoint(ctx context.Context) error {
 }
 
 // ownProgram is the path of this program: where PATH finds it, if it is the same there, as that outlives an update.
-func ownProgram() (string, error) {
+func ownProgram(p place.Place) (string, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -256,7 +255,7 @@ func ownProgram() (string, error) {
 	if path := filepath.ToSlash(self); strings.Contains(path, "/go-build") && strings.Contains(path, "/exe/") {
 		return "", errors.New("this program is one of go run, which is gone when it ends: install it with go install, and run that")
 	}
-	if found, err := exec.LookPath("junction"); err == nil && filepath.IsAbs(found) && filename.Real(found) == filename.Real(self) {
+	if found, err := p.LookPath("junction"); err == nil && filepath.IsAbs(found) && p.Real(found) == p.Real(self) {
 		return found, nil
 	}
 	return self, nil
@@ -293,7 +292,7 @@ func (c *connecting) showLinks() {
 		case len(names) > 0:
 			what += " in place of " + strings.Join(names, ", ")
 		}
-		c.out.Printf("%s %s\n", filename.Short(l.doc.Path), plaintext.Line(what, maxReason))
+		c.out.Printf("%s %s\n", c.Short(l.doc.Path), plaintext.Line(what, maxReason))
 		if len(l.stay) > 0 {
 			c.out.Printf("  These stay in it, past junction: %s\n", plaintext.Line(strings.Join(l.stay, ", "), maxReason))
 		}

@@ -30,10 +30,10 @@ func TestThePageOfHostsSaysWhichCommandsReadTheFileOfEach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
+		if err := os.WriteFile(in(t, path), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		options := config.Options{HomeDir: home, WorkDir: filepath.Join(home, "project"), Getenv: func(string) (string, bool) { return "", false }}

@@ -97,7 +97,7 @@ func TestAFileThatSomebodyChangedIsDisconnectedByItsEntryOnly(t *testing.T) {
 
 func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 	alone(t)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	path := filepath.Join(home, ".lmstudio", "mcp.json")
 	runs(t, "", "connect", "lmstudio", "--yes", "--profile", "work").expect(t, exitOK, "~/junction/mcp.json has no servers yet: junction import takes those of other hosts\nConnected: ~/.lmstudio/mcp.json\n", "")
 	program, args, _ := ownEntry(t, path)
@@ -108,7 +108,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 		t.Errorf("junction's file is %s", now)
 	}
 	runs(t, "", "disconnect", "lmstudio").expect(t, exitOK, "~/.lmstudio/mcp.json is removed: there was none before.\n", "")
-	if _, err := os.Stat(path); err == nil {
+	if _, err := os.Stat(in(t, path)); err == nil {
 		t.Error("it is still there")
 	}
 
@@ -134,7 +134,7 @@ func TestAHostWithoutAFileGetsOneThatGoesAgain(t *testing.T) {
 
 func TestWhatCannotBeTakenStaysInTheHost(t *testing.T) {
 	alone(t)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	path := filepath.Join(home, ".claude.json")
 	before := `{"mcpServers": {"a": {"command": "x"}, "h": {"type": "http", "url": "https://x.example", "headersHelper": "y"}}, "projects": {` + quoteJSON(home) + `: {"mcpServers": {"local": {"command": "z"}}}}}`
 	writeTap(t, path, before)
@@ -164,7 +164,7 @@ func TestVariablesThatTheServersNeedGoThroughTheHost(t *testing.T) {
 
 func TestOneOfSeveralFilesThatAHostReadsTogetherHasJunction(t *testing.T) {
 	alone(t)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	first, second := filepath.Join(home, ".continue", "config.yaml"), filepath.Join(home, ".continue", "mcpServers", "more.yaml")
 	writeTap(t, first, "name: x # mine\nmcpServers:\n  - name: a\n    command: y\n")
 	const more = "name: more\nversion: 1.0.0\nschema: v1\nmcpServers:\n  - name: b\n    command: z\n"
@@ -197,10 +197,10 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 	writeTap(t, path, strings.Replace(connected, `"junction": {`, `"past": {"command": "x"}, "junction": { "disabled": true,`, 1))
 	writeTap(t, filepath.Join(home, "p", ".git", "HEAD"), "")
 	writeTap(t, filepath.Join(home, "p", ".cursor", "mcp.json"), `{"mcpServers": {"team": {"command": "t"}}}`)
-	t.Chdir(filepath.Join(home, "p"))
+	chdir(t, filepath.Join(home, "p"))
 	runs(t, "", "doctor").expect(t, broken, "  CAREFUL entry: somebody changed it since it was written\n", "")
 	runs(t, "", "doctor").expect(t, broken, "  CAREFUL servers: the host starts or calls these past junction: past, team (in ~/p/.cursor/mcp.json)\n", "")
-	t.Chdir(home)
+	chdir(t, home)
 
 	writeTap(t, path, strings.Replace(connected, quoteJSON(self(t)[0]), `"/nowhere/junction"`, 1))
 	runs(t, "", "doctor").expect(t, broken, "fix: put junction back there, or junction disconnect cursor, then junction connect cursor\n", "")
@@ -219,7 +219,7 @@ func TestDoctorLooksAtHostsThatAreConnected(t *testing.T) {
 func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 	for _, file := range []string{"", "own.json"} {
 		alone(t)
-		home, _ := os.Getwd()
+		home, _ := placeOf(t).Getwd()
 		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server", "env": {"HUB_TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}, "notes": {"command": "notes-server"}}}`)
 		own, flags := "~/junction/mcp.json", []string(nil)
 		remove := "junction remove hub notes"
@@ -239,7 +239,7 @@ func TestDisconnectSaysWhatStaysInJunctionsOwnFile(t *testing.T) {
 func TestDisconnectLeavesWhatAnotherHostUses(t *testing.T) {
 	for _, file := range []string{"", "own.json"} {
 		alone(t)
-		home, _ := os.Getwd()
+		home, _ := placeOf(t).Getwd()
 		const shared = `"notes": {"command": "notes-server", "env": {"TOKEN": "ghp_0123456789abcdefghijABCDEFGHIJ012345"}}`
 		writeTap(t, filepath.Join(home, ".cursor", "mcp.json"), `{"mcpServers": {"hub": {"command": "hub-server"}, `+shared+`}}`)
 		writeTap(t, filepath.Join(home, ".codeium", "windsurf", "mcp_config.json"), `{"mcpServers": {`+shared+`}}`)

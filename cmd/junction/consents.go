@@ -226,7 +226,7 @@ func consentKeyOf(e entry, printed string) string {
 // saidBefore is what the person said about servers and instructions of projects. What cannot be read is
 // asked again.
 func (a *app) saidBefore() map[string]bool {
-	path, err := filename.State("projects.json")
+	path, err := a.State("projects.json")
 	if err != nil {
 		return nil
 	}
@@ -252,7 +252,7 @@ func (a *app) rememberConsents(keys []string, answers map[int]bool, asked []int)
 
 // changeConsents changes what the person said about servers and instructions of projects.
 func (a *app) changeConsents(change func(said map[string]bool)) error {
-	path, err := filename.State("projects.json")
+	path, err := a.State("projects.json")
 	if err != nil {
 		return err
 	}

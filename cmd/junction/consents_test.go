@@ -3,7 +3,6 @@ package main
 import (
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +20,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	// agreed are the servers that may be started, after this was typed, and what was shown.
 	agreed := func(typed string, names ...string) (string, string) {
 		t.Helper()
-		a, seen := asking(typed)
+		a, seen := asking(t, typed)
 		if typed == "" {
 			a.person = nil
 		}
@@ -88,7 +87,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 		t.Errorf("another entry: %q\n%s", got, seen)
 	}
 	write(t, map[string]string{"sub/.mcp.json": three})
-	t.Chdir("sub")
+	chdir(t, "sub")
 	if got, _ := agreed(""); got != "" {
 		t.Errorf("the same text in another folder: %q", got)
 	}
@@ -107,7 +106,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		{"2\n", []string{"2 servers of the project's file FILE are not started: refused (\"a\", \"c\")"}},
 		{"none\n", []string{"2 servers of the project's file FILE are not started: refused before; junction asks again about what is named (\"a\", \"c\")"}},
 	} {
-		a, seen := asking(test.typed)
+		a, seen := asking(t, test.typed)
 		if test.typed == "" {
 			a.person = nil
 		}
@@ -137,7 +136,7 @@ func (f answering) Read(p []byte) (int, error) { return copy(p, f()), nil }
 func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"a project/.mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
-	path, err := filepath.Abs("a project/.mcp.json")
+	path, err := placeOf(t).Abs("a project/.mcp.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +144,7 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	faults := a.consents(t.Context(), []entry{{name: "a", definition: file.Servers[0]}}, true)
 	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
 		t.Errorf("%v, want %s", faults, want)
@@ -155,7 +154,7 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"}}}`})
-	a, _ := asking("")
+	a, _ := asking(t, "")
 	awaited := ""
 	a.person = terminal.NewPerson(answering(func() string {
 		awaited = *a.awaited.Load()
@@ -179,7 +178,7 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 	alone(t)
 	const shown = `"a":{"command":"run-a","args":["--quiet"]}`
 	write(t, map[string]string{".mcp.json": `{"mcpServers":{` + shown + `}}`})
-	a, _ := asking("y\n")
+	a, _ := asking(t, "y\n")
 	_, entries, err := a.servers()
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +201,7 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			write(t, map[string]string{".mcp.json": `{"mcpServers":{` + test.servers + `}}`})
-			a, _ := asking("")
+			a, _ := asking(t, "")
 			_, entries, err := a.servers()
 			if err != nil {
 				t.Fatal(err)
@@ -221,7 +220,7 @@ func TestTheEnvironmentFileOfAProjectsServerIsPartOfWhatWasAgreedTo(t *testing.T
 	write(t, map[string]string{".git/HEAD": "", "one.env": "A=1\n", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a","cwd":"${DIR:-sub}","envFile":"one.env"}}}`})
 	agreed := func(typed string) (bool, string) {
 		t.Helper()
-		a, seen := asking(typed)
+		a, seen := asking(t, typed)
 		_, entries, err := a.servers()
 		if err != nil {
 			t.Fatal(err)

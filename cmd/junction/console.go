@@ -80,7 +80,7 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	origin := "http://" + l.Addr().String()
 	var asking sync.WaitGroup
 	defer asking.Wait()
-	if !o.noBrowser && a.person != nil && canOpenBrowser() {
+	if !o.noBrowser && a.person != nil && canOpenBrowser(a.Place) {
 		link, over := c.OpenedLink(origin, view)
 		a.out.Printf("The console is at\n  %s\n", link)
 		a.openOnce(ctx, link, over, &asking)
@@ -148,7 +148,7 @@ func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
 		}()
 		a.launch.AtEnd(s)
 	}
-	if !open || !canOpenBrowser() {
+	if !open || !canOpenBrowser(a.Place) {
 		return s.console.Link(s.origin, ""), nil
 	}
 	link, over := s.console.OpenedLink(s.origin, "")
@@ -178,10 +178,10 @@ func (a *app) printLinks(ctx context.Context, link func() string) {
 func (a *app) consoleRoutes(c *console.Console) consoleInspector {
 	inspector := a.newInspector(c.Once)
 	c.Handle("GET /instances", reply.With(func(r *http.Request) (any, error) {
-		all, err := instances(r.Context())
+		all, err := instances(r.Context(), a.Place)
 		return map[string][]instance{"instances": all}, err
 	}))
-	c.Handle("/instances/{pid}/{rest...}", passOrders())
+	c.Handle("/instances/{pid}/{rest...}", passOrders(a.Place))
 	c.Handle("GET /servers", reply.With(func(*http.Request) (any, error) { return inspector.app.inspectable() }))
 	a.conversationRoutes(c.Handle)
 	inspector.Mount(c.Handle)
@@ -207,7 +207,7 @@ func (a *app) keepTraffic(ctx context.Context) (ring *live.Ring, end func() erro
 		})
 	}
 	following.Go(func() {
-		err := followTraffic(ctx, nil, trafficFollower{
+		err := followTraffic(ctx, a.Place, nil, trafficFollower{
 			not:   own,
 			notes: true,
 			busy: func(pid int) {

@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/place"
 )
 
 const (
@@ -19,7 +20,7 @@ const (
 
 // conversationRoutes adds to the console's API what junction chat has stored, to be read only.
 func (a *app) conversationRoutes(handle func(pattern string, h http.Handler)) {
-	handle("GET /conversations", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
+	handle("GET /conversations", ofArchive(a.Place, func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		limit, err := numberOf(r, "limit", 1)
 		if err != nil {
 			return nil, err
@@ -27,7 +28,7 @@ func (a *app) conversationRoutes(handle func(pattern string, h http.Handler)) {
 		list, err := stored.List(ctx, archive.Filter{Search: r.FormValue("search"), Limit: limit})
 		return map[string][]archive.Meta{"conversations": list}, err
 	}))
-	handle("GET /conversations/{id}", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
+	handle("GET /conversations/{id}", ofArchive(a.Place, func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		from, err := numberOf(r, "from", 0)
 		if err != nil {
 			return nil, err
@@ -106,9 +107,9 @@ func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
 }
 
 // ofArchive answers a request with what read finds among the stored conversations.
-func ofArchive(read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
+func ofArchive(p place.Place, read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
 	return reply.With(func(r *http.Request) (any, error) {
-		stored, err := openConversations(r.Context())
+		stored, err := openConversations(r.Context(), p)
 		if err != nil {
 			return nil, err
 		}

@@ -10,14 +10,13 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/model"
 )
 
 // storedTalk stores a conversation with these entries, and returns its id.
 func storedTalk(t *testing.T, entries ...host.Entry) string {
 	t.Helper()
-	path, err := filename.State("conversations.db")
+	path, err := placeOf(t).State("conversations.db")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +41,7 @@ func said(text string) host.Entry {
 
 func TestTheConsoleReadsConversations(t *testing.T) {
 	alone(t)
-	t.Setenv("JUNCTION_STATE", t.TempDir())
+	setenv(t, "JUNCTION_STATE", t.TempDir())
 	ask := consoleServed(t)
 	if status, text := ask("GET", "conversations", ""); status != http.StatusOK || text != `{"conversations":[]}`+"\n" {
 		t.Errorf("with none it says %d: %s", status, text)

@@ -36,7 +36,7 @@ func (i consoleInspector) Close() error {
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
 func (a *app) newInspector(once func(http.Handler) string) consoleInspector {
-	own := ready(&app{kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen})
+	own := ready(&app{Place: a.Place, kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen})
 	own.launch.Gateway = a.launch.Gateway
 	own.flags.config, own.launch.Verbose, own.flags.lowestLog = a.flags.config, a.launch.Verbose, a.flags.lowestLog
 	own.launch.ShareLogins()

@@ -30,10 +30,10 @@ type inspectorPage struct {
 // inspectorWith serves the inspector of junction with a configuration.
 func inspectorWith(t *testing.T, config string) inspectorPage {
 	t.Helper()
-	a := ready(&app{screen: terminal.NewScreen(io.Discard), stderr: io.Discard})
+	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard), stderr: io.Discard})
 	a.person = terminal.NewPerson(unread{t}, a.screen)
 	if config != "" {
-		if err := os.WriteFile("inspect.json", []byte(config), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "inspect.json"), []byte(config), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		a.flags.config = []string{"inspect.json"}
@@ -69,7 +69,7 @@ func TestTheInspectorStartsNoServerOfAProjectThatNobodyAgreedTo(t *testing.T) {
 	if got := member(refused, "fault.link") + ": " + member(refused, "fault.remedy"); !strings.HasPrefix(got, "consent: junction tools theirs in a terminal asks you about it; or start the console with --config ") {
 		t.Errorf("the fault: %s", refused)
 	}
-	if _, err := os.Stat("pwned"); err == nil {
+	if _, err := os.Stat(in(t, "pwned")); err == nil {
 		t.Error("it was started")
 	}
 }

@@ -9,12 +9,13 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 )
 
 // openOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
 // machine, so the browser is given a file, which only this user can read, and which goes on to the link.
 func (a *app) openOnce(ctx context.Context, link string, over <-chan struct{}, opening *sync.WaitGroup) {
-	path, err := writeDoor(link)
+	path, err := writeDoor(a.Place, link)
 	if err != nil {
 		a.logger().Debug("the browser is not opened", "error", err)
 		return // the link is printed
@@ -23,12 +24,12 @@ func (a *app) openOnce(ctx context.Context, link string, over <-chan struct{}, o
 		<-over
 		_ = os.Remove(path)
 	})
-	_ = startBrowser(ctx, filename.URL(path)) // else the link is printed
+	_ = startBrowser(ctx, a.Place, filename.URL(path)) // else the link is printed
 }
 
 // writeDoor writes a page that goes on to a link.
-func writeDoor(link string) (path string, err error) {
-	cache, err := os.UserCacheDir()
+func writeDoor(p place.Place, link string) (path string, err error) {
+	cache, err := p.UserCacheDir()
 	if err != nil {
 		return "", err
 	}

@@ -26,13 +26,13 @@ func TestABrowserIsStartedWithoutTheToken(t *testing.T) {
 	}
 	program := filepath.Join(t.TempDir(), "browser")
 	processtest.WriteProgram(t, program, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" > '"+said+"'\n"), 0o700)
-	t.Setenv("JUNCTION_BROWSER", program)
+	setenv(t, "JUNCTION_BROWSER", program)
 	c := console.New()
 	served := httptest.NewServer(c)
 	defer served.Close()
 	link, over := c.OpenedLink(served.URL, "inspector/weather")
 	var opening sync.WaitGroup
-	(&app{}).openOnce(t.Context(), link, over, &opening)
+	(&app{Place: placeOf(t)}).openOnce(t.Context(), link, over, &opening)
 	words, err := os.ReadFile(said)
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +46,7 @@ func TestABrowserIsStartedWithoutTheToken(t *testing.T) {
 		t.Errorf("the page is %s, %v; want one that goes on to %s", page, err, link)
 	}
 	for path, want := range map[string]os.FileMode{opened.Path: 0o600, filepath.Dir(opened.Path): 0o700} {
-		if is, err := os.Stat(path); err != nil || is.Mode().Perm() != want {
+		if is, err := os.Stat(in(t, path)); err != nil || is.Mode().Perm() != want {
 			t.Errorf("%s has the mode %v, %v, want %v", path, is.Mode().Perm(), err, want)
 		}
 	}

@@ -27,7 +27,7 @@ func pageServed(t *testing.T, args ...string) (ask func(method, path, body strin
 	stdout := &watchedBuffer{word: "?token=", seen: func() { began <- struct{}{} }}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, args, strings.NewReader(""), stdout, io.Discard)
+		ended <- run(ctx, placeOf(t), args, strings.NewReader(""), stdout, io.Discard)
 	}()
 	t.Cleanup(func() {
 		interrupt(errInterrupted)

@@ -41,7 +41,7 @@ func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx
 		if expected != "" && (len(words) == 0 || len(words) > most) {
 			return usagef("%s: expected %s", cmd.CommandPath(), expected)
 		}
-		stored, err := openConversations(cmd.Context())
+		stored, err := openConversations(cmd.Context(), a.Place)
 		if err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			filter.Search = strings.Join(words, " ")
 			if here {
-				folder, err := os.Getwd()
+				folder, err := a.Getwd()
 				if err != nil {
 					return err
 				}
@@ -126,7 +126,7 @@ func (a *app) conversationsImportCommand() *cobra.Command {
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			in := a.stdin
 			if words[0] != "-" {
-				file, err := os.Open(words[0])
+				file, err := os.Open(a.Path(words[0]))
 				if err != nil {
 					return err
 				}

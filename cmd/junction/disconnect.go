@@ -8,7 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -46,12 +46,12 @@ are is said, with what takes them out. Nothing is asked.
 }
 
 func (a *app) disconnect(hosts, files []string, all bool) error {
-	journal, err := taps()
+	journal, err := taps(a.Place)
 	if err != nil {
 		return err
 	}
 	for k, path := range files {
-		files[k] = filename.Real(path)
+		files[k] = a.Real(path)
 	}
 	connected, err := journal.Records()
 	faults := []error{err}
@@ -61,9 +61,9 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 		switch {
 		case !r.Connected:
 		case all || slices.Contains(hosts, r.Host) || slices.Contains(files, r.Path) || slices.Contains(files, r.Named):
-			records, own = append(records, r), append(own, staysOf(r))
+			records, own = append(records, r), append(own, staysOf(a.Place, r))
 		default:
-			others = append(others, staysOf(r))
+			others = append(others, staysOf(a.Place, r))
 		}
 	}
 	faults = append(faults, a.putBack(journal, records...)...)
@@ -92,22 +92,22 @@ type staying struct {
 }
 
 // title names the host.
-func (s *staying) title() string {
+func (s *staying) title(p place.Place) string {
 	if h, _, known := hostconfig.LookupHost(s.host); known {
 		return h.Name
 	}
-	return "the host of " + filename.Short(s.path)
+	return "the host of " + p.Short(s.path)
 }
 
 // staysOf finds that out, while the host's entry still says which file it is.
-func staysOf(r *hostconfig.Record) *staying {
-	s := &staying{host: r.Host, path: r.Path, file: config.Own(config.Options{}), secrets: map[string][]string{}}
+func staysOf(p place.Place, r *hostconfig.Record) *staying {
+	s := &staying{host: r.Host, path: r.Path, file: config.Own(configOptions(p)), secrets: map[string][]string{}}
 	if _, ours, _, err := r.Look(); err == nil && ours != nil {
 		if at := slices.Index(ours.Args, "--config") + 1; at > 0 && at < len(ours.Args) {
 			s.file = ours.Args[at]
 		}
 	}
-	file, err := config.Load(s.file, config.Options{})
+	file, err := config.Load(s.file, configOptions(p))
 	if err != nil {
 		return s // which whoever uses it says
 	}
@@ -138,7 +138,7 @@ func (a *app) sayStays(s *staying, others []*staying) {
 	var free, used, users, secrets []string
 	for _, name := range s.servers {
 		by := slices.DeleteFunc(slices.Clone(others), func(o *staying) bool {
-			return filename.Real(o.file) != filename.Real(s.file) || !slices.Contains(o.servers, name)
+			return a.Real(o.file) != a.Real(s.file) || !slices.Contains(o.servers, name)
 		})
 		if len(by) == 0 {
 			free, secrets = append(free, name), append(secrets, s.secrets[name]...)
@@ -146,10 +146,10 @@ func (a *app) sayStays(s *staying, others []*staying) {
 		}
 		used = append(used, name)
 		for _, o := range by {
-			users = append(users, o.title())
+			users = append(users, o.title(a.Place))
 		}
 	}
-	said := fmt.Sprintf("Still in %s, for junction: %s.", filename.Short(s.file), plaintext.Line(strings.Join(s.servers, ", "), maxReason))
+	said := fmt.Sprintf("Still in %s, for junction: %s.", a.Short(s.file), plaintext.Line(strings.Join(s.servers, ", "), maxReason))
 	which := "them"
 	if len(used) > 0 {
 		slices.Sort(users)
@@ -158,7 +158,7 @@ func (a *app) sayStays(s *staying, others []*staying) {
 	}
 	if len(free) > 0 {
 		said += fmt.Sprintf(" To remove %s: junction remove %s", which, plaintext.ShellWords(free))
-		if s.file != config.Own(config.Options{}) {
+		if s.file != config.Own(configOptions(a.Place)) {
 			said += " --config " + plaintext.ShellWord(s.file)
 		}
 	}
@@ -171,21 +171,21 @@ func (a *app) sayStays(s *staying, others []*staying) {
 
 // warnConnected says which connected hosts get a server of a file of Junction through it, as they will not any more.
 func (a *app) warnConnected(file, name string) {
-	journal, err := taps()
+	journal, err := taps(a.Place)
 	if err != nil {
 		return
 	}
 	records, _ := journal.Records() // of one that cannot be read nothing is known
 	for _, r := range records {
-		if s := staysOf(r); r.Connected && filename.Real(s.file) == file {
-			a.screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.title(), plaintext.Line(name, 100), r.Remedy())
+		if s := staysOf(a.Place, r); r.Connected && a.Real(s.file) == file {
+			a.screen.Printf("junction: warning: %s is connected, and got %q through junction; %s puts its own servers back\n", s.title(a.Place), plaintext.Line(name, 100), r.Remedy())
 		}
 	}
 }
 
 // taps is where changes of hosts' files are noted.
-func taps() (hostconfig.Journal, error) {
-	folder, err := filename.State("taps")
+func taps(p place.Place) (hostconfig.Journal, error) {
+	folder, err := p.State("taps")
 	return hostconfig.Journal{Folder: folder}, err
 }
 
@@ -207,7 +207,7 @@ func (a *app) sayRestored(r *hostconfig.Restored) {
 	if r.Connected {
 		out, others, left = a.out, "junction is removed, its servers are restored", "It has these again already, and they are left as they are now"
 	}
-	path := filename.Short(r.Path)
+	path := a.Short(r.Path)
 	switch {
 	case r.Gone:
 		out.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
@@ -232,17 +232,17 @@ func (a *app) withoutConnected(entries []entry) []entry {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == hostconfig.OwnName }) {
 		return entries
 	}
-	journal, err := taps()
+	journal, err := taps(a.Place)
 	if err != nil {
 		return entries
 	}
 	records, _ := journal.Records() // an entry of which nothing is known is one like any other
 	return slices.DeleteFunc(entries, func(e entry) bool {
-		return e.name == hostconfig.OwnName && isConnected(records, e.definition.Source)
+		return e.name == hostconfig.OwnName && isConnected(a.Place, records, e.definition.Source)
 	})
 }
 
 // isConnected reports whether junction connect changed a file.
-func isConnected(records []*hostconfig.Record, path string) bool {
-	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == filename.Real(path) })
+func isConnected(p place.Place, records []*hostconfig.Record, path string) bool {
+	return slices.ContainsFunc(records, func(r *hostconfig.Record) bool { return r.Connected && r.Path == p.Real(path) })
 }

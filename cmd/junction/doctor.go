@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -205,7 +203,7 @@ func (a *app) examineAll(ctx context.Context, entries []entry, faults []error, e
 		p    *patient
 		done time.Time // zero: not yet
 	}
-	running := runningServers(ctx)
+	running := runningServers(ctx, a.Place)
 	var open []*place
 	came, slots := make(chan *place), make(chan struct{}, process.Starts())
 	for i, e := range entries {
@@ -422,13 +420,13 @@ func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) boo
 	path := s.Command
 	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
 		for _, dir := range filepath.SplitList(where) {
-			if found, err := exec.LookPath(filepath.Join(dir, s.Command)); err == nil {
+			if found, err := a.LookPath(filepath.Join(dir, s.Command)); err == nil {
 				path = found
 				break
 			}
 		}
 	}
-	found, err := exec.LookPath(path)
+	found, err := a.LookPath(path)
 	if err != nil {
 		return p.broken("program", err.Error(), runnable(s.Command, err))
 	}
@@ -436,7 +434,7 @@ func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) boo
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
 		return p.ok("program", "%s", found)
 	}
-	version, err := printedVersion(ctx, found, a.launch.Environ(os.Environ(), s.Unset))
+	version, err := printedVersion(ctx, found, a.launch.Environ(a.Environ(), s.Unset))
 	if err != nil {
 		return p.broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
 	}

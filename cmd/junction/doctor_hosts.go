@@ -5,18 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // examineHosts tries the links between hosts and junction, of those that junction connect made.
 func (a *app) examineHosts(ctx context.Context) (all []*patient) {
-	journal, err := taps()
+	journal, err := taps(a.Place)
 	if err != nil {
 		return nil
 	}
@@ -45,7 +43,7 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 		p.broken("file", err.Error(), "correct the file, or "+r.Remedy())
 		return
 	}
-	p.ok("file", "%s", filename.Short(r.Path))
+	p.ok("file", "%s", a.Short(r.Path))
 	adds := slices.ContainsFunc(r.Changes, func(c hostconfig.Change) bool { return c.Added })
 	switch {
 	case ours == nil && adds:
@@ -60,7 +58,7 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 		return
 	}
 	var past []string
-	files := slices.DeleteFunc(hostconfig.Files(h, hostconfig.Options{}), func(f hostconfig.File) bool { return f.Project == "" || filename.Real(f.Path) == r.Path })
+	files := slices.DeleteFunc(hostconfig.Files(h, hostOptions(a.Place)), func(f hostconfig.File) bool { return f.Project == "" || a.Real(f.Path) == r.Path })
 	for _, f := range append([]hostconfig.File{{Path: r.Path}}, files...) {
 		other := d
 		if f.Path != r.Path {
@@ -69,14 +67,14 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 			}
 		}
 		for _, e := range other.Entries {
-			if e == ours || e.Scope != "" && !isWithin(e.Scope) || e.Command == "" && e.URL == "" {
+			if e == ours || e.Scope != "" && !isWithin(a.Place, e.Scope) || e.Command == "" && e.URL == "" {
 				continue
 			}
 			where := ""
 			if f.Path != r.Path {
-				where = " (in " + filename.Short(f.Path) + ")"
+				where = " (in " + a.Short(f.Path) + ")"
 			} else if e.Scope != "" {
-				where = " (for " + filename.Short(e.Scope) + ")"
+				where = " (for " + a.Short(e.Scope) + ")"
 			}
 			past = append(past, e.Name+where)
 		}
@@ -91,10 +89,10 @@ func (a *app) examineEntry(ctx context.Context, ours *hostconfig.Entry, p *patie
 	if ours.URL != "" {
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
 	}
-	if _, err := exec.LookPath(ours.Command); err != nil {
+	if _, err := a.LookPath(ours.Command); err != nil {
 		return p.broken("program", err.Error(), "put junction back there, or "+again)
 	}
-	p.ok("program", "%s", filename.Short(ours.Command))
+	p.ok("program", "%s", a.Short(ours.Command))
 	for k, arg := range ours.Args {
 		if arg != "--config" || k+1 == len(ours.Args) {
 			continue
@@ -102,11 +100,11 @@ func (a *app) examineEntry(ctx context.Context, ours *hostconfig.Entry, p *patie
 		if _, err := os.Stat(ours.Args[k+1]); err != nil {
 			reason := err
 			if errors.Is(err, os.ErrNotExist) {
-				reason = fmt.Errorf("%s is not there", filename.Short(ours.Args[k+1]))
+				reason = fmt.Errorf("%s is not there", a.Short(ours.Args[k+1]))
 			}
 			return p.broken("configuration", reason.Error(), "junction import writes it, or "+again)
 		}
-		p.ok("configuration", "%s", filename.Short(ours.Args[k+1]))
+		p.ok("configuration", "%s", a.Short(ours.Args[k+1]))
 	}
 	return true
 }

@@ -66,7 +66,7 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		"off":{"command":"x","disabled":true},
 		"wrong":{"command":3},
 		"page":{"url":"%s"},"no page":{"url":"%s"},"static page":{"url":"%s"}}}`, self(t)[0], self(t)[0], away, locked.URL, refused.URL, open.URL, failing.URL, untrusted.URL, page(http.StatusOK), page(http.StatusNotFound), page(http.StatusNotImplemented))
-	if err := os.WriteFile("d.json", []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "d.json"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "doctor", "--config", "d.json", "--json")
@@ -137,11 +137,11 @@ func TestDoctorInterruptedCallsNoServerBroken(t *testing.T) {
 			interrupt(errInterrupted)
 			<-r.Context().Done()
 		}))
-		if err := os.WriteFile("d.json", fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"next":{"url":"%s/mcp"}}}`, slow.URL, slow.URL), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "d.json"), fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"next":{"url":"%s/mcp"}}}`, slow.URL, slow.URL), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var stdout, stderr safeBuffer
-		code := run(ctx, append([]string{"doctor", "--config", "d.json"}, format...), strings.NewReader(""), &stdout, &stderr)
+		code := run(ctx, placeOf(t), append([]string{"doctor", "--config", "d.json"}, format...), strings.NewReader(""), &stdout, &stderr)
 		if code != exitInterrupted || strings.Contains(stdout.String(), "BROKEN") || strings.Contains(stdout.String(), "broken link") || strings.Contains(stdout.String(), "next") || stderr.String() != "junction: interrupted\n" {
 			t.Errorf("%v: exit code %d\n%s%s", format, code, stdout.String(), stderr.String())
 		}
@@ -161,7 +161,7 @@ func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
 		w.WriteHeader(http.StatusTeapot)
 	}))
 	defer slow.Close()
-	if err := os.WriteFile("d.json", fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"gone":{"command":"no-such-program-here"}}}`, slow.URL), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "d.json"), fmt.Appendf(nil, `{"mcpServers":{"slow":{"url":"%s/mcp"},"gone":{"command":"no-such-program-here"}}}`, slow.URL), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	var stdout, stderr safeBuffer
@@ -169,7 +169,7 @@ func TestDoctorShowsOtherServersWhileOneWaitsForEver(t *testing.T) {
 	watched := &watchedBuffer{word: "gone\n  BROKEN", seen: sync.OnceFunc(func() { close(shown) })}
 	done := make(chan int, 1)
 	go func() {
-		done <- run(t.Context(), []string{"doctor", "--config", "d.json"}, strings.NewReader(""), io.MultiWriter(&stdout, watched), &stderr)
+		done <- run(t.Context(), placeOf(t), []string{"doctor", "--config", "d.json"}, strings.NewReader(""), io.MultiWriter(&stdout, watched), &stderr)
 	}()
 	select {
 	case <-shown:

@@ -34,7 +34,7 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("d.json", text, 0o600); err != nil {
+	if err := os.WriteFile(in(t, "d.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
@@ -121,7 +121,7 @@ func TestDoctorSaysWhyAProgramCannotBeStarted(t *testing.T) {
 	alone(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a program")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	if err := os.WriteFile(in(t, file), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for command, want := range map[string]string{file: "make it a program: chmod +x " + plaintext.ShellWord(file), dir: "it is a folder: ", "no-such-program-anywhere": "install no-such-program-anywhere, or "} {

@@ -18,7 +18,7 @@ func TestServersGetNoSecretsOfJunction(t *testing.T) {
 		"authorization": {"provider": {"issuer": "https://login.example", "clientId": "x", "secretEnv": "IDP_SECRET", "domains": ["example.com"]},
 			"issuers": {"https://as.example": {"clientId": "x", "secretEnv": "ISSUER_SECRET"}}},
 		"registries": [{"url": "https://registry.example", "token": "${env:REGISTRY_TOKEN}"}]}}`
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+	if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	secrets := []string{
@@ -45,7 +45,7 @@ func TestServersGetNoSecretsOfJunction(t *testing.T) {
 		{"a part of a name", true, nil, []string{"MY_GITHUB_TOKEN", "GITHUB_TOKENS"}, usual},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			a := &app{launch: launch.Launcher{SeveralUsers: test.severalUsers}}
+			a := &app{Place: placeOf(t), launch: launch.Launcher{SeveralUsers: test.severalUsers}}
 			set, err := config.LoadAll([]string{path}, config.Options{})
 			if err != nil {
 				t.Fatal(err)

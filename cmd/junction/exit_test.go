@@ -13,7 +13,7 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != exitOK {
 		t.Fatalf("%+v", got)
 	}
-	if err := os.WriteFile("broken.json", []byte("{}"), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "broken.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func TestAConversationThatIsNotThereYetIsNamed(t *testing.T) {
 
 func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
 	noState(t)
-	stored, err := openConversations(t.Context())
+	stored, err := openConversations(t.Context(), placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,8 +75,8 @@ func TestAConversationThatTheScreenDoesNotFindIsNamed(t *testing.T) {
 // Stored conversations that cannot be read are a file, whoever wants them.
 func TestAnUnreadableArchiveIsAFile(t *testing.T) {
 	noState(t)
-	path := filepath.Join(os.Getenv("JUNCTION_STATE"), "conversations.db")
-	if err := os.WriteFile(path, []byte(strings.Repeat("this is no archive ", 1000)), 0o600); err != nil {
+	path := filepath.Join(placeOf(t).Getenv("JUNCTION_STATE"), "conversations.db")
+	if err := os.WriteFile(in(t, path), []byte(strings.Repeat("this is no archive ", 1000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"chat", "-p", "x"}, {"chat", "-p", "x", "--resume"}, {"conversations", "list"}, {"conversations", "export", "last"}} {

@@ -20,7 +20,7 @@ func TestACallOfAToolThatRulesHideIsInTheLogAsDenied(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, rules := range map[string]string{"rules.json": `{"default": "allow", "rules": [{"effect": "deny", "tool": "add"}]}`, "more.json": `{"default": "allow", "rules": [{"effect": "deny", "tool": "echo"}]}`} {
-		if err := os.WriteFile(name, []byte(rules), 0o600); err != nil {
+		if err := os.WriteFile(in(t, name), []byte(rules), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,10 +39,10 @@ func TestACallOfAToolThatRulesHideIsInTheLogAsDenied(t *testing.T) {
 				second = `, "f": {"command": "env", "args": ` + string(argv) + `}`
 			}
 			config := `{"mcpServers": {"e": {"command": "env", "args": ` + string(argv) + `}` + second + `}, "junction": {"tools": "all", "policy": "rules.json", ` + test.settings + `"audit": {"folder": "log"}}}`
-			if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+			if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.RemoveAll("log"); err != nil {
+			if err := os.RemoveAll(in(t, "log")); err != nil {
 				t.Fatal(err)
 			}
 			r := serving(t, "up", "--config", "mcp.json")

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
@@ -115,7 +114,7 @@ func importedHosts(names []string, all bool) (hosts []hostconfig.Host, err error
 
 // open reads junction's own file.
 func (i *importing) open() (err error) {
-	if i.journal, err = taps(); err != nil {
+	if i.journal, err = taps(i.Place); err != nil {
 		return err
 	}
 	if err := (&tap{app: i.app, journal: i.journal}).recover(); err != nil {
@@ -143,12 +142,12 @@ func (i *importing) open() (err error) {
 
 // readHost reads the files of a host.
 func (i *importing) readHost(h hostconfig.Host, paths []string, quiet bool) {
-	files := hostconfig.Files(h, hostconfig.Options{})
+	files := hostconfig.Files(h, hostOptions(i.Place))
 	if len(paths) > 0 {
 		var named []hostconfig.File
-		for _, path := range distinctFiles(paths) {
+		for _, path := range distinctFiles(i.Paths(paths)) {
 			f := hostconfig.File{Path: path}
-			if k := slices.IndexFunc(files, func(f hostconfig.File) bool { return filename.Real(f.Path) == filename.Real(path) }); k >= 0 {
+			if k := slices.IndexFunc(files, func(f hostconfig.File) bool { return i.Real(f.Path) == i.Real(path) }); k >= 0 {
 				f.Project = files[k].Project
 			}
 			named = append(named, f)
@@ -180,18 +179,18 @@ func (i *importing) consider(h hostconfig.Host, f hostconfig.File, e *hostconfig
 	it := &imported{host: h, file: f.Path, entry: e}
 	i.found = append(i.found, it)
 	kind := ""
-	if isJunction(e.Command) && len(e.Args) > 0 {
+	if isJunction(i.Place, e.Command) && len(e.Args) > 0 {
 		kind = e.Args[0]
 	}
 	switch {
-	case kind == "up" || e.Name == hostconfig.OwnName && isConnected(i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+launch.EndpointPath+"/"):
+	case kind == "up" || e.Name == hostconfig.OwnName && isConnected(i.Place, i.records, f.Path) || strings.HasPrefix(e.URL+"/", "http://"+defaultAddress+launch.EndpointPath+"/"):
 		it.own, it.why = true, "it is junction itself"
 		return it
 	case kind == "proxy" && slices.Contains(e.Args, "--name"):
 		it.why = "it is tapped; first run: junction tap --undo"
 		return it
-	case e.Scope != "" && !isWithin(e.Scope):
-		it.why = fmt.Sprintf("it is only for %s; run junction import there", filename.Short(e.Scope))
+	case e.Scope != "" && !isWithin(i.Place, e.Scope):
+		it.why = fmt.Sprintf("it is only for %s; run junction import there", i.Short(e.Scope))
 		return it
 	}
 	if f.Project != "" && i.yes && !i.named { // of a repository that anybody may have written
@@ -233,12 +232,12 @@ func (i *importing) isTaken(name string) bool {
 }
 
 // isWithin reports whether the folder worked in is this one, or in it.
-func isWithin(folder string) bool {
-	here, err := os.Getwd()
+func isWithin(p place.Place, folder string) bool {
+	here, err := p.Getwd()
 	if err != nil {
 		return false
 	}
-	rest, err := filepath.Rel(filename.Real(folder), filename.Real(here))
+	rest, err := filepath.Rel(p.Real(folder), p.Real(here))
 	return err == nil && filepath.IsLocal(rest)
 }
 

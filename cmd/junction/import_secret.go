@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/redact"
 )
@@ -76,7 +75,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		return nil
 	}
 	if i.keep {
-		i.out.Printf("The hosts' files have these secrets in clear text, and so will %s:\n", filename.Short(i.path))
+		i.out.Printf("The hosts' files have these secrets in clear text, and so will %s:\n", i.Short(i.path))
 		for _, p := range i.plain {
 			i.out.Printf("  %s of %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80))
 		}

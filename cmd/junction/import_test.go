@@ -16,7 +16,7 @@ import (
 func hostFiles(t *testing.T) (home string) {
 	t.Helper()
 	alone(t)
-	home, err := os.Getwd()
+	home, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestTheServersOfAllHostsComeIntoOneFile(t *testing.T) {
 		t.Errorf("it is\n%s", now)
 	}
 	runs(t, "", "secret", "list").expect(t, exitOK, "github-GITHUB_TOKEN\ngithub-args-3\nweb-Authorization\nweb-url\n", "")
-	a := &app{}
+	a := &app{Place: placeOf(t)}
 	if value, err := a.secret(t.Context(), "github-args-3"); err != nil || value != "cursor-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}
@@ -154,12 +154,12 @@ func TestAnImportKeepsWhatIsInTheFileAlready(t *testing.T) {
 // Whoever wrote a repository must not get their servers into a person's own file unseen.
 func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 	alone(t)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	project := filepath.Join(home, "p")
 	path := filepath.Join(project, ".cursor", "mcp.json")
 	writeTap(t, filepath.Join(project, ".git", "HEAD"), "")
 	writeTap(t, path, `{"mcpServers": {"team": {"command": "./serve", "args": ["${workspaceFolder}/data"]}}}`)
-	t.Chdir(project)
+	chdir(t, project)
 	own := filepath.Join(home, "junction", "mcp.json")
 	runs(t, "", "import", "--all", "--yes").expect(t, exitOK, "team: is not taken: it is of a project's file, which need not be yours", "")
 	if _, err := os.Stat(own); err == nil {
@@ -181,7 +181,7 @@ func TestServersOfAProjectAreTakenWhereThePersonSawThem(t *testing.T) {
 func asked(t *testing.T, typed string, all ...string) (code error, said string) {
 	t.Helper()
 	var out, screen safeBuffer
-	a := ready(&app{out: terminal.NewScreen(&out), screen: terminal.NewScreen(&screen), stdout: io.Discard, stderr: io.Discard})
+	a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(&out), screen: terminal.NewScreen(&screen), stdout: io.Discard, stderr: io.Discard})
 	a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
 	root := a.root(nil)
 	root.SetArgs(slices.Concat([]string{"import"}, all))
@@ -208,7 +208,7 @@ func TestAPersonDecidesWhatIsWritten(t *testing.T) {
 	if err, said := asked(t, "\nthe-key\n", "vscode"); err != nil {
 		t.Errorf("got %v, %s", err, said)
 	}
-	a := &app{}
+	a := &app{Place: placeOf(t)}
 	if value, err := a.secret(t.Context(), "k"); err != nil || value != "the-key" {
 		t.Errorf("the secret is %q, %v", value, err)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -33,10 +32,10 @@ func (i *importing) finish(ctx context.Context) error {
 	case len(i.found) == 0:
 		i.out.Printf("No server is found that could be taken.\n")
 	case after == nil:
-		i.out.Printf("Nothing is new for %s.\n", filename.Short(i.path))
+		i.out.Printf("Nothing is new for %s.\n", i.Short(i.path))
 	}
 	if after != nil && !i.dry {
-		if err := i.agree(ctx, "Write this to "+filename.Short(i.path)+"?"); err != nil {
+		if err := i.agree(ctx, "Write this to "+i.Short(i.path)+"?"); err != nil {
 			return err
 		}
 		if err := i.write(ctx, after); err != nil {
@@ -70,7 +69,7 @@ func (i *importing) show(after []byte) {
 	for _, it := range i.found {
 		if file != it.file {
 			file = it.file
-			i.out.Printf("%s, %s\n", it.host.Name, filename.Short(file))
+			i.out.Printf("%s, %s\n", it.host.Name, i.Short(file))
 		}
 		name := plaintext.Line(it.entry.Name, 80)
 		switch {
@@ -142,7 +141,7 @@ func (i *importing) write(ctx context.Context, after []byte) error {
 	if err := hostconfig.Replace(i.own, after); err != nil {
 		return fmt.Errorf("%s is not written: %w", i.path, err)
 	}
-	i.out.Printf("Added to %s: %s\n", filename.Short(i.path), plaintext.Count(len(i.carried()), "server"))
+	i.out.Printf("Added to %s: %s\n", i.Short(i.path), plaintext.Count(len(i.carried()), "server"))
 	return i.askNeeds(ctx)
 }
 

@@ -102,7 +102,7 @@ func (a *app) inspectable() (any, error) {
 	}
 	all := []inspectableServer{}
 	for _, e := range entries {
-		one := inspectableServer{Name: e.name, Origin: e.origin(), Disabled: e.isDisabled()}
+		one := inspectableServer{Name: e.name, Origin: e.origin(a.Place), Disabled: e.isDisabled()}
 		if e.definition != nil {
 			one.Reached = e.definition.String()
 		}
@@ -110,7 +110,7 @@ func (a *app) inspectable() (any, error) {
 	}
 	for _, name := range shippedNames() {
 		if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name }) {
-			all = append(all, inspectableServer{Name: name, Origin: entry{name: name}.origin()})
+			all = append(all, inspectableServer{Name: name, Origin: entry{name: name}.origin(a.Place)})
 		}
 	}
 	problems := []string{}

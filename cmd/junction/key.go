@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/apikey"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -20,7 +21,7 @@ func (a *app) keyCommand() *cobra.Command {
 }
 
 // keys are those of this installation.
-func keys() (*apikey.Keys, error) { return kept("keys.json", apikey.Open) }
+func keys(p place.Place) (*apikey.Keys, error) { return kept(p, "keys.json", apikey.Open) }
 
 func (a *app) keyCreateCommand() *cobra.Command {
 	var scopes []string
@@ -36,7 +37,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 			if lasts < 0 || lasts == 0 && cmd.Flags().Changed("expires") {
 				return usagef("--expires: expected a time such as 720h, got %v", lasts)
 			}
-			k, err := keys()
+			k, err := keys(a.Place)
 			if err != nil {
 				return err
 			}
@@ -61,7 +62,7 @@ func (a *app) keyListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without what is secret of them", Args: noMore,
 		RunE: func(*cobra.Command, []string) error {
-			k, err := keys()
+			k, err := keys(a.Place)
 			if err != nil {
 				return err
 			}
@@ -97,7 +98,7 @@ func (a *app) keyRemoveCommand() *cobra.Command {
 			if len(args) != 1 {
 				return usagef("expected the id of a key or the name of a user; junction key list lists them")
 			}
-			k, err := keys()
+			k, err := keys(a.Place)
 			if err != nil {
 				return err
 			}

@@ -242,9 +242,9 @@ func (w *world) write(name, text string) {
 
 func (w *world) command(args ...string) *exec.Cmd {
 	argv := self(w.T, args...)
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := child(w.T, argv[0], argv[1:]...)
 	cmd.Dir = w.dir
-	cmd.Env = append(os.Environ(), "HOME="+w.dir, "XDG_CONFIG_HOME="+w.dir, "XDG_CACHE_HOME="+w.dir, "APPDATA="+w.dir, "LOCALAPPDATA="+w.dir, "XDG_RUNTIME_DIR="+w.dir)
+	cmd.Env = append(placeOf(w.T).Environ(), "HOME="+w.dir, "XDG_CONFIG_HOME="+w.dir, "XDG_CACHE_HOME="+w.dir, "APPDATA="+w.dir, "LOCALAPPDATA="+w.dir, "XDG_RUNTIME_DIR="+w.dir)
 	return cmd
 }
 

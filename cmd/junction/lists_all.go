@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 )
@@ -54,15 +55,15 @@ func (a *app) listPrinter(l list) func(*listedServer) error {
 		if a.flags.json {
 			return nil
 		}
-		a.out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(l), 2*maxReason))
+		a.out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(a.Place, l), 2*maxReason))
 		between = "\n"
 		return a.printList(l, s.entry.name, s.listing.entries)
 	}
 }
 
 // about says where a server is defined, and how many entries it has, or why none are known.
-func (s listedServer) about(l list) string {
-	details := []string{s.entry.origin()}
+func (s listedServer) about(p place.Place, l list) string {
+	details := []string{s.entry.origin(p)}
 	switch {
 	case s.entry.isDisabled():
 		details = append(details, "disabled")

@@ -47,7 +47,7 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 
 	read, write := io.Pipe()
 	var said safeBuffer
-	a := ready(&app{stdin: strings.NewReader(""), stdout: write, stderr: &said, out: terminal.NewScreen(write), screen: terminal.NewScreen(&said)})
+	a := ready(&app{Place: placeOf(t), stdin: strings.NewReader(""), stdout: write, stderr: &said, out: terminal.NewScreen(write), screen: terminal.NewScreen(&said)})
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	defer interrupt(nil)
 	code := make(chan int, 1)

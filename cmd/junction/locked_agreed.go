@@ -10,7 +10,6 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/pflag"
 )
@@ -59,7 +58,7 @@ func (a *app) agreedLock(e entry, locked *install.LockedServer) error {
 	if known && agreed == printed || !known && locked == nil || a.saidBefore()[consentKeyOf(e, printed)] {
 		return nil
 	}
-	return &consentError{e.name, e.definition.Source, filename.Short(install.LockPath(e.definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
+	return &consentError{e.name, e.definition.Source, a.Short(install.LockPath(e.definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
 }
 
 // startedAsAgreed is the server as it is started, and what is locked of it. The lock is read once: what is started, how it is confined and what was
@@ -115,7 +114,7 @@ func (a *app) lockedRights(e entry, locked *install.LockedServer) string {
 			return rights + "is confined as your settings say"
 		}
 	}
-	return rights + launch.Confinement(locked.Sandbox, locked.Package)
+	return rights + a.launch.Confinement(locked.Sandbox, locked.Package)
 }
 
 // frozenFlag has a command start only what is locked.

@@ -14,7 +14,6 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -24,9 +23,9 @@ func cloned(t *testing.T, s *packageSet, change func(lock string) string) {
 	alone(t)
 	s.runs(t, "y\n", "add", "npm:@x/echo@1.0.0", "--project").expect(t, exitOK, "Added", "")
 	editLock(t, change)
-	path, err := filename.State("projects.json")
+	path, err := placeOf(t).State("projects.json")
 	if err == nil {
-		err = os.Remove(path)
+		err = os.Remove(in(t, path))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +36,9 @@ func cloned(t *testing.T, s *packageSet, change func(lock string) string) {
 
 func editLock(t *testing.T, change func(lock string) string) {
 	t.Helper()
-	lock, err := os.ReadFile(install.LockName)
+	lock, err := os.ReadFile(in(t, install.LockName))
 	if err == nil {
-		err = os.WriteFile(install.LockName, []byte(change(string(lock))), 0o600)
+		err = os.WriteFile(in(t, install.LockName), []byte(change(string(lock))), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +121,7 @@ func TestWhatAProjectsLockLetsAServerDoIsPartOfTheQuestion(t *testing.T) {
 func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	s := newPackageSet(t)
 	cloned(t, s, func(lock string) string { return lock })
-	a, _ := asking("y\n")
+	a, _ := asking(t, "y\n")
 	a.launch.Locks.Packages = s
 	t.Cleanup(func() { _ = a.launch.Close() })
 	_, entries, err := a.servers()
@@ -140,7 +139,7 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	if _, err := a.resolve(t.Context(), entries[0]); !errors.As(err, new(*consentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
-	if err := os.Remove(install.LockName); err != nil {
+	if err := os.Remove(in(t, install.LockName)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.resolve(t.Context(), entries[0]); !errors.As(err, new(*consentError)) {
@@ -152,14 +151,14 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	s := newPackageSet(t)
 	alone(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
-	a, _ := asking("")
+	a, _ := asking(t, "")
 	_, entries, err := a.servers()
 	if err != nil {
 		t.Fatal(err)
 	}
 	y := &layers{}
 	y.now.Store(&arrangement{settings: &settings.Settings{Review: string(review.Changes)}})
-	if err := y.readPins(); err != nil {
+	if err := y.readPins(placeOf(t)); err != nil {
 		t.Fatal(err)
 	}
 	const late = `{"name":"late","description":"Nobody reviewed this.","inputSchema":{"type":"object"}}`
@@ -181,9 +180,9 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	}
 	d := review.Definitions("echo", []json.RawMessage{json.RawMessage(late)}, nil)[0]
 	path := filepath.Join("junction", install.LockName)
-	lock, err := os.ReadFile(path)
+	lock, err := os.ReadFile(in(t, path))
 	if err == nil {
-		err = os.WriteFile(path, []byte(strings.Replace(string(lock), `"definitions": {`, `"definitions": {"tool late": "`+y.pins.Load().Check(d).Hash+`",`, 1)), 0o600)
+		err = os.WriteFile(in(t, path), []byte(strings.Replace(string(lock), `"definitions": {`, `"definitions": {"tool late": "`+y.pins.Load().Check(d).Hash+`",`, 1)), 0o600)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func records(t *testing.T, stderr string) (all []map[string]any) {
 func TestUpLogsAsJSON(t *testing.T) {
 	alone(t)
 	config := `{"mcpServers": {"broken": {"command": "no-such-program-anywhere"}, "odd": {"command": "x", "comand": "y"}}}`
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--log-format", "json", "--audit=log")

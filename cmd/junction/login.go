@@ -5,14 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"os/exec"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -80,7 +79,7 @@ error; you are logged in with the others.
 			}
 			s.asks = strings.Fields(strings.Join(scopes, " "))
 			s.auth.Scopes = slices.Concat(s.auth.Scopes, s.asks)
-			return a.login(cmd.Context(), s, !asksNoBrowser && canOpenBrowser())
+			return a.login(cmd.Context(), s, !asksNoBrowser && canOpenBrowser(a.Place))
 		},
 	}
 	flags := cmd.Flags()
@@ -172,16 +171,16 @@ func (a *app) openBrowser(ctx context.Context, page string) error {
 		return err
 	}
 	a.screen.Printf("Your browser is to show the login of %s. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
-	if err := startBrowser(ctx, page); err != nil {
+	if err := startBrowser(ctx, a.Place, page); err != nil {
 		a.screen.Printf("It cannot be opened from here: %v\n", err)
 	}
 	return nil // it can be opened by hand
 }
 
 // startBrowser has the person's browser show a page.
-func startBrowser(ctx context.Context, page string) error {
-	name, args := browser()
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, page)...)
+func startBrowser(ctx context.Context, p place.Place, page string) error {
+	name, args := browser(p)
+	cmd := p.Command(context.WithoutCancel(ctx), name, append(args, page)...)
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -190,8 +189,8 @@ func startBrowser(ctx context.Context, page string) error {
 }
 
 // browser is the program that shows pages.
-func browser() (name string, args []string) {
-	switch own := os.Getenv("JUNCTION_BROWSER"); {
+func browser(p place.Place) (name string, args []string) {
+	switch own := p.Getenv("JUNCTION_BROWSER"); {
 	case own != "":
 		return own, nil
 	case runtime.GOOS == "darwin":
@@ -203,15 +202,15 @@ func browser() (name string, args []string) {
 }
 
 // canOpenBrowser reports whether there is a browser where the person sits.
-func canOpenBrowser() bool {
-	name, _ := browser()
-	if _, err := exec.LookPath(name); err != nil {
+func canOpenBrowser(p place.Place) bool {
+	name, _ := browser(p)
+	if _, err := p.LookPath(name); err != nil {
 		return false
 	}
-	if os.Getenv("JUNCTION_BROWSER") != "" || runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+	if p.Getenv("JUNCTION_BROWSER") != "" || runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
 		return true
 	}
-	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
+	return p.Getenv("DISPLAY") != "" || p.Getenv("WAYLAND_DISPLAY") != ""
 }
 
 // pastedVisit has the person open the page in another browser, and paste the address that it ends up at, which

@@ -14,7 +14,7 @@ func TestAUserLogsInAtTheirOrganization(t *testing.T) {
 	withFollower(t)
 	s, other := newTokenSite(t), newTokenSite(t)
 	s.identityTime = time.Hour
-	t.Setenv("PROVIDER_SECRET", "hush")
+	setenv(t, "PROVIDER_SECRET", "hush")
 	entry := func(at string) string {
 		return `{"url":"` + at + `/mcp","oauth":{"clientId":"c","grant":"enterprise","identityProvider":"` + s.URL + `/provider","identityClientId":"home","identityClientSecret":"${PROVIDER_SECRET}"}}`
 	}

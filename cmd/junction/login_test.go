@@ -163,8 +163,8 @@ func (s *tokenSite) authorize(w http.ResponseWriter, r *http.Request) {
 // withFollower gives the commands a browser.
 func withFollower(t *testing.T) {
 	t.Helper()
-	t.Setenv("JUNCTION_BROWSER", self(t)[0])
-	t.Setenv(asFollower, "1")
+	setenv(t, "JUNCTION_BROWSER", self(t)[0])
+	setenv(t, asFollower, "1")
 }
 
 func TestSomebodyLogsInAndOut(t *testing.T) {
@@ -240,7 +240,7 @@ func TestScopesThatAreAskedForAndNotGivenAreAnError(t *testing.T) {
 func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {
 	noState(t)
 	s := newTokenSite(t)
-	t.Setenv("PROVIDER_SECRET", "hush")
+	setenv(t, "PROVIDER_SECRET", "hush")
 	write(t, map[string]string{"id": "who ada is\n", "servers.json": `{"mcpServers":{"site":{"url":"` + s.URL + `/mcp","oauth":{"clientId":"c","grant":"enterprise",
 		"assertion":"id","identityProvider":"` + s.URL + `/provider","identityClientId":"home","identityClientSecret":"${PROVIDER_SECRET}"}}}}`})
 	call := []string{"call", "site", "add", "a=1", "b=2", "--config", "servers.json"}
@@ -304,7 +304,7 @@ func TestAnAddressIsPasted(t *testing.T) {
 			in, typed := io.Pipe()
 			shown, screen := io.Pipe()
 			var said safeBuffer
-			a := ready(&app{out: terminal.NewScreen(&said), screen: terminal.NewScreen(screen)})
+			a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(&said), screen: terminal.NewScreen(screen)})
 			a.person = terminal.NewPerson(in, a.screen)
 			ended := make(chan error, 1)
 			go func() {

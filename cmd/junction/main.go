@@ -29,6 +29,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/sandbox"
 )
 
@@ -72,7 +73,7 @@ func main() {
 		time.Sleep(killTime)
 		os.Exit(exitInterrupted)
 	}()
-	code := runKillable(ctx, kill, stops, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := runKillable(ctx, place.Place{}, kill, stops, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	select {
 	case <-kill:
 		code = exitInterrupted

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,11 +14,15 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/pprof"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -54,6 +59,7 @@ func TestMain(m *testing.M) {
 	os.Setenv("JUNCTION_KEYRING", "off") // it is the person's who runs the tests
 	// Children would wait a second each.
 	os.Setenv("GORACE", strings.TrimSpace(os.Getenv("GORACE")+" atexit_sleep_ms=0"))
+	_ = flag.Set("test.parallel", strconv.Itoa(4*runtime.GOMAXPROCS(0))) // most wait for what others do, and for time to pass
 	before := runtime.NumGoroutine()
 	code := m.Run()
 	if code == 0 && !settled(before) {
@@ -84,15 +90,112 @@ func self(t *testing.T, args ...string) []string {
 	return append([]string{path}, args...)
 }
 
-// alone takes the settings of whoever runs the tests away.
+// places are those of the tests that run, by their names.
+var places sync.Map
+
+// alone gives a test a place of its own, and has it run next to others.
 func alone(t *testing.T) {
 	t.Helper()
+	if root, _, _ := strings.Cut(t.Name(), "/"); slices.Contains(notYet, root) {
+		inProcess(t)
+		return
+	}
+	if _, again := places.Load(t.Name()); !again && !strings.Contains(t.Name(), "/") {
+		t.Parallel()
+	}
+	settle(t)
+}
+
+// notYet are the tests that need the process to be where they are alone. It only shrinks.
+var notYet = []string{
+	"TestUpServesAtASocketOfThisUserOnly", "TestAnExplanationKnowsWhichServerItIs",
+	"TestADraftIsMadeOfARecording", "TestAFileThatOnlyImportsReadSaysHowItIsImported", "TestAListWithoutServersSaysSo",
+	"TestAPersonDecidesWhatIsWritten", "TestAPlainConfigurationOfAFolderIsFound", "TestAServiceIsInstalledAndRemoved",
+	"TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates", "TestAnAuditLogThatCannotBeWrittenIsSeen", "TestChatAnswersOneQuestion",
+	"TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt", "TestFaultsOfNamedFilesHaveTheirPlace", "TestOutputIsSaved",
+	"TestPermissionsAreListedAndTakenBack", "TestRulesAreReadAgainWhenTheirFileChanges", "TestRulesAreTriedOnWhatTheLogTells",
+	"TestSecretsReachServersAndNothingElse", "TestStatusSaysWhatIsNotAsItWasMeant", "TestTapRunsAHostAndEndsAsItDoes",
+	"TestTestExitsByWhatBecameOfTheCases", "TestTestOfAProgramAtEachRevisionAndOverEachTransport", "TestTestOfServersThatAreNoPrograms",
+	"TestTheAPIApprovesAndReloads", "TestTheServersOfAllHostsComeIntoOneFile", "TestTokensOfAnotherAuthorizationServer",
+	"TestTrustThatIsSaidTwiceIsTakenBackOrNamed", "TestUpActsForEachUserWithTheirOwnToken", "TestUpServesNothingOnlyWhereNothingIsWrong",
+	"TestUpWithRulesAuditAndSearch", "TestWhatIsAddedIsStartedAsItWasLocked", "TestWhatIsNoRecordingIsNotReplaced",
+	"TestWhatIsNotSaidHereIsNotTakenBackHere", "TestWhatIsWrongOnTheCommandLineOfTest", "TestWhatRulesAndSettingsNameThatThereIsNotIsSaid",
+	"TestWithoutReviewNothingWaitsForApproval",
+}
+
+// settle gives a test a place of its own, with none of the settings of whoever runs the tests.
+func settle(t *testing.T) {
+	t.Helper()
 	home := t.TempDir()
-	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA"} {
+	keepPlace(t, place.Place{Vars: os.Environ(), Dir: home})
+	for _, name := range homeVariables() {
+		setenv(t, name, home)
+	}
+}
+
+// inProcess has the process be where a test is alone, for what has no place yet: programs in a sandbox.
+func inProcess(t *testing.T) {
+	t.Helper()
+	home := t.TempDir()
+	for _, name := range homeVariables() {
 		t.Setenv(name, home)
 	}
 	t.Chdir(home)
+	keepPlace(t, place.Place{})
 }
+
+func homeVariables() []string {
+	return []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA"}
+}
+
+func keepPlace(t testing.TB, p place.Place) {
+	places.Store(t.Name(), p)
+	t.Cleanup(func() { places.Delete(t.Name()) })
+}
+
+// placeOf returns the place of a test, or of the one that it is a part of; without alone it is that of the process.
+func placeOf(t testing.TB) place.Place {
+	for name, found := t.Name(), true; found; {
+		if p, is := places.Load(name); is {
+			return p.(place.Place)
+		}
+		end := strings.LastIndexByte(name, '/')
+		name, found = name[:max(end, 0)], end >= 0
+	}
+	return place.Place{}
+}
+
+// setenv sets a variable in the place of a test.
+func setenv(t testing.TB, name, value string) {
+	t.Helper()
+	p := placeOf(t)
+	if _, is := places.Load(t.Name()); is && p.Vars == nil { // it is in the process
+		t.Setenv(name, value)
+		return
+	}
+	p.Vars = append(slices.Clip(p.Environ()), name+"="+value)
+	keepPlace(t, p)
+}
+
+// chdir has a test work in another folder.
+func chdir(t testing.TB, dir string) {
+	t.Helper()
+	p := placeOf(t)
+	if _, is := places.Load(t.Name()); is && p.Vars == nil { // it is in the process
+		t.Chdir(dir)
+		return
+	}
+	p.Dir = filepath.Clean(in(t, dir))
+	keepPlace(t, p)
+}
+
+// child returns a program that runs in the place of a test.
+func child(t testing.TB, name string, args ...string) *exec.Cmd {
+	return placeOf(t).Command(context.Background(), name, args...)
+}
+
+// in returns the path of a file that is named in the place of a test.
+func in(t testing.TB, name string) string { return placeOf(t).Path(name) }
 
 func TestCommands(t *testing.T) {
 	alone(t)
@@ -286,7 +389,7 @@ func TestServersOfProjectsNeedConsent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(".mcp.json", data, 0o600); err != nil {
+	if err := os.WriteFile(in(t, ".mcp.json"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := runs(t, "", "ping", "every"); got.code != exitConnection || !strings.Contains(got.stderr, "--config ") {
@@ -319,7 +422,7 @@ func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		stderr := &watchedBuffer{word: "waiting", seen: func() { interrupt(errInterrupted) }}
 		var stdout safeBuffer
-		code := run(ctx, []string{"call", "unix:" + socket, "wait", "-v", "--json", "--revision", revision}, strings.NewReader(""), &stdout, stderr)
+		code := run(ctx, placeOf(t), []string{"call", "unix:" + socket, "wait", "-v", "--json", "--revision", revision}, strings.NewReader(""), &stdout, stderr)
 		if code != exitInterrupted || stdout.String() != `{"error":{"message":"interrupted"}}`+"\n" {
 			t.Errorf("exit code %d, stdout %s, stderr %s", code, stdout.String(), stderr.String())
 		}
@@ -363,14 +466,14 @@ func TestOutputIsSaved(t *testing.T) {
 	if got.code != exitOK || !strings.Contains(got.stdout, "saved as "+filepath.Join("out", "image.png")) {
 		t.Errorf("got %+v", got)
 	}
-	picture, err := os.ReadFile(filepath.Join("out", "image.png"))
+	picture, err := os.ReadFile(in(t, filepath.Join("out", "image.png")))
 	if err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
 		t.Errorf("saved %.10q, %v", picture, err)
 	}
 	if got := runs(t, "", "read", "everything", "everything://picture.png", "--json", "-o", "p.png"); got.code != exitOK || strings.Contains(got.stdout, "saved") {
 		t.Errorf("got %+v", got)
 	}
-	if saved, err := os.ReadFile("p.png"); !bytes.Equal(saved, picture) {
+	if saved, err := os.ReadFile(in(t, "p.png")); !bytes.Equal(saved, picture) {
 		t.Errorf("saved %.10q, %v", saved, err)
 	}
 }
@@ -405,7 +508,7 @@ func TestShellCompletion(t *testing.T) {
 func TestShellCompletesConversations(t *testing.T) {
 	noState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40")
-	stored, err := openConversations(t.Context())
+	stored, err := openConversations(t.Context(), placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -436,7 +539,7 @@ func TestBashCompletesWithoutItsPackage(t *testing.T) {
 		const ask = "\n" + `compopt() { :; }; COMP_LINE="$1"; COMP_POINT=${#1}; COMP_TYPE=9; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); __start_junction "$1"; printf '%s\n' "${COMPREPLY[*]}"`
 		program := self(t)[0]
 		args := append([]string{"--norc", "--noprofile", "-c", script.stdout + ask, "bash", program + " " + test.line, program}, strings.Fields(test.words)...)
-		out, err := exec.CommandContext(t.Context(), bash, args...).CombinedOutput()
+		out, err := placeOf(t).Command(t.Context(), bash, args...).CombinedOutput()
 		if got := strings.Join(strings.Fields(string(out)), " "); err != nil || got != test.want {
 			t.Errorf("%s: %v, %q, want %q", test.line, err, got, test.want)
 		}
@@ -444,14 +547,14 @@ func TestBashCompletesWithoutItsPackage(t *testing.T) {
 }
 
 // run runs one command line and returns the exit code.
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runKillable(ctx, nil, nil, args, stdin, stdout, stderr)
+func run(ctx context.Context, p place.Place, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return runKillable(ctx, p, nil, nil, args, stdin, stdout, stderr)
 }
 
 // writeBelow makes a file and its folders.
 func writeBelow(t *testing.T, dir, name, text string) {
 	t.Helper()
-	path := filepath.Join(dir, name)
+	path := filepath.Join(in(t, dir), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}

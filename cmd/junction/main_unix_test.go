@@ -5,7 +5,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -37,7 +36,7 @@ func slowServers(t *testing.T) (config string, started func() (pids []int)) {
 		"mute": script(`echo $$ >> "$0"; exec sleep 301`),
 	})
 	return config, func() (pids []int) {
-		data, _ := os.ReadFile(path)
+		data, _ := os.ReadFile(in(t, path))
 		for _, word := range strings.Fields(string(data)) {
 			if pid, err := strconv.Atoi(word); err == nil {
 				pids = append(pids, pid)
@@ -53,7 +52,7 @@ func TestASecondInterruptKillsWhatWasStarted(t *testing.T) {
 	for _, command := range []string{"list", "up --http 127.0.0.1:0"} {
 		before := len(started())
 		argv := self(t, append(strings.Fields(command), "--config", config)...)
-		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd := child(t, argv[0], argv[1:]...)
 		var stderr safeBuffer
 		cmd.Stderr = &stderr
 		if err := cmd.Start(); err != nil {
@@ -82,7 +81,7 @@ func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
 	alone(t)
 	config, started := slowServers(t)
 	argv := self(t, "list", "--config", config)
-	cmd := exec.Command(argv[0], argv[1:]...)
+	cmd := child(t, argv[0], argv[1:]...)
 	var stdout, stderr safeBuffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Start(); err != nil {

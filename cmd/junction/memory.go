@@ -34,8 +34,11 @@ func (a *app) store() *definitions.Store {
 		return nil
 	}
 	a.memory.once.Do(func() {
-		var err error
-		if a.memory.store, err = definitions.OpenDefault(); err != nil {
+		dir, err := a.Cache("definitions")
+		if err == nil {
+			a.memory.store, err = definitions.Open(dir)
+		}
+		if err != nil {
 			a.logger().Warn("what servers offer is not remembered", "error", err)
 		}
 	})

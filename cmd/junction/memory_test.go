@@ -99,7 +99,7 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 }
 
 func TestOneThatIsConnectedAnswers(t *testing.T) {
-	a := &app{}
+	a := &app{Place: placeOf(t)}
 	s := listedServer{entry: entry{name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
 	if got := a.failure(s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
@@ -115,10 +115,10 @@ func TestOneThatIsConnectedAnswers(t *testing.T) {
 
 func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile("file", nil, 0o600); err != nil {
+	if err := os.WriteFile(in(t, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CACHE_HOME", filepath.Join(os.Getenv("HOME"), "file"))
+	setenv(t, "XDG_CACHE_HOME", filepath.Join(placeOf(t).Getenv("HOME"), "file"))
 	argv := self(t, "serve", "everything")
 	one := map[string]any{"command": argv[0], "args": argv[1:]}
 	got := runs(t, "", "tools", "--config", configuration(t, map[string]any{"one": one, "two": one}))
@@ -129,7 +129,7 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	seen := new(bytes.Buffer)
-	s := &startList{app: ready(&app{screen: terminal.NewScreen(seen)}), pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
+	s := &startList{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(seen)}), pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}, said: map[string]bool{}}
 	s.note("a", "", false)
 	s.tell()
 	s.tell()

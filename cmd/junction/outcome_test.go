@@ -18,7 +18,7 @@ type outcome struct {
 func runs(t *testing.T, stdin string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr safeBuffer
-	code := run(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr)
+	code := run(t.Context(), placeOf(t), args, strings.NewReader(stdin), &stdout, &stderr)
 	return outcome{code, stdout.String(), stderr.String()}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -201,14 +200,14 @@ func (a *app) agreedPackages(ctx context.Context, locked []lockedEntry, named bo
 func (a *app) installAll(ctx context.Context, names []string, scripts bool) error {
 	installed := 0
 	_, failed, err := a.eachLocked(ctx, names, "installing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
-		err := launch.NoteLock(l.definition.Source)
+		err := a.launch.Locks.Note(l.definition.Source)
 		was := "is there"
 		if err == nil {
 			_, err = store.Open(p)
 		}
 		switch isMissing := errors.Is(err, install.ErrNotInstalled); {
 		case isMissing && p.Scripts && !scripts && l.ofProject(): // whose lock others wrote
-			a.screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.name, filename.Short(install.LockPath(l.definition.Source)))
+			a.screen.Printf("junction: server %q is not installed: %s has its package run install scripts; --scripts allows it\n", l.name, a.Short(install.LockPath(l.definition.Source)))
 			return false
 		case isMissing:
 			was = "is installed"

@@ -88,7 +88,7 @@ func TestAPlainConfigurationOfAFolderIsFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("mcp.json", data, 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := runs(t, "", "tools", "everything"); got.code != exitConnection || !strings.Contains(got.stderr, "mcp.json is not started: nobody can be asked here; to use what it defines without being asked") {

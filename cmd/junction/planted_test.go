@@ -127,7 +127,7 @@ func filesOf(t *testing.T, folder string) string {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := os.ReadFile(name)
+		text, err := os.ReadFile(in(t, name))
 		all.Write(text)
 		return err
 	})

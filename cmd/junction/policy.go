@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -72,7 +72,7 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 	}
 	var sources []source
 	for _, path := range paths {
-		full, err := policyPath(path)
+		full, err := policyPath(a.Place, path)
 		if err != nil {
 			return nil, err
 		}
@@ -81,7 +81,7 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 	book := &rulebook{}
 	var rules []policy.Rule
 	var byDefault policy.Options
-	for _, source := range append(sources, source{filepath.FromSlash(projectPolicy), false, policy.LoadOptions{Tighten: true}}) {
+	for _, source := range append(sources, source{a.Path(filepath.FromSlash(projectPolicy)), false, policy.LoadOptions{Tighten: true}}) {
 		file, err := policy.Load(source.path, source.options)
 		if errors.Is(err, fs.ErrNotExist) && !source.required {
 			continue
@@ -108,11 +108,11 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 }
 
 // policyPath is where the person's rules are: in the file at path, if one is named.
-func policyPath(path string) (string, error) {
+func policyPath(p place.Place, path string) (string, error) {
 	if path != "" {
-		return path, nil
+		return p.Path(path), nil
 	}
-	folder, err := os.UserConfigDir()
+	folder, err := p.UserConfigDir()
 	if err != nil {
 		return "", fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)
 	}

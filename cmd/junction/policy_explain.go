@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -156,7 +157,7 @@ func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input, know
 		}
 		if listed.Name == in.Tool {
 			describe(in, listed)
-			return listed.InputSchema, held(in, listed)
+			return listed.InputSchema, held(a.Place, in, listed)
 		}
 		names = append(names, listed.Name)
 	}
@@ -202,11 +203,11 @@ func describe(in *policy.Input, t *mcp.Tool) {
 
 // held takes what the person said of a tool of which the server does not say whether it only
 // reads, when they approved it in junction chat.
-func held(in *policy.Input, t *mcp.Tool) error {
+func held(p place.Place, in *policy.Input, t *mcp.Tool) error {
 	if in.Annotations.ReadOnly != nil {
 		return nil
 	}
-	approved, err := pins()
+	approved, err := pins(p)
 	if err != nil {
 		return err
 	}

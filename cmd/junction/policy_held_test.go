@@ -29,7 +29,7 @@ func (reader) Review(_ context.Context, reviews []host.Review) ([]host.ReviewAns
 func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
 	noState(t)
 	state := t.TempDir()
-	t.Setenv("JUNCTION_STATE", state)
+	setenv(t, "JUNCTION_STATE", state)
 	s := mcp.NewServer("db", "1")
 	mcp.AddToolWith(s, mcp.Tool{Name: "query", Title: "Query", Description: "Ask the database.", Annotations: &mcp.ToolAnnotations{Title: "Ask"}},
 		func(context.Context, struct{}) (string, error) { return "a row", nil })
@@ -57,7 +57,7 @@ func TestAToolThatThePersonHeldToReadIsExplainedAsOne(t *testing.T) {
 	if got := explain(); !strings.HasPrefix(got, "ALLOW:") {
 		t.Errorf("after: %s", got)
 	}
-	setup := &chatSetup{}
+	setup := &chatSetup{app: &app{Place: placeOf(t)}}
 	setup.options.Pins = pins
 	if all := setup.approvedPermissions(); len(all) != 1 || !strings.HasSuffix(all[0].What, "; as you said, these only read: query") {
 		t.Errorf("listed are %+v", all)

@@ -29,7 +29,7 @@ had then, and with the servers as they are configured now. The log keeps no secr
 texts and titles; where that makes a difference it cannot tell, and says why.
 ` + "\n" + auditHelp + "\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			folder, err := auditArgument(cmd, args)
+			folder, err := auditArgument(a.Place, cmd, args)
 			if err != nil {
 				return err
 			}

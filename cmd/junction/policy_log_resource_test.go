@@ -22,7 +22,7 @@ func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
 		"mine.json":  `{"mcpServers": {"files": {"command": "files"}}}`,
 		"rules.json": `{"rules": [{"effect": "deny", "when": "resource in ['file:///secret', 'ui://secret']"}], "default": "allow"}`, // denies it in a gateway
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -35,11 +35,11 @@ func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
 // writeLog makes an audit log of records in the folder log, with a key in the file key.
 func writeLog(t *testing.T, records ...*audit.Record) {
 	t.Helper()
-	key, err := audit.ReadKey("key")
+	key, err := audit.ReadKey(in(t, "key"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
+	log, err := audit.Open(in(t, "log"), audit.Options{Key: key, NoSync: true})
 	if err != nil {
 		t.Fatal(err)
 	}

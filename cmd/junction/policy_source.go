@@ -8,7 +8,6 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // policyFiles are the files of rules that junction up has for a profile, "" for the whole gateway: that of the profile,
@@ -74,9 +73,9 @@ func (p *policySource) book(profile string) (*rulebook, error) {
 func (p *policySource) report(profile string) {
 	var files []string
 	for _, path := range p.files(profile) {
-		files = append(files, filename.Short(path))
+		files = append(files, p.app.Short(path))
 	}
-	own, err := policyPath("")
+	own, err := policyPath(p.app.Place, "")
 	switch {
 	case p.flag != "" && len(files) == 1:
 	case len(files) > 0:
@@ -84,8 +83,8 @@ func (p *policySource) report(profile string) {
 		if profile != "" {
 			where = " in the profile " + profile
 		}
-		p.app.screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, filename.Short(p.from), strings.Join(files, " and "))
+		p.app.screen.Printf("junction: these are the rules that junction up has%s by %s: %s\n", where, p.app.Short(p.from), strings.Join(files, " and "))
 	case err == nil && (p.from != "" || len(p.app.flags.config) > 0):
-		p.app.screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", filename.Short(own))
+		p.app.screen.Printf("junction: the configuration names no policy, so junction up has no rules without --policy; these are your own, of %s\n", p.app.Short(own))
 	}
 }

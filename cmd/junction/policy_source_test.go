@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,8 +32,8 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 		{"and those of a profile", "list --config on/mcp.json --profile team", exitOK, "on/team.json:1", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			alone(t)
-			config, err := os.UserConfigDir()
+			inProcess(t)
+			config, err := placeOf(t).UserConfigDir()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +50,7 @@ func TestPolicyCommandsGoByTheRulesOfUp(t *testing.T) {
 
 // Calls of an audit log are decided by the rules of the profile that they came to.
 func TestCallsOfALogAreDecidedByTheRulesOfTheirProfile(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	write(t, map[string]string{
 		"mcp.json":  `{"mcpServers": {"s": {"command": "s"}}, "junction": {"policy": "all.json", "profiles": {"team": {"policy": "team.json"}}}}`,
 		"all.json":  `{"default": "allow"}`,

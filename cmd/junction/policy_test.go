@@ -10,8 +10,8 @@ import (
 // withPolicy is alone with a policy of one's own and one of the project.
 func withPolicy(t *testing.T) {
 	t.Helper()
-	alone(t)
-	folder, err := os.UserConfigDir()
+	inProcess(t)
+	folder, err := placeOf(t).UserConfigDir()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,10 +28,10 @@ func withPolicy(t *testing.T) {
 		"slip.json":   `{"rules": [{"effect": "deny", "server": "filesytem"}, {"effect": "deny", "server": "elsewhere"}, {"effect": "deny", "server": "file*"}]}`,
 		"wrong.json":  "{\"rules\": [{\"effect\": \"alow\"},\n{\"name\": \"bad\", \"effect\": \"deny\", \"when\": \"args.x = 3\"}]}",
 	} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,10 +127,10 @@ func TestAProjectTightensTheDefaultOnly(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			withPolicy(t)
-			if err := os.WriteFile("own.json", []byte(test.own), 0o600); err != nil {
+			if err := os.WriteFile(in(t, "own.json"), []byte(test.own), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(projectPolicy, []byte(test.project), 0o600); err != nil {
+			if err := os.WriteFile(in(t, projectPolicy), []byte(test.project), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if got := runs(t, "", "policy", "explain", "s", "t", "--policy", "own.json", "--offline"); got.code != exitOK || !strings.HasPrefix(got.stdout, test.stdout) {
@@ -144,7 +144,7 @@ func TestAProjectTightensTheDefaultOnly(t *testing.T) {
 func TestRulesAreExplainedForAPerson(t *testing.T) {
 	alone(t)
 	rules := `{"rules": [{"effect": "deny", "tool": "*", "when": "!(principal.subject == 'ann' && principal.issuer == 'keys' && 'write' in principal.scopes && profile == 'team')"}], "default": "allow"}`
-	if err := os.WriteFile("own.json", []byte(rules), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "own.json"), []byte(rules), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	who := []string{"--principal", "ann", "--issuer", "keys", "--scope", "read,write", "--profile", "team"}

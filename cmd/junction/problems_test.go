@@ -60,7 +60,7 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 		`{"mcpServers":{}}`: `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
 		`{"mcpServers":{"a":{"command":"x","disabled":true}}}`: "there is no server to serve: all of d.json are disabled",
 	} {
-		if err := os.WriteFile("d.json", []byte(data), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "d.json"), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if r := serving(t, "up", "--config", "d.json"); !strings.Contains(r.stderr.String(), want) {
@@ -72,7 +72,7 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 		`{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`: `server "a": defined twice, both times on line 1, and not used; rename or remove one`,
 		``: `d.json: the file is empty`,
 	} {
-		if err := os.WriteFile("d.json", []byte(data), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "d.json"), []byte(data), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", "d.json"); got.code != exitConnection || !strings.Contains(got.stderr, want) {
@@ -87,7 +87,7 @@ func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 
 func TestAFileThatCannotBeReadIsAFailure(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, ".mcp.json"), []byte(`{"mcpServers":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"tools", "list", "prompts"} {
@@ -120,7 +120,7 @@ func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
 
 func TestAListWithoutServersSaysSo(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile("d.json", []byte(`{"mcpServers":{}}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "d.json"), []byte(`{"mcpServers":{}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"list", "tools"} {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -88,7 +87,7 @@ func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fr
 	if err := a.checkFlags(); err != nil {
 		return launch.Target{}, nil, err
 	}
-	address, headers, err := hostconfig.RemoteOf(os.Getenv)
+	address, headers, err := hostconfig.RemoteOf(a.Getenv)
 	if err != nil {
 		return launch.Target{}, nil, usagef("--url-from-env: %w", err)
 	}

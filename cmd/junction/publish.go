@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/registry"
@@ -94,7 +95,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 	if p.to == "" && p.token+p.github != "" || p.token != "" && p.github != "" {
 		return usagef("--token or --github-token, one of them, goes with --to")
 	}
-	old, err := readServerFile(p.file)
+	old, err := readServerFile(a.Path(p.file))
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 	} else if old == nil {
 		return usagef(`%s is not there; name the program of the server after "--", such as %s -- ./server`, p.file, cmd.CommandPath())
 	}
-	if err := p.into(s, old); err != nil {
+	if err := p.into(a.Place, s, old); err != nil {
 		return err
 	}
 	if faults := s.Check(); len(faults) > 0 {
@@ -138,7 +139,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 	}
 	shown.WriteByte('\n')
 	if p.write {
-		if err := filelock.Replace(p.file, shown.Bytes(), 0o644); err != nil {
+		if err := filelock.Replace(a.Path(p.file), shown.Bytes(), 0o644); err != nil {
 			return err
 		}
 		a.screen.Printf("junction: %s is written\n", p.file)
@@ -156,7 +157,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 }
 
 // into has the command line say what stands in the server.json. Packages follow the version, unless it says which they are.
-func (p *publishing) into(s, old *registry.Server) error {
+func (p *publishing) into(at place.Place, s, old *registry.Server) error {
 	s.Schema = registry.SchemaURL
 	s.Name, s.Title, s.Description, s.Version = cmp.Or(p.name, s.Name), cmp.Or(p.title, s.Title), cmp.Or(p.description, s.Description), cmp.Or(p.version, s.Version)
 	if old != nil && old.Version != s.Version {
@@ -168,7 +169,7 @@ func (p *publishing) into(s, old *registry.Server) error {
 		s.Packages = nil
 	}
 	for _, word := range p.packages {
-		made, err := packageFrom(word)
+		made, err := packageFrom(at, word)
 		if err != nil {
 			return err
 		}

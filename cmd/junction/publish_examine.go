@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path"
 	"regexp"
 	"slices"
@@ -19,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -46,7 +46,7 @@ type examined struct {
 // examineProgram reads what a program was built of, and starts it to ask what it is.
 func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []string) (*examined, error) {
 	x := &examined{}
-	file, err := exec.LookPath(args[0])
+	file, err := a.LookPath(args[0])
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func followVersion(p *registry.Package, before, now string) {
 }
 
 // packageFrom reads a package of the command line.
-func packageFrom(word string) (*registry.Package, error) {
+func packageFrom(at place.Place, word string) (*registry.Package, error) {
 	kind, rest, _ := strings.Cut(word, ":")
 	p := &registry.Package{RegistryType: kind, Identifier: rest, Transport: registry.Remote{Type: "stdio"}}
 	switch k := runner.Of(kind); {
@@ -179,7 +179,7 @@ func packageFrom(word string) (*registry.Package, error) {
 		if !found {
 			return nil, usagef("--package %s: expected %s:URL#FILE; the hash of FILE is published", word, kind)
 		}
-		hash, err := hashOf(file)
+		hash, err := hashOf(at.Path(file))
 		if err != nil {
 			return nil, fmt.Errorf("--package %s: %w", word, err)
 		}

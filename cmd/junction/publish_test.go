@@ -31,7 +31,7 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 	made("--remote", "https://x.example/mcp", "--to", "https://r.example", "--token", "abc").expect(t, exitUsage, "", "--token: expected ${secret:NAME}")
 	made("--remote", "https://x.example/mcp", "--to", "https://r.example").expect(t, exitUsage, "", "a registry wants to know who publishes")
 
-	if err := os.WriteFile("x.mcpb", []byte("bundle"), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "x.mcpb"), []byte("bundle"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	first := made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--package", "mcpb:https://x.example/x.mcpb#x.mcpb", "--description", "All of the protocol")
@@ -52,13 +52,13 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 
 	// What people write into the file stays, and packages follow the version.
 	made("--server-version", "1.0.0", "--package", "oci:ghcr.io/x/y:1.0.0", "--package", "npm:@x/y@1.0.0", "--description", "All of the protocol", "--write").expect(t, exitOK, "", "server.json is written")
-	text, err := os.ReadFile("server.json")
+	text, err := os.ReadFile(in(t, "server.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	edited := strings.Replace(string(text), `"identifier": "@x/y",`, `"identifier": "@x/y", "environmentVariables": [{"name": "KEY", "isSecret": true}],`, 1)
 	edited = strings.Replace(edited, `"description": "All`, `"icons": [{"src": "https://x.example/i.png"}], "description": "All`, 1)
-	if err := os.WriteFile("server.json", []byte(edited), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "server.json"), []byte(edited), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	second := made("--server-version", "1.1.0")
@@ -88,10 +88,10 @@ func TestAServerJSONIsMadeOfAProgramAndPublished(t *testing.T) {
 		fmt.Fprintf(w, `{"server":%s}`, body)
 	}))
 	defer h.Close()
-	t.Setenv("REGISTRY_TOKEN", "not-this-one")
+	setenv(t, "REGISTRY_TOKEN", "not-this-one")
 	publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}").expect(t, exitConnection, "", "not published: registry "+h.URL+" wants a token that lets you in")
 	publish("--to", h.URL, "--token", "${NO_SUCH_TOKEN}").expect(t, exitConnection, "", "the variable NO_SUCH_TOKEN is not set")
-	t.Setenv("REGISTRY_TOKEN", "publish-it")
+	setenv(t, "REGISTRY_TOKEN", "publish-it")
 	done := publish("--to", h.URL, "--token", "${REGISTRY_TOKEN}")
 	done.expect(t, exitOK, "", "io.github.junction-mcp/junction 1.0.0 is published in "+h.URL)
 	if !json.Valid([]byte(got)) || !strings.Contains(got, `"name":"KEY"`) || strings.Contains(done.stderr, "publish-it") {

@@ -13,7 +13,6 @@ import (
 	"unicode"
 
 	"github.com/junction-mcp/junction/internal/filelock"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/spf13/pflag"
@@ -30,22 +29,22 @@ func (a *app) startRecording(command, server string, through bool) error {
 	if a.flags.record == "" {
 		return nil
 	}
-	f, err := openRecording(a.flags.record, cmp.Or(fileName(server), "junction"), time.Now())
+	f, err := openRecording(a.Path(a.flags.record), cmp.Or(fileName(server), "junction"), time.Now())
 	if err != nil {
 		return fmt.Errorf("--record: %w", err)
 	}
 	r, err := recording.New(f, recording.Options{Program: "junction " + version + " " + command, Through: through, OnError: func(err error) {
-		a.screen.Printf("junction: --record %s: %v\n", filename.Short(f.Name()), err)
+		a.screen.Printf("junction: --record %s: %v\n", a.Short(f.Name()), err)
 	}})
 	if err != nil {
 		return fmt.Errorf("--record: %w", errors.Join(err, f.Close()))
 	}
 	a.launch.Recorder = r
 	a.launch.AtEnd(&recorded{r, f})
-	if f.Name() != a.flags.record {
-		a.screen.Printf("Recording to %s\n", filename.Short(f.Name()))
+	if f.Name() != a.Path(a.flags.record) {
+		a.screen.Printf("Recording to %s\n", a.Short(f.Name()))
 	}
-	a.launch.HideVariables(os.Environ()) // what programs that are started have, too
+	a.launch.HideVariables(a.Environ()) // what programs that are started have, too
 	return nil
 }
 

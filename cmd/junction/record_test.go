@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -25,7 +24,7 @@ import (
 func exits(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if got := run(t.Context(), args, strings.NewReader(""), &out, &errs); got != code {
+	if got := run(t.Context(), placeOf(t), args, strings.NewReader(""), &out, &errs); got != code {
 		t.Fatalf("junction %q: exit code %d, want %d\n%s%s", args, got, code, out.String(), errs.String())
 	}
 	return out.String(), errs.String()
@@ -46,7 +45,7 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 		{"chat", []string{"chat", "-p", "add 2 and 40", "everything", "--record", "file.jsonl"}, "add", "everything"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			chdir(t, t.TempDir())
 			exits(t, exitOK, test.record...)
 			replay := self(t, "replay", "file.jsonl")
 			if test.server != "" {
@@ -56,7 +55,7 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 			if out != "{\"sum\":42}\n" {
 				t.Errorf("the replay says %q", out)
 			}
-			if info, err := os.Stat("file.jsonl"); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			if info, err := os.Stat(in(t, "file.jsonl")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 				t.Errorf("the file is %v, %v", info, err)
 			}
 		})
@@ -66,7 +65,7 @@ func TestWhatWasRecordedIsServed(t *testing.T) {
 func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 	alone(t)
 	settings := `{"mcpServers": {"everything": {"command": "` + filepath.ToSlash(self(t)[0]) + `", "args": ["serve", "everything"]}}, "junction": {"profiles": {"work": {"servers": ["everything"]}}}}`
-	if err := os.WriteFile("junction.json", []byte(settings), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "junction.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	up := self(t, "up", "--stdio", "--tools", "all", "--config", "junction.json", "--profile", "work", "--record", "file.jsonl")
@@ -79,10 +78,10 @@ func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
 
 func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile("mine.txt", []byte("mine"), 0o644); err != nil {
+	if err := os.WriteFile(in(t, "mine.txt"), []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir("folder", 0o700); err != nil {
+	if err := os.Mkdir(in(t, "folder"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	held, err := filelock.Try("held.jsonl")
@@ -100,19 +99,19 @@ func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
 			t.Errorf("%s: it says %s, want %s", file, stderr, want)
 		}
 	}
-	if text, err := os.ReadFile("mine.txt"); err != nil || string(text) != "mine" {
+	if text, err := os.ReadFile(in(t, "mine.txt")); err != nil || string(text) != "mine" {
 		t.Errorf("the file has %q, %v", text, err)
 	}
 	for range 2 { // a recording is replaced, and a folder gets one file more
 		exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "again.jsonl")
 	}
-	if text, err := os.ReadFile("again.jsonl"); err != nil || strings.Count(string(text), `{"recording":1,`) != 1 {
+	if text, err := os.ReadFile(in(t, "again.jsonl")); err != nil || strings.Count(string(text), `{"recording":1,`) != 1 {
 		t.Errorf("the file has %s, %v", text, err)
 	}
 	if _, stderr := exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "new/"); !strings.HasPrefix(stderr, "Recording to ") {
 		t.Errorf("it says %s", stderr)
 	}
-	if files, _ := filepath.Glob("new/junction-*.jsonl"); len(files) != 1 {
+	if files, _ := filepath.Glob(in(t, "new/junction-*.jsonl")); len(files) != 1 {
 		t.Errorf("the folder has %q", files)
 	}
 }
@@ -146,7 +145,7 @@ func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
 	var sent http.Header
 	s := mcp.NewServer("parrot", "1")
 	mcp.AddTool(s, "parrot", func(context.Context, struct{}) (string, error) {
-		return sent.Get("X-Api-Key") + " " + sent.Get("Authorization") + " " + os.Getenv("PARROT_PASSWORD"), nil
+		return sent.Get("X-Api-Key") + " " + sent.Get("Authorization") + " " + placeOf(t).Getenv("PARROT_PASSWORD"), nil
 	})
 	endpoint := streamable.Handler(s)
 	defer endpoint.Close()
@@ -155,17 +154,17 @@ func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
 		endpoint.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	t.Setenv("PARROT_PASSWORD", "planted-4711")
-	t.Setenv("PARROT_TOKEN", "planted-4712")
+	setenv(t, "PARROT_PASSWORD", "planted-4711")
+	setenv(t, "PARROT_TOKEN", "planted-4712")
 	config := `{"mcpServers": {"parrot": {"url": "` + server.URL + `", "headers": {"X-Api-Key": "planted-4713", "Authorization": "Bearer ${PARROT_TOKEN}"}}}}`
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := exits(t, exitOK, "call", "--config", "mcp.json", "parrot", "parrot", "--record", "file.jsonl")
 	if out != "planted-4713 Bearer planted-4712 planted-4711\n" {
 		t.Fatalf("the server says %q", out)
 	}
-	text, err := os.ReadFile("file.jsonl")
+	text, err := os.ReadFile(in(t, "file.jsonl"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +183,7 @@ func TestAProxyThatIsKilledLeavesAReadableFile(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	argv := self(t, "proxy", "--record", "file.jsonl", "everything")
-	proxy := exec.Command(argv[0], argv[1:]...)
+	proxy := child(t, argv[0], argv[1:]...)
 	in, err := proxy.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

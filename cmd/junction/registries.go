@@ -53,7 +53,7 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 	if err != nil {
 		return nil, err
 	}
-	path, err := filename.State("registry.db")
+	path, err := a.State("registry.db")
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,7 @@ func (a *app) registrySources(configured []settings.Registry, from string, named
 		i := slices.IndexFunc(known, func(s registry.Source) bool {
 			return s.Name == word || s.URL != "" && s.URL == strings.TrimRight(word, "/")
 		})
-		switch info, err := os.Stat(word); {
+		switch info, err := os.Stat(a.Path(word)); {
 		case i >= 0:
 			sources = append(sources, known[i])
 		case word == official.Name:
@@ -164,7 +164,7 @@ func (a *app) registrySources(configured []settings.Registry, from string, named
 		case strings.Contains(word, "://"):
 			sources = append(sources, registry.Source{Name: hostOf(word), URL: strings.TrimRight(word, "/")})
 		case err == nil && info.IsDir():
-			sources = append(sources, registry.Source{Name: filepath.Base(filepath.Clean(word)), Folder: word})
+			sources = append(sources, registry.Source{Name: filepath.Base(filepath.Clean(word)), Folder: a.Path(word)})
 		default:
 			return nil, usagef("--registry %s: expected a URL, a folder, or a name of registries of the configuration", word)
 		}
@@ -195,7 +195,7 @@ func (a *app) registryToken(kind, name, from string) func(context.Context) (stri
 			text, err = filename.ReadAtMost(nextTo(from, name), launch.MaxKeyFile)
 			token = strings.TrimSpace(string(text))
 		default:
-			if token = os.Getenv(name); token == "" {
+			if token = a.Getenv(name); token == "" {
 				err = fmt.Errorf("the variable %s is not set; export it", name)
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/spf13/cobra"
@@ -61,7 +60,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 			return err
 		}
 	}
-	keep, err := inUse()
+	keep, err := inUse(&a.launch.Locks)
 	if err != nil {
 		return err
 	}
@@ -81,13 +80,13 @@ func (a *app) remove(ctx context.Context, names []string) error {
 
 // removeOne removes an entry. Its lock is changed where there is one.
 func (a *app) removeOne(ctx context.Context, e entry) error {
-	path := filename.Real(e.definition.Source)
+	path := a.Real(e.definition.Source)
 	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.name) }
 	change := install.Change{Configuration: path, Name: e.name, Words: e.definition.Words(), Edit: edit}
 	if err := a.launch.Locks.Change(ctx, change); err != nil {
 		return err
 	}
-	p, err := pins()
+	p, err := pins(a.Place)
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,7 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 			return err
 		}
 	}
-	a.out.Printf("Removed %q from %s.\n", e.name, filename.Short(path))
+	a.out.Printf("Removed %q from %s.\n", e.name, a.Short(path))
 	a.warnConnected(path, e.name)
 	for _, variable := range e.definition.Variables() {
 		if name, is := strings.CutPrefix(variable, "secret:"); is {
@@ -108,8 +107,8 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 }
 
 // inUse are all packages that some lock of this person has.
-func inUse() (keep []*install.Locked, err error) {
-	list, err := launch.KnownLocks()
+func inUse(locks *launch.Locks) (keep []*install.Locked, err error) {
+	list, err := locks.Known()
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ where anything differs, or was recorded and not asked.`,
 
 // replay reads a recording.
 func (a *app) replay(path string, o recording.ReplayOptions) (*recording.Replay, error) {
-	file, err := os.Open(path)
+	file, err := os.Open(a.Path(path))
 	if err != nil {
 		return nil, err
 	}

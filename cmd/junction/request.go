@@ -81,12 +81,12 @@ func (a *app) answered(method string, r mcp.Result, into any, text func(width in
 		return fmt.Errorf("%s: the server's answer cannot be read (--json prints it as it is): %w", method, err)
 	}
 	if !a.flags.json {
-		words, err := text(a.out.Width(), show.SaveTo(a.flags.output))
+		words, err := text(a.out.Width(), show.SaveTo(a.Path(a.flags.output)))
 		_, printing := fmt.Fprint(a.out, words)
 		return cmp.Or(err, printing)
 	}
 	if a.flags.output != "" {
-		if _, err := text(a.out.Width(), show.SaveTo(a.flags.output)); err != nil {
+		if _, err := text(a.out.Width(), show.SaveTo(a.Path(a.flags.output))); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/internal/why"
@@ -25,6 +26,8 @@ import (
 
 // An app is one run of the program.
 type app struct {
+	place.Place // that it runs in
+
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer        // unclean
@@ -83,8 +86,8 @@ type flags struct {
 
 // runKillable runs one command line and returns the exit code. Once kill is closed, programs that were
 // started are killed without grace when they are to end.
-func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := ready(&app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, stderr: stderr, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)})
+func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops *stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := ready(&app{Place: p, kill: kill, stops: stops, stdin: stdin, stdout: stdout, stderr: stderr, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)})
 	if terminal.Present(stdin, a.screen) {
 		a.person = terminal.NewPerson(stdin, a.screen)
 	}
@@ -93,6 +96,7 @@ func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args [
 
 // ready returns an app that can connect to servers.
 func ready(a *app) *app {
+	a.launch.Place, a.launch.Locks.Place = a.Place, a.Place
 	a.launch.Screen, a.launch.Kill, a.launch.Log = a.screen, a.kill, a.logger
 	a.launch.Refused = func(server, line string, lost bool) { a.stderrOf(server).addRefused(line, lost) }
 	return a
@@ -100,7 +104,7 @@ func ready(a *app) *app {
 
 // run runs a command line.
 func (a *app) run(ctx context.Context, args []string) int {
-	a.desk.Screen, a.desk.Person = a.screen, a.person
+	a.desk.Place, a.desk.Screen, a.desk.Person = a.Place, a.screen, a.person
 	root := a.root(args)
 	root.SetArgs(args)
 	root.SetIn(a.stdin)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plainhttp"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/launch"
@@ -28,8 +29,8 @@ type runningServer struct {
 type runningSet []runningServer
 
 // runningServers asks every junction up that runs for its servers. One that does not answer has none.
-func runningServers(ctx context.Context) (all runningSet) {
-	ups, _ := instances(ctx) // a folder that cannot be read has none
+func runningServers(ctx context.Context, p place.Place) (all runningSet) {
+	ups, _ := instances(ctx, p) // a folder that cannot be read has none
 	for i := range ups {
 		for _, s := range ups[i].Servers {
 			all = append(all, runningServer{&ups[i], s})
@@ -81,13 +82,13 @@ func (r *runningServer) socket(folder string) string {
 
 // target is the server as it is reached there.
 func (r *runningServer) target(a *app, e entry) (launch.Target, error) {
-	dir, err := statusFolder()
+	dir, err := statusFolder(a.Place)
 	if err != nil {
 		return launch.Target{}, err
 	}
 	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialMine(ctx, r.socket(dir)) }}
 	at := "http://localhost" + launch.EndpointPath + "/" + e.name
-	return launch.Target{Name: e.name, Origin: e.origin() + ", through " + r.where(), Timeout: e.definition.Timeout, Through: r.where(),
+	return launch.Target{Name: e.name, Origin: e.origin(a.Place) + ", through " + r.where(), Timeout: e.definition.Timeout, Through: r.where(),
 		Transport: streamable.ClientWith(at, streamable.ClientOptions{HTTP: &http.Client{Transport: plainhttp.New(dial)}, Logger: a.logger()})}, nil
 }
 
@@ -106,11 +107,11 @@ func (a *app) shared(ctx context.Context, e entry) (t launch.Target, is bool) {
 	if e.definition == nil || a.sharing == sharedNothing || f.own || f.revision != "" || len(a.launch.Header)+len(a.launch.Env) > 0 || a.launch.Frozen || f.record != "" || a.launch.Verbose {
 		return t, false
 	}
-	r := runningServers(ctx).of(e)
+	r := runningServers(ctx, a.Place).of(e)
 	if !r.answers() || a.sharing == sharedLists && !r.isConnected() {
 		return t, false
 	}
-	if same, known := r.isDefinedAs(ctx, e); known && !same || !known && !r.isShared(e) {
+	if same, known := r.isDefinedAs(ctx, a.Place, e); known && !same || !known && !r.isShared(e) {
 		return t, false
 	}
 	t, err := r.target(a, e)
@@ -143,10 +144,10 @@ func (a *app) usedBy(ctx context.Context, f front) string {
 		host = "127.0.0.1"
 	}
 	url := "http://" + net.JoinHostPort(host, port) + launch.EndpointPath
-	ups, _ := instances(ctx) // a folder that cannot be read has none
+	ups, _ := instances(ctx, a.Place) // a folder that cannot be read has none
 	for _, up := range ups {
 		if up.Endpoint == url {
-			return fmt.Sprintf(" by the junction up of process %d, in %s, which serves at %s", up.PID, filename.Short(up.Folder), url)
+			return fmt.Sprintf(" by the junction up of process %d, in %s, which serves at %s", up.PID, a.Short(up.Folder), url)
 		}
 	}
 	o := mcp.ClientOptions{Name: url, Revision: revision.Latest().Name, ConnectTimeout: statusTime, Logger: a.logger()}

@@ -19,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 )
 
@@ -37,12 +38,12 @@ const (
 type digest [sha256.Size]byte
 
 // digestOf is the digest of all that makes another server of an entry: what is started or called, and for which account.
-func digestOf(e entry, s *config.Server) (d digest) {
+func digestOf(p place.Place, e entry, s *config.Server) (d digest) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q", e.name, filename.Real(e.source()), e.definition.Revision)
 	dir := s.Dir
 	if launch.IsProgram(s.Kind) {
-		dir = filename.Real(dir) // without one it starts where the process is
+		dir = p.Real(dir) // without one it starts where the process is
 	}
 	fmt.Fprintf(h, " %q %q %q %q %q %q %q %q", s.Kind.String(), s.Command, s.Args, s.Env, s.Unset, dir, s.URL, s.Headers)
 	if o := s.OAuth; o != nil {
@@ -70,22 +71,22 @@ type digests struct {
 	by map[string]digest
 }
 
-func (d *digests) set(e entry, s *config.Server) {
+func (d *digests) set(p place.Place, e entry, s *config.Server) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.by == nil {
 		d.by = map[string]digest{}
 	}
-	d.by[e.name] = digestOf(e, s)
+	d.by[e.name] = digestOf(p, e, s)
 }
 
 // expect has the digest of a server that was neither started nor called yet. Where one of that name was, by another entry, it may run
 // still: there is none until the next one is reached.
-func (d *digests) expect(e entry, s *config.Server) {
+func (d *digests) expect(p place.Place, e entry, s *config.Server) {
 	before, some := d.of(e.name)
 	if !some {
-		d.set(e, s)
-	} else if before != digestOf(e, s) {
+		d.set(p, e, s)
+	} else if before != digestOf(p, e, s) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.by, e.name)
@@ -172,7 +173,7 @@ func (v *served) tellProof(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, http.StatusNotFound, errors.New("no server of this name is defined here"))
 		return
 	}
-	folder, err := statusFolder()
+	folder, err := statusFolder(v.app.Place)
 	var key []byte
 	if err == nil {
 		key, err = entryKey(folder, true)
@@ -187,11 +188,11 @@ func (v *served) tellProof(w http.ResponseWriter, r *http.Request) {
 
 // isDefinedAs reports whether the server there is of an entry as it is here, with all its variables. known is false where that cannot be
 // proved, and for an entry for which a person would have to be asked.
-func (r *runningServer) isDefinedAs(ctx context.Context, e entry) (same, known bool) {
+func (r *runningServer) isDefinedAs(ctx context.Context, p place.Place, e entry) (same, known bool) {
 	if needsInput(e.definition) {
 		return false, false
 	}
-	folder, err := statusFolder()
+	folder, err := statusFolder(p)
 	if err != nil {
 		return false, false
 	}
@@ -207,7 +208,7 @@ func (r *runningServer) isDefinedAs(ctx context.Context, e entry) (same, known b
 	if err != nil {
 		return false, true // who starts it says why
 	}
-	d := digestOf(e, s)
+	d := digestOf(p, e, s)
 	return hmac.Equal([]byte(proof), []byte(d.proof(key, r.in.PID))), true
 }
 

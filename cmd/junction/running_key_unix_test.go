@@ -46,7 +46,7 @@ func TestCallUsesServerWithTheSameSecrets(t *testing.T) {
 		}
 		return strings.Count(string(text), "start")
 	}
-	folder, err := statusFolder()
+	folder, err := statusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestKeyOfEntries(t *testing.T) {
 			t.Errorf("got %x and %x", keys[0], key)
 		}
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(in(t, path))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
@@ -122,15 +122,15 @@ func TestKeyOfEntries(t *testing.T) {
 	for name, change := range map[string]func() error{
 		"a link":                     func() error { return os.Symlink(other, path) },
 		"a link to the folder":       func() error { return os.Symlink(".", path) },
-		"a folder":                   func() error { return os.Mkdir(path, 0o700) },
+		"a folder":                   func() error { return os.Mkdir(in(t, path), 0o700) },
 		"a pipe":                     func() error { return syscall.Mkfifo(path, 0o600) },
-		"too short":                  func() error { return os.WriteFile(path, keys[0][1:], 0o600) },
-		"too long":                   func() error { return os.WriteFile(path, append(slices.Clone(keys[0]), 0), 0o600) },
-		"empty":                      func() error { return os.WriteFile(path, nil, 0o600) },
-		"open to a group":            func() error { return os.WriteFile(path, keys[0], 0o640) },
+		"too short":                  func() error { return os.WriteFile(in(t, path), keys[0][1:], 0o600) },
+		"too long":                   func() error { return os.WriteFile(in(t, path), append(slices.Clone(keys[0]), 0), 0o600) },
+		"empty":                      func() error { return os.WriteFile(in(t, path), nil, 0o600) },
+		"open to a group":            func() error { return os.WriteFile(in(t, path), keys[0], 0o640) },
 		"a folder open to everybody": func() error { return os.Chmod(folder, 0o755) },
 	} {
-		if err := os.Remove(path); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(in(t, path)); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}
 		if err := change(); err != nil {
@@ -151,7 +151,7 @@ func TestDigestIsOfAllThatIsStarted(t *testing.T) {
 	made := func(change func(*config.Server)) digest {
 		s := config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}
 		change(&s)
-		return digestOf(e, &s)
+		return digestOf(placeOf(t), e, &s)
 	}
 	seen := map[digest]string{made(func(*config.Server) {}): "nothing"}
 	add := func(name string, d digest) {
@@ -194,8 +194,8 @@ func TestDigestIsOfAllThatIsStarted(t *testing.T) {
 		add(fmt.Sprint("variable ", i), made(func(s *config.Server) { s.Env = map[string]string{"A": value} }))
 	}
 	add("arguments", made(func(s *config.Server) { s.Args = []string{"a", "b"} }))
-	add("name", digestOf(definedEntry(t, `{"mcpServers":{"other":{"command":"dbserver"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
-	add("revision", digestOf(definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","revision":"2025-11-25"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
+	add("name", digestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"other":{"command":"dbserver"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
+	add("revision", digestOf(placeOf(t), definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver","revision":"2025-11-25"}}}`), &config.Server{OAuth: &config.OAuth{}, TLS: &config.TLS{}}))
 	d := made(func(*config.Server) {})
 	proof := d.proof([]byte("key"), 1)
 	if proof == d.proof([]byte("key"), 2) || proof == d.proof([]byte("other"), 1) || proof != d.proof([]byte("key"), 1) {
@@ -224,7 +224,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 		}
 		return entry{name: "db", definition: f.Servers[0]}
 	}
-	a := &app{screen: terminal.NewScreen(io.Discard)}
+	a := &app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)}
 	reach := func(e entry) { // or find that it cannot be
 		t.Helper()
 		g := gateway.New(gateway.Options{})
@@ -260,11 +260,13 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 // A program without cwd runs in the folder of the process that starts it.
 func TestDigestHasTheFolder(t *testing.T) {
 	e := definedEntry(t, `{"mcpServers":{"db":{"command":"dbserver"}}}`)
-	here, err := os.Getwd()
+	here, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := func(kind config.Kind, dir string) digest { return digestOf(e, &config.Server{Kind: kind, Dir: dir}) }
+	in := func(kind config.Kind, dir string) digest {
+		return digestOf(placeOf(t), e, &config.Server{Kind: kind, Dir: dir})
+	}
 	if in(config.Stdio, "") != in(config.Stdio, here) || in(config.Stdio, "") == in(config.Stdio, t.TempDir()) {
 		t.Error("the digest of a program without cwd is not that of one in this folder")
 	}

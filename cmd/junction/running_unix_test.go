@@ -62,7 +62,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 	runs(t, "", "doctor", "--config", config).expect(t, exitOK, "  ok      running: junction up at "+r.url+" is connected to it, too; what is above is of a connection of its own\n", "")
 	sick := &patient{}
 	sick.broken("start", "the port is taken", "look at its log")
-	sick.runsIn(runningServers(t.Context()).of(shownEntry(t, config)))
+	sick.runsIn(runningServers(t.Context(), placeOf(t)).of(shownEntry(t, config)))
 	if want := "junction up at " + r.url + " is connected to it, which may be why a second one does not work; else look at its log"; sick.Links[0].Remedy != want {
 		t.Errorf("of a broken link it says %s, want %s", sick.Links[0].Remedy, want)
 	}
@@ -73,7 +73,7 @@ func TestListNamesTheGatewayThatHasTheServer(t *testing.T) {
 // shownEntry is the one server of a configuration.
 func shownEntry(t *testing.T, config string) entry {
 	t.Helper()
-	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	a.flags.config = []string{config}
 	_, entries, err := a.servers()
 	if err != nil || len(entries) != 1 {
@@ -87,7 +87,7 @@ func TestPortInUseNamesTheGatewayThatHasIt(t *testing.T) {
 	r := serving(t, "up")
 	address := strings.TrimSuffix(strings.TrimPrefix(r.url, "http://"), launch.EndpointPath)
 	runs(t, "", "up", "--http", address).expect(t, exitConnection, "", fmt.Sprintf("this address is in use by the junction up of process %d, in ", os.Getpid()))
-	dir, err := statusFolder()
+	dir, err := statusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/config/settings"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
@@ -55,9 +55,9 @@ func (a *app) sandboxShowCommand() *cobra.Command {
 func (a *app) showProfile(k *keptProfile, state sandbox.State) {
 	weaker := (k.weaker || k.locked != nil) && k.profile.By == "" // a lock is for systems of which some cannot confine: see confine
 	if weaker && len(state.Confined) == 0 {
-		a.out.Printf("%s is not confined on this system, although %s says:\n", k.entry.name, k.where())
+		a.out.Printf("%s is not confined on this system, although %s says:\n", k.entry.name, k.where(a.Place))
 	} else {
-		a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where())
+		a.out.Printf("%s is confined, by %s:\n", k.entry.name, k.where(a.Place))
 	}
 	lines := launch.ProfileLines(*k.profile)
 	if k.entry.definition.Cwd != "" {
@@ -92,7 +92,7 @@ func (a *app) showProfiles() error {
 			a.out.Printf("%s: %v\n", e.name, err)
 			continue
 		}
-		a.out.Printf("%s %s\n", e.name, launch.Confinement(k.profile, nil))
+		a.out.Printf("%s %s\n", e.name, a.launch.Confinement(k.profile, nil))
 	}
 	return nil
 }
@@ -177,19 +177,19 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 	if k.profile == nil {
 		return fmt.Errorf("server %q is not confined, and may do what you may; junction sandbox learn %s confines it", k.entry.name, plaintext.ShellWord(k.entry.name))
 	}
-	now, err := c.of(k, allows)
+	now, err := c.of(a.Place, k, allows)
 	if err != nil {
 		return err
 	}
 	if err := k.write(ctx, a, now); err != nil {
 		return err
 	}
-	a.out.Printf("%s:\n", k.where())
+	a.out.Printf("%s:\n", k.where(a.Place))
 	for _, line := range changedLines(*k.profile, now) {
 		a.out.Printf("%s\n", line)
 	}
 	if allows {
-		for _, line := range c.remarks() {
+		for _, line := range c.remarks(a.Place) {
 			a.out.Printf("%s\n", plaintext.Line(line, maxReason))
 		}
 	}
@@ -197,19 +197,19 @@ func (a *app) changeProfile(ctx context.Context, args []string, c profileChange,
 }
 
 // remarks say of paths that are allowed what they may not do for the program.
-func (c profileChange) remarks() (lines []string) {
+func (c profileChange) remarks(p place.Place) (lines []string) {
 	for _, path := range c.read {
-		if _, err := os.Stat(launch.ExpandPath(path)); os.IsNotExist(err) {
-			lines = append(lines, fmt.Sprintf("There is no %s now: the program sees it from its first start on after it is there.", launch.ProfilePath(path)))
+		if _, err := os.Stat(p.Expand(path)); os.IsNotExist(err) {
+			lines = append(lines, fmt.Sprintf("There is no %s now: the program sees it from its first start on after it is there.", p.Tilde(path)))
 		}
 	}
-	return append(lines, aloneRemarks(c.write)...)
+	return append(lines, aloneRemarks(p, c.write)...)
 }
 
 // aloneRemarks say of files that may be written that a program cannot replace them.
-func aloneRemarks(paths []string) (lines []string) {
+func aloneRemarks(p place.Place, paths []string) (lines []string) {
 	for _, path := range paths {
-		path = filename.Absolute(launch.ExpandPath(path))
+		path = p.Absolute(p.Expand(path))
 		folder, shared := sandbox.DataFolder(path)
 		if folder == path {
 			continue
@@ -218,13 +218,13 @@ func aloneRemarks(paths []string) (lines []string) {
 		if shared {
 			how = "which others use, too: give the file a folder of its own"
 		}
-		lines = append(lines, fmt.Sprintf("%s can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, %s.", launch.ProfilePath(path), how))
+		lines = append(lines, fmt.Sprintf("%s can be written, but not replaced: a program that writes a file next to it and moves that over it needs their folder, %s.", p.Tilde(path), how))
 	}
 	return lines
 }
 
 // of is the profile with the change.
-func (c profileChange) of(k *keptProfile, allows bool) (sandbox.Profile, error) {
+func (c profileChange) of(p place.Place, k *keptProfile, allows bool) (sandbox.Profile, error) {
 	now := *k.profile
 	for _, list := range []struct {
 		flag   string
@@ -235,7 +235,7 @@ func (c profileChange) of(k *keptProfile, allows bool) (sandbox.Profile, error) 
 		*list.in = slices.Clone(*list.in)
 		for _, value := range list.values {
 			if list.isPath {
-				value = launch.ProfilePath(value)
+				value = p.Tilde(value)
 			}
 			switch at := slices.Index(*list.in, value); {
 			case value == "":

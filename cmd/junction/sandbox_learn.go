@@ -113,7 +113,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)
 	}
 	if !l.yes {
-		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s?", k.where()))
+		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
 		if err != nil {
 			return err
 		}
@@ -125,7 +125,7 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	if err := a.writeLearned(ctx, args, k, now); err != nil {
 		return err
 	}
-	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(), k.entry.name)
+	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(a.Place), k.entry.name)
 	return a.reportCalls(failed, remedies)
 }
 

@@ -20,7 +20,7 @@ import (
 // notes makes a configuration with a server of the files in ~/notes, with settings behind it.
 func notes(t *testing.T, settings string) {
 	t.Helper()
-	alone(t)
+	inProcess(t)
 	write(t, map[string]string{"notes/a.md": "hello\n", "secret.txt": "sesame\n", "work/.git/HEAD": "",
 		"mcp.json": `{"mcpServers": {"notes": {"command": ` + quoteJSON(self(t)[0]) + `, "args": ["serve", "filesystem", "--root", "./notes"], "env": {"` + asProgram + `": "1"}},
   "far": {"url": "https://example.com/mcp"}}` + settings + "}\n"})
@@ -46,12 +46,12 @@ func TestTheSandboxOfAServerIsShown(t *testing.T) {
 func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	const settings = ", \"junction\": {\n  // mine\n  \"servers\": {\n    \"notes\": {\n      \"sandbox\": {\n        \"read\": [\"~/notes\"] // why\n      }\n    }\n  }\n}"
 	notes(t, settings)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", "work", "--read", filepath.Join(home, "notes"), "--write", "/srv/x", "--host", "api.example.com", "--env", "TOKEN", "--memory", "2GB").
 		expect(t, exitOK, "junction.servers.notes.sandbox in mcp.json:\n  read   ~/notes\n+ read   ~/work\n+ write  /srv/x\n+ host   api.example.com\n+ env    TOKEN\n+ memory  2000MB\n", "")
 	changed := func(want string) {
 		t.Helper()
-		text, err := os.ReadFile("mcp.json")
+		text, err := os.ReadFile(in(t, "mcp.json"))
 		if err != nil || !strings.HasSuffix(string(text), ", \"junction\": {\n  // mine\n  \"servers\": {\n    \"notes\": {\n      \"sandbox\": {\n"+want+"      }\n    }\n  }\n}}\n") {
 			t.Errorf("%v: got\n%s\nwant\n%s", err, text, want)
 		}
@@ -70,15 +70,15 @@ func TestAProfileIsChangedWhereItIsWritten(t *testing.T) {
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "*.com").expect(t, exitConnection, "", `"*.com": expected at least two labels behind the *`)
 	// A link to a file that is kept elsewhere, as with others' settings, stays one.
-	if err := errors.Join(os.Rename("mcp.json", "kept.json"), os.Symlink("kept.json", "mcp.json")); err != nil {
+	if err := errors.Join(os.Rename(in(t, "mcp.json"), in(t, "kept.json")), os.Symlink("kept.json", "mcp.json")); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "api.example.com").expect(t, exitOK, "+ host   api.example.com\n", "")
 	changed("        \"read\": [\"~/notes\"], // why\n        \"memory\": \"2000MB\",\n        \"hosts\": [\"api.example.com\"]\n")
-	if target, err := os.Readlink("mcp.json"); target != "kept.json" {
+	if target, err := os.Readlink(in(t, "mcp.json")); target != "kept.json" {
 		t.Errorf("the link leads to %q, %v", target, err)
 	}
-	if err := os.Remove("mcp.json"); err != nil {
+	if err := os.Remove(in(t, "mcp.json")); err != nil {
 		t.Fatal(err)
 	}
 	notes(t, "")
@@ -108,7 +108,7 @@ func TestProfilesThatAreChangedAtOnceLoseNothing(t *testing.T) {
 // What was shown next to a profile that is another one by now is not what was agreed to.
 func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
-	a := ready(&app{out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))})
+	a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))})
 	a.flags.config = []string{"mcp.json"}
 	shown, err := a.oneKept([]string{"notes"})
 	if err != nil {
@@ -127,7 +127,7 @@ func TestAServerIsLearnedFromAndThenConfined(t *testing.T) {
 	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json", "--call", `read-file={"path": "a.md"}`}
 	runs(t, "", args...).expect(t, exitUsage, "", "nobody can be asked here; --yes writes the profile without a question")
 	runs(t, "", append(args, "--yes")...).expect(t, exitOK, "notes needs:\n+ read   ~/notes\nWith this profile it starts, does the same, and is refused nothing.\nWritten to junction.servers.notes.sandbox in ~/junction.json.", "Called read-file.\n")
-	text, err := os.ReadFile("junction.json")
+	text, err := os.ReadFile(in(t, "junction.json"))
 	if want := "{\n  \"junction\": {\n    \"servers\": {\n      \"notes\": {\n        \"sandbox\": {\n          \"read\": [\"~/notes\"]\n        }\n      }\n    }\n  }\n}\n"; err != nil || string(text) != want {
 		t.Errorf("%v: got %s", err, text)
 	}
@@ -158,14 +158,14 @@ func TestALessonWhoseCallFailsDoesNotEndWell(t *testing.T) {
 }
 
 func TestALessonInWhichNoToolIsCalledSaysSo(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"web": {"command": ` + quoteJSON(self(t)[0]) + `, "env": {"` + asProgram + `": "1"}, "args": ["serve", "fetch"]}}}`})
 	runs(t, "", "sandbox", "learn", "web", "--config", "mcp.json", "--yes").expect(t, exitOK, "web needs:",
 		"No tool was called, as none says that it only reads and needs no arguments: fetch. What they use is not learned")
 }
 
 func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	project := t.TempDir()
 	elsewhere, err := os.MkdirTemp("/tmp", "junction-test-")
 	if err != nil {
@@ -192,7 +192,7 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 	} {
 		runs(t, "", "sandbox", "learn", c.server, "--config", "mcp.json", "--yes", "--call", c.call).expect(t, exitOK, c.want, "Called "+strings.SplitN(c.call, "=", 2)[0]+".\n")
 	}
-	if text, err := os.ReadFile("junction.json"); err != nil || strings.Count(string(text), "sandbox") != 4 {
+	if text, err := os.ReadFile(in(t, "junction.json")); err != nil || strings.Count(string(text), "sandbox") != 4 {
 		t.Errorf("%v: got %s", err, text)
 	}
 	runs(t, "", "call", "files", "read-file", "path=a.md", "--config", "mcp.json").expect(t, exitOK, "hello", "")
@@ -205,7 +205,7 @@ func TestAServerIsLearnedFromWhereTemporaryFilesAre(t *testing.T) {
 
 // A server chooses whom it asks for, and --yes writes what is proposed.
 func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	argv := self(t, "serve", "memory")
 	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
 	if err != nil {
@@ -214,13 +214,13 @@ func TestNoAddressOfThisMachinesNetworksIsLearned(t *testing.T) {
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"memory": {"command": "bash", "env": {"` + asProgram + `": "1"}, "args": ` + string(args) + `}}}`})
 	runs(t, "", "sandbox", "learn", "memory", "--config", "mcp.json", "--yes").expect(t, exitOK,
 		"Not proposed: 169.254.169.254: it is an address of this machine or its networks. If it needs that: junction sandbox allow memory --host 169.254.169.254\n", "")
-	if text, err := os.ReadFile("junction.json"); err != nil || strings.Contains(string(text), "169.254") {
+	if text, err := os.ReadFile(in(t, "junction.json")); err != nil || strings.Contains(string(text), "169.254") {
 		t.Errorf("%v: got %s", err, text)
 	}
 }
 
 func TestFailedCallOfALessonNamesTheCommandThatAllowsWhatWasRefused(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	argv := self(t, "serve", "memory")
 	args, err := json.Marshal(append([]string{"-c", `(exec 3<>/dev/tcp/169.254.169.254/80) 2>/dev/null; exec "$@"`, "bash"}, argv...))
 	if err != nil {
@@ -244,14 +244,14 @@ func TestAProfileWithWhichTheServerDoesNotStartIsNotWrittenUnasked(t *testing.T)
 	write(t, map[string]string{"mcp.json": `{"mcpServers": {"notes": {"command": "sh", "args": ["-c", ` + quoteJSON(command) + `], "env": {"` + asProgram + `": "1"}}}}`})
 	args := []string{"sandbox", "learn", "notes", "--config", "mcp.json"}
 	runs(t, "", append(args, "--yes")...).expect(t, exitConnection, "With this profile it does not start", `server "notes" does not start with this profile, so nothing was written; without --yes you are asked`)
-	if text, err := os.ReadFile("junction.json"); err == nil {
+	if text, err := os.ReadFile(in(t, "junction.json")); err == nil {
 		t.Errorf("written is %s", text)
 	}
 }
 
 func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {}}}}`)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	runs(t, "", "tools", "notes", "--config", "mcp.json").expect(t, exitConnection, "",
 		"junction: server notes: was refused to read "+home+"/notes; to allow it: junction sandbox allow notes --read "+home+"/notes\n")
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--read", home+"/notes").expect(t, exitOK, "+ read   ~/notes\n", "")
@@ -259,7 +259,7 @@ func TestARefusalStandsInTheLogWithWhatAllowsIt(t *testing.T) {
 }
 
 func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	write(t, map[string]string{
 		"mcp.json": `{"mcpServers": {"echo": {"command": "npx", "args": ["-y", "echo@1.0.0", "--loud"]}}}`,
 		"junction.lock": `{"version": 1, "servers": {"echo": {"replaces": ["npx", "-y", "echo@1.0.0"],
@@ -282,8 +282,8 @@ func TestAProfileInTheLockIsShownAndChanged(t *testing.T) {
 
 // Who allows a path that is not there, or a file alone, should know what the server cannot do with it.
 func TestAllowSaysWhatAPathDoesNotAllow(t *testing.T) {
-	alone(t)
-	home, err := os.Getwd()
+	inProcess(t)
+	home, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 		{"settings that start nothing weaker", "echo is confined, by ", "Missing", keptProfile{}, bare},
 	} {
 		var stdout safeBuffer
-		a := &app{out: terminal.NewScreen(&stdout)}
+		a := &app{Place: placeOf(t), out: terminal.NewScreen(&stdout)}
 		test.k.entry = entry{name: "echo", definition: &config.Definition{}}
 		if test.k.profile == nil {
 			test.k.profile = &sandbox.Profile{}

@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -50,7 +51,7 @@ func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
 		p := launch.ProfileOf(s)
 		k.profile, k.weaker = &p, s.Weaker
 	case locked != nil && locked.Package != nil:
-		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(filename.Real(e.definition.Source))
+		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(a.Real(e.definition.Source))
 		return k, nil
 	}
 	k.file, err = a.settingsFile(set, e)
@@ -67,13 +68,13 @@ func (a *app) settingsFile(set *config.Set, e entry) (string, error) {
 		}
 	}
 	if e.definition.Project && !isNamed { // whose settings would not count
-		folder, err := os.UserConfigDir()
+		folder, err := a.UserConfigDir()
 		if err != nil {
 			return "", fmt.Errorf("your configuration folder is not known: %w", err)
 		}
 		return filepath.Join(folder, "junction", "mcp.json"), nil
 	}
-	source := filename.Real(e.definition.Source)
+	source := a.Real(e.definition.Source)
 	if base := filepath.Base(source); base == "junction.json" || base == "mcp.json" && filepath.Base(filepath.Dir(source)) == "junction" {
 		return source, nil
 	}
@@ -81,16 +82,16 @@ func (a *app) settingsFile(set *config.Set, e entry) (string, error) {
 }
 
 // where says where a profile is, for people.
-func (k *keptProfile) where() string {
+func (k *keptProfile) where(p place.Place) string {
 	if k.locked != nil {
-		return filename.Short(k.file)
+		return p.Short(k.file)
 	}
-	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.name, filename.Short(k.file))
+	return fmt.Sprintf("junction.servers.%s.sandbox in %s", k.entry.name, p.Short(k.file))
 }
 
 // lockChanges has no other process change a configuration or what is locked, so that what was read before is what is written over.
 func (a *app) lockChanges(ctx context.Context) (unlock func(), err error) {
-	mutex, err := filename.State("install.mutex")
+	mutex, err := a.State("install.mutex")
 	if err != nil {
 		return nil, err
 	}

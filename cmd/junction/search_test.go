@@ -29,7 +29,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	configure := func(token string) {
 		t.Helper()
 		text := fmt.Sprintf(`{"mcpServers": {}, "junction": {"registries": [{"name": "house", "url": %q, "token": %q}]}}`, h.URL, token)
-		if err := os.WriteFile("mcp.json", []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "mcp.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -44,11 +44,11 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 	search("--offline").expect(t, exitConnection, "", "nothing was read of house yet; leave --offline out once") // and not why it was not read then
 	configure("${HOUSE_TOKEN}")
 	search().expect(t, exitConnection, "", "the variable HOUSE_TOKEN is not set; export it")
-	t.Setenv("HOUSE_TOKEN", "sesame-open")
+	setenv(t, "HOUSE_TOKEN", "sesame-open")
 	const line = "org.example/weather  (Weather, 1.0.0, npm)\n    Tells the weather\n"
 	search().expect(t, exitOK, line, "junction info NAME shows all about one")
 	configure("${file:token}")
-	if err := os.WriteFile("token", []byte("sesame-open\n"), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "token"), []byte("sesame-open\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	search("--sync").expect(t, exitOK, line, "")
@@ -73,7 +73,7 @@ func TestSearchNeedsTheRegistryOnce(t *testing.T) {
 		`{"url": "https://x.example"},{"url":"https://x.example"}`: `registry "x.example" is there twice`,
 		`{"url": "http://x.example", "token": "${HOME}"}`:          "a token is sent over https only",
 	} {
-		if err := os.WriteFile("mcp.json", []byte(`{"mcpServers": {}, "junction": {"registries": [`+text+`]}}`), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {"registries": [`+text+`]}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		search().expect(t, exitConnection, "", want)
@@ -84,10 +84,10 @@ func TestInfoShowsWhatLooksWrong(t *testing.T) {
 	alone(t)
 	write := func(file, text string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Join("servers", filepath.Dir(file)), 0o700); err != nil {
+		if err := os.MkdirAll(in(t, filepath.Join("servers", filepath.Dir(file))), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join("servers", file), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, filepath.Join("servers", file)), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

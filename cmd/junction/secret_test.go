@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // A secret is kept, reaches the server, and is in no file, list, error or status.
@@ -19,7 +17,7 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	runs(t, "x", "secret", "set", "other.one").expect(t, exitOK, "", "")
 	runs(t, "", "secret", "list").expect(t, exitOK, "api\nother.one\n", "")
 	runs(t, "", "secret", "list", "--json").expect(t, exitOK, `{"secrets":["api","other.one"]}`, "")
-	if err := os.WriteFile("token", []byte("private-too\n"), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "token"), []byte("private-too\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	argv, err := json.Marshal(self(t, "serve", "filesystem", "--root", "${secret:api}/${file:token}"))
@@ -32,7 +30,7 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(value, "private-too", "found.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("servers.json", []byte(`{"mcpServers": {"files": {"command": "env", "args": `+string(argv)+`}}}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers": {"files": {"command": "env", "args": `+string(argv)+`}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, exitOK, "found.txt", "")
@@ -42,7 +40,7 @@ func TestSecretsReachServersAndNothingElse(t *testing.T) {
 	if all := checked.stdout + checked.stderr + listed.stdout + listed.stderr; strings.Contains(all, value) || strings.Contains(all, "private-too") {
 		t.Errorf("a secret is shown: %s", all)
 	}
-	folder, err := filename.State("")
+	folder, err := placeOf(t).State("")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -51,6 +50,7 @@ type service struct {
 	args    []string // up and its flags
 	folder  string   // that it runs in
 	path    string   // of the programs that it starts
+	log     string   // the file that launchd writes what it says to
 }
 
 // serviceName is that of the unit.
@@ -60,24 +60,24 @@ const serviceName = "junction"
 const agentName = "io.github.junction-mcp.junction"
 
 // serviceFile is where the unit or agent of this user stands.
-func serviceFile(system string) (string, error) {
+func serviceFile(p place.Place, system string) (string, error) {
 	switch system {
 	case "linux":
-		config, err := os.UserConfigDir()
+		config, err := p.UserConfigDir()
 		return filepath.Join(config, "systemd", "user", serviceName+".service"), err
 	case "darwin":
-		home, err := os.UserHomeDir()
+		home, err := p.UserHomeDir()
 		return filepath.Join(home, "Library", "LaunchAgents", agentName+".plist"), err
 	}
 	return "", fmt.Errorf("junction service knows systemd and launchd, and none of %s: have its own scheduler run \"junction up\" when you log in", system)
 }
 
 func (a *app) installService(ctx context.Context, flags []string, show bool) error {
-	file, err := serviceFile(runtime.GOOS)
+	file, err := serviceFile(a.Place, runtime.GOOS)
 	if err != nil {
 		return err
 	}
-	s, err := newService(flags)
+	s, err := newService(a.Place, flags)
 	if err != nil {
 		return err
 	}
@@ -95,18 +95,18 @@ func (a *app) installService(ctx context.Context, flags []string, show bool) err
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		return err
 	}
-	a.screen.Printf("%s is written.\n", filename.Short(file))
+	a.screen.Printf("%s is written.\n", a.Short(file))
 	if runtime.GOOS == "darwin" {
-		_ = control(ctx, "launchctl", "bootout", domain()+"/"+agentName) // the one before, if there is one
-		if err := control(ctx, "launchctl", "bootstrap", domain(), file); err != nil {
+		_ = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName) // the one before, if there is one
+		if err := control(ctx, a.Place, "launchctl", "bootstrap", domain(), file); err != nil {
 			return err
 		}
-		a.out.Printf("It runs, and will when you log in. It writes to %s.\n", filename.Short(logFile()))
+		a.out.Printf("It runs, and will when you log in. It writes to %s.\n", a.Short(logFile(a.Place)))
 		return nil
 	}
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", serviceName}, {"restart", serviceName}} {
-		if err := control(ctx, "systemctl", slices.Concat([]string{"--user"}, args)...); err != nil {
-			return fmt.Errorf("%w; it does not run. Where no systemd runs for this user, such as in a container or behind su, log in again, or have root do \"loginctl enable-linger %s\"; junction service uninstall removes the file", err, cmp.Or(os.Getenv("USER"), "USER"))
+		if err := control(ctx, a.Place, "systemctl", slices.Concat([]string{"--user"}, args)...); err != nil {
+			return fmt.Errorf("%w; it does not run. Where no systemd runs for this user, such as in a container or behind su, log in again, or have root do \"loginctl enable-linger %s\"; junction service uninstall removes the file", err, cmp.Or(a.Getenv("USER"), "USER"))
 		}
 	}
 	a.out.Printf("It runs, and will when you log in; \"loginctl enable-linger\" lets it run without that.\n"+
@@ -115,27 +115,27 @@ func (a *app) installService(ctx context.Context, flags []string, show bool) err
 }
 
 func (a *app) uninstallService(ctx context.Context) error {
-	file, err := serviceFile(runtime.GOOS)
+	file, err := serviceFile(a.Place, runtime.GOOS)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is not there: junction service install writes it", filename.Short(file))
+		return fmt.Errorf("%s is not there: junction service install writes it", a.Short(file))
 	}
 	if runtime.GOOS == "darwin" {
-		err = control(ctx, "launchctl", "bootout", domain()+"/"+agentName)
+		err = control(ctx, a.Place, "launchctl", "bootout", domain()+"/"+agentName)
 	} else {
-		err = control(ctx, "systemctl", "--user", "disable", "--now", serviceName)
+		err = control(ctx, a.Place, "systemctl", "--user", "disable", "--now", serviceName)
 	}
 	if gone := os.Remove(file); gone != nil {
 		return errors.Join(err, gone)
 	}
-	a.out.Printf("%s is removed.\n", filename.Short(file))
+	a.out.Printf("%s is removed.\n", a.Short(file))
 	return err
 }
 
 // newService is a service with these flags of junction up, which are looked at first.
-func newService(flags []string) (*service, error) {
+func newService(p place.Place, flags []string) (*service, error) {
 	up := (&app{}).upCommand()
 	if err := up.ParseFlags(flags); err != nil {
 		return nil, usagef("behind --: %v", err)
@@ -143,15 +143,15 @@ func newService(flags []string) (*service, error) {
 	if stdio, _ := up.Flags().GetBool("stdio"); stdio {
 		return nil, usagef("behind --: nobody speaks with a service on standard input and output; leave --stdio out")
 	}
-	own, err := exec.LookPath(program())
+	own, err := p.LookPath(program())
 	if err != nil {
 		return nil, errors.New("this program is gone when \"go run\" ends: build it first, such as with go install ./cmd/junction")
 	}
-	folder, err := os.Getwd()
+	folder, err := p.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	return &service{program: filename.Absolute(own), args: append([]string{"up"}, flags...), folder: folder, path: os.Getenv("PATH")}, nil
+	return &service{program: p.Absolute(own), args: append([]string{"up"}, flags...), folder: folder, path: p.Getenv("PATH"), log: logFile(p)}, nil
 }
 
 // unit is the service as systemd has it.
@@ -209,15 +209,15 @@ func (s *service) agent() string {
 	b.WriteString("</dict>\n")
 	for _, key := range []string{"StandardErrorPath", "StandardOutPath"} {
 		text("key", key)
-		text("string", logFile())
+		text("string", s.log)
 	}
 	b.WriteString("<key>RunAtLoad</key>\n<true/>\n<key>KeepAlive</key>\n<dict>\n<key>SuccessfulExit</key>\n<false/>\n</dict>\n</dict>\n</plist>\n")
 	return b.String()
 }
 
 // logFile is what launchd writes what junction says to.
-func logFile() string {
-	home, _ := os.UserHomeDir() // serviceFile found it
+func logFile(p place.Place) string {
+	home, _ := p.UserHomeDir() // serviceFile found it
 	return filepath.Join(home, "Library", "Logs", "junction.log")
 }
 
@@ -225,10 +225,10 @@ func logFile() string {
 func domain() string { return fmt.Sprintf("gui/%d", os.Getuid()) }
 
 // control has systemctl or launchctl do something.
-func control(ctx context.Context, program string, args ...string) error {
+func control(ctx context.Context, p place.Place, program string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, serviceTime)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	out, err := p.Command(ctx, program, args...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), maxSaid))
 	}

@@ -43,42 +43,42 @@ func TestAServiceIsInstalledAndRemoved(t *testing.T) {
 		t.Skip("skip: this drives systemctl")
 	}
 	alone(t)
-	here, err := os.Getwd()
+	here, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("XDG_CONFIG_HOME", here)
-	t.Setenv("PATH", here+":/usr/bin:/bin")
+	setenv(t, "XDG_CONFIG_HOME", here)
+	setenv(t, "PATH", here+":/usr/bin:/bin")
 	const program = "#!/bin/sh\necho \"$@\" >> " + "asked\n[ ! -e broken ] || { echo no bus; exit 3; }\n"
-	processtest.WriteProgram(t, "systemctl", []byte(program), 0o700)
+	processtest.WriteProgram(t, in(t, "systemctl"), []byte(program), 0o700)
 	runs(t, "", "service", "uninstall").expect(t, exitConnection, "", "junction service install writes it")
 	runs(t, "", "service", "install").expect(t, exitConnection, "", "build it first")
-	processtest.WriteProgram(t, "junction", []byte(program), 0o700) // a test is gone when it ends, too
+	processtest.WriteProgram(t, in(t, "junction"), []byte(program), 0o700) // a test is gone when it ends, too
 	runs(t, "", "service", "install", "--", "--nonsense").expect(t, exitUsage, "", "unknown flag: --nonsense")
 	runs(t, "", "service", "install", "--", "--stdio").expect(t, exitUsage, "", "leave --stdio out")
 	printed := runs(t, "", "service", "install", "--print", "--", "--audit")
 	printed.expect(t, exitOK, `"up" "--audit"`, "")
 	file := filepath.Join("systemd", "user", "junction.service")
-	if _, err := os.Stat(file); err == nil {
+	if _, err := os.Stat(in(t, file)); err == nil {
 		t.Error("--print wrote the unit")
 	}
 	runs(t, "", "service", "install", "--", "--audit").expect(t, exitOK, "It runs", "junction.service is written")
-	if text, err := os.ReadFile(file); err != nil || string(text) != printed.stdout {
+	if text, err := os.ReadFile(in(t, file)); err != nil || string(text) != printed.stdout {
 		t.Errorf("it is %s, %v", text, err)
 	}
-	if err := os.WriteFile("broken", nil, 0o600); err != nil {
+	if err := os.WriteFile(in(t, "broken"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "service", "install").expect(t, exitConnection, "", "systemctl --user daemon-reload: exit status 3: no bus")
-	if err := os.Remove("broken"); err != nil {
+	if err := os.Remove(in(t, "broken")); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "service", "uninstall").expect(t, exitOK, "is removed", "")
-	asked, err := os.ReadFile("asked")
+	asked, err := os.ReadFile(in(t, "asked"))
 	if want := "--user daemon-reload\n--user enable junction\n--user restart junction\n--user daemon-reload\n--user disable --now junction\n"; err != nil || string(asked) != want {
 		t.Errorf("systemctl was asked\n%s\nwant\n%s", asked, want)
 	}
-	if _, err := os.Stat(file); err == nil {
+	if _, err := os.Stat(in(t, file)); err == nil {
 		t.Error("the unit is still there")
 	}
 }

@@ -123,7 +123,7 @@ func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
 
 // listen opens an address, and warns if it is not of this machine only.
 func (a *app) listen(ctx context.Context, f front) (net.Listener, error) {
-	l, err := listenAt(f.http)
+	l, err := listenAt(a.Place, f.http)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("--http %s: this address is in use%s; --http 127.0.0.1:0 takes one that is free", f.http, a.usedBy(ctx, f))
 	}
@@ -134,7 +134,7 @@ func (a *app) listen(ctx context.Context, f front) (net.Listener, error) {
 	if _, is := l.(*net.TCPListener); is {
 		l = limitConnections(l)
 	}
-	if l, err = f.security.listen(l, a.logger()); err != nil {
+	if l, err = f.security.listen(a.Place, l, a.logger()); err != nil {
 		open.Close()
 		return nil, err
 	}

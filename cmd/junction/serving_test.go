@@ -37,7 +37,7 @@ func serving(t *testing.T, args ...string) *running {
 		}
 	}}
 	go func() {
-		r.exitCode <- run(ctx, append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...), strings.NewReader(""), io.Discard, io.MultiWriter(r.stderr, printed))
+		r.exitCode <- run(ctx, placeOf(t), append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...), strings.NewReader(""), io.Discard, io.MultiWriter(r.stderr, printed))
 	}()
 	stopped := -1
 	r.stop = func() int {
@@ -58,7 +58,7 @@ func serving(t *testing.T, args ...string) *running {
 
 func TestUpServesWhatShipsWithNoConfiguration(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile("note.txt", []byte("in the folder"), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "note.txt"), []byte("in the folder"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up")
@@ -190,7 +190,7 @@ func TestProxyOnStandardInputAndOutputEndsWithTheServer(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	defer interrupt(nil)
 	go func() {
-		exitCode <- run(ctx, append([]string{"proxy", "--", "sh", "-c", script}, self(t)[0], end), in, stdout, stderr)
+		exitCode <- run(ctx, placeOf(t), append([]string{"proxy", "--", "sh", "-c", script}, self(t)[0], end), in, stdout, stderr)
 	}()
 	if _, err := client.WriteString(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"); err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
 	} {
 		ctx, interrupt := context.WithCancelCause(t.Context())
 		stderr := &watchedBuffer{word: "/mcp", seen: func() { interrupt(errInterrupted) }}
-		if code := run(ctx, strings.Fields(test.args), strings.NewReader(""), io.Discard, stderr); code != exitOK {
+		if code := run(ctx, placeOf(t), strings.Fields(test.args), strings.NewReader(""), io.Discard, stderr); code != exitOK {
 			t.Errorf("%s: exit code %d", test.args, code)
 		}
 		if said := stderr.String(); !strings.Contains(said, test.want) || strings.Contains(said, test.not) {
@@ -233,7 +233,7 @@ func configuration(t *testing.T, servers map[string]any) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "servers.json")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := os.WriteFile(in(t, path), data, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path

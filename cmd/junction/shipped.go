@@ -3,12 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/clock"
 	"github.com/junction-mcp/junction/servers/everything"
@@ -70,15 +70,16 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		if len(o.roots) == 0 {
 			o.roots = []string{"."}
 		}
+		o.roots = a.Paths(o.roots)
 		return filesystem.New(filesystem.Options{Roots: o.roots, Write: o.write, Logger: a.logger()})
 	case "memory":
 		var err error
 		if o.file == "" {
-			if o.file, err = filename.State("memory.db"); err != nil {
+			if o.file, err = a.State("memory.db"); err != nil {
 				return nil, err
 			}
 		}
-		m, err := graph.Open(ctx, o.file)
+		m, err := graph.Open(ctx, a.Path(o.file))
 		if err != nil {
 			return nil, err
 		}
@@ -95,7 +96,7 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 	case "sql":
 		return a.database(ctx, o)
 	case "time":
-		zone, err := clock.Local(os.Getenv("TZ"))
+		zone, err := clock.Local(a.Getenv("TZ"))
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +114,7 @@ const maxDSNFile = 16 << 10
 // database makes the server for the database that a variable or a file leads to. A flag cannot: everybody on
 // the machine sees a program's flags, and the DSN has the password.
 func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
-	dsn, err := o.dsn()
+	dsn, err := o.dsn(a.Place)
 	if err != nil {
 		return nil, err
 	}
@@ -126,18 +127,18 @@ func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
 }
 
 // dsn reads where the database is.
-func (o shipping) dsn() (string, error) {
+func (o shipping) dsn(p place.Place) (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):
 		return "", usagef("sql: one of --dsn-env NAME and --dsn-file FILE of junction serve says where the database is; elsewhere, use an entry of a configuration with the command junction serve sql")
 	case o.dsnEnv != "":
-		dsn := os.Getenv(o.dsnEnv)
+		dsn := p.Getenv(o.dsnEnv)
 		if dsn == "" {
 			return "", usagef("sql: the variable %s that --dsn-env names is not set; an entry of a configuration sets it in its env", o.dsnEnv)
 		}
 		return dsn, nil
 	}
-	text, err := filename.ReadAtMost(o.dsnFile, maxDSNFile)
+	text, err := filename.ReadAtMost(p.Path(o.dsnFile), maxDSNFile)
 	if err != nil {
 		return "", usagef("sql: --dsn-file: %w", err)
 	}

@@ -3,10 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/graphql"
 	"github.com/junction-mcp/junction/servers/httptool"
@@ -44,7 +44,7 @@ func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 		return nil, usagef("openapi needs a document: junction serve openapi --from FILE|URL")
 	}
 	options := openapi.Options{
-		From: o.from, Include: openapi.Selection{Tags: o.tags, Paths: o.paths, Operations: o.names, Methods: o.verbs}, Secrets: map[string]string{},
+		From: openAPIAt(a.Place, o.from), Include: openapi.Selection{Tags: o.tags, Paths: o.paths, Operations: o.names, Methods: o.verbs}, Secrets: map[string]string{},
 		Requests: httptool.Options{Base: o.base, Logger: a.logger()},
 	}
 	for _, text := range o.exclude {
@@ -56,7 +56,7 @@ func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 		*to = append(*to, pattern)
 	}
 	for _, text := range o.auth {
-		where, secret, err := secretOf(text)
+		where, secret, err := secretOf(a.Place, text)
 		if err != nil {
 			return nil, err
 		}
@@ -77,12 +77,20 @@ func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 	return s, nil
 }
 
+// openAPIAt returns where a document is opened: at a URL, or in a file.
+func openAPIAt(p place.Place, from string) string {
+	if strings.Contains(from, "://") {
+		return from
+	}
+	return p.Path(from)
+}
+
 // graphQL makes the server of a GraphQL API.
 func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) {
 	if o.url == "" {
 		return nil, usagef("graphql needs an API: junction serve graphql --url URL")
 	}
-	options := graphql.Options{URL: o.url, Schema: o.from, Include: o.names, Depth: o.depth, Requests: httptool.Options{Logger: a.logger()}}
+	options := graphql.Options{URL: o.url, Schema: a.Path(o.from), Include: o.names, Depth: o.depth, Requests: httptool.Options{Logger: a.logger()}}
 	for _, text := range o.exclude {
 		pattern, ok := strings.CutPrefix(text, "operation=")
 		if !ok {
@@ -91,7 +99,7 @@ func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 		options.Exclude = append(options.Exclude, pattern)
 	}
 	var err error
-	if options.Requests.Credentials, err = o.credentials(); err != nil {
+	if options.Requests.Credentials, err = o.credentials(a.Place); err != nil {
 		return nil, err
 	}
 	s, err := graphql.Open(ctx, options)
@@ -103,9 +111,9 @@ func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 }
 
 // credentials are the secrets of --auth-env, where no document says where they go.
-func (o *apiShipping) credentials() (all []httptool.Credential, err error) {
+func (o *apiShipping) credentials(p place.Place) (all []httptool.Credential, err error) {
 	for _, text := range o.auth {
-		where, secret, err := secretOf(text)
+		where, secret, err := secretOf(p, text)
 		if err != nil {
 			return nil, err
 		}
@@ -119,12 +127,12 @@ func (o *apiShipping) credentials() (all []httptool.Credential, err error) {
 }
 
 // secretOf reads [WHERE=]VARIABLE, and the variable.
-func secretOf(text string) (where, secret string, err error) {
+func secretOf(p place.Place, text string) (where, secret string, err error) {
 	variable := text
 	if i := strings.LastIndexByte(text, '='); i >= 0 {
 		where, variable = text[:i], text[i+1:]
 	}
-	if secret = strings.TrimSpace(os.Getenv(variable)); secret == "" {
+	if secret = strings.TrimSpace(p.Getenv(variable)); secret == "" {
 		return "", "", usagef("--auth-env: the variable %s is not set", variable)
 	}
 	return where, secret, nil
@@ -132,8 +140,8 @@ func secretOf(text string) (where, secret string, err error) {
 
 // credentialIn is a secret where one of the words of --auth-env says; ok is false for another word.
 func credentialIn(where, secret string) (c httptool.Credential, ok bool) {
-	place, name, named := strings.Cut(where, ":")
-	c = httptool.Credential{In: httptool.Place(place), Name: name, Value: secret}
+	at, name, named := strings.Cut(where, ":")
+	c = httptool.Credential{In: httptool.Place(at), Name: name, Value: secret}
 	if named {
 		return c, slices.Contains([]httptool.Place{httptool.Header, httptool.Query, httptool.Cookie}, c.In)
 	}

@@ -37,8 +37,8 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 	if err := os.WriteFile(from, []byte(petsDocument), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PETS_KEY", "key-of-the-test\n")
-	a := ready(&app{screen: nil})
+	setenv(t, "PETS_KEY", "key-of-the-test\n")
+	a := ready(&app{Place: placeOf(t), screen: nil})
 	for _, auth := range []string{"PETS_KEY", "key=PETS_KEY", "header:X-Key=PETS_KEY"} {
 		h, err := a.shipped(t.Context(), "openapi", shipping{api: apiShipping{from: from, base: api.URL + "/v1", tags: []string{"pets"}, exclude: []string{"tag=admin"}, auth: []string{auth}}})
 		if err != nil {
@@ -77,8 +77,8 @@ func TestServeGraphQLAsksTheAPIForItsTypes(t *testing.T) {
 		fmt.Fprint(w, `{"data":{"now":"late"}}`)
 	}))
 	defer api.Close()
-	t.Setenv("PETS_KEY", "key-of-the-test")
-	a := &app{}
+	setenv(t, "PETS_KEY", "key-of-the-test")
+	a := &app{Place: placeOf(t)}
 	h, err := a.shipped(t.Context(), "graphql", shipping{api: apiShipping{url: api.URL, auth: []string{"PETS_KEY"}, exclude: []string{"operation=then"}}})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestServeSaysWhichFlagOfAnAPIIsWrong(t *testing.T) {
 	if err := os.WriteFile(from, []byte(petsDocument), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PETS_KEY", "s3cret")
+	setenv(t, "PETS_KEY", "s3cret")
 	for arguments, want := range map[string]string{
 		"openapi":                                        "openapi needs a document: junction serve openapi --from FILE|URL",
 		"graphql":                                        "graphql needs an API: junction serve graphql --url URL",
@@ -131,7 +131,7 @@ func TestAnAPIOfTheConfigurationIsAServer(t *testing.T) {
 		fmt.Fprintf(w, "pet %s for %t", r.URL.Path, r.Header.Get("X-Key") == "key-of-the-test")
 	}))
 	defer api.Close()
-	t.Setenv("PETS_KEY", "key-of-the-test")
+	setenv(t, "PETS_KEY", "key-of-the-test")
 	dir := t.TempDir()
 	write(t, map[string]string{
 		filepath.Join(dir, "pets.yaml"): petsDocument,

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -36,12 +37,12 @@ type requestTemplate struct {
 func (a *app) httpTools(o *apiShipping) (mcp.Handler, error) {
 	options := httptool.Options{Base: o.base, Logger: a.logger()}
 	var err error
-	if options.Credentials, err = o.credentials(); err != nil {
+	if options.Credentials, err = o.credentials(a.Place); err != nil {
 		return nil, err
 	}
 	var templates []httptool.Template
 	for _, text := range o.tools {
-		some, err := readTemplates(text)
+		some, err := readTemplates(a.Place, text)
 		if err != nil {
 			return nil, err
 		}
@@ -59,12 +60,12 @@ func (a *app) httpTools(o *apiShipping) (mcp.Handler, error) {
 }
 
 // readTemplates reads one template or an array of them, in JSON: as they are, or of a file.
-func readTemplates(text string) (all []httptool.Template, err error) {
+func readTemplates(p place.Place, text string) (all []httptool.Template, err error) {
 	from := "--tool"
 	data := []byte(text)
 	if trimmed := strings.TrimSpace(text); trimmed == "" || trimmed[0] != '{' && trimmed[0] != '[' {
 		from = "--tool " + text
-		if data, err = filename.ReadAtMost(text, launch.MaxKeyFile); err != nil {
+		if data, err = filename.ReadAtMost(p.Path(text), launch.MaxKeyFile); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("expected a template in JSON, or a file with one: %w", err)
 			}

@@ -28,7 +28,7 @@ func TestARequestOfTheConfigurationIsATool(t *testing.T) {
 				"inputSchema": {"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}},
 			{"name": "report", "method": "post", "url": "/v1/reports", "body": {"text": "{text}", "by": "me"}}],
 		"url": "` + api.URL + `", "headers": {"Authorization": "Bearer ${secret:weather}"}}}}`
-	if err := os.WriteFile("servers.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "servers.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "call", "weather", "forecast", "city=Oslo/..", "days=3", "--config", "servers.json").expect(t, exitOK, `"warm":true`, "")
@@ -44,7 +44,7 @@ func TestARequestOfTheConfigurationIsATool(t *testing.T) {
 
 func TestServeHTTPSaysWhatIsWrongWithATemplate(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile("tool.json", []byte(`{"name": "x"}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "tool.json"), []byte(`{"name": "x"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for args, want := range map[string]string{

@@ -74,7 +74,7 @@ func (a *app) printSkill(ctx context.Context, t launch.Target, name, file string
 	if a.flags.json {
 		return a.printJSON(skillShown{s, contents})
 	}
-	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.flags.output))
+	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.Path(a.flags.output)))
 	_, printing := fmt.Fprint(a.out, text)
 	return cmp.Or(err, printing)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
@@ -20,7 +20,7 @@ const (
 // showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
 func (a *app) showStart(ctx context.Context) error {
 	set, entries, unread := a.readServers()
-	running, err := instances(ctx)
+	running, err := instances(ctx, a.Place)
 	if err != nil {
 		return err
 	}
@@ -30,19 +30,19 @@ func (a *app) showStart(ctx context.Context) error {
 	} else if len(problems) > 0 {
 		fault = problems[0].Error()
 	}
-	_, err = fmt.Fprint(a.out, startText(entries, fault, running, a.out.Width()))
+	_, err = fmt.Fprint(a.out, startText(a.Place, entries, fault, running, a.out.Width()))
 	return err
 }
 
 // startText returns the text of showStart; fault is the first of the configuration, if there is one.
-func startText(entries []entry, fault string, running []instance, width int) string {
+func startText(p place.Place, entries []entry, fault string, running []instance, width int) string {
 	var files []string
 	servers := map[string][]string{}
 	own := true // there are no servers but those that ship with junction
 	for _, e := range entries {
 		file := "junction itself, to try"
 		if e.definition != nil {
-			file, own = filename.Short(e.source()), false
+			file, own = p.Short(e.source()), false
 		}
 		if servers[file] == nil {
 			files = append(files, file)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,9 +17,9 @@ func TestJunctionAloneOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	keyboard, screen := pseudoTerminal(t)
-	cmd := exec.CommandContext(t.Context(), self(t)[0])
+	cmd := placeOf(t).Command(t.Context(), self(t)[0])
 	cmd.Dir = home
-	cmd.Env = append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
+	cmd.Env = append(placeOf(t).Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func TestTheFirstScreenFits(t *testing.T) {
 		{nil, "a fault", nil, []string{"0 servers\n  ! a fault\n"}},
 	} {
 		for _, width := range []int{40, 80} {
-			got := startText(test.entries, test.fault, test.running, width)
+			got := startText(placeOf(t), test.entries, test.fault, test.running, width)
 			for line := range strings.Lines(got) {
 				if terminal.Width(strings.TrimSuffix(line, "\n")) > width {
 					t.Errorf("at %d columns: %s", width, line)

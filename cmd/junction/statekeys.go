@@ -45,7 +45,7 @@ type stateKeys struct {
 // a key of its own.
 func (a *app) replicaOptions(ctx context.Context) mcp.ServeOptions {
 	o := a.serveOptions()
-	keys, err := kept("state.keys", func(path string) (*stateKeys, error) {
+	keys, err := kept(a.Place, "state.keys", func(path string) (*stateKeys, error) {
 		k := &stateKeys{path: path}
 		return k, k.look(ctx, time.Now())
 	})

@@ -51,7 +51,7 @@ func TestABrokenFileOfStateKeysIsNamed(t *testing.T) {
 	k := &stateKeys{path: path}
 	key := k.at(t.Context(), now)[0]
 	for _, text := range []string{"{", `[{"key":"AAAA","since":"2026-11-28T12:00:00Z"}]`} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, path), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if err := (&stateKeys{path: path}).look(t.Context(), now); err == nil {

@@ -19,7 +19,7 @@ type valueSource func(a *app, ctx context.Context) []string
 // suggestValues completes what is neither a server's alone nor asked of one: the words of these commands, any number of them, or the
 // value of a flag.
 func (a *app) suggestValues(root *cobra.Command) {
-	for _, place := range []struct {
+	for _, at := range []struct {
 		command, flag string // no flag: the words
 		values        valueSource
 	}{
@@ -32,23 +32,23 @@ func (a *app) suggestValues(root *cobra.Command) {
 		suggest := func(cmd *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			a.screen = terminal.NewScreen(io.Discard)
 			directive := cobra.ShellCompDirectiveNoFileComp
-			values := slices.DeleteFunc(place.values(a, cmd.Context()), func(value string) bool {
+			values := slices.DeleteFunc(at.values(a, cmd.Context()), func(value string) bool {
 				name, _, _ := strings.Cut(value, "\t")
-				return place.flag == "" && slices.Contains(given, name)
+				return at.flag == "" && slices.Contains(given, name)
 			})
 			if slices.ContainsFunc(values, func(value string) bool { return strings.HasSuffix(value, ":") }) {
 				directive |= cobra.ShellCompDirectiveNoSpace
 			}
 			return values, directive
 		}
-		for _, path := range spellings(place.command) {
+		for _, path := range spellings(at.command) {
 			cmd, _, _ := root.Find(strings.Fields(path))
 			switch {
 			case cmd == root: // a word that was not typed
-			case place.flag == "":
+			case at.flag == "":
 				cmd.ValidArgsFunction = suggest
 			default:
-				_ = cmd.RegisterFlagCompletionFunc(place.flag, suggest) // which fails where there is no such flag, or that has one
+				_ = cmd.RegisterFlagCompletionFunc(at.flag, suggest) // which fails where there is no such flag, or that has one
 			}
 		}
 	}
@@ -77,8 +77,8 @@ func serverValues(a *app, _ context.Context) (values []string) {
 }
 
 // conversationValues are the last conversations.
-func conversationValues(_ *app, ctx context.Context) (values []string) {
-	stored, err := openConversations(ctx)
+func conversationValues(a *app, ctx context.Context) (values []string) {
+	stored, err := openConversations(ctx, a.Place)
 	if err != nil {
 		return nil
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -60,14 +59,14 @@ Exit codes:
 With a command it is that of the command.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if record != "" {
-				folder, err := filepath.Abs(record)
+				folder, err := a.Abs(record)
 				if err != nil {
 					return err
 				}
 				p.record = folder + string(filepath.Separator)
 			}
 			var err error
-			if p.journal, err = taps(); err != nil {
+			if p.journal, err = taps(a.Place); err != nil {
 				return err
 			}
 			return p.run(cmd, args)
@@ -205,9 +204,9 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 
 // apply puts junction in the place of servers, and says where.
 func (p *tap) apply(servers []string) (names []string, err error) {
-	paths := distinctFiles(p.files)
+	paths := distinctFiles(p.Paths(p.files))
 	if len(paths) == 0 {
-		paths = hostconfig.Find(p.host, hostconfig.Options{})
+		paths = hostconfig.Find(p.host, hostOptions(p.Place))
 	}
 	if len(paths) == 0 {
 		return nil, fmt.Errorf("%s has no configuration file here; name one with --config", p.host.Name)
@@ -288,7 +287,7 @@ func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, boo
 }
 
 func (p *tap) says(path string, e *hostconfig.Entry, what string) {
-	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), filename.Short(path), plaintext.Line(what, 500))
+	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), p.Short(path), plaintext.Line(what, 500))
 }
 
 // wayBack says how a file that is tapped already is put back.
@@ -296,7 +295,7 @@ func (p *tap) wayBack(path string) string {
 	records, _ := p.journal.Records() // the list says why there are none
 	for _, r := range records {
 		switch {
-		case r.Path != filename.Real(path):
+		case r.Path != p.Real(path):
 		case r.Connected:
 			return fmt.Sprintf("its servers are behind junction, and junction traffic shows what goes through already; %s puts them back", r.Remedy())
 		case r.Kept:
@@ -334,6 +333,6 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 		return nil, err
 	}
 	p.applied = append(p.applied, &appliedTap{path, d.Data, release})
-	p.screen.Printf("Tapped in %s: %s\n", filename.Short(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
+	p.screen.Printf("Tapped in %s: %s\n", p.Short(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
 	return r.Servers(), nil
 }

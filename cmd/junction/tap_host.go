@@ -19,7 +19,7 @@ func (p *tap) runHost(ctx context.Context, command []string) error {
 	}
 	p.stops.set(func() bool { return true })
 	defer p.stops.set(func() bool { return false })
-	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd := p.Command(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
 	cmd.Cancel = func() error {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // Windows has none

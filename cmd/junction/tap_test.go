@@ -63,7 +63,7 @@ func hostReads(path string) int {
 func tapHome(t *testing.T) (path, content string) {
 	t.Helper()
 	alone(t)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	path = filepath.Join(home, ".cursor", "mcp.json")
 	content = "\ufeff{ // mine\r\n  \"mcpServers\": {\r\n    \"calc\": {\"command\": " + quoteJSON(self(t)[0]) + ", \"args\": [\"serve\", \"everything\"], \"env\": {\"" + asProgram + "\": \"1\"},},\r\n  },\r\n}\r\n"
 	writeTap(t, path, content)
@@ -77,17 +77,18 @@ func quoteJSON(s string) string {
 
 func writeTap(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	path = in(t, path)
+	if err := os.MkdirAll(in(t, filepath.Dir(path)), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+	if err := os.WriteFile(in(t, path), []byte(content), 0o640); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func readTap(t *testing.T, path string) string {
 	t.Helper()
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(in(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func tapping(t *testing.T, args ...string) (stdout, stderr *safeBuffer, stop fun
 		}
 	}}
 	go func() {
-		code <- run(ctx, append([]string{"tap"}, args...), strings.NewReader(""), stdout, io.MultiWriter(stderr, watched))
+		code <- run(ctx, placeOf(t), append([]string{"tap"}, args...), strings.NewReader(""), stdout, io.MultiWriter(stderr, watched))
 	}()
 	ended := -1
 	stop = func() int {
@@ -133,7 +134,7 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 	if !strings.Contains(tapped, `"proxy", "--name", "calc", "--", `) || !strings.HasPrefix(tapped, "\ufeff{ // mine\r\n") {
 		t.Errorf("the file is now %s", tapped)
 	}
-	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+	if info, err := os.Stat(in(t, path)); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
 		t.Errorf("its mode is now %v, %v", info.Mode(), err)
 	}
 	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", fmt.Sprintf("mcp.json is changed by junction already; Ctrl-C in process %d puts it back; junction traffic shows what goes through", os.Getpid()))
@@ -164,8 +165,8 @@ func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
 
 // hostCommand is a host that reads a file.
 func hostCommand(t *testing.T, path string) *exec.Cmd {
-	cmd := exec.Command(self(t)[0])
-	cmd.Env = append(os.Environ(), asHost+"="+path)
+	cmd := child(t, self(t)[0])
+	cmd.Env = append(placeOf(t).Environ(), asHost+"="+path)
 	return cmd
 }
 
@@ -189,7 +190,7 @@ func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 	runs(t, "", "tap", "--", "nobody-knows").expect(t, exitUsage, "", `junction tap claude-code -- nobody-knows`)
 	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, exitUsage, "", `one or the other`)
 	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, exitOK, "", "To put it back: junction tap --undo cursor")
-	folder, _ := filepath.Abs("said")
+	folder, _ := placeOf(t).Abs("said")
 	if tapped := readTap(t, path); !strings.Contains(tapped, `"--record", `+quoteJSON(folder+string(filepath.Separator))) {
 		t.Errorf("the file is %s", tapped)
 	}
@@ -205,7 +206,7 @@ func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
 
 func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	path, content := tapHome(t)
-	t.Setenv(asHost, path)
+	setenv(t, asHost, path)
 	plain := strings.NewReplacer("\ufeff", "", " // mine", "", ",}", "}", ",\r\n  }", "}", ",\r\n}", "}").Replace(content)
 	writeTap(t, path, plain)
 	got := runs(t, "", "tap", "cursor", "--record", "said", "--", self(t)[0])
@@ -224,7 +225,7 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	if err := os.Symlink(self(t)[0], filepath.Join(bin, "cursor-agent")); err != nil {
 		t.Skip(err)
 	}
-	t.Setenv("PATH", bin)
+	setenv(t, "PATH", bin)
 	runs(t, "", "tap", "cursor-agent").expect(t, 7, "calc true <nil>\n", "What it says: junction traffic, in another terminal.")
 	runs(t, "", "tap", "cursor", "--", "/nosuch/program").expect(t, exitConnection, "", "/nosuch/program cannot be run")
 	if now := readTap(t, path); now != plain {
@@ -236,7 +237,7 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
 	r := serving(t, "serve", "everything") // before the home is another
 	alone(t)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	path := filepath.Join(home, ".cursor", "mcp.json")
 	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
 	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "Tapped in")
@@ -265,7 +266,7 @@ func TestATapWhoseTerminalIsClosedPutsTheFileBack(t *testing.T) {
 		t.Skip("it has no signals")
 	}
 	path, content := tapHome(t)
-	cmd := exec.Command(self(t)[0], "tap", "cursor")
+	cmd := child(t, self(t)[0], "tap", "cursor")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +293,7 @@ func TestATapThatIsKilledIsTakenBackByTheNext(t *testing.T) {
 	path, old := tapHome(t)
 	began := time.Now()
 	runProcess := func(args ...string) *exec.Cmd {
-		cmd := exec.Command(self(t)[0], append([]string{"tap"}, args...)...)
+		cmd := child(t, self(t)[0], append([]string{"tap"}, args...)...)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
@@ -347,7 +348,7 @@ func TestATapThatIsKilledIsTakenBackByTheNext(t *testing.T) {
 // Who was killed while it showed what goes through is taken back by any junction tap.
 func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 	path, old := tapHome(t)
-	cmd := exec.Command(self(t)[0], "tap", "cursor")
+	cmd := child(t, self(t)[0], "tap", "cursor")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -374,7 +375,7 @@ func TestProxyPassesStandardErrorOn(t *testing.T) {
 
 func TestAnEntryThatCannotBeTappedDoesNotHinderOthers(t *testing.T) {
 	alone(t)
-	home, _ := os.Getwd()
+	home, _ := placeOf(t).Getwd()
 	path := filepath.Join(home, ".codex", "config.toml")
 	content := "[mcp_servers.a]\nurl = 'https://x.example'\nhttp_headers.A = 'b'\n[mcp_servers.b]\ncommand = 'x'\n"
 	writeTap(t, path, content)

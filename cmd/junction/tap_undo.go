@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -105,7 +104,7 @@ func (p *tap) showHosts() error {
 		}
 		for _, r := range records {
 			switch {
-			case r.Path != filename.Real(path) && r.Named != path:
+			case r.Path != p.Real(path) && r.Named != path:
 				continue
 			case r.Connected:
 				state += "; connected: " + hostconfig.OwnName + " stands there until " + r.Remedy()
@@ -119,19 +118,19 @@ func (p *tap) showHosts() error {
 			}
 			state += strings.Join(r.Servers(), ", ")
 		}
-		_, err := fmt.Fprintf(p.out, "%-15s %s  (%s)\n", host, filename.Short(path), plaintext.Line(state, 1_000))
+		_, err := fmt.Fprintf(p.out, "%-15s %s  (%s)\n", host, p.Short(path), plaintext.Line(state, 1_000))
 		return err
 	}
 	var shown []string
 	for _, h := range hostconfig.Hosts() {
-		paths := hostconfig.Find(h, hostconfig.Options{})
+		paths := hostconfig.Find(h, hostOptions(p.Place))
 		if h.Nowhere != "" {
 			p.screen.Printf("%s: %s\n", h.ID, h.Nowhere)
 		} else if len(paths) == 0 {
 			missing = append(missing, h.ID)
 		}
 		for _, path := range paths {
-			shown = append(shown, filename.Real(path))
+			shown = append(shown, p.Real(path))
 			if err := show(h.ID, path); err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/hostconfig"
-	"github.com/junction-mcp/junction/internal/filename"
 )
 
 // behindLink moves a file, and puts a link in its place.
@@ -43,7 +42,7 @@ func TestATapPutsBackAFileThatTheHostPutInThePlaceOfALink(t *testing.T) {
 func TestATapSaysThatItsRecordIsGone(t *testing.T) {
 	path, _ := tapHome(t)
 	_, stderr, stop := tapping(t, "cursor")
-	folder, err := filename.State("taps")
+	folder, err := placeOf(t).State("taps")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +69,7 @@ func TestAFileThatCannotBeTakenBackHindersNoOtherOne(t *testing.T) {
 	path, before := tapHome(t)
 	other := filepath.Join(t.TempDir(), "other.json")
 	writeTap(t, other, `{"mcpServers":{"a":{"command":"x"}}}`)
-	folder, err := filename.State("taps")
+	folder, err := placeOf(t).State("taps")
 	if err != nil {
 		t.Fatal(err)
 	}

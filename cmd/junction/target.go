@@ -229,7 +229,7 @@ func (a *app) readFile(name string) ([]byte, error) {
 	if name == "-" {
 		return readLimited(a.stdin, "standard input")
 	}
-	f, err := os.Open(name)
+	f, err := os.Open(a.Path(name))
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 		if err := cases.WriteJUnit(&text, reports); err != nil {
 			return err
 		}
-		if err := os.WriteFile(f.junit, text.Bytes(), 0o644); err != nil {
+		if err := os.WriteFile(a.Path(f.junit), text.Bytes(), 0o644); err != nil {
 			return fmt.Errorf("--junit: %w", err)
 		}
 	}
@@ -166,7 +166,7 @@ func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cas
 	case f.o.Parallel < 1:
 		return nil, usagef("--parallel: expected a number from 1 on")
 	}
-	paths, err := cases.Find(args)
+	paths, err := cases.Find(a.Paths(args))
 	if err != nil {
 		return nil, &usageError{Err: err}
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 
 	"github.com/junction-mcp/junction/cases"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/recording"
 )
 
@@ -16,7 +15,7 @@ func (a *app) draft(from, server string, args []string) error {
 	if len(args) > 1 {
 		return usagef("--from: expected one FILE to write to, or none")
 	}
-	in, err := os.Open(from)
+	in, err := os.Open(a.Path(from))
 	if err != nil {
 		return err
 	}
@@ -35,9 +34,9 @@ func (a *app) draft(from, server string, args []string) error {
 	}
 	source := from
 	if !filepath.IsAbs(from) {
-		if folder, err := filepath.Abs(filepath.Dir(args[0])); err == nil {
-			if source, err = filepath.Rel(folder, filename.Absolute(from)); err != nil {
-				source = filename.Absolute(from)
+		if folder, err := a.Abs(filepath.Dir(args[0])); err == nil {
+			if source, err = filepath.Rel(folder, a.Absolute(from)); err != nil {
+				source = a.Absolute(from)
 			}
 		}
 	}
@@ -45,7 +44,7 @@ func (a *app) draft(from, server string, args []string) error {
 	if err != nil {
 		return usagef("%s: %w", from, err)
 	}
-	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	out, err := os.OpenFile(a.Path(args[0]), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, os.ErrExist) {
 		return usagef("--from: %s is there already; a draft replaces nothing", args[0])
 	}

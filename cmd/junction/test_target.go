@@ -35,7 +35,7 @@ func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string
 		}
 		kind := cases.Stdio
 		switch c, isCommand := t.Transport.(*command.Command); {
-		case isCommand && c.Dir == "":
+		case isCommand && (t.Server == nil || t.Server.Dir == ""):
 			own := *c
 			own.Dir, t.Transport = dir, &own
 		case isCommand:

@@ -22,10 +22,10 @@ import (
 func writeCases(t *testing.T, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		if err := os.MkdirAll(in(t, filepath.Dir(name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +88,7 @@ func TestTestOfAProgramAtEachRevisionAndOverEachTransport(t *testing.T) {
 	got.expect(t, exitOK, "TAP version 14\n1..15\nok 1 - files.txtar [2026-07-28, stdio] a note\n", "")
 	got.expect(t, exitOK, "ok 3 - files.txtar [2026-07-28, sse] # SKIP 2026-07-28 has no HTTP+SSE\n", "")
 	got.expect(t, exitOK, "ok 15 - files.txtar [2024-11-05, sse] a note\n", "")
-	text, err := os.ReadFile("out.xml")
+	text, err := os.ReadFile(in(t, "out.xml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 	runs(t, "", "test", "--from", "session.jsonl", "draft.yaml").expect(t, exitOK, "", "")
 	runs(t, "", "test", "draft.yaml", "--update").expect(t, exitOK, "1 case passed", "")
 	runs(t, "", "test", "draft.yaml", "--server", "everything").expect(t, exitOK, "1 case passed, 0 failed", "")
-	text, err := os.ReadFile("draft.yaml")
+	text, err := os.ReadFile(in(t, "draft.yaml"))
 	if want := "capabilities:\n  - elicitation\n  - sampling\n  - roots\ncases:\n"; err != nil || !strings.Contains(string(text), want) {
 		t.Errorf("%v: the draft lacks %q:\n%s", err, want, text)
 	}
@@ -203,7 +203,7 @@ func TestADraftPassesAgainstTheServerThatWasRecorded(t *testing.T) {
 func TestADraftIsMadeOfARecording(t *testing.T) {
 	alone(t)
 	exits(t, exitOK, "call", "everything", "add", "a=2", "b=40", "--record", "session.jsonl")
-	if err := os.Mkdir("tests", 0o700); err != nil {
+	if err := os.Mkdir(in(t, "tests"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	out, _ := exits(t, exitOK, "test", "--from", "session.jsonl")

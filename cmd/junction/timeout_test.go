@@ -64,7 +64,7 @@ func TestTimeoutBoundsTheCommand(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &app{}
+				a := &app{Place: placeOf(t)}
 				a.launch.Timeout = 3 * time.Second
 				ctx, within, stop := a.bounded(t.Context())
 				defer stop()
@@ -128,7 +128,7 @@ func TestTimeoutIsNamed(t *testing.T) {
 		})
 	}
 	for _, limit := range []time.Duration{0, time.Second} {
-		a := &app{}
+		a := &app{Place: placeOf(t)}
 		a.launch.Timeout = limit
 		typed, err := a.launch.Command("sh", nil)
 		if err != nil {

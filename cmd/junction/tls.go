@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/pflag"
 )
@@ -50,11 +51,11 @@ func (s *security) check() error {
 }
 
 // listen encrypts what goes over a listener, if that is wanted.
-func (s *security) listen(l net.Listener, log *slog.Logger) (net.Listener, error) {
+func (s *security) listen(p place.Place, l net.Listener, log *slog.Logger) (net.Listener, error) {
 	if s.cert == "" {
 		return l, nil
 	}
-	c := &certificate{security: *s, log: log}
+	c := &certificate{security: security{p.Path(s.cert), p.Path(s.key), p.Path(s.clientCA)}, log: log}
 	if _, err := c.config(nil); err != nil {
 		return nil, err
 	}

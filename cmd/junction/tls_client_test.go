@@ -77,7 +77,7 @@ func TestAnEntryNamesTheClientsCertificateAndTheServersAuthority(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := os.WriteFile("tls.json", text, 0o600); err != nil {
+				if err := os.WriteFile(in(t, "tls.json"), text, 0o600); err != nil {
 					t.Fatal(err)
 				}
 				got := runs(t, "", "call", "s", "who", "--config", "tls.json")
@@ -100,7 +100,7 @@ func TestFaultsOfNamedFilesHaveTheirPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("files.json", text, 0o600); err != nil {
+	if err := os.WriteFile(in(t, "files.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for server, field := range map[string]string{"ca": "tls.ca", "cert": "tls.cert", "key": "oauth.privateKey"} {
@@ -136,7 +136,7 @@ func TestDoctorSaysThatAClientCertificateIsWanted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("tls.json", text, 0o600); err != nil {
+	if err := os.WriteFile(in(t, "tls.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := runs(t, "", "doctor", "--config", "tls.json")

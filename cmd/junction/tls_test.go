@@ -67,7 +67,7 @@ func save(t *testing.T, dir, name string, c *x509.Certificate, key *ecdsa.Privat
 	}
 	cert, keyFile = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+".key")
 	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: c.Raw}, keyFile: {Type: "EC PRIVATE KEY", Bytes: der}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+		if err := os.WriteFile(in(t, path), pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -63,7 +63,7 @@ func TestTheEndOfACertificateIsSaid(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				l, err := s.listen(inner, slog.New(slog.NewTextHandler(&said, nil)))
+				l, err := s.listen(placeOf(t), inner, slog.New(slog.NewTextHandler(&said, nil)))
 				if err != nil {
 					t.Fatal(err)
 				}

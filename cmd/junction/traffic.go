@@ -93,7 +93,7 @@ type shownEvent struct {
 // watchTraffic shows the messages of processes until enough were shown, or ctx is done.
 func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) error {
 	shown := 0
-	err := followTraffic(ctx, pids, trafficFollower{
+	err := followTraffic(ctx, a.Place, pids, trafficFollower{
 		notes: f.Notes,
 		began: func(processes int) error { return a.beganToWatch(pids, f, processes) },
 		busy:  a.sayBusy,
@@ -118,7 +118,7 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 
 // watchCalls shows the calls of processes until the user quits, or ctx is done.
 func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) error {
-	ui := live.New(live.Options{In: a.stdin, Out: a.stdout})
+	ui := live.New(live.Options{Place: a.Place, In: a.stdin, Out: a.stdout})
 	undo := a.screen.Divert(ui.Print)
 	following, end := context.WithCancelCause(ctx)
 	shown := make(chan error, 1)
@@ -127,7 +127,7 @@ func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) er
 		end(errEnough)
 		shown <- err
 	}()
-	err := followTraffic(following, pids, trafficFollower{
+	err := followTraffic(following, a.Place, pids, trafficFollower{
 		notes: true,
 		began: func(processes int) error { return a.beganToWatch(pids, f, processes) },
 		busy:  a.sayBusy,

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -29,8 +30,8 @@ type trafficFollower struct {
 
 // followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
 // done, and returns why.
-func followTraffic(ctx context.Context, pids []string, f trafficFollower) error {
-	dir, err := statusFolder()
+func followTraffic(ctx context.Context, p place.Place, pids []string, f trafficFollower) error {
+	dir, err := statusFolder(p)
 	if err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 	defer cancel()
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
-	defer markWatching()()
+	defer markWatching(p)()
 	if f.not > 0 {
 		w.seen[filepath.Join(dir, strconv.Itoa(f.not)+trafficEnd)] = true
 	}

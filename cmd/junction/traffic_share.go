@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
@@ -35,8 +36,8 @@ const tooManyWatch = "\n" + `{"busy":true}` + "\n"
 
 // markWatching says to processes that begin that somebody wants to see their messages: by a socket, as what is left of one
 // whose process was killed refuses. The function that it returns ends that.
-func markWatching() (unmark func()) {
-	l, path, err := listenForMe(watchingEnd)
+func markWatching(p place.Place) (unmark func()) {
+	l, path, err := listenForMe(p, watchingEnd)
 	if err != nil {
 		return func() {} // the first messages may be missed
 	}
@@ -68,7 +69,7 @@ func isWatching(dir string) bool {
 // there can be none, it does without. serves is the server that is all this process serves; empty: any number. The function that
 // it returns ends that.
 func (a *app) shareTraffic(ctx context.Context, serves string) (end func()) {
-	l, path, err := listenForMe(trafficEnd)
+	l, path, err := listenForMe(a.Place, trafficEnd)
 	if err != nil {
 		a.logger().Debug("junction traffic cannot see this process", "error", err)
 		return func() {}

@@ -36,7 +36,7 @@ func watching(t *testing.T, args ...string) (seen *safeBuffer, ended <-chan int)
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		code <- run(ctx, append([]string{"traffic"}, args...), strings.NewReader(""), seen, stderr)
+		code <- run(ctx, placeOf(t), append([]string{"traffic"}, args...), strings.NewReader(""), seen, stderr)
 	}()
 	t.Cleanup(func() {
 		interrupt(errInterrupted)
@@ -243,7 +243,7 @@ func TestOneTooManyThatWatchesHearsSo(t *testing.T) {
 	}
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	stderr := &watchedBuffer{word: "is not watched", seen: func() { interrupt(errInterrupted) }}
-	if code := run(ctx, []string{"traffic"}, strings.NewReader(""), io.Discard, stderr); code != exitOK || !strings.Contains(stderr.String(), "is not watched: 8 others watch it already.") {
+	if code := run(ctx, placeOf(t), []string{"traffic"}, strings.NewReader(""), io.Discard, stderr); code != exitOK || !strings.Contains(stderr.String(), "is not watched: 8 others watch it already.") {
 		t.Errorf("%d: %s", code, stderr.String())
 	}
 }
@@ -287,7 +287,7 @@ func TestAProcessThatIsNotThereIsNotWaitedFor(t *testing.T) {
 // A process that is stopped, as by Ctrl-Z, takes connections and says nothing.
 func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 	alone(t)
-	dir, err := statusFolder()
+	dir, err := statusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +304,7 @@ func TestAProcessThatIsStoppedKeepsBackNoMessages(t *testing.T) {
 	began, came, over := make(chan struct{}), make(chan shownEvent, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = followTraffic(ctx, nil, trafficFollower{began: func(int) error {
+		_ = followTraffic(ctx, placeOf(t), nil, trafficFollower{began: func(int) error {
 			close(began)
 			return nil
 		}, event: func(e shownEvent, _ bool) error {
@@ -359,7 +359,7 @@ func TestWhoFollowsHearsThatAProcessEnded(t *testing.T) {
 	began, ended, over := make(chan struct{}), make(chan int, 1), make(chan struct{})
 	go func() {
 		defer close(over)
-		_ = followTraffic(ctx, nil, trafficFollower{
+		_ = followTraffic(ctx, placeOf(t), nil, trafficFollower{
 			began: func(int) error { close(began); return nil },
 			event: func(shownEvent, bool) error { return nil },
 			ended: func(pid int) { ended <- pid },

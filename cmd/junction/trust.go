@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/policy"
 )
@@ -38,18 +38,18 @@ func (e entry) commandOf(hash string) []string { return launch.Origin(e.definiti
 // commandLine is what was typed, with quotes where words could be taken for others in one text.
 // Where one of them is a file of this folder, so is the folder: in another one the same words start
 // another program.
-func commandLine(typed []string) []string {
+func commandLine(p place.Place, typed []string) []string {
 	words := slices.Clone(typed)
 	here := false
 	for i, word := range words {
 		if word == "" || word[0] == '(' || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r == '"' }) {
 			words[i] = strconv.Quote(word)
 		}
-		info, err := os.Stat(word)
+		info, err := os.Stat(p.Path(word))
 		here = here || !filepath.IsAbs(word) && err == nil && info.Mode().IsRegular()
 	}
 	if here {
-		words = append(words, "(in "+filename.Real(".")+")")
+		words = append(words, "(in "+p.Real(".")+")")
 	}
 	return words
 }

@@ -52,7 +52,7 @@ func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*c
 	t.Helper()
 	said := new(bytes.Buffer)
 	screen := terminal.NewScreen(said)
-	a := ready(&app{screen: screen, out: screen, desk: answer.Desk{Screen: screen}})
+	a := ready(&app{Place: placeOf(t), screen: screen, out: screen, desk: answer.Desk{Screen: screen}})
 	if configuration != "" {
 		a.flags.config = []string{configuration}
 	}
@@ -68,7 +68,7 @@ func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*c
 func TestAProjectsServerInheritsNoTrust(t *testing.T) {
 	noState(t)
 	const servers = `{"mcpServers":{"files":{"command":"run-me"},"search":{"command":"find-it"}}}`
-	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
+	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	for _, path := range []string{own, "one/.mcp.json", "two/.mcp.json"} {
 		write(t, map[string]string{path: servers})
 	}
@@ -157,9 +157,9 @@ func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
 			t.Errorf("%s: the command is %q", test.env, got)
 		}
 	}
-	t.Setenv("TOKEN", "first")
+	setenv(t, "TOKEN", "first")
 	before := command(`{"TOKEN":"${TOKEN}"}`)
-	t.Setenv("TOKEN", "second")
+	setenv(t, "TOKEN", "second")
 	if got := command(`{"TOKEN":"${TOKEN}"}`); !slices.Equal(got, before) {
 		t.Errorf("a token that was renewed makes another server: %q, %q", before, got)
 	}
@@ -212,25 +212,25 @@ func TestServersThatLookAlikeAreNotOne(t *testing.T) {
 func TestWordsOfACommandLineAreDistinguished(t *testing.T) {
 	seen := map[string][]string{}
 	for _, typed := range [][]string{{"sh", "-c", "a b"}, {"sh", "-c", "a", "b"}, {"sh", "-c", `"a b"`}, {"sh", "-c", `"a`, `b"`}, {"sh", "-c", "a", "b", ""}, {"sh", "-c", "a ", "b"}} {
-		text := strings.Join(commandLine(typed), " ")
+		text := strings.Join(commandLine(placeOf(t), typed), " ")
 		if seen[text] != nil {
 			t.Errorf("%q and %q are both %s", typed, seen[text], text)
 		}
 		seen[text] = typed
 	}
-	if got := commandLine([]string{"npx", "-y", "a"}); !slices.Equal(got, []string{"npx", "-y", "a"}) {
+	if got := commandLine(placeOf(t), []string{"npx", "-y", "a"}); !slices.Equal(got, []string{"npx", "-y", "a"}) {
 		t.Errorf("plain words are %q", got)
 	}
 	alone(t)
 	write(t, map[string]string{"one/x.js": "", "one/run": "", "two/x.js": "", "two/run": ""})
 	for _, typed := range [][]string{{"node", "x.js"}, {"./run"}, {filepath.Join("..", "one", "run"), "(in", "/)"}} {
-		t.Chdir("one")
-		first := commandLine(typed)
-		t.Chdir(filepath.Join("..", "two"))
-		if second := commandLine(typed); policy.OriginOf(first) == policy.OriginOf(second) || strings.Join(first, " ") == strings.Join(second, " ") {
+		chdir(t, "one")
+		first := commandLine(placeOf(t), typed)
+		chdir(t, filepath.Join("..", "two"))
+		if second := commandLine(placeOf(t), typed); policy.OriginOf(first) == policy.OriginOf(second) || strings.Join(first, " ") == strings.Join(second, " ") {
 			t.Errorf("in two folders %q is %q", typed, second)
 		}
-		t.Chdir("..")
+		chdir(t, "..")
 	}
 }
 
@@ -288,7 +288,7 @@ func TestAnExplanationKnowsWhichServerItIs(t *testing.T) {
 		args := []string{"policy", "explain", test.server, "write", "--offline", "--json", "--policy", "policy.json"}
 		if test.configuration != "" {
 			args = append(args, "--config", test.configuration)
-		} else if err := os.RemoveAll(".mcp.json"); err != nil {
+		} else if err := os.RemoveAll(in(t, ".mcp.json")); err != nil {
 			t.Fatal(err)
 		}
 		got := runs(t, "", args...)

@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"sync"
+
+	"github.com/junction-mcp/junction/internal/place"
 )
 
 // unixPrefix begins an address that is a file.
@@ -74,9 +76,9 @@ func (l *unixSocket) Close() error {
 
 // listenAt listens at HOST:PORT or unix:FILE. What is asked for an IPv4 address is not reached over IPv6: 0.0.0.0 are
 // the IPv4 addresses of this machine.
-func listenAt(address string) (net.Listener, error) {
+func listenAt(p place.Place, address string) (net.Listener, error) {
 	if path, is := strings.CutPrefix(address, unixPrefix); is {
-		return listenUnix(path)
+		return listenUnix(p.Path(path))
 	}
 	network := "tcp"
 	if host, _, err := net.SplitHostPort(address); err == nil {

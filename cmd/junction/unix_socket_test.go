@@ -31,10 +31,10 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	stderr, code, up := new(safeBuffer), make(chan int, 1), make(chan struct{}, 100)
 	printed := &watchedBuffer{word: "junction serves at http+unix:" + filename.Absolute(path), seen: func() { up <- struct{}{} }}
 	go func() {
-		code <- run(ctx, []string{"up", "--tools", "all", "--http", "unix:" + path, "everything"}, strings.NewReader(""), io.Discard, io.MultiWriter(stderr, printed))
+		code <- run(ctx, placeOf(t), []string{"up", "--tools", "all", "--http", "unix:" + path, "everything"}, strings.NewReader(""), io.Discard, io.MultiWriter(stderr, printed))
 	}()
 	<-up
-	info, err := os.Stat(path)
+	info, err := os.Stat(in(t, path))
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("its mode is %v, %v", info.Mode(), err)
 	}
@@ -61,10 +61,10 @@ func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
 	if got := <-code; got != exitOK {
 		t.Errorf("exit code %d: %s", got, stderr)
 	}
-	if _, err := os.Lstat(path); err == nil {
+	if _, err := os.Lstat(in(t, path)); err == nil {
 		t.Error("the socket is still there")
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
+	if err := os.WriteFile(in(t, path), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, exitConnection, "", "and no socket")

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"slices"
@@ -17,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -140,7 +139,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if entries, err = a.enterChain(ctx, set, entries, o.names, v.listener); err != nil {
 		return err
 	}
-	a.resource = newResource(os.Getenv)
+	a.resource = newResource(a.Getenv)
 	y, err := a.openLayers(s, o.otlp)
 	if err != nil {
 		return err
@@ -187,7 +186,7 @@ func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) 
 			v.closeListeners()
 		}
 	}()
-	if v.admin, v.reach, err = o.listenAdmin(a.logger()); err != nil || o.stdio {
+	if v.admin, v.reach, err = o.listenAdmin(a.Place, a.logger()); err != nil || o.stdio {
 		return v, err
 	}
 	if v.listener, err = a.listen(ctx, o.front); err == nil {
@@ -233,14 +232,14 @@ func (a *app) introduceUp(v *served, set *config.Set) {
 			}
 		}
 		// In one piece: what servers say meanwhile does not come between.
-		a.screen.Printf("%s%s%s", introduction(v.listener, o.front, args), sourcesText(names, files, lineWidth(a.screen)), v.layers.introduction())
+		a.screen.Printf("%s%s%s", introduction(v.listener, o.front, args), sourcesText(a.Place, names, files, lineWidth(a.screen)), v.layers.introduction(a.Place))
 	}
 	a.sayUnnamed(v.access)
 }
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
 func (v *served) serve(ctx context.Context, board *board) error {
-	if os.Getenv("GOGC") == "" {
+	if v.app.Getenv("GOGC") == "" {
 		defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
 	}
 	stopAdmin, err := v.serveAdmin(ctx)
@@ -361,9 +360,9 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 	}
 	if s, err := e.definition.Resolve(ctx); err == nil {
 		if x == nil { // else each caller has another
-			a.digests.expect(e, s)
+			a.digests.expect(a.Place, e, s)
 		}
-		u.Program = launch.IsProgram(s.Kind) && (a.launch.IsLocked(e.definition) || startable(s))
+		u.Program = launch.IsProgram(s.Kind) && (a.launch.IsLocked(e.definition) || startable(a.Place, s))
 		if store != nil {
 			u.Memory = memoryOf(store, s, client)
 		}
@@ -378,7 +377,7 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 		known := u.Memory != nil && u.Memory.Load() != nil
 		c, err := dialWatched(ctx, a.stderrOf(e.name).of(t.Transport, e.isAPI()), o, start, e.definition.StartTimeout, known)
 		if err == nil && x == nil {
-			a.digests.set(e, t.Server)
+			a.digests.set(a.Place, e, t.Server)
 		}
 		return c, err
 	}
@@ -387,9 +386,9 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 
 // startable reports whether there is a program to start. One that is missing fails
 // at once: it need not wait until others have started.
-func startable(s *config.Server) bool {
+func startable(p place.Place, s *config.Server) bool {
 	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
-		_, err := exec.LookPath(s.Command)
+		_, err := p.LookPath(s.Command)
 		return err == nil
 	}
 	return true // starting it says

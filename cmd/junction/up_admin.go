@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/metrics"
@@ -39,7 +39,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		registry.Register(&states{v.gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
-	token, from, err := adminToken()
+	token, from, err := adminToken(v.app.Place)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +54,9 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	at := v.options.origin(l)
 	switch reach {
 	case thisMachine:
-		v.app.screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, filename.Short(from))
+		v.app.screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, v.app.Short(from))
 	case encryptedNetwork:
-		v.app.screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, filename.Short(from))
+		v.app.screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, v.app.Short(from))
 	case bareNetwork:
 		v.app.screen.Printf("Metrics are at %s/metrics, for everybody who reaches that; /api is not served there.\n", at)
 	}
@@ -102,7 +102,7 @@ func (o *upOptions) adminReach() (reach, error) {
 }
 
 // listenAdmin listens for those who watch; nil if that is not wanted.
-func (o *upOptions) listenAdmin(log *slog.Logger) (net.Listener, reach, error) {
+func (o *upOptions) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, reach, error) {
 	if o.admin == "" {
 		return nil, 0, nil
 	}
@@ -110,14 +110,14 @@ func (o *upOptions) listenAdmin(log *slog.Logger) (net.Listener, reach, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	l, err := listenAt(o.admin)
+	l, err := listenAt(p, o.admin)
 	if err != nil {
 		return nil, 0, fmt.Errorf("--admin: %w", err)
 	}
 	if r != encryptedNetwork {
 		return l, r, nil
 	}
-	secure, err := (&security{cert: o.cert, key: o.key}).listen(l, log)
+	secure, err := (&security{cert: o.cert, key: o.key}).listen(p, l, log)
 	if err != nil {
 		l.Close()
 		return nil, 0, err

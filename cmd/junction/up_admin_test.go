@@ -56,7 +56,7 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
-	v := &served{app: &app{}, gateway: g, layers: new(layers)}
+	v := &served{app: &app{Place: placeOf(t)}, gateway: g, layers: new(layers)}
 	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reviewNone}})
 	v.entries = nil
 	for _, test := range []struct {
@@ -91,7 +91,7 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 		defer g.Close()
-		v := &served{app: &app{}, gateway: g, layers: new(layers)}
+		v := &served{app: &app{Place: placeOf(t)}, gateway: g, layers: new(layers)}
 		add := func(name string) {
 			t.Helper()
 			dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -142,8 +142,8 @@ func TestAGatewayWhoseServersFailedOnceStaysReady(t *testing.T) {
 // What nobody approved is listed, and approved by its hash; a changed configuration is read when that is asked for.
 func TestTheAPIApprovesAndReloads(t *testing.T) {
 	alone(t)
-	t.Setenv("JUNCTION_STATE", t.TempDir())
-	t.Setenv(launch.AdminTokenEnv, "token-of-the-test")
+	setenv(t, "JUNCTION_STATE", t.TempDir())
+	setenv(t, launch.AdminTokenEnv, "token-of-the-test")
 	argv := self(t, "serve", "everything")
 	write := func(servers ...string) {
 		t.Helper()
@@ -155,7 +155,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile("servers.json", text, 0o600); err != nil {
+		if err := os.WriteFile(in(t, "servers.json"), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -220,7 +220,7 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 	}
 	await("what was approved is not offered", func() bool { return runs(t, "", "call", r.url, "one__add", "a=1", "b=2").code == exitOK })
 
-	if err := os.WriteFile("servers.json", []byte(`{"mcpServers":`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "servers.json"), []byte(`{"mcpServers":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "the servers from before keep running: servers.json") {
@@ -237,11 +237,11 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 }
 
 func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
-	v := &served{app: &app{}, layers: new(layers)}
+	v := &served{app: &app{Place: placeOf(t)}, layers: new(layers)}
 	alone(t)
 	argv := self(t, "serve", "everything")
 	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
-	if err := os.WriteFile("servers.json", text, 0o600); err != nil {
+	if err := os.WriteFile(in(t, "servers.json"), text, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, exitOK, "one__add", "") // so that it is remembered

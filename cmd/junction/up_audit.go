@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -16,8 +15,8 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/otlp"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -30,7 +29,7 @@ const exportTime = 5 * time.Second
 // programs of OpenTelemetry look for it, too.
 func (a *app) exporters(targets []string) (all []*export.Exporter, err error) {
 	for _, target := range targets {
-		e, err := export.New(target, export.Options{Header: otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes, Logger: a.logger()})
+		e, err := export.New(target, export.Options{Header: otlp.Headers(a.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes, Logger: a.logger()})
 		if err != nil {
 			(&layers{exporters: all, logger: a.logger()}).closeExporters()
 			return nil, usagef("--audit-export: %v", err)
@@ -52,15 +51,15 @@ func (y *layers) closeExporters() {
 }
 
 // auditFolder is the folder of a log that the command line names.
-func auditFolder(named string) (string, error) {
+func auditFolder(p place.Place, named string) (string, error) {
 	if named != usualFolder && named != "" {
-		return named, nil
+		return p.Path(named), nil
 	}
-	return filename.State("audit")
+	return p.State("audit")
 }
 
 // auditKey is the key of this installation.
-func auditKey() (*audit.Key, error) { return kept("audit.key", audit.ReadKey) }
+func auditKey(p place.Place) (*audit.Key, error) { return kept(p, "audit.key", audit.ReadKey) }
 
 // arrangeLog reads what of calls is written down.
 func arrangeLog(_ *layers, _ *app, now *arrangement) error {
@@ -83,10 +82,10 @@ func (y *layers) openAudit(a *app) (err error) {
 	if s == nil {
 		return nil
 	}
-	if y.folder, err = auditFolder(s.Folder); err != nil {
+	if y.folder, err = auditFolder(a.Place, s.Folder); err != nil {
 		return err
 	}
-	key, err := auditKey()
+	key, err := auditKey(a.Place)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ import (
 func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 	alone(t)
 	config := `{"mcpServers": {}, "junction": {"audit": {"folder": "log", "maxFile": "1KB", "keep": "900KB", "keepFor": "2160h"}}}`
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--audit-keep", "4KB", "everything")
@@ -30,10 +30,10 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 	if code := r.stop(); code != exitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	files, _ := filepath.Glob("log/*.jsonl")
+	files, _ := filepath.Glob(in(t, "log/*.jsonl"))
 	var total int64
 	for _, name := range files {
-		info, err := os.Stat(name)
+		info, err := os.Stat(in(t, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,7 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 // Where calls are refused, as they cannot be written down, whoever watches over the gateway sees it.
 func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	alone(t)
-	t.Setenv("JUNCTION_STATE", t.TempDir())
+	setenv(t, "JUNCTION_STATE", t.TempDir())
 	r := serving(t, "up", "--audit=log", "--audit-export", "http://127.0.0.1:9/v1/logs", "--admin", "127.0.0.1:0", "everything")
 	printed, admin := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`), ""
 	for end := time.Now().Add(10 * time.Second); admin == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -70,7 +70,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	if got := get("/readyz"); got != "200 ok\n" {
 		t.Errorf("it is ready: %s", got)
 	}
-	if err := os.Rename("log", "elsewhere"); err != nil {
+	if err := os.Rename(in(t, "log"), in(t, "elsewhere")); err != nil {
 		t.Skipf("skip: an open folder cannot be moved here: %v", err)
 	}
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
@@ -87,7 +87,7 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 0\n") {
 		t.Errorf("metrics: %s", got)
 	}
-	if err := os.Rename("elsewhere", "log"); err != nil {
+	if err := os.Rename(in(t, "elsewhere"), in(t, "log")); err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitOK, "hi", "")
@@ -105,10 +105,10 @@ func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
 	argv := strings.Join(self(t, "serve", "everything"), `","`)
 	config := `{"mcpServers": {"e": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"}, "policy": "rules.json",
 		"servers": {"e": {"hide": ["fail"], "redact": {"arguments": ["/reason", "/to"]}, "tools": {"echo": {"redact": {"arguments": ["/message"]}}}}}}}`
-	if err := os.WriteFile("rules.json", []byte(`{"default": "allow", "rules": [{"effect": "deny", "tool": "count*"}]}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "rules.json"), []byte(`{"default": "allow", "rules": [{"effect": "deny", "tool": "count*"}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json")
@@ -172,7 +172,7 @@ func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
 	argv := strings.Join(self(t, "serve", "everything"), `","`)
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"},
 		"servers": {"everything": {"tools": {"add": {"limits": {"rate": "1/h"}}}}}}}`
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json")
@@ -193,7 +193,7 @@ func TestTailEndsQuietly(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	interrupt(errInterrupted)
 	var stdout, stderr safeBuffer
-	if code := run(ctx, []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != exitInterrupted || stdout.String()+stderr.String() != "" {
+	if code := run(ctx, placeOf(t), []string{"audit", "tail", t.TempDir()}, strings.NewReader(""), &stdout, &stderr); code != exitInterrupted || stdout.String()+stderr.String() != "" {
 		t.Errorf("exit code %d, %s%s", code, stdout.String(), stderr.String())
 	}
 	runs(t, "", "audit", "query", t.TempDir()).expect(t, exitOK, "", "No line is like that.")

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,7 +41,7 @@ func TestUpInTheBackgroundOfATerminalAsksNothing(t *testing.T) {
 	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
 	keyboard, screen := pseudoTerminal(t)
 	// A shell that has jobs (-m) gives each a group of its own.
-	shell := exec.Command("sh", append([]string{"-mc", `"$0" "$@" & echo job $!; wait`}, self(t, "up", "--http", "127.0.0.1:0")...)...)
+	shell := child(t, "sh", append([]string{"-mc", `"$0" "$@" & echo job $!; wait`}, self(t, "up", "--http", "127.0.0.1:0")...)...)
 	shell.Stdin, shell.Stdout, shell.Stderr = screen, screen, screen
 	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := shell.Start(); err != nil {

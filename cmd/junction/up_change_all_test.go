@@ -358,7 +358,7 @@ func (c *changing) logged(t *testing.T) (lines []string) {
 		t.Fatal(err)
 	}
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := os.ReadFile(in(t, file))
 		if err != nil {
 			t.Fatal(err)
 		}

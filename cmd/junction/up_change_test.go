@@ -24,7 +24,7 @@ func TestALimitThatDidNotChangeGoesOnWithWhatWasCounted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				a := &app{}
+				a := &app{Place: placeOf(t)}
 				arranged := func(s settings.Server) *arrangement {
 					now, err := new(layers).arrange(a, &settings.Settings{Tools: "all", Review: reviewNone, Servers: map[string]settings.Server{"a": s}})
 					if err != nil {

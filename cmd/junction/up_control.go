@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -25,11 +25,11 @@ const reloadTime = adminTime / 2
 
 // adminToken is what a request must have that controls junction up, and where it comes from. It is made where there
 // is none.
-func adminToken() (token, from string, err error) {
-	if token = os.Getenv(launch.AdminTokenEnv); token != "" {
+func adminToken(p place.Place) (token, from string, err error) {
+	if token = p.Getenv(launch.AdminTokenEnv); token != "" {
 		return token, "the variable " + launch.AdminTokenEnv, nil
 	}
-	path, err := filename.State("admin.token")
+	path, err := p.State("admin.token")
 	if err != nil {
 		return "", "", err
 	}
@@ -119,7 +119,7 @@ func (v *served) reloadNow(w http.ResponseWriter, r *http.Request) {
 // unapproved finds what nobody approved of the present servers, with the pins that are on the disk; nothing where that is
 // not asked for.
 func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
-	if approved, err = pins(); err != nil {
+	if approved, err = pins(v.app.Place); err != nil {
 		return nil, nil, nil, err
 	}
 	mode := v.layers.now.Load().settings.Review

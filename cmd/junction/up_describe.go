@@ -44,7 +44,7 @@ func (v *served) found(set *config.Set, err error) {
 func (v *served) describe() instance {
 	all := v.gateway.Status()
 	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(v.endpoint(), "stdio"), Summary: summary(all), Shares: v.sharesServers(), Servers: []serverStatus{}}
-	i.Folder, _ = os.Getwd()
+	i.Folder, _ = v.app.Getwd()
 	now := v.layers.now.Load().settings
 	entries := map[string]entry{}
 	for _, e := range v.serverEntries() {

@@ -16,7 +16,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	argv := self(t, "serve", "everything")
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile("s.json", []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "s.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	runs(t, "", "status").expect(t, exitOK, `Not used: s.json: server "wrong": command: expected a string, got a number`+"\n", "")
 	r.stop()
 
-	if err := os.Rename("s.json", ".mcp.json"); err != nil {
+	if err := os.Rename(in(t, "s.json"), in(t, ".mcp.json")); err != nil {
 		t.Fatal(err)
 	}
 	serving(t, "up")

@@ -36,7 +36,7 @@ func TestAServerThatIsKilledDuringACallHasALine(t *testing.T) {
 	var out bytes.Buffer
 	b := newBoard(terminal.NewScreen(&out), false, false, "")
 	b.start(g)
-	data, err := os.ReadFile(file)
+	data, err := os.ReadFile(in(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -116,7 +116,7 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + exchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
-	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	a.flags.config = []string{"s.json"}
 	_, entries, err := a.readServers()
 	if err != nil || len(entries) != 1 {

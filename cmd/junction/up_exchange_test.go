@@ -22,7 +22,6 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -141,7 +140,7 @@ func exchangeEntry(at string, more string) string {
 func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 	noState(t)
 	s := newExchangeSite(t)
-	t.Setenv("GATEWAY_SECRET", "hush")
+	setenv(t, "GATEWAY_SECRET", "hush")
 	var traces strings.Builder
 	var tracing sync.Mutex
 	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -190,14 +189,14 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	seen := map[string]string{"standard error": r.stderr.String(), "traces": traces.String()}
-	state, err := filename.State("")
+	state, err := placeOf(t).State("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, folder := range []string{"log", state} {
 		_ = filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
-				text, _ := os.ReadFile(path)
+				text, _ := os.ReadFile(in(t, path))
 				seen[path] = string(text)
 			}
 			return nil
@@ -300,7 +299,7 @@ func (open) RoundTrip(*http.Request) (*http.Response, error) {
 
 func TestSettingsThatContradictAnExchangeAreErrors(t *testing.T) {
 	noState(t)
-	t.Setenv("GATEWAY_SECRET", "hush")
+	setenv(t, "GATEWAY_SECRET", "hush")
 	at := exchangeEntry("http://127.0.0.1:1/mcp", "")
 	for name, test := range map[string]struct {
 		servers, settings string

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
@@ -23,12 +22,12 @@ import (
 func TestUpOnAFullDisk(t *testing.T) {
 	for name, optional := range map[string]bool{"calls are refused": false, "calls go on where the log is optional": true} {
 		t.Run(name, func(t *testing.T) {
-			alone(t)
+			inProcess(t)
 			args := []string{"up", "--http", "127.0.0.1:0", "--tools", "all", "--audit=log", "everything"}
 			if optional {
 				args = append(args, "--audit-optional")
 			}
-			cmd := exec.Command("sh", append([]string{"-c", `ulimit -S -f 256; exec "$0" "$@"`}, self(t, args...)...)...)
+			cmd := child(t, "sh", append([]string{"-c", `ulimit -S -f 256; exec "$0" "$@"`}, self(t, args...)...)...)
 			said, err := cmd.StderrPipe()
 			if err != nil {
 				t.Fatal(err)
@@ -84,7 +83,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 					t.Fatalf("call %d: %v", n, refused)
 				}
 			}
-			if info, err := os.Stat("log/0000000000000001.jsonl"); err != nil || info.Size() > 256<<10 {
+			if info, err := os.Stat(in(t, "log/0000000000000001.jsonl")); err != nil || info.Size() > 256<<10 {
 				t.Fatalf("the log: %v, %v", info, err)
 			}
 			if !optional {
@@ -117,7 +116,7 @@ func TestUpOnAFullDisk(t *testing.T) {
 			<-read
 			_ = cmd.Wait()
 			ended = true
-			for line, err := range audit.Read("log", audit.Filter{Kind: audit.KindCall}) {
+			for line, err := range audit.Read(in(t, "log"), audit.Filter{Kind: audit.KindCall}) {
 				if err != nil {
 					t.Fatal(err)
 				}

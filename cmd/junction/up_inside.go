@@ -282,7 +282,7 @@ func (v *served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
-	report, err := verified(v.layers.folder, "")
+	report, err := verified(v.app.Place, v.layers.folder, "")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))

@@ -23,7 +23,7 @@ import (
 func insideUp(t *testing.T) (r *running, ask func(method, path, body string) (int, string)) {
 	t.Helper()
 	alone(t)
-	t.Setenv("JUNCTION_STATE", t.TempDir())
+	setenv(t, "JUNCTION_STATE", t.TempDir())
 	script := self(t, "serve", "everything")
 	argv := []string{"sh", "-c", `echo "the first line" >&2; exec "$@"`, "sh"}
 	servers := map[string]any{"one": map[string]any{"command": argv[0], "args": append(argv[1:], script...)}}
@@ -33,7 +33,7 @@ func insideUp(t *testing.T) (r *running, ask func(method, path, body string) (in
 	} {
 		text, err := json.Marshal(value)
 		if err == nil {
-			err = os.WriteFile(name, text, 0o600)
+			err = os.WriteFile(in(t, name), text, 0o600)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -212,7 +212,7 @@ func TestTheConsoleSaysThatAProcessIsGone(t *testing.T) {
 // Whatever listens at the socket of a process, it has no page, script or cookie at the console's address.
 func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 	alone(t)
-	folder, err := statusFolder()
+	folder, err := statusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestAnAnswerOfAProcessIsOnlyData(t *testing.T) {
 	go process.Serve(l)
 	defer process.Close()
 	c := console.New()
-	c.Handle("/instances/{pid}/{rest...}", passOrders())
+	c.Handle("/instances/{pid}/{rest...}", passOrders(placeOf(t)))
 	served := httptest.NewServer(c)
 	defer served.Close()
 	link := c.Link(served.URL, "")

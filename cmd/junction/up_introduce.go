@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/launch"
@@ -85,7 +85,7 @@ func (a *app) stdioArgs(set *config.Set, served []entry, o upOptions) []string {
 	}
 	args := []string{"up", "--stdio"}
 	for _, file := range files {
-		args = append(args, "--config", filename.Absolute(file))
+		args = append(args, "--config", a.Absolute(file))
 	}
 	o.flags.set.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
@@ -93,7 +93,7 @@ func (a *app) stdioArgs(set *config.Set, served []entry, o upOptions) []string {
 		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "trusted-proxy", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
 			return
 		case "policy":
-			value = filename.Absolute(value)
+			value = a.Absolute(value)
 		}
 		switch list, isList := f.Value.(pflag.SliceValue); {
 		case isList:
@@ -110,7 +110,7 @@ func (a *app) stdioArgs(set *config.Set, served []entry, o upOptions) []string {
 }
 
 // sourceTable has a row for each file: which of these servers come from it.
-func sourceTable(names []string, files map[string]string, width int) string {
+func sourceTable(p place.Place, names []string, files map[string]string, width int) string {
 	var order []string
 	servers := map[string][]string{}
 	for _, name := range names {
@@ -125,14 +125,14 @@ func sourceTable(names []string, files map[string]string, width int) string {
 	}
 	var rows [][]string
 	for _, file := range order {
-		rows = append(rows, []string{filename.Short(file) + ":", strings.Join(servers[file], ", ")})
+		rows = append(rows, []string{p.Short(file) + ":", strings.Join(servers[file], ", ")})
 	}
 	return terminal.Table(rows, 2, width)
 }
 
 // sourcesText names the files that the servers came from.
-func sourcesText(names []string, files map[string]string, width int) string {
-	if table := sourceTable(names, files, width); table != "" {
+func sourcesText(p place.Place, names []string, files map[string]string, width int) string {
+	if table := sourceTable(p, names, files, width); table != "" {
 		return fmt.Sprintf("Servers come from\n%s\n", table)
 	}
 	return ""

@@ -30,7 +30,7 @@ func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
 		"an address of this machine, with a name ": {"127.0.0.1:0", front{hosts: []string{"a.example"}}, "http://127.0.0.1:PORT/mcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := listenAt(test.at)
+			l, err := listenAt(placeOf(t), test.at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func upUntil(t *testing.T, word string, args ...string) string {
 	stderr := &watchedBuffer{word: word, seen: func() { interrupt(errInterrupted) }}
 	timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
 	defer timer.Stop()
-	if code := run(ctx, append([]string{"up"}, args...), strings.NewReader(""), io.Discard, stderr); code != exitOK {
+	if code := run(ctx, placeOf(t), append([]string{"up"}, args...), strings.NewReader(""), io.Discard, stderr); code != exitOK {
 		t.Errorf("exit code %d: %s", code, stderr.String())
 	}
 	return stderr.String()
@@ -90,7 +90,7 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			alone(t)
 			write(t, map[string]string{".git/HEAD": "", ".mcp.json": servers})
-			a, _ := asking(test.typed)
+			a, _ := asking(t, test.typed)
 			set, entries, err := a.servers()
 			if err != nil {
 				t.Fatal(err)

@@ -8,8 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"strconv"
 	"sync"
 	"testing"
@@ -24,7 +22,7 @@ import (
 // it is.
 func TestAKilledUpHasWrittenDownWhatItAnswered(t *testing.T) {
 	kills := 3
-	if n, err := strconv.Atoi(os.Getenv("UP_KILLS")); err == nil {
+	if n, err := strconv.Atoi(placeOf(t).Getenv("UP_KILLS")); err == nil {
 		kills = n
 	}
 	alone(t)
@@ -32,7 +30,7 @@ func TestAKilledUpHasWrittenDownWhatItAnswered(t *testing.T) {
 	var mu sync.Mutex
 	for round := range kills {
 		argv := self(t, "up", "--http", "127.0.0.1:0", "--audit=log", "everything")
-		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd := child(t, argv[0], argv[1:]...)
 		said, err := cmd.StderrPipe()
 		if err != nil {
 			t.Fatal(err)
@@ -79,7 +77,7 @@ func TestAKilledUpHasWrittenDownWhatItAnswered(t *testing.T) {
 		t.Fatal("no call was answered")
 	}
 	t.Logf("%d kills, %d calls were answered", kills, len(answered))
-	for line, err := range audit.Read("log", audit.Filter{Kind: audit.KindCall}) {
+	for line, err := range audit.Read(in(t, "log"), audit.Filter{Kind: audit.KindCall}) {
 		if err != nil {
 			t.Fatal(err)
 		}

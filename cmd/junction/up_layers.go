@@ -21,7 +21,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/junction-mcp/junction/gateway/secrets"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
@@ -421,15 +421,15 @@ func (now *arrangement) keeps(profile string) func(gateway.Entry) bool {
 }
 
 // introduction says which layers there are, for people.
-func (y *layers) introduction() string {
+func (y *layers) introduction(p place.Place) string {
 	text, now := "", y.now.Load()
 	if s := now.settings; s.Policy != "" && s.Shadow {
-		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", filename.Short(s.Policy))
+		text = fmt.Sprintf("Rules of %s are tried, and nothing is refused.\n", p.Short(s.Policy))
 	} else if s.Policy != "" {
-		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", filename.Short(s.Policy))
+		text = fmt.Sprintf("Rules of %s decide which calls may run.\n", p.Short(s.Policy))
 	}
 	if y.log != nil {
-		text += fmt.Sprintf("Calls are written down in %s.\n", filename.Short(y.folder))
+		text += fmt.Sprintf("Calls are written down in %s.\n", p.Short(y.folder))
 	}
 	return text
 }

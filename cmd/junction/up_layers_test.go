@@ -24,7 +24,7 @@ import (
 // Rules, audit and search stand around a gateway that is served; every layer is the real one.
 func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile("rules.json", []byte(`{"rules": [
+	if err := os.WriteFile(in(t, "rules.json"), []byte(`{"rules": [
 		{"effect": "deny", "server": "everything", "tool": "fail", "reason": "it fails"},
 		{"effect": "deny", "server": "everything", "tool": "add", "when": "args.a > 100", "reason": "too large"}], "default": "allow"}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	layered := []string{"up", "--policy", "rules.json", "--tools", "search", "--pin", "*__echo", "everything"}
 	said := serving(t, layered...).stderr
 	r := serving(t, append(layered, "--audit=log")...)
-	here, err := os.Getwd()
+	here, err := placeOf(t).Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	if n := strings.Count(calls.stdout, "\n"); n != 4 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
 		t.Errorf("%d calls: %s", n, calls.stdout)
 	}
-	if err := os.WriteFile("stricter.json", []byte(`{"rules": [{"effect": "ask", "server": "everything", "tool": "add", "when": "args.a < 10"}], "default": "deny"}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "stricter.json"), []byte(`{"rules": [{"effect": "ask", "server": "everything", "tool": "add", "when": "args.a < 10"}], "default": "deny"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	tried := runs(t, "", "policy", "test", "log", "--policy", "stricter.json")
@@ -84,7 +84,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	key := strings.TrimSpace(runs(t, "", "audit", "key").stdout)
 	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, exitOK, "it is as it was written", "")
 
-	files, _ := filepath.Glob("log/*.jsonl")
+	files, _ := filepath.Glob(in(t, "log/*.jsonl"))
 	data, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 	alone(t)
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile("rules.json", []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "rules.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 
 func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 	alone(t)
-	t.Setenv("JUNCTION_STATE", t.TempDir())
+	setenv(t, "JUNCTION_STATE", t.TempDir())
 	argv := self(t, "serve", "everything")
 	config := configuration(t, map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}})
 	r := serving(t, "up", "--tools", "all", "--admin", "127.0.0.1:0", "--config", config)
@@ -208,9 +208,9 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		return response.StatusCode, string(body)
 	}
-	path := os.Getenv("JUNCTION_STATE") + "/admin.token"
-	token, err := os.ReadFile(path)
-	if info, also := os.Stat(path); err != nil || also != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+	path := placeOf(t).Getenv("JUNCTION_STATE") + "/admin.token"
+	token, err := os.ReadFile(in(t, path))
+	if info, also := os.Stat(in(t, path)); err != nil || also != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Fatalf("the token: %v %v", err, also)
 	}
 	for _, test := range []struct {
@@ -251,14 +251,14 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile("rules.json", []byte(`{"rules": [{"effect": "deny", "tool": "echo", "when": "args.message == 'forbidden'"}], "default": "allow"}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "rules.json"), []byte(`{"rules": [{"effect": "deny", "tool": "echo", "when": "args.message == 'forbidden'"}], "default": "allow"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
 		"junction": {"tools": "all", "policy": "rules.json", "audit": {"folder": "log", "results": "keep", "redact": ["/content/*/text", "/b"]},
 			"servers": {"everything": {"retries": 2, "redact": {"arguments": ["/message"]}, "tools": {
 				"add": {"redact": {"results": ["/sum"]}}, "long": {"limits": {"bytes": "1KB/h"}}}}}}}`
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	exported := new(safeBuffer)
@@ -286,7 +286,7 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 		`"servers": {"everything": {"tools": {"x": {"redact": {"arguments": [""]}}}}}`: `junction: servers.everything.tools.x.redact.arguments: "" names no place`,
 		`"audit": {"redact": ["/"]}`:                                                   `junction: audit.redact: "/" names no place`,
 	} {
-		if err := os.WriteFile("mcp.json", []byte(`{"mcpServers": {}, "junction": {`+config+`}}`), 0o600); err != nil {
+		if err := os.WriteFile(in(t, "mcp.json"), []byte(`{"mcpServers": {}, "junction": {`+config+`}}`), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		runs(t, "", "up", "--config", "mcp.json", "--http", "127.0.0.1:0").expect(t, exitConnection, "", want)

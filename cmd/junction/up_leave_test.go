@@ -18,9 +18,9 @@ import (
 // Servers that are removed end what they run together, and nothing else of the new configuration waits for that.
 func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		alone(t)
+		settle(t)
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
-		a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+		a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 		a.flags.config = []string{"s.json"}
 		y, err := a.openLayers(&settings.Settings{Tools: "all", Review: reviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
 		if err != nil {

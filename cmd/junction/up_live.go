@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 
@@ -18,7 +17,7 @@ import (
 
 // showsLive reports whether a command has the whole terminal, in place of lines.
 func (a *app) showsLive() bool {
-	return a.asks() && a.out.Terminal() && !a.launch.Verbose && os.Getenv("TERM") != "dumb"
+	return a.asks() && a.out.Terminal() && !a.launch.Verbose && a.Getenv("TERM") != "dumb"
 }
 
 // A liveUp is the screen of junction up.
@@ -31,7 +30,7 @@ type liveUp struct {
 // newLive returns a screen for what is served, before any of the servers is started.
 func (v *served) newLive() *liveUp {
 	l := &liveUp{served: v}
-	l.ui = live.New(live.Options{In: v.app.stdin, Out: v.app.stdout, Gateway: l})
+	l.ui = live.New(live.Options{Place: v.app.Place, In: v.app.stdin, Out: v.app.stdout, Gateway: l})
 	v.app.tails.changed = l.ui.Changed
 	v.board.live = true
 	also := v.board.also

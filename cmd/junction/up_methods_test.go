@@ -179,7 +179,7 @@ func logLines(t *testing.T, folder string) string {
 	}
 	var all strings.Builder
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := os.ReadFile(in(t, file))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	alone(t)
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
-	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	all := settings.Settings{Tools: "all", Review: reviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
 	y, err := a.openLayers(&all, "")
 	if err != nil {

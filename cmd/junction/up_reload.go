@@ -20,6 +20,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/policy"
@@ -170,8 +171,8 @@ func (v *served) stamp() map[string]string {
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
 func (a *app) stamp(rules []string) map[string]string {
 	paths := append(rules, filepath.FromSlash(projectPolicy))
-	for _, path := range a.files(config.Options{}) {
-		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(filename.Real(path)))
+	for _, path := range a.files(configOptions(a.Place)) {
+		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
 	}
 	stamp := map[string]string{}
 	for _, path := range paths {
@@ -182,8 +183,8 @@ func (a *app) stamp(rules []string) map[string]string {
 
 // rereadPins has what was approved meanwhile be offered.
 func (v *served) rereadPins() {
-	stamp, changed := stampOfState("pins.json", v.pins)
-	if !changed || v.layers.now.Load().settings.Review == reviewNone || v.layers.readPins() != nil { // what cannot be read now is read again
+	stamp, changed := stampOfState(v.app.Place, "pins.json", v.pins)
+	if !changed || v.layers.now.Load().settings.Review == reviewNone || v.layers.readPins(v.app.Place) != nil { // what cannot be read now is read again
 		return
 	}
 	v.pins = stamp
@@ -199,7 +200,7 @@ func (v *served) rereadAll() {
 
 // retryLogins connects at once to the servers that wait for a login or a secret, when somebody logged in or set one.
 func (v *served) retryLogins() {
-	stamp, changed := stampOfState("state.db", v.logins)
+	stamp, changed := stampOfState(v.app.Place, "state.db", v.logins)
 	if !changed {
 		return
 	}
@@ -212,8 +213,8 @@ func (v *served) retryLogins() {
 }
 
 // stampOfState changes when a file of this user's state does, and says whether it did since before.
-func stampOfState(name, before string) (stamp string, changed bool) {
-	path, err := filename.State(name)
+func stampOfState(p place.Place, name, before string) (stamp string, changed bool) {
+	path, err := p.State(name)
 	if err != nil {
 		return before, false
 	}

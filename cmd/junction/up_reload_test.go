@@ -48,7 +48,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			v := &served{app: ready(&app{screen: terminal.NewScreen(&out)}), layers: &layers{opened: before()}}
+			v := &served{app: ready(&app{Place: placeOf(t), screen: terminal.NewScreen(&out)}), layers: &layers{opened: before()}}
 			v.options.auth = c.auth
 			next := before()
 			c.change(next)
@@ -66,7 +66,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 
 // A log is written until junction up ends, whether the settings name it or not: what it hides stays hidden.
 func TestRemovedAuditLogKeepsItsRedaction(t *testing.T) {
-	a := ready(&app{screen: terminal.NewScreen(io.Discard)})
+	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	for _, s := range []*settings.Audit{{Arguments: "omit"}, {Redact: []string{"/text"}}} {
 		y := &layers{opened: &settings.Settings{Review: reviewNone, Audit: s}}
 		before, err := y.arrange(a, y.opened)
@@ -95,7 +95,7 @@ func TestAFileThatChangesWhileUpStartsIsReadAgain(t *testing.T) {
 			again := &watchedBuffer{word: "Configuration reloaded", seen: func() { interrupt(errInterrupted) }}
 			timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
 			defer timer.Stop()
-			run(ctx, []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))
+			run(ctx, placeOf(t), []string{"up", "--http", "127.0.0.1:0", "--config", "s.json"}, strings.NewReader(""), io.Discard, io.MultiWriter(begun, again))
 			if !strings.Contains(again.String(), again.word) {
 				t.Errorf("it says %s", again.String())
 			}

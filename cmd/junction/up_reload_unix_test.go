@@ -21,6 +21,7 @@ import (
 // configure writes a configuration; servers are entries, and junction what stands under "junction".
 func configure(t *testing.T, path, servers, junction string) {
 	t.Helper()
+	path = in(t, path)
 	text := fmt.Sprintf(`{"mcpServers":{%s}, "junction":{%s}}`, servers, junction)
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -202,10 +203,10 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 
 func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 	alone(t)
-	if err := os.MkdirAll(".git", 0o700); err != nil {
+	if err := os.MkdirAll(in(t, ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":{"a":{"command":"run-a"}},"junction":{"tools":"search","policy":"rules.json"}}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, ".mcp.json"), []byte(`{"mcpServers":{"a":{"command":"run-a"}},"junction":{"tools":"search","policy":"rules.json"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "everything")
@@ -216,7 +217,7 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 	if got := shownStatus(t)[0].Problems; len(got) != 1 || !strings.Contains(got[0], what) {
 		t.Errorf("status says %q", got)
 	}
-	a, seen := asking("n\n")
+	a, seen := asking(t, "n\n")
 	set, entries, err := a.servers()
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +237,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	dir := t.TempDir()
 	config := filepath.Join(dir, "mcp.json")
 	configure(t, config, written(t, "a", dir), `"review":"changes"`)
-	approved, err := pins()
+	approved, err := pins(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 		return said
 	})
 	hint, _, _ = strings.Cut(hint, "\n")
-	t.Chdir(t.TempDir()) // what it says to be typed holds everywhere
+	chdir(t, t.TempDir()) // what it says to be typed holds everywhere
 	runs(t, "", strings.Fields(hint)...).expect(t, exitUsage, "as it was", "nobody can be asked here")
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitRefused, "", `tool "echo" is withheld: it is changed since it was approved, and nobody approved that; whoever runs the gateway can run junction approve a, as junction status shows it`)
 	runs(t, "", "approve", "--config", config).expect(t, exitOK, "1 changed", "")

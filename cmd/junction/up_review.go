@@ -9,21 +9,22 @@ import (
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // needPins reads which definitions are approved, if that is asked for and was not.
-func (y *layers) needPins(_ *app, now *arrangement) error {
+func (y *layers) needPins(a *app, now *arrangement) error {
 	if now.settings.Review == reviewNone || y.pins.Load() != nil {
 		return nil
 	}
-	return y.readPins()
+	return y.readPins(a.Place)
 }
 
 // readPins reads which definitions are approved.
-func (y *layers) readPins() error {
-	approved, err := pins()
+func (y *layers) readPins(p place.Place) error {
+	approved, err := pins(p)
 	if err == nil {
 		y.pins.Store(approved)
 	}

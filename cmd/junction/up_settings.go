@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/launch"
 )
@@ -31,10 +30,10 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		case s == nil:
 		case f.Project && len(a.flags.config) == 0:
 			a.unheld = append(a.unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
-				filename.Short(file.Path), strings.Join(members(s), ", "), filename.Short(f.Path)))
+				a.Short(file.Path), strings.Join(members(s), ", "), a.Short(f.Path)))
 			a.screen.Printf("junction: not used: %s\n", a.unheld[len(a.unheld)-1])
 		case found != nil:
-			a.screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", filename.Short(file.Path), filename.Short(from))
+			a.screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", a.Short(file.Path), a.Short(from))
 		default:
 			found, from = s, file.Path
 		}
@@ -46,7 +45,7 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		if s := found.Servers[name].Sandbox; s == nil {
 			continue
 		} else if err := launch.ProfileOf(s).Check(); err != nil {
-			return nil, "", fmt.Errorf("%s: servers.%s.sandbox: %w", filename.Short(from), name, err)
+			return nil, "", fmt.Errorf("%s: servers.%s.sandbox: %w", a.Short(from), name, err)
 		}
 	}
 	return found, from, nil
@@ -81,7 +80,7 @@ func (a *app) reportUnknown(s *settings.Settings, from string, configured []stri
 		if slices.Contains(known, name) {
 			return
 		}
-		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", filename.Short(from), at, name, orMeant(nearest.Name(name, known)))
+		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", a.Short(from), at, name, orMeant(nearest.Name(name, known)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		report("servers", name)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -45,7 +46,7 @@ func (v *served) share(ctx context.Context) (end func()) {
 // takeOrders serves what --admin has below /api, and what is inside, to the consoles of this user, through a socket that
 // nobody else can reach; where there can be none, it does without. The function that it returns ends that.
 func (v *served) takeOrders(ctx context.Context) (end func()) {
-	l, path, err := listenForMe(controlEnd)
+	l, path, err := listenForMe(v.app.Place, controlEnd)
 	if err != nil {
 		v.app.logger().Debug("junction status and junction console cannot ask this process", "error", err)
 		return func() {}
@@ -103,14 +104,14 @@ func readWhole(h http.Handler) http.Handler {
 // passOrders passes requests of the console on to the process that they name. Of its answer only the data come back: the page is
 // served at the console's own address, so whatever is behind the socket must not set cookies there, send the page elsewhere, or
 // have a page or script of its own.
-func passOrders() http.Handler {
+func passOrders(p place.Place) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pid := r.PathValue("pid")
 		if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
 			reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a process"))
 			return
 		}
-		dir, err := statusFolder()
+		dir, err := statusFolder(p)
 		if err != nil {
 			reply.Error(w, http.StatusInternalServerError, err)
 			return

@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -92,8 +92,8 @@ type serverStatus struct {
 
 // statusFolder is where those that run can be asked for their status. Only this
 // user can enter it.
-func statusFolder() (string, error) {
-	cache, err := os.UserCacheDir()
+func statusFolder(p place.Place) (string, error) {
+	cache, err := p.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
@@ -160,8 +160,8 @@ func processRuns(pid int) bool {
 }
 
 // listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending.
-func listenForMe(ending string) (l *net.UnixListener, path string, err error) {
-	dir, err := statusFolder()
+func listenForMe(p place.Place, ending string) (l *net.UnixListener, path string, err error) {
+	dir, err := statusFolder(p)
 	if err != nil {
 		return nil, "", err
 	}
@@ -180,7 +180,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if watch {
 				return a.watchStatus(cmd.Context())
 			}
-			all, err := instances(cmd.Context())
+			all, err := instances(cmd.Context(), a.Place)
 			if err != nil {
 				return err
 			}
@@ -201,7 +201,7 @@ func (a *app) watchStatus(ctx context.Context) error {
 	defer tick.Stop()
 	shown := ""
 	for {
-		all, err := instances(ctx)
+		all, err := instances(ctx, a.Place)
 		if ctx.Err() != nil {
 			return orderly(ctx, nil)
 		}
@@ -269,7 +269,7 @@ func (a *app) showStatus(all []instance, indent string) error {
 		if n > 0 {
 			a.out.Printf("\n")
 		}
-		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, filename.Short(i.Folder))
+		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, a.Short(i.Folder))
 		var rows [][]string
 		var names []string
 		files := map[string]string{}
@@ -277,7 +277,7 @@ func (a *app) showStatus(all []instance, indent string) error {
 			names, files[s.Name] = append(names, s.Name), s.Source
 			rows = append(rows, []string{s.Name, s.Line + asOf(s.Read) + s.busy() + someRenamed(s.Renamed)})
 		}
-		a.out.Printf("%s", sourcesText(names, files, lineWidth(a.out))) // where junction up has them, too
+		a.out.Printf("%s", sourcesText(a.Place, names, files, lineWidth(a.out))) // where junction up has them, too
 		a.out.Printf("%s", a.table(rows, 2))
 		a.out.Printf("%s\n", i.Summary)
 		for _, line := range i.remarks() {
@@ -288,8 +288,8 @@ func (a *app) showStatus(all []instance, indent string) error {
 }
 
 // instances asks all that run. What nobody answers at any more is removed.
-func instances(ctx context.Context) ([]instance, error) {
-	dir, err := statusFolder()
+func instances(ctx context.Context, p place.Place) ([]instance, error) {
+	dir, err := statusFolder(p)
 	if err != nil {
 		return nil, err
 	}

@@ -61,7 +61,7 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 		if _, err := askInstance(t.Context(), path); err == nil {
 			t.Error("asked")
 		}
-		if _, err := os.Stat(path); (err == nil) != keep {
+		if _, err := os.Stat(in(t, path)); (err == nil) != keep {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 	const gone = "214748364" // no system has so many processes
 	reused := fmt.Sprint(os.Getppid(), controlEnd)
 	alone(t)
-	dir, err := statusFolder()
+	dir, err := statusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := terminal.NewScreen(io.Discard)
-	end := ready(&app{out: screen, screen: screen}).shareTraffic(t.Context(), "")
+	end := ready(&app{Place: placeOf(t), out: screen, screen: screen}).shareTraffic(t.Context(), "")
 	files, err := os.ReadDir(dir)
 	end()
 	var left []string
@@ -130,7 +130,7 @@ func (f *failing) Accept() (net.Conn, error) {
 // It has some places for those who watch, and one who begins is none of them.
 func TestAProcessThatBeginsDoesNotAskThoseThatRun(t *testing.T) {
 	alone(t)
-	dir, err := statusFolder()
+	dir, err := statusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestStatusIsShownAgainWhenItChanged(t *testing.T) {
 	lines := make(chan struct{}, 100)
 	printed := &watchedBuffer{word: "\n", seen: func() { lines <- struct{}{} }}
 	go func() {
-		code <- run(ctx, []string{"status", "--watch", "--json"}, strings.NewReader(""), io.MultiWriter(stdout, printed), io.Discard)
+		code <- run(ctx, placeOf(t), []string{"status", "--watch", "--json"}, strings.NewReader(""), io.MultiWriter(stdout, printed), io.Discard)
 	}()
 	<-lines
 	r := serving(t, "up", "everything")

@@ -19,7 +19,7 @@ func (y *layers) openTasks(a *app) (err error) {
 	y.tasks, err = tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: taskTime}, Logger: a.logger(),
 		OnRequest: func(ctx context.Context, _ *mcp.Request, tool string) { audit.About(ctx, tool) },
 		Open: func(ctx context.Context) (state.Store, error) {
-			return kept("tasks.db", func(path string) (state.Store, error) { return a.launch.OpenState(ctx, path) })
+			return kept(a.Place, "tasks.db", func(path string) (state.Store, error) { return a.launch.OpenState(ctx, path) })
 		}})
 	return err
 }

@@ -74,7 +74,7 @@ type talk struct {
 func startTalk(t *testing.T, args ...string) *talk {
 	t.Helper()
 	argv := self(t, args...)
-	k := &talk{t: t, cmd: exec.Command(argv[0], argv[1:]...)}
+	k := &talk{t: t, cmd: child(t, argv[0], argv[1:]...)}
 	var err error
 	if k.in, err = k.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if all := shownStatus(t); len(all) != 0 {
 		t.Errorf("after its end: %+v", all)
 	}
-	dir, err := statusFolder()
+	dir, err := statusFolder(placeOf(t))
 	if err != nil {
 		t.Fatal(err)
 	}

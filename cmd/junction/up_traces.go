@@ -20,12 +20,12 @@ import (
 // openTraces has the spans of requests sent to a collector, if one is named: by --otlp, or in the variables that
 // programs of OpenTelemetry look at.
 func (y *layers) openTraces(a *app) error {
-	endpoint := tracesEndpoint(y.collector, os.Getenv)
+	endpoint := tracesEndpoint(y.collector, a.Getenv)
 	if endpoint == "" {
 		return nil
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { a.logger().Warn("junction: traces", "error", err) }))
-	p, err := traces.Provider(endpoint, traces.Options{Header: otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes})
+	p, err := traces.Provider(endpoint, traces.Options{Header: otlp.Headers(a.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes})
 	if err != nil {
 		return usagef("--otlp: %v", err)
 	}

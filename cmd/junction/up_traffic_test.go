@@ -24,7 +24,7 @@ func TestTrafficDoesNotShowWhatSettingsHide(t *testing.T) {
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
 		"junction": {"audit": {"folder": "log", "redact": ["/b"]},
 			"servers": {"everything": {"redact": {"arguments": ["/message"]}, "tools": {"add": {"redact": {"results": ["/sum"]}}}}}}}`
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, tools := range []string{"all", "search"} {
@@ -63,7 +63,7 @@ func TestTrafficDoesNotShowHiddenArgumentsInHeaders(t *testing.T) {
 	}
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
 		"junction": {"servers": {"everything": {"redact": {"arguments": ["/message"]}}}}}`
-	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "mcp.json"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--config", "mcp.json", "--tools", "all")

@@ -8,7 +8,7 @@ import (
 // A gateway knows no tool of a server that never started, so what its error says is what matters.
 func TestACallToAServerThatNeverStartedSaysWhy(t *testing.T) {
 	alone(t)
-	if err := os.WriteFile("u.json", []byte(`{"mcpServers":{"bad":{"command":"no-such-program-here"},"good":{"command":"no-such-program-here"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(in(t, "u.json"), []byte(`{"mcpServers":{"bad":{"command":"no-such-program-here"},"good":{"command":"no-such-program-here"}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	const want = `server "bad" is not connected: start "no-such-program-here": not found in PATH; is it installed?`

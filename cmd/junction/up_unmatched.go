@@ -12,7 +12,6 @@ import (
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/host"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -246,7 +245,7 @@ func (v *served) reportUnmatched() {
 		}
 	}
 	for _, line := range w.unmatchedSettings(now.settings) {
-		lines = append(lines, filename.Short(u.from)+": "+line)
+		lines = append(lines, v.app.Short(u.from)+": "+line)
 	}
 	said := map[string]bool{}
 	for _, line := range lines {

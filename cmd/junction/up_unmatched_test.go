@@ -11,7 +11,7 @@ func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
 	alone(t)
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(in(t, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}

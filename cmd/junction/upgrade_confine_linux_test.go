@@ -23,7 +23,7 @@ func editFile(t *testing.T, name, old, now string) {
 }
 
 func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	s := newPackageSet(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	s.runs(t, "", "sandbox", "allow", "echo", "--host", "api.example.com").expect(t, exitOK, "+ host", "")
@@ -37,7 +37,7 @@ func TestAServerStaysConfinedWhenItsEntryWasEditedByHand(t *testing.T) {
 }
 
 func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	s := newPackageSet(t)
 	s.versions["@x/api@1.0.0"] = self(t, "serve", "openapi", "--from")
 	file := filepath.Join(t.TempDir(), "api.json")
@@ -46,25 +46,25 @@ func TestAFileThatAnArgumentNamesIsReadAndNotWritten(t *testing.T) {
 	s.runs(t, "", "tools", "api").expect(t, exitOK, "listPets", "")
 	s.runs(t, "", "sandbox", "show", "api").expect(t, exitOK, "  read   "+file+"\n", "")
 	write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"api": {"command": "npx", "args": ["-y", "@x/api@1.0.0", ` + quoteJSON(file) + `]}}}`})
-	_ = os.Remove(filepath.Join("junction", install.LockName))
+	_ = os.Remove(in(t, filepath.Join("junction", install.LockName)))
 	s.runs(t, "", "upgrade", "api", "--yes").expect(t, exitOK, "its program is confined, but for read "+file, "")
 }
 
 func TestAServerThatWasNeverLockedIsConfined(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	s := newPackageSet(t)
 	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
 	folder := t.TempDir()
 	for _, test := range []struct{ flag, want string }{{"--yes", "files is confined"}, {"--no-sandbox", "files is not confined"}} {
 		write(t, map[string]string{"junction/mcp.json": `{"mcpServers": {"files": {"command": "npx", "args": ["-y", "@x/files@1.0.0", "--root", ` + quoteJSON(folder) + `]}}}`})
-		_ = os.Remove(filepath.Join("junction", install.LockName))
+		_ = os.Remove(in(t, filepath.Join("junction", install.LockName)))
 		s.runs(t, "", "upgrade", "files", "--yes", test.flag).expect(t, exitOK, "files is locked", "")
 		s.runs(t, "", "sandbox", "show", "files").expect(t, exitOK, test.want, "")
 	}
 }
 
 func TestARehearsalIsConfinedAsTheSettingsSay(t *testing.T) {
-	alone(t)
+	inProcess(t)
 	s := newPackageSet(t)
 	s.versions["@x/files@1.0.0"] = self(t, "serve", "filesystem")
 	folder := t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/state"
 	"github.com/spf13/cobra"
@@ -31,7 +32,9 @@ func (a *app) userCommand() *cobra.Command {
 }
 
 // users are those of this installation.
-func users() (*authserver.Users, error) { return kept("users.json", authserver.OpenUsers) }
+func users(p place.Place) (*authserver.Users, error) {
+	return kept(p, "users.json", authserver.OpenUsers)
+}
 
 // oneUser is the name that a command line has.
 func oneUser(args []string) (string, error) {
@@ -106,7 +109,7 @@ func (a *app) userListCommand() *cobra.Command {
 		Use: "list", Short: "List the users, and who is logged in", Args: noMore,
 		Long: "List the users with their scopes, and the logins that hold, also of users of an OpenID provider.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			u, err := users()
+			u, err := users(a.Place)
 			if err != nil {
 				return err
 			}
@@ -230,7 +233,7 @@ func (a *app) changeUser(args []string, done string, change func(u *authserver.U
 	if err != nil {
 		return err
 	}
-	u, err := users()
+	u, err := users(a.Place)
 	if err != nil {
 		return err
 	}

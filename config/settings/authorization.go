@@ -117,11 +117,11 @@ func (a *Authorization) All() []string {
 	return slices.Compact(all)
 }
 
-// Secret reads the secret; a relative path is from a folder. It is empty where neither member names one.
-func (c *Credential) Secret(folder string) (string, error) {
+// Secret reads the secret, of a variable with getenv; a relative path is from a folder. It is empty where neither member names one.
+func (c *Credential) Secret(folder string, getenv func(string) string) (string, error) {
 	switch {
 	case c.SecretEnv != "":
-		secret := os.Getenv(c.SecretEnv)
+		secret := getenv(c.SecretEnv)
 		if secret == "" {
 			return "", fmt.Errorf("secretEnv: the variable %s is not set", c.SecretEnv)
 		}

@@ -224,7 +224,7 @@ func (w *addition) addFilled(ctx context.Context) (added *Result, err error) {
 	w.show()
 	question, choices := "Add it?", []Choice{yes}
 	if w.data != nil {
-		folder := launch.ProfilePath(w.data.folder)
+		folder := w.Launcher.Place.Tilde(w.data.folder)
 		question = fmt.Sprintf("What it stores is lost, unless %s says where. Add it?", w.data.variable)
 		choices = append(choices, Choice{Key: "data", Label: "with [d]ata in " + folder})
 	}

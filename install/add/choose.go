@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/launch"
@@ -50,9 +50,9 @@ func orPackage(word string, err error) error {
 }
 
 // canRun reports whether a kind of packages can be installed and run here.
-func canRun(kind *runner.Kind) bool {
+func canRun(p place.Place, kind *runner.Kind) bool {
 	return len(kind.Programs) == 0 || slices.ContainsFunc(kind.Programs, func(program string) bool {
-		_, err := exec.LookPath(program)
+		_, err := p.LookPath(program)
 		return err == nil
 	})
 }
@@ -80,7 +80,7 @@ func (w *addition) chooseWay() error {
 			missing = append(missing, p.RegistryType+" (add knows no such packages)")
 			continue
 		}
-		if !canRun(kind) {
+		if !canRun(w.Launcher.Place, kind) {
 			missing = append(missing, p.RegistryType+" (needs "+strings.Join(kind.Programs, " or ")+")")
 			continue
 		}

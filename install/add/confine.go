@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/commandline"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/sandbox"
 )
@@ -33,10 +33,10 @@ func (w *addition) confine() error {
 	for _, list := range []*[]string{&p.Read, &p.Write} {
 		*list = slices.Clone(*list)
 		for i, path := range *list {
-			(*list)[i] = launch.ProfilePath(path)
+			(*list)[i] = w.Launcher.Place.Tilde(path)
 		}
 	}
-	allowNamed(&p, w.typedArgs())
+	allowNamed(w.Launcher.Place, &p, w.typedArgs())
 	w.allowVariables(&p)
 	if err := p.Check(); err != nil {
 		return commandline.Errorf("what the program may do: %w", err)
@@ -51,18 +51,18 @@ func (w *addition) typedArgs() []string {
 }
 
 // allowNamed lets a program write into the folders that arguments name, read the files, and reach the hosts of addresses.
-func allowNamed(p *sandbox.Profile, args []string) {
+func allowNamed(at place.Place, p *sandbox.Profile, args []string) {
 	var files []string
 	for _, arg := range args {
-		switch info, err := os.Stat(arg); {
+		switch info, err := os.Stat(at.Path(arg)); {
 		case err != nil:
 			if host := addressedHost(arg); host != "" && !launch.Covers(p.Hosts, host) {
 				p.Hosts = append(p.Hosts, host)
 			}
 		case info.IsDir():
-			p.Write = append(p.Write, launch.ProfilePath(filename.Absolute(arg)))
+			p.Write = append(p.Write, at.Tilde(arg))
 		case info.Mode().IsRegular():
-			files = append(files, launch.ProfilePath(filename.Absolute(arg)))
+			files = append(files, at.Tilde(arg))
 		}
 	}
 	for _, file := range files {
@@ -120,7 +120,7 @@ func (w *addition) keepConfined(d *config.Definition, before *install.LockedServ
 	}
 	w.sandbox = &sandbox.Profile{}
 	line := d.Words()
-	allowNamed(w.sandbox, line[min(words, len(line)):])
+	allowNamed(w.Launcher.Place, w.sandbox, line[min(words, len(line)):])
 	return nil
 }
 
@@ -134,5 +134,5 @@ func (w *addition) confinement() string {
 	if missing := w.dry.unconfined; len(missing) > 0 {
 		more += "; but this system cannot confine all of that: " + strings.Join(missing, ", ")
 	}
-	return launch.Confinement(p, w.locked) + more
+	return w.Launcher.Confinement(p, w.locked) + more
 }

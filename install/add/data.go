@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/commandline"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
@@ -53,7 +52,7 @@ func (w *addition) allowVariables(p *sandbox.Profile) {
 			paths = append(paths, path)
 		}
 	}
-	allowNamed(p, paths)
+	allowNamed(w.Launcher.Place, p, paths)
 }
 
 // ofSystem are folders that programs are given to read from, as in JAVA_HOME and PATH.
@@ -62,7 +61,7 @@ var ofSystem = regexp.MustCompile(`^/(usr|bin|sbin|lib|lib32|lib64|etc|opt|nix|d
 // unkept returns the paths that nothing allows.
 func (w *addition) unkept() (all []unkept) {
 	add := func(variable, path string) {
-		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, launch.ProfilePath(path)) || launch.Covers(w.sandbox.Read, launch.ProfilePath(path)) {
+		if _, err := os.Stat(path); !os.IsNotExist(err) || launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(path)) || launch.Covers(w.sandbox.Read, w.Launcher.Place.Tilde(path)) {
 			return
 		}
 		u := unkept{variable: variable, path: path}
@@ -74,9 +73,9 @@ func (w *addition) unkept() (all []unkept) {
 		all = append(all, u)
 	}
 	for _, file := range w.missingFiles() {
-		add("", filename.Absolute(launch.ExpandPath(file)))
+		add("", w.Launcher.Place.Absolute(w.Launcher.Place.Expand(file)))
 	}
-	home, _ := os.UserHomeDir()
+	home, _ := w.Launcher.Place.UserHomeDir()
 	for _, name := range w.typedVariables() { // the path of a URL begins with a slash, too
 		path := filepath.Clean(w.written.Env[name])
 		dir := filepath.Dir(path)
@@ -98,15 +97,15 @@ func (w *addition) keepData(ctx context.Context) error {
 		return nil
 	}
 	for _, u := range all {
-		if launch.Covers(w.sandbox.Write, launch.ProfilePath(u.path)) { // by what was agreed to for the one before
+		if launch.Covers(w.sandbox.Write, w.Launcher.Place.Tilde(u.path)) { // by what was agreed to for the one before
 			continue
 		}
 		if !w.asks() {
 			return commandline.Errorf("%s is given %s, which is not there, and what it writes there is thrown away when it ends: %s; --read %s adds it all the same", w.name, u.shown(), u.remedy(), plaintext.ShellWord(u.path))
 		}
-		question := fmt.Sprintf("Let it write into %s, to keep it?", launch.ProfilePath(u.folder))
+		question := fmt.Sprintf("Let it write into %s, to keep it?", w.Launcher.Place.Tilde(u.folder))
 		if u.moved != "" {
-			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", launch.ProfilePath(u.moved))
+			question = fmt.Sprintf("Others use that folder. Give it %s instead, which it may write?", w.Launcher.Place.Tilde(u.moved))
 		}
 		agreed, err := w.confirm(ctx, fmt.Sprintf("%s is given %s, which is not there. %s", w.name, plaintext.Line(u.shown(), maxReason), question))
 		if err != nil {
@@ -116,7 +115,7 @@ func (w *addition) keepData(ctx context.Context) error {
 			w.notes = append(w.notes, fmt.Sprintf("what it writes to %s is thrown away when it ends: %s", u.shown(), u.remedy()))
 			continue
 		}
-		w.sandbox.Write = append(w.sandbox.Write, launch.ProfilePath(u.folder))
+		w.sandbox.Write = append(w.sandbox.Write, w.Launcher.Place.Tilde(u.folder))
 		w.move(u)
 	}
 	return nil
@@ -151,7 +150,7 @@ func (w *addition) move(u unkept) {
 		w.typed = append(w.typed, u.moved)
 	default:
 		for i, arg := range w.written.Args {
-			if slices.Contains(w.typed, arg) && (filepath.IsAbs(arg) || isPath(arg)) && filename.Absolute(arg) == u.path {
+			if slices.Contains(w.typed, arg) && (filepath.IsAbs(arg) || isPath(arg)) && w.Launcher.Place.Absolute(arg) == u.path {
 				w.written.Args[i] = u.moved
 				w.typed = append(w.typed, u.moved)
 			}
@@ -178,9 +177,9 @@ func (w *addition) placeForData() *dataPlace {
 			}
 		}
 	}
-	data := os.Getenv("XDG_DATA_HOME")
+	data := w.Launcher.Place.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(data) {
-		home, err := os.UserHomeDir()
+		home, err := w.Launcher.Place.UserHomeDir()
 		if err != nil {
 			return nil
 		}
@@ -208,7 +207,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 	}
 	w.written.Env[w.data.variable] = w.data.path
 	w.typed = append(w.typed, w.data.path)
-	w.sandbox.Write = append(w.sandbox.Write, launch.ProfilePath(w.data.folder))
+	w.sandbox.Write = append(w.sandbox.Write, w.Launcher.Place.Tilde(w.data.folder))
 	defined := lockedDefinitions(w.dry.definitions)
 	if err := w.rehearse(ctx); err != nil {
 		if before != nil {
@@ -216,7 +215,7 @@ func (w *addition) giveData(ctx context.Context) (bool, error) {
 		}
 		return false, err
 	}
-	w.say("It keeps its data in %s, by %s.", launch.ProfilePath(w.data.path), w.data.variable)
+	w.say("It keeps its data in %s, by %s.", w.Launcher.Place.Tilde(w.data.path), w.data.variable)
 	w.data = nil
 	if maps.Equal(defined, lockedDefinitions(w.dry.definitions)) {
 		return true, nil
@@ -255,7 +254,7 @@ func (w *addition) missingFolders() (all []string) {
 		if !slices.Contains(w.typed, arg) || !filepath.IsAbs(arg) && !isPath(arg) || strings.Contains(filepath.Base(arg), ".") {
 			continue
 		}
-		if _, err := os.Stat(arg); os.IsNotExist(err) {
+		if _, err := os.Stat(w.Launcher.Place.Path(arg)); os.IsNotExist(err) {
 			all = append(all, arg)
 		}
 	}
@@ -302,8 +301,8 @@ func (w *addition) missingFiles() (all []string) {
 		if !filepath.IsAbs(arg) && !isPath(arg) || !strings.Contains(filepath.Base(arg), ".") {
 			continue
 		}
-		if _, err := os.Stat(arg); os.IsNotExist(err) && isFolder(filepath.Dir(arg)) {
-			all = append(all, launch.ProfilePath(filename.Absolute(arg)))
+		if _, err := os.Stat(w.Launcher.Place.Path(arg)); os.IsNotExist(err) && isFolder(w.Launcher.Place.Path(filepath.Dir(arg))) {
+			all = append(all, w.Launcher.Place.Tilde(arg))
 		}
 	}
 	return all

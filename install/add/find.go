@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/internal/commandline"
 	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/registry"
@@ -35,7 +36,7 @@ func (w *addition) find(ctx context.Context, word string) error {
 		}
 		w.server = &registry.Server{Name: word, Remotes: []registry.Remote{{Type: "streamable-http", URL: word}}}
 	case isPath(word):
-		path := filename.Absolute(word)
+		path := w.Launcher.Place.Absolute(word)
 		if _, err := os.Stat(path); err != nil {
 			return fmt.Errorf("add %s: %w", word, err)
 		}
@@ -79,7 +80,7 @@ func (w *addition) chooseName(ctx context.Context) error {
 	if at := slices.IndexFunc(all.Servers, func(d *config.Definition) bool { return d.Name == w.name }); at >= 0 {
 		d := all.Servers[at]
 		if !w.asks() {
-			return fmt.Errorf("server %q exists already, %s: --name NAME adds a second one, junction upgrade %[3]s updates it, and junction remove %[3]s removes it first", w.name, definedIn(d), plaintext.ShellWord(w.name))
+			return fmt.Errorf("server %q exists already, %s: --name NAME adds a second one, junction upgrade %[3]s updates it, and junction remove %[3]s removes it first", w.name, definedIn(w.Launcher.Place, d), plaintext.ShellWord(w.name))
 		}
 		if err := w.replaceOrKeep(ctx, all.Servers, d); err != nil {
 			return err
@@ -109,7 +110,7 @@ func (w *addition) chooseName(ctx context.Context) error {
 	return err
 }
 
-func definedIn(d *config.Definition) string { return "defined in " + filename.Short(d.Source) }
+func definedIn(p place.Place, d *config.Definition) string { return "defined in " + p.Short(d.Source) }
 
 // replaceOrKeep asks what becomes of the server d that has the name already.
 func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, d *config.Definition) error {
@@ -121,7 +122,7 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 	if filename.Real(d.Source) == w.configuration && d.Words() != nil {
 		choices = slices.Insert(choices, 0, Choice{"replace", "[r]eplace it"})
 	}
-	key, err := w.Prompter.Choose(ctx, fmt.Sprintf("There is a server %q, %s.", w.name, definedIn(d)), choices)
+	key, err := w.Prompter.Choose(ctx, fmt.Sprintf("There is a server %q, %s.", w.name, definedIn(w.Launcher.Place, d)), choices)
 	switch {
 	case err != nil:
 		return err
@@ -131,7 +132,7 @@ func (w *addition) replaceOrKeep(ctx context.Context, all []*config.Definition, 
 	case key == "keep":
 		w.name = other
 	default:
-		return fmt.Errorf("there is a server %q, %s, and nothing was changed", w.name, definedIn(d))
+		return fmt.Errorf("there is a server %q, %s, and nothing was changed", w.name, definedIn(w.Launcher.Place, d))
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ func TestServersGetShortNames(t *testing.T) {
 		"pypi:mcp-server-time==2026.1":                      "time", "npm:mcp-hello-world": "hello-world", "npm:@playwright/mcp": "playwright", "npm:@x/weather-mcp-server": "weather",
 		"https://mcp.linear.app/mcp": "linear", "http://localhost:7717/mcp": "localhost", "docker:ghcr.io/github/github-mcp-server:v1": "github", "https://example.com/tools.mcpb": "tools",
 	} {
-		w := &addition{}
+		w := &addition{Adder: adder(t)}
 		if err := w.find(t.Context(), word); err != nil {
 			t.Errorf("%s: %v", word, err)
 			continue

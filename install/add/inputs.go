@@ -15,7 +15,6 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/commandline"
-	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/runner"
 	"github.com/junction-mcp/junction/launch"
@@ -278,7 +277,7 @@ func (w *addition) value(ctx context.Context, n registry.Need) (g registry.Given
 			continue
 		}
 		if n.Format == "filepath" && text != "" && !filepath.IsAbs(text) {
-			text = filename.Absolute(launch.ExpandPath(text))
+			text = w.Launcher.Place.Absolute(w.Launcher.Place.Expand(text))
 		}
 		if typed {
 			w.typed = append(w.typed, text)

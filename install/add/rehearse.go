@@ -19,7 +19,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
-	"github.com/junction-mcp/junction/internal/filename"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/why"
 	"github.com/junction-mcp/junction/launch"
@@ -265,8 +265,8 @@ func (w *addition) readDefinitions(ctx context.Context, s *config.Server) error 
 }
 
 // pins opens the definitions that the user approved.
-func pins() (*guard.Pins, error) {
-	path, err := filename.State("pins.json")
+func pins(p place.Place) (*guard.Pins, error) {
+	path, err := p.State("pins.json")
 	if err != nil {
 		return nil, err
 	}
@@ -275,7 +275,7 @@ func pins() (*guard.Pins, error) {
 
 // approve approves definitions in place of all that was approved of the server, and returns those.
 func (w *addition) approve(definitions []guard.Definition) (was []guard.Definition, err error) {
-	p, err := pins()
+	p, err := pins(w.Launcher.Place)
 	if err != nil {
 		return nil, err
 	}

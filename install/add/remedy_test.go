@@ -40,7 +40,7 @@ func TestFailedStartNamesRemedy(t *testing.T) {
 		{"a server of HTTP that failed", allowed, ended("running at http://localhost:80\nbye"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 		{"another error", allowed, errors.New("no"), "where its author says that it needs arguments or variables: junction add word --env NAME=VALUE -- ARGUMENT…; --verbose shows all that it writes"},
 	} {
-		w := &addition{name: "x", word: "word", locked: &test.locked, program: &install.Program{}}
+		w := &addition{Adder: adder(t), name: "x", word: "word", locked: &test.locked, program: &install.Program{}}
 		if got := w.startRemedy(test.err); got != test.want {
 			t.Errorf("%s: %s, want %s", test.why, got, test.want)
 		}
@@ -49,7 +49,7 @@ func TestFailedStartNamesRemedy(t *testing.T) {
 
 // One that wants a configuration may start without, and have no tools.
 func TestEmptyServerIsNoted(t *testing.T) {
-	w := &addition{name: "x", word: "npm:x", program: &install.Program{}, dry: &dryRun{}}
+	w := &addition{Adder: adder(t), name: "x", word: "npm:x", program: &install.Program{}, dry: &dryRun{}}
 	w.noteNothing()
 	w.dry.refused.add(sandbox.Refusal{What: "look up a.example", Allow: []string{"--host", "a.example"}})
 	w.noteNothing()
@@ -135,7 +135,7 @@ func TestRefusalIsNamedOnce(t *testing.T) {
 }
 
 func TestAddedServerListsItsLimits(t *testing.T) {
-	w := &addition{name: "x", sandbox: &sandbox.Profile{}}
+	w := &addition{Adder: adder(t), name: "x", sandbox: &sandbox.Profile{}}
 	for _, want := range []string{"It sees no files of yours, and reaches no host. ", "It sees no files of yours, and reaches no other host. ", "It sees no other files of yours, and reaches no other host. "} {
 		if got := w.howToAllow(); !strings.HasPrefix(got, want+"To let it: junction sandbox allow x --read FOLDER, --write FOLDER or --host HOST") {
 			t.Errorf("got %s", got)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
 	"github.com/junction-mcp/junction/sandbox"
@@ -52,7 +53,7 @@ func TestTheFirstCallThatIsProposedOnlyReads(t *testing.T) {
 	for name, schema := range map[string]string{"clear": `{}`, "--config=evil.json": `{}`, "search": `{"required":["query","where"]}`, "read it": `{"required":["path"]}`} {
 		d.definitions = append(d.definitions, guard.Definition{Kind: guard.Tool, Name: name, Schema: json.RawMessage(schema)})
 	}
-	w := &addition{name: "notes", dry: d}
+	w := &addition{Adder: adder(t), name: "notes", dry: d}
 	if got := w.firstCall(); got != `junction call notes "read it" "path=…"` {
 		t.Errorf("proposed is %s", got)
 	}
@@ -67,7 +68,7 @@ func TestOnlyFoldersThatThePersonTypedAreWritable(t *testing.T) {
 	alone(t)
 	theirs, mine, asked := t.TempDir(), t.TempDir(), t.TempDir()
 	may := func(w *addition) (p sandbox.Profile) {
-		allowNamed(&p, w.typedArgs())
+		allowNamed(w.Launcher.Place, &p, w.typedArgs())
 		return p
 	}
 	file := filepath.Join(t.TempDir(), "theirs.db")
@@ -112,7 +113,7 @@ func TestTheHostOfAnAddressThatThePersonTypedIsReached(t *testing.T) {
 		"http://a!b":                          "",
 	} {
 		var p sandbox.Profile
-		allowNamed(&p, []string{arg, arg})
+		allowNamed(place.Place{}, &p, []string{arg, arg})
 		if got := strings.Join(p.Hosts, " "); got != want {
 			t.Errorf("%s: %q, want %q", arg, got, want)
 		}

@@ -167,7 +167,7 @@ func TestSettingsOfABundleFillItsProgram(t *testing.T) {
 			if strings.Contains(strings.Join(w.shownProgram(), " "), "${user_config") {
 				t.Errorf("shown is %q", w.shownProgram())
 			}
-			if err := w.confine(); err != nil || slices.Contains(test.set, "in="+folder) && !slices.Contains(w.sandbox.Write, launch.ProfilePath(folder)) {
+			if err := w.confine(); err != nil || slices.Contains(test.set, "in="+folder) && !slices.Contains(w.sandbox.Write, w.Launcher.Place.Tilde(folder)) {
 				t.Errorf("it may %+v, %v", w.sandbox, err)
 			}
 		})

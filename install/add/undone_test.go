@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/install"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/registry"
 )
 
@@ -27,7 +28,7 @@ func TestUnwrittenServerIsNotApproved(t *testing.T) {
 	if r, err := a.Add(t.Context(), "npm:@x/echo@1.0.0", Options{Name: "unwritten", NoSandbox: true}); err == nil {
 		t.Fatalf("it was added: %+v", r)
 	}
-	p, err := pins()
+	p, err := pins(place.Place{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +39,7 @@ func TestUnwrittenServerIsNotApproved(t *testing.T) {
 
 func TestThePlaceForDataHasTheNameOfAVariable(t *testing.T) {
 	for name, want := range map[string]bool{"NOTES_DATA_DIR": true, "\x1b[2Ja\nX_DATA_DIR": false, "DATA_DIR Add it? [y]es": false} {
-		w := &addition{Adder: &Adder{}, name: "notes", program: &install.Program{Dir: t.TempDir()}, locked: &install.Locked{}, pkg: &registry.Package{EnvironmentVariables: []registry.Variable{{Name: name}}}}
+		w := &addition{Adder: adder(t), name: "notes", program: &install.Program{Dir: t.TempDir()}, locked: &install.Locked{}, pkg: &registry.Package{EnvironmentVariables: []registry.Variable{{Name: name}}}}
 		if d := w.placeForData(); (d != nil) != want {
 			t.Errorf("%q: %+v", name, d)
 		}

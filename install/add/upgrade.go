@@ -182,7 +182,7 @@ func (w *addition) showChange(before *install.LockedServer) error {
 	for _, note := range w.notes {
 		line("  %s", note)
 	}
-	p, err := pins()
+	p, err := pins(w.Launcher.Place)
 	if err != nil {
 		return err
 	}

@@ -14,14 +14,13 @@ import (
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/launch"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // keep makes what was agreed to hold: approvals and secrets first, as they alone change nothing, then the lock and the configuration together.
 // words are those of the entry until now, if there is one.
 func (w *addition) keep(ctx context.Context, words []string, locked *install.LockedServer, edit func([]byte) ([]byte, error)) error {
-	if err := launch.NoteLock(w.configuration); err != nil {
+	if err := w.Launcher.Locks.Note(w.configuration); err != nil {
 		return err
 	}
 	for name, value := range w.secrets {

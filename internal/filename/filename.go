@@ -27,18 +27,6 @@ func Real(path string) string {
 	return path
 }
 
-// Short returns a path with the home folder as ~.
-func Short(path string) string {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return path
-	}
-	if rest, found := strings.CutPrefix(path, home+string(filepath.Separator)); found {
-		return "~" + string(filepath.Separator) + rest
-	}
-	return path
-}
-
 // URL returns the URL of a file, of which the path is absolute.
 func URL(path string) string {
 	path = filepath.ToSlash(path)
@@ -69,21 +57,4 @@ func Stamp(path string) string {
 		return ""
 	}
 	return fmt.Sprintln(path, info.ModTime().UnixNano(), info.Size())
-}
-
-// State returns the path of a file in which Junction keeps its state: in the folder that JUNCTION_STATE names, or in Junction's own below the
-// user's configuration.
-func State(name string) (string, error) {
-	folder := os.Getenv("JUNCTION_STATE")
-	if folder == "" {
-		config, err := os.UserConfigDir()
-		if err != nil {
-			return "", fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)
-		}
-		folder = filepath.Join(config, "junction")
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", fmt.Errorf("the folder of conversations and approvals cannot be made, name another with JUNCTION_STATE: %w", err)
-	}
-	return filepath.Join(folder, name), nil
 }

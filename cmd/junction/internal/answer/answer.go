@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/internal/filename"
 	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -28,6 +29,8 @@ const (
 // A Desk is where questions are answered. The zero values of its fields answer
 // as little as possible.
 type Desk struct {
+	// Place is where relative paths of Roots begin.
+	Place place.Place
 	// Screen shows what was answered without asking anybody; required.
 	Screen *terminal.Screen
 	// Person is asked where nothing below says the answer; nil if nobody is there.
@@ -79,7 +82,7 @@ func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
 func (d *Desk) Folders() ([]mcp.Root, error) {
 	var roots []mcp.Root
 	for _, dir := range d.Roots {
-		full, err := filepath.Abs(dir)
+		full, err := d.Place.Abs(dir)
 		if err != nil {
 			return nil, err
 		}

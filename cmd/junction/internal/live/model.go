@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 	"strings"
 	"time"
@@ -258,7 +257,7 @@ func (m *model) connect() tea.Cmd {
 	if at < 0 {
 		return nil
 	}
-	c := exec.CommandContext(m.ctx, hosts[at].Command[0], hosts[at].Command[1:]...)
+	c := m.ui.options.Place.Command(m.ctx, hosts[at].Command[0], hosts[at].Command[1:]...)
 	return tea.Exec(&paper{command: c}, func(err error) tea.Msg {
 		if err != nil {
 			return noticeMsg(fmt.Sprintf("%s was not connected: %v", hosts[at].Name, err))

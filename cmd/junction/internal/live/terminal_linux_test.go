@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/place"
 	"golang.org/x/sys/unix"
 )
 
@@ -109,7 +110,7 @@ func TestTheScreenOnATerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			g := three()
-			ui := New(Options{In: c.terminal, Out: c.terminal, Env: []string{"TERM=xterm-256color", "NO_COLOR=1"}, Gateway: g})
+			ui := New(Options{In: c.terminal, Out: c.terminal, Place: place.Place{Vars: []string{"TERM=xterm-256color", "NO_COLOR=1"}}, Gateway: g})
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan error, 1)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/internal/place"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -58,8 +59,8 @@ type Host struct {
 type Options struct {
 	In      io.Reader
 	Out     io.Writer
-	Env     []string // nil: that of the process
-	Gateway Gateway  // nil: only calls are shown
+	Place   place.Place // the environment of the terminal and of the programs that are run
+	Gateway Gateway     // nil: only calls are shown
 }
 
 const (
@@ -145,10 +146,7 @@ func (u *UI) Summary() string {
 
 // Run shows the screen until the user quits, or ctx is done. It can be called once.
 func (u *UI) Run(ctx context.Context) error {
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(u.options.In), tea.WithOutput(u.options.Out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond)}
-	if u.options.Env != nil {
-		options = append(options, tea.WithEnvironment(u.options.Env))
-	}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(u.options.In), tea.WithOutput(u.options.Out), tea.WithoutSignalHandler(), tea.WithFPS(framesPerSecond), tea.WithEnvironment(u.options.Place.Environ())}
 	p := tea.NewProgram(newModel(ctx, u), options...)
 	u.mu.Lock()
 	u.program = p
