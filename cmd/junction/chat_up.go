@@ -10,9 +10,9 @@ import (
 
 // gatewayToUse is the junction up that --up means: at the address that it names, or else the one that this user runs.
 // Where none runs it is another one at the usual address, such as another user's.
-func gatewayToUse(ctx context.Context, p place.Place, up string) (string, error) {
-	if up != anyURL {
-		return up, nil
+func gatewayToUse(ctx context.Context, p place.Place, url string) (string, error) {
+	if url != anyURL {
+		return url, nil
 	}
 	all, err := instances(ctx, p)
 	if err != nil {
@@ -34,8 +34,8 @@ func gatewayToUse(ctx context.Context, p place.Place, up string) (string, error)
 }
 
 // addGateway adds a junction up that runs.
-func (t *chatSetup) addGateway(ctx context.Context, up string) error {
-	at, err := gatewayToUse(ctx, t.app.Place, up)
+func (t *chatSetup) addGateway(ctx context.Context, url string) error {
+	at, err := gatewayToUse(ctx, t.app.Place, url)
 	if err != nil {
 		return err
 	}

@@ -198,8 +198,8 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 	if len(command) > 0 {
 		return p.runHost(ctx, command)
 	}
-	p.filter.Servers, p.filter.tapped = names, len(names)
-	return orderly(ctx, p.watchTraffic(ctx, nil, p.filter))
+	p.filter.Servers = names
+	return orderly(ctx, p.watchTraffic(ctx, nil, len(names), p.filter))
 }
 
 // apply puts junction in the place of servers, and says where.

@@ -36,7 +36,6 @@ type trafficFilter struct {
 	Notes   bool     `doc:"show also HTTP headers, what rules decided, and what else messages do not say"`
 	Full    bool     `doc:"print whole messages, below each line"`
 	Count   int      `doc:"end after N messages"` // 0: never
-	tapped  int      // servers that a host starts through junction from now on; 0: not of junction tap
 }
 
 var trafficFilters = fields.ParamsOf[trafficFilter]()
@@ -66,7 +65,9 @@ down what was called.`,
 			if err := chosen(&f); err != nil {
 				return &usageError{Err: err}
 			}
-			watch := a.watchTraffic
+			watch := func(ctx context.Context, pids []string, f trafficFilter) error {
+				return a.watchTraffic(ctx, pids, 0, f)
+			}
 			if !a.flags.json && !f.Full && f.Count == 0 && a.showsLive() {
 				watch = a.watchCalls
 			}
@@ -87,15 +88,16 @@ type shownEvent struct {
 	traffic.Event
 	Busy bool `json:"busy,omitempty"` // no message: the process has enough that watch
 
-	serves string // the server that is all the process serves; empty: any number
+	Serves string `json:"-"` // the server that is all the process serves; empty: any number
 }
 
-// watchTraffic shows the messages of processes until enough were shown, or ctx is done.
-func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) error {
+// watchTraffic shows the messages of processes until enough were shown, or ctx is done. For junction tap, tapped is how many servers a host starts
+// through junction from now on; else it is 0.
+func (a *app) watchTraffic(ctx context.Context, pids []string, tapped int, f trafficFilter) error {
 	shown := 0
 	err := followTraffic(ctx, a.Place, pids, trafficFollower{
 		notes: f.Notes,
-		began: func(processes int) error { return a.beganToWatch(pids, f, processes) },
+		began: func(processes int) error { return a.beganToWatch(pids, tapped, processes) },
 		busy:  a.sayBusy,
 		event: func(e shownEvent, several bool) error {
 			if !f.shows(&e) {
@@ -129,7 +131,7 @@ func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) er
 	}()
 	err := followTraffic(following, a.Place, pids, trafficFollower{
 		notes: true,
-		began: func(processes int) error { return a.beganToWatch(pids, f, processes) },
+		began: func(processes int) error { return a.beganToWatch(pids, 0, processes) },
 		busy:  a.sayBusy,
 		event: func(e shownEvent, _ bool) error {
 			ui.Event(live.Event{PID: e.PID, Shown: f.shows(&e), Event: e.Event})
@@ -147,10 +149,10 @@ func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) er
 }
 
 // beganToWatch says how many processes are watched.
-func (a *app) beganToWatch(pids []string, f trafficFilter, processes int) error {
+func (a *app) beganToWatch(pids []string, tapped, processes int) error {
 	switch {
-	case f.tapped > 0:
-		a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(f.tapped, "tapped server"))
+	case tapped > 0:
+		a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(tapped, "tapped server"))
 	case processes < len(pids):
 		return fmt.Errorf("not all of %s are a junction up, proxy or chat that runs; without a number, all of them are watched", strings.Join(pids, ", "))
 	case processes == 0:
@@ -173,7 +175,7 @@ func (f *trafficFilter) shows(e *shownEvent) bool {
 	if e.Kind == traffic.Dropped {
 		return true
 	}
-	return (len(f.Servers) == 0 || slices.Contains(f.Servers, e.serves) || e.Hop == traffic.Server && slices.Contains(f.Servers, e.Server)) &&
+	return (len(f.Servers) == 0 || slices.Contains(f.Servers, e.Serves) || e.Hop == traffic.Server && slices.Contains(f.Servers, e.Server)) &&
 		(f.Notes || e.Kind != traffic.Note) && (f.Method == "" || e.Method == f.Method) &&
 		(f.Text == "" || bytes.Contains(e.Message, []byte(f.Text)) || strings.Contains(e.Fault, f.Text)) &&
 		(!f.Errors || e.Failed())

@@ -165,7 +165,7 @@ func (w *watched) dial(path string) (net.Conn, *bufio.Scanner, error) {
 func readTraffic(ctx context.Context, conn net.Conn, lines *bufio.Scanner, path string, events chan<- shownEvent) (busy bool) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
-	from := shownEvent{PID: processOf(path), serves: lines.Text()}
+	from := shownEvent{PID: processOf(path), Serves: lines.Text()}
 	for lines.Scan() {
 		e := from
 		if json.Unmarshal(lines.Bytes(), &e) != nil {

@@ -169,7 +169,7 @@ func TestTheTrafficOfOneServerIsShown(t *testing.T) {
 	files := shownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Server, Server: "files"}}
 	client := shownEvent{Event: traffic.Event{Kind: traffic.Request, Hop: traffic.Client, Client: "Claude/1"}}
 	ofProxy := client
-	ofProxy.serves = "files"
+	ofProxy.Serves = "files"
 	for _, test := range []struct {
 		servers []string
 		want    [3]bool // of files, client and ofProxy
