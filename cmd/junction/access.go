@@ -118,7 +118,7 @@ type access struct {
 }
 
 // openAccess is who is let in as --auth and the settings say; nil: that is not looked at.
-func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile func(name string) mcp.Handler) (*access, error) {
+func openAccess(ctx context.Context, a *app, l net.Listener, f front, profile func(name string) mcp.Handler) (*access, error) {
 	ways := f.ways()
 	if len(ways) == 0 {
 		return nil, nil
@@ -145,7 +145,7 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 				return nil, err
 			}
 		}
-		v, issuer, err := a.verifier(ctx, way, f, x)
+		v, issuer, err := verifier(ctx, a, way, f, x)
 		if err != nil {
 			return nil, err
 		}
@@ -162,9 +162,9 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 }
 
 // verifier checks the tokens of an authorization server: the one here, or that of a URL.
-func (a *app) verifier(ctx context.Context, way string, f front, x *access) (v auth.Verifier, issuer string, err error) {
+func verifier(ctx context.Context, a *app, way string, f front, x *access) (v auth.Verifier, issuer string, err error) {
 	if way == authLocal {
-		x.local, err = a.authorizationServer(ctx, f, x)
+		x.local, err = authorizationServer(ctx, a, f, x)
 		return x.local, x.origins[0], err
 	}
 	client := guardedFor(way, f.authorization.Hosts)
@@ -192,7 +192,7 @@ func guardedFor(issuer string, hosts []string) *http.Client {
 }
 
 // authorizationServer is the one that --auth local starts.
-func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*authserver.Server, error) {
+func authorizationServer(ctx context.Context, a *app, f front, x *access) (*authserver.Server, error) {
 	at, err := url.Parse(x.origins[0])
 	if err != nil {
 		return nil, err
@@ -247,7 +247,7 @@ func (x *access) unnamed(scopes []string, whose string) {
 }
 
 // sayUnnamed says which scopes no setting names.
-func (a *app) sayUnnamed(x *access) {
+func sayUnnamed(a *app, x *access) {
 	if x == nil || len(x.unknown) == 0 {
 		return
 	}

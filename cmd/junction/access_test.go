@@ -87,10 +87,10 @@ func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
 		name    string
 		want    string // empty: it can be used
 	}{
-		{(*app).userAddCommand, "ann", `there is a user "ann" already; junction user passwd gives another password`},
-		{(*app).userPasswdCommand, "ben", `there is no such user: "ben"; junction user list lists them`},
-		{(*app).userPasswdCommand, "ann", ""},
-		{(*app).userAddCommand, "ben", ""},
+		{userAddCommand, "ann", `there is a user "ann" already; junction user passwd gives another password`},
+		{userPasswdCommand, "ben", `there is no such user: "ben"; junction user list lists them`},
+		{userPasswdCommand, "ann", ""},
+		{userAddCommand, "ben", ""},
 	} {
 		a, seen := asking(t, "another password\nanother password\n")
 		cmd := test.command(a)
@@ -110,19 +110,19 @@ func TestScopesThatNoSettingNamesAreListed(t *testing.T) {
 	a, seen := asking(t, "")
 	x := &access{scopes: []string{"read"}}
 	x.unnamed([]string{"read"}, "ann")
-	if a.sayUnnamed(x); seen.String() != "" {
+	if sayUnnamed(a, x); seen.String() != "" {
 		t.Errorf("said %q", seen)
 	}
 	x.unnamed([]string{"read", "write"}, "ann")
 	x.unnamed([]string{"admin"}, "the key of ci")
-	a.sayUnnamed(x)
+	sayUnnamed(a, x)
 	if want := `name "write" (ann), "admin" (the key of ci): logins`; !strings.Contains(seen.String(), want) {
 		t.Errorf("said %q, expected %q", seen, want)
 	}
 	for range maxUnnamed {
 		x.unnamed([]string{"more"}, "ben")
 	}
-	if a.sayUnnamed(x); !strings.Contains(seen.String(), "(ben) and 2 more: logins") {
+	if sayUnnamed(a, x); !strings.Contains(seen.String(), "(ben) and 2 more: logins") {
 		t.Errorf("said %q", seen)
 	}
 }

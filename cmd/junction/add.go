@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func (a *app) addCommand() *cobra.Command {
+func addCommand(a *app) *cobra.Command {
 	var o add.Options
 	var registries registryFlags
 	var project bool
@@ -51,16 +51,16 @@ Exit codes:
 			if len(args) != 1 {
 				return usagef("%s: expected one server, got %d; arguments of the server stand behind \"--\"", cmd.CommandPath(), len(args))
 			}
-			file, err := a.addFile(project)
+			file, err := addFile(a, project)
 			if err != nil {
 				return err
 			}
 			o.Arguments, o.Typed = more, typedFlags(cmd.Flags())
-			adder := a.adder()
+			adder := adder(a)
 			adder.File, adder.Registries = file, &adderRegistries{a, registries}
 			added, err := adder.Add(cmd.Context(), args[0], o)
 			if added != nil {
-				a.showAdded(added, file)
+				showAdded(a, added, file)
 			}
 			return err
 		},
@@ -80,13 +80,13 @@ Exit codes:
 	cmd.Flags().StringArrayVar(&o.Allowed.Write, "write", nil, "let the confined program read and write `PATH` (repeatable)")
 	yesFlag(cmd.Flags(), &o.Yes)
 	registries.define(cmd.Flags())
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	cmd.Flags().DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
 
 // showAdded prints the server that was added and a call to begin with.
-func (a *app) showAdded(added *add.Result, file string) {
+func showAdded(a *app, added *add.Result, file string) {
 	a.out.Printf("Added %q to %s.\n", added.Name, a.Short(file))
 	if added.NeedsLogin {
 		a.out.Printf("It wants a login: junction login %s\n", plaintext.ShellWord(added.Name))
@@ -103,7 +103,7 @@ func yesFlag(f *pflag.FlagSet, yes *bool) {
 }
 
 // addFile is the file that is written into.
-func (a *app) addFile(project bool) (string, error) {
+func addFile(a *app, project bool) (string, error) {
 	switch {
 	case len(a.flags.config) > 1:
 		return "", usagef("--config: servers are written to one file, got %d", len(a.flags.config))

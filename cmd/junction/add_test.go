@@ -107,7 +107,7 @@ func (s *packageSet) runs(t *testing.T, typed string, args ...string) outcome {
 		a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
 	}
 	a.launch.Locks.Packages = s
-	code := a.run(t.Context(), args)
+	code := runLine(t.Context(), a, args)
 	return outcome{code, stdout.String(), stderr.String()}
 }
 

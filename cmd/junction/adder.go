@@ -14,31 +14,33 @@ import (
 	"github.com/junction-mcp/junction/install"
 	"github.com/junction-mcp/junction/install/add"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/launch"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/registry"
 )
 
 // adder returns what adds and upgrades servers of the user's configuration.
-func (a *app) adder() *add.Adder {
+func adder(a *app) *add.Adder {
 	return &add.Adder{
 		Launcher:      &a.launch,
 		Prompter:      terminalPrompter{a},
-		Configured:    a.configuredForAdd,
+		Configured:    func() (add.Configured, error) { return configuredForAdd(a) },
 		Secret:        a.secret,
-		KeepSecret:    a.keepSecret,
-		ClientOptions: a.options,
+		KeepSecret:    func(ctx context.Context, name string, value string) error { return storeSecret(ctx, a, name, value) },
+		ClientOptions: func(t launch.Target) mcp.ClientOptions { return options(a, t) },
 		Remember:      func(s *config.Server, read *definitions.Definitions) { a.keep(s, "", read) },
 		CheckLock: func(d *config.Definition, locked *install.LockedServer) error {
-			return a.agreedLock(entry{name: d.Name, definition: d}, locked)
+			return agreedLock(a, entry{name: d.Name, definition: d}, locked)
 		},
-		Added:  a.consentTo,
+		Added:  func(d *config.Definition) { consentTo(a, d) },
 		Remedy: func(err error, server string, isProgram bool) string { return startRemedy(isProgram, err, server, 0) },
-		Busy:   a.busy,
+		Busy:   func(doing string) func() { return busy(a, doing) },
 	}
 }
 
 // configuredForAdd returns the configuration, with the settings that confine servers. A file that cannot be read is reported, and counts as empty.
-func (a *app) configuredForAdd() (c add.Configured, err error) {
-	set, entries, _ := a.servers()
+func configuredForAdd(a *app) (c add.Configured, err error) {
+	set, entries, _ := configuredServers(a)
 	if set == nil {
 		return c, nil
 	}
@@ -52,9 +54,9 @@ func (a *app) configuredForAdd() (c add.Configured, err error) {
 }
 
 // consentTo remembers that the person agreed to start a server of a project, as they did when it was shown.
-func (a *app) consentTo(d *config.Definition) {
+func consentTo(a *app, d *config.Definition) {
 	if d.Project {
-		_ = a.changeConsents(func(said map[string]bool) { said[a.consentKey(entry{name: d.Name, definition: d})] = true }) // else it is asked again
+		_ = changeConsents(a, func(said map[string]bool) { said[consentKey(a, entry{name: d.Name, definition: d})] = true }) // else it is asked again
 	}
 }
 
@@ -66,11 +68,11 @@ type adderRegistries struct {
 
 // Find implements [add.Registries].
 func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entry, []string, error) {
-	m, _, err := r.app.freshMirror(ctx, r.flags)
+	m, _, err := freshMirror(ctx, r.app, r.flags)
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := r.app.registered(ctx, m, name)
+	e, err := registered(ctx, r.app, m, name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -86,7 +88,7 @@ func (r *adderRegistries) Find(ctx context.Context, name string) (*registry.Entr
 
 // Similar implements [add.Registries].
 func (r *adderRegistries) Similar(ctx context.Context, kind, identifier string) ([]registry.Likeness, error) {
-	m, err := r.app.openMirror(ctx, r.flags)
+	m, err := openMirror(ctx, r.app, r.flags)
 	if err != nil {
 		return nil, err
 	}
@@ -123,20 +125,20 @@ func (p terminalPrompter) Text(ctx context.Context, q add.Question) (string, err
 	if q.Hint != "" {
 		q.Hint = "(" + q.Hint + ") "
 	}
-	return p.typed(ctx, q.Text, q.Choices, q.Hint+"> ", q.Secret)
+	return askTyped(ctx, p.app, q.Text, q.Choices, q.Hint+"> ", q.Secret)
 }
 
 // Show implements [add.Prompter].
 func (p terminalPrompter) Show(c add.Card) { p.out.Printf("%s", c.Text(lineWidth(p.out))) }
 
 // confirm asks for a yes.
-func (a *app) confirm(ctx context.Context, question string) (bool, error) {
+func confirm(ctx context.Context, a *app, question string) (bool, error) {
 	key, err := terminalPrompter{a}.Choose(ctx, question, []add.Choice{{Key: "yes", Label: "[y]es"}})
 	return key != "", err
 }
 
-// typed returns the value that a user typed; the number of a choice selects it.
-func (a *app) typed(ctx context.Context, intro string, choices []string, prompt string, hidden bool) (string, error) {
+// askTyped returns the value that a user typed; the number of a choice selects it.
+func askTyped(ctx context.Context, a *app, intro string, choices []string, prompt string, hidden bool) (string, error) {
 	end, err := a.person.Begin(ctx)
 	if err != nil {
 		return "", err
@@ -158,7 +160,7 @@ func (a *app) typed(ctx context.Context, intro string, choices []string, prompt 
 }
 
 // busy shows what takes a while, and for how long.
-func (a *app) busy(doing string) (done func()) {
+func busy(a *app, doing string) (done func()) {
 	a.screen.Transient(doing)
 	ended := make(chan struct{})
 	var ticking sync.WaitGroup

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) approveCommand() *cobra.Command {
+func approveCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve [SERVER[@HASH]…]",
 		Short: "Approve what servers define, where junction up withholds it",
@@ -27,10 +27,10 @@ that are named. You are asked after you saw them; SERVER@HASH approves exactly w
 shown with that hash, without a question. A junction up that runs offers them at once.
 
 ` + exitCodes("what is shown was shown, what was named is approved, or the answer was no", "", asksOnly, "no such server, a file cannot be used, or the server defines something else by now"),
-		ValidArgsFunction: a.suggestServers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args) },
+		ValidArgsFunction: suggestServers(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return approve(cmd.Context(), a, args) },
 	}
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -65,12 +65,12 @@ func (u *unapproved) hash() string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
-func (a *app) approve(ctx context.Context, args []string) error {
+func approve(ctx context.Context, a *app, args []string) error {
 	pins, err := pins(a.Place)
 	if err != nil {
 		return err
 	}
-	set, entries, err := a.servers()
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
@@ -87,9 +87,9 @@ func (a *app) approve(ctx context.Context, args []string) error {
 	if entries, err = chosen(entries, set, names); err != nil {
 		return err
 	}
-	all, catalogue := a.unapproved(ctx, entries, pins, review.All)
+	all, catalogue := findUnapproved(ctx, a, entries, pins, review.All)
 	if len(args) == 0 {
-		return a.listUnapproved(all, set)
+		return listUnapproved(a, all, set)
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
@@ -97,15 +97,15 @@ func (a *app) approve(ctx context.Context, args []string) error {
 			a.out.Printf("Of server %q there is nothing to approve.\n", name)
 			continue
 		}
-		if err := a.approveOne(ctx, pins, catalogue, all[i], named[name]); err != nil {
+		if err := approveOne(ctx, a, pins, catalogue, all[i], named[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unapproved finds what nobody approved among what is remembered of servers, and by the mode what was not seen, either.
-func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins, mode review.Mode) ([]*unapproved, *guard.Catalogue) {
+// findUnapproved finds what nobody approved among what is remembered of servers, and by the mode what was not seen, either.
+func findUnapproved(ctx context.Context, a *app, entries []entry, pins *guard.Pins, mode review.Mode) ([]*unapproved, *guard.Catalogue) {
 	catalogue := new(guard.Catalogue)
 	store := a.store()
 	offered := map[string][]guard.Definition{}
@@ -138,7 +138,7 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins,
 	return all, catalogue
 }
 
-func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
+func listUnapproved(a *app, all []*unapproved, set *config.Set) error {
 	if len(all) == 0 {
 		var files []string
 		for _, f := range set.Files {
@@ -177,13 +177,13 @@ func (u *unapproved) summary() string {
 }
 
 // approveOne shows what a server defines and approves it, if the hash or the person says so.
-func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard.Catalogue, u *unapproved, hash string) error {
+func approveOne(ctx context.Context, a *app, pins *guard.Pins, catalogue *guard.Catalogue, u *unapproved, hash string) error {
 	if hash == "" {
 		a.out.Printf("%s", u.text(catalogue))
 		if a.person == nil {
 			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
-		agreed, err := a.confirm(ctx, fmt.Sprintf("Approve this (%s)?", u.hash()))
+		agreed, err := confirm(ctx, a, fmt.Sprintf("Approve this (%s)?", u.hash()))
 		if err != nil {
 			return err
 		}

@@ -30,24 +30,24 @@ type listedServer struct {
 
 // recall returns the configuration, and its servers, or those with these names, with what is
 // remembered of them, unless all are to be asked. What is wrong with it is said.
-func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) (*config.Set, []listedServer, error) {
-	if err := a.checkFlags(); err != nil {
+func recall(ctx context.Context, a *app, l list, names []string, refresh bool) (*config.Set, []listedServer, error) {
+	if err := checkFlags(a); err != nil {
 		return nil, nil, err
 	}
-	set, entries, err := a.servers()
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return nil, nil, err
 	}
 	if entries, err = chosen(entries, set, names); err != nil {
 		return nil, nil, err
 	}
-	a.reportProblems(set)
+	reportProblems(a, set)
 	if why := nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
 		a.screen.Printf("junction: %v\n", why) // an empty list would say nothing
 	}
 	store, running := a.store(), runningServers(ctx, a.Place)
 	var all []listedServer
-	for _, e := range a.withoutSelf(ctx, entries, nil) {
+	for _, e := range withoutSelf(ctx, a, entries, nil) {
 		s := listedServer{entry: e}
 		if !e.isDisabled() {
 			known := remembered(ctx, e, store)
@@ -64,7 +64,7 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 // askOpen asks the servers that nothing is remembered of, several at a time, and shows all in their order; consent
 // is asked for first; named says that the person asks for them by their names. Each is shown when it has answered and the one before it is shown;
 // who takes long is named meanwhile, and shown behind the others. The error is that of show, or why ctx is done, after which none is shown.
-func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named bool, show func(*listedServer) error) error {
+func askOpen(ctx context.Context, a *app, l list, all []listedServer, named bool, show func(*listedServer) error) error {
 	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, process.Starts()), said: map[string]bool{}}
 	order := &arrivals{}
 	var open, asked []*listedServer
@@ -78,7 +78,7 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named boo
 		one.open = false
 		open, entries = append(open, one), append(entries, one.entry)
 	}
-	for i, fault := range a.consents(ctx, entries, named) {
+	for i, fault := range consents(ctx, a, entries, named) {
 		if one := open[i]; fault != nil {
 			one.listing.err = fault
 			order.there = append(order.there, one)
@@ -93,7 +93,7 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named boo
 	dialing := make(chan struct{}, maxDialing)
 	for _, one := range asked {
 		go func() {
-			a.askOne(asking, l, one, s, dialing)
+			askOne(asking, a, l, one, s, dialing)
 			came <- one
 		}()
 	}
@@ -127,9 +127,9 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named boo
 }
 
 // askOne asks one server, when it is its turn.
-func (a *app) askOne(ctx context.Context, l list, one *listedServer, s *startList, dialing chan struct{}) {
+func askOne(ctx context.Context, a *app, l list, one *listedServer, s *startList, dialing chan struct{}) {
 	defer s.note(one.entry.name, "", false)
-	t, err := a.resolve(ctx, one.entry)
+	t, err := resolve(ctx, a, one.entry)
 	if err != nil {
 		one.listing.err = err
 		return
@@ -139,7 +139,7 @@ func (a *app) askOne(ctx context.Context, l list, one *listedServer, s *startLis
 		defer func() { <-dialing }()
 		s.note(one.entry.name, "", true)
 	}
-	one.listing = a.fetch(ctx, l, t, s)
+	one.listing = fetchList(ctx, a, l, t, s)
 }
 
 // arrivals has servers that answer in any order follow each other as they are configured, as long as none takes long.
@@ -262,18 +262,18 @@ func (s *listStart) Yield()           { s.end() }
 
 // dialForList connects to a server to read its lists, as junction up would. Programs
 // that are asked with others wait for their turn.
-func (a *app) dialForList(ctx context.Context, t launch.Target, starts *startList, around ...mcp.Middleware) (*mcp.Client, error) {
-	o := a.options(t)
+func dialForList(ctx context.Context, a *app, t launch.Target, starts *startList, around ...mcp.Middleware) (*mcp.Client, error) {
+	o := options(a, t)
 	o.Middleware = append(o.Middleware, around...)
 	o.Bridge = true
 	_, program := t.Transport.(*command.Command)
 	if starts == nil {
-		client, err := a.dialShown(ctx, t, o)
-		return client, a.remedied(t, err)
+		client, err := dialShown(ctx, a, t, o)
+		return client, remedied(a, t, err)
 	}
 	if !program || !t.IsInstalled && !startable(a.Place, t.Server) {
 		client, err := dial(ctx, t.Transport, o)
-		return client, a.remedied(t, err)
+		return client, remedied(a, t, err)
 	}
 	start, err := starts.begin(ctx, t.Name)
 	if err != nil {
@@ -290,11 +290,11 @@ func (a *app) dialForList(ctx context.Context, t launch.Target, starts *startLis
 	return client, nil
 }
 
-// fetch lists all pages, and remembers what the server offers. A server that does not
+// fetchList lists all pages, and remembers what the server offers. A server that does not
 // offer the feature has none.
-func (a *app) fetch(ctx context.Context, l list, t launch.Target, starts *startList) listing {
+func fetchList(ctx context.Context, a *app, l list, t launch.Target, starts *startList) listing {
 	var got listing
-	client, err := a.dialForList(ctx, t, starts, noteMissing(&got.missing))
+	client, err := dialForList(ctx, a, t, starts, noteMissing(&got.missing))
 	if err != nil {
 		got.err = err
 		return got

@@ -30,10 +30,10 @@ const auditExitHelp = `Exit codes:
 // errChanged is how verify ends where the log is not as it was written; that is printed already.
 var errChanged = fmt.Errorf("the audit log was changed: %w", errToolFailed)
 
-func (a *app) auditCommand() *cobra.Command {
+func auditCommand(a *app) *cobra.Command {
 	return group("audit", "Show which tools were called through junction up, and verify that log",
 		"Work with the log of calls that junction up --audit writes.\n\n  junction audit query --since 24h   shows the calls of a day\n\n"+auditHelp+"\n\n"+auditExitHelp,
-		a.auditQueryCommand(), a.auditTailCommand(), a.auditVerifyCommand(), a.auditKeyCommand())
+		auditQueryCommand(a), auditTailCommand(a), auditVerifyCommand(a), auditKeyCommand(a))
 }
 
 // auditArgument is the folder that a command of audit is about.
@@ -44,7 +44,7 @@ func auditArgument(p place.Place, cmd *cobra.Command, args []string) (string, er
 	return auditFolder(p, strings.Join(args, ""))
 }
 
-func (a *app) auditVerifyCommand() *cobra.Command {
+func auditVerifyCommand(a *app) *cobra.Command {
 	var public string
 	cmd := &cobra.Command{
 		Use:   "verify [FOLDER]",
@@ -67,7 +67,7 @@ to its last checkpoint.
 			case err != nil:
 				return err
 			}
-			return a.printReport(folder, report)
+			return printReport(a, folder, report)
 		},
 	}
 	cmd.Flags().StringVar(&public, "key", "", "verify with the public `KEY` alone")
@@ -91,7 +91,7 @@ func verified(p place.Place, folder, public string) (*audit.Report, error) {
 	return audit.Verify(folder, key)
 }
 
-func (a *app) printReport(folder string, r *audit.Report) error {
+func printReport(a *app, folder string, r *audit.Report) error {
 	var changed error
 	if r.Count > 0 {
 		changed = errChanged
@@ -143,7 +143,7 @@ func filterError(err error) error {
 	return nil
 }
 
-func (a *app) auditTailCommand() *cobra.Command {
+func auditTailCommand(a *app) *cobra.Command {
 	var chosen func(*audit.Filter) error
 	cmd := &cobra.Command{
 		Use:   "tail [FOLDER]",
@@ -158,7 +158,7 @@ func (a *app) auditTailCommand() *cobra.Command {
 			if err := filterError(chosen(&f)); err != nil {
 				return err
 			}
-			if _, err := a.printLines(audit.Follow(cmd.Context(), folder, f)); err != nil {
+			if _, err := printLines(a, audit.Follow(cmd.Context(), folder, f)); err != nil {
 				return err
 			}
 			return &endedError{exitInterrupted} // by the person, who knows it
@@ -169,7 +169,7 @@ func (a *app) auditTailCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) auditQueryCommand() *cobra.Command {
+func auditQueryCommand(a *app) *cobra.Command {
 	var chosen func(*audit.Filter) error
 	var most int
 	cmd := &cobra.Command{
@@ -191,7 +191,7 @@ not verified.
 			if err := filterError(chosen(&f)); err != nil {
 				return err
 			}
-			n, err := a.printLines(last(audit.Read(folder, f), most))
+			n, err := printLines(a, last(audit.Read(folder, f), most))
 			if err == nil && n == 0 && most != 0 && !a.flags.json {
 				a.screen.Printf("No line is like that.\n")
 			}
@@ -233,7 +233,7 @@ func last(lines iter.Seq2[json.RawMessage, error], most int) iter.Seq2[json.RawM
 }
 
 // printLines prints lines, and returns how many there were.
-func (a *app) printLines(lines iter.Seq2[json.RawMessage, error]) (n int, err error) {
+func printLines(a *app, lines iter.Seq2[json.RawMessage, error]) (n int, err error) {
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
 			return n, fmt.Errorf("%w; junction up --audit writes a log", err)
@@ -292,7 +292,7 @@ func readableLine(line json.RawMessage) string {
 	return plaintext.Line(strings.Join(append(words, numbers...), "  "), 2_000)
 }
 
-func (a *app) auditKeyCommand() *cobra.Command {
+func auditKeyCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
 		Short: "Print the public key with which others can verify the log",

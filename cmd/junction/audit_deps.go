@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) auditDepsCommand() *cobra.Command {
+func auditDepsCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit-deps [SERVER…]",
 		Short: "List known vulnerabilities of locked servers and what they need",
@@ -22,18 +22,18 @@ servers that junction.lock has, and of all packages that those need. Of a projec
 asked first, as where its servers are installed; --config FILE agrees to it.
 
 ` + exitCodes("none is known", "some are", "", "something could not be audited, and of the rest none is known"),
-		ValidArgsFunction: a.suggestLocked,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.auditDeps(cmd.Context(), args) },
+		ValidArgsFunction: suggestLocked(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return auditDeps(cmd.Context(), a, args) },
 	}
 	a.jsonFlag(cmd, serversShown[add.Audited]{})
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
-func (a *app) auditDeps(ctx context.Context, names []string) error {
+func auditDeps(ctx context.Context, a *app, names []string) error {
 	var all []add.Audited
 	found, unknown := 0, 0
-	_, failed, err := a.eachLocked(ctx, names, "auditing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
+	_, failed, err := eachLocked(ctx, a, names, "auditing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
 		one, err := add.Audit(ctx, store, l.name, p)
 		if err != nil {
 			unknown++
@@ -45,7 +45,7 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.showAudited(all, found, unknown); err != nil {
+	if err := showAudited(a, all, found, unknown); err != nil {
 		return err
 	}
 	switch {
@@ -57,7 +57,7 @@ func (a *app) auditDeps(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (a *app) showAudited(all []add.Audited, found, unknown int) error {
+func showAudited(a *app, all []add.Audited, found, unknown int) error {
 	if a.flags.json {
 		return a.printJSON(serversShown[add.Audited]{all})
 	}

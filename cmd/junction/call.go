@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) callCommand() *cobra.Command {
+func callCommand(a *app) *cobra.Command {
 	var raw string
 	cmd := &cobra.Command{
 		Use:   "call SERVER TOOL [KEY=VALUE… | JSON | --args JSON]",
@@ -40,22 +40,22 @@ command at the end SERVER is omitted:
   junction call TOOL KEY=VALUE -- npx -y some-server
 
 ` + exitHelp,
-		ValidArgsFunction: a.suggestTools,
-		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: suggestTools(a),
+		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
 			if len(words) == 0 {
-				return a.listForCall, nil
+				return func(ctx context.Context, client *mcp.Client) error { return listForCall(ctx, a, client) }, nil
 			}
-			given, err := a.wholeArguments(raw, words[1:])
+			given, err := wholeArguments(a, raw, words[1:])
 			return func(ctx context.Context, client *mcp.Client) error {
-				return a.call(ctx, client, words[0], words[1:], given)
+				return callTool(ctx, a, client, words[0], words[1:], given)
 			}, err
 		}),
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
-	a.requestFlags(cmd.Flags())
+	requestFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, callShown{})
-	a.frozenFlag(cmd.Flags())
-	a.recordFlag(cmd.Flags())
+	frozenFlag(a, cmd.Flags())
+	recordFlag(a, cmd.Flags())
 	return cmd
 }
 
@@ -68,7 +68,7 @@ type callShown struct {
 }
 
 // listForCall shows the tools of a server of which the command line names none.
-func (a *app) listForCall(ctx context.Context, client *mcp.Client) error {
+func listForCall(ctx context.Context, a *app, client *mcp.Client) error {
 	if !a.flags.json {
 		l := toolList().shownAs(false)
 		var tools []json.RawMessage
@@ -84,14 +84,14 @@ func (a *app) listForCall(ctx context.Context, client *mcp.Client) error {
 	return usagef("TOOL is missing: one of those that the server has")
 }
 
-func (a *app) call(ctx context.Context, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
+func callTool(ctx context.Context, a *app, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
 	var names []string // that the server lists, as far as they were read
 	if given == nil {
-		if given, names, err = a.toolArguments(ctx, client, tool, words); err != nil {
+		if given, names, err = toolArguments(ctx, a, client, tool, words); err != nil {
 			return unlistedTool(ctx, client, tool, names, err)
 		}
 	}
-	answer, err := a.do(ctx, "tools/call", params("name", tool, given))
+	answer, err := do(ctx, a, "tools/call", params("name", tool, given))
 	if errors.As(err, new(*mcp.Error)) {
 		return unlistedTool(ctx, client, tool, names, err)
 	}
@@ -107,7 +107,7 @@ func (a *app) call(ctx context.Context, client *mcp.Client, tool string, words [
 		}
 		return cmp.Or(err, error(&refusedError{why: result.Text()}))
 	}
-	err = a.answered("tools/call", answer, &result, func(width int, save show.Save) (string, error) {
+	err = printAnswer(a, "tools/call", answer, &result, func(width int, save show.Save) (string, error) {
 		if result.IsError {
 			a.screen.Printf("The tool %s says that it failed:\n", tool)
 		}
@@ -150,7 +150,7 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 
 // wholeArguments reads --args, or the one word that is a JSON object; nil where
 // neither was given.
-func (a *app) wholeArguments(raw string, words []string) (json.RawMessage, error) {
+func wholeArguments(a *app, raw string, words []string) (json.RawMessage, error) {
 	flag := "--args"
 	switch object := len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{"); {
 	case raw == "" && object:
@@ -180,7 +180,7 @@ func (a *app) wholeArguments(raw string, words []string) (json.RawMessage, error
 
 // toolArguments makes the arguments of words, by the tool's own schema. names are
 // the tools that the server lists, up to this one.
-func (a *app) toolArguments(ctx context.Context, client *mcp.Client, tool string, words []string) (given json.RawMessage, names []string, err error) {
+func toolArguments(ctx context.Context, a *app, client *mcp.Client, tool string, words []string) (given json.RawMessage, names []string, err error) {
 	var schema json.RawMessage
 	for t, err := range client.Tools(ctx) {
 		if err != nil {

@@ -19,12 +19,12 @@ import (
 // enterChain notes what this gateway serves, for the programs that it starts, and
 // returns the entries without those that are this gateway. The error says that
 // this gateway was started by itself.
-func (a *app) enterChain(ctx context.Context, set *config.Set, entries []entry, names []string, l net.Listener) ([]entry, error) {
+func enterChain(ctx context.Context, a *app, set *config.Set, entries []entry, names []string, l net.Listener) ([]entry, error) {
 	a.launch.Gateway = launch.GatewayMark(set, names)
 	if i := slices.Index(a.launch.Chain(), a.launch.Gateway); i >= 0 {
 		return nil, startedByItself(set, a.launch.Chain()[i+1:])
 	}
-	return a.withoutSelf(ctx, entries, l), nil
+	return withoutSelf(ctx, a, entries, l), nil
 }
 
 // startedByItself names the entry that began the loop: the first of the marks.
@@ -41,9 +41,9 @@ func startedByItself(set *config.Set, marks []string) error {
 
 // withoutSelf returns the entries without those that would start or call what
 // serves them, and says so. l is where this process listens, if it does.
-func (a *app) withoutSelf(ctx context.Context, entries []entry, l net.Listener) []entry {
+func withoutSelf(ctx context.Context, a *app, entries []entry, l net.Listener) []entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
-		if !a.isSelf(ctx, e.definition, l) {
+		if !isSelf(ctx, a, e.definition, l) {
 			return false
 		}
 		why := "it is this gateway itself"
@@ -58,7 +58,7 @@ func (a *app) withoutSelf(ctx context.Context, entries []entry, l net.Listener) 
 // isSelf reports whether an entry starts a junction up that serves this entry
 // again, or is a gateway that this process was started through or that listens
 // at l.
-func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) bool {
+func isSelf(ctx context.Context, a *app, d *config.Definition, l net.Listener) bool {
 	if d == nil || d.Disabled {
 		return false
 	}
@@ -76,7 +76,7 @@ func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) 
 	if !launch.IsProgram(d.Kind) {
 		return listensAt(l, s.URL)
 	}
-	set, names, ok := servedBy(a.Place, s)
+	set, names, ok := servedBy(a, s)
 	if !ok {
 		return false
 	}
@@ -89,13 +89,14 @@ func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) 
 
 // servedBy returns what a server serves that is a junction up: the files that it
 // reads, and the names that its command line gives.
-func servedBy(p place.Place, s *config.Server) (set *config.Set, names []string, ok bool) {
-	if len(s.Args) == 0 || s.Args[0] != "up" || !isJunction(p, s.Command) {
+func servedBy(a *app, s *config.Server) (set *config.Set, names []string, ok bool) {
+	p := a.Place
+	if a.upFlags == nil || len(s.Args) == 0 || s.Args[0] != "up" || !isJunction(p, s.Command) {
 		return nil, nil, false
 	}
 	child := &app{}
-	cmd := child.upCommand()
-	if cmd.ParseFlags(s.Args[1:]) != nil {
+	flags := a.upFlags(child)
+	if flags.Parse(s.Args[1:]) != nil {
 		return nil, nil, false
 	}
 	at := place.Place{Vars: slices.Clone(p.Environ()), Dir: cmp.Or(s.Dir, p.Dir)}
@@ -108,7 +109,7 @@ func servedBy(p place.Place, s *config.Server) (set *config.Set, names []string,
 		paths = config.Find(o)
 	}
 	set, _ = config.LoadAll(paths, o) // a file that cannot be read is no part of what is served
-	return set, cmd.Flags().Args(), true
+	return set, flags.Args(), true
 }
 
 // isJunction reports whether a command is this program, or another of its name.

@@ -61,7 +61,7 @@ type chatFlags struct {
 	onScreen bool // no flag: whether there is a conversation, on the screen or line by line
 }
 
-func (a *app) chatCommand() *cobra.Command {
+func chatCommand(a *app) *cobra.Command {
 	var f chatFlags
 	cmd := &cobra.Command{
 		Use:   "chat [SERVER…] [-- COMMAND…]",
@@ -85,12 +85,12 @@ of the question.
   junction chat --model ollama:qwen3 --up -p 'what is new?'
 
 ` + chatExitHelp,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.chat(cmd, args, &f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return runChat(a, cmd, args, &f) },
 	}
 	f.define(cmd.Flags())
-	a.connectionFlags(cmd.Flags())
-	a.frozenFlag(cmd.Flags())
-	a.recordFlag(cmd.Flags())
+	connectionFlags(a, cmd.Flags())
+	frozenFlag(a, cmd.Flags())
+	recordFlag(a, cmd.Flags())
 	a.jsonFlag(cmd, host.Event{})
 	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
 	cmd.Flags().StringVar(&a.desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
@@ -128,20 +128,20 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
 }
 
-// chat is the command.
-func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) {
+// runChat is the command.
+func runChat(a *app, cmd *cobra.Command, args []string, f *chatFlags) (err error) {
 	ctx := cmd.Context()
 	if l := f.limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
 		return usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
 	}
-	question, single, err := a.question(ctx, f, args)
+	question, single, err := question(ctx, a, f, args)
 	if err != nil {
 		return err
 	}
 	if err := a.desk.Check(); err != nil {
 		return &usageError{Err: err}
 	}
-	defer a.shareTraffic(ctx, "")()
+	defer shareTraffic(ctx, a, "")()
 	f.onScreen = !single
 	if (single || f.plain) && f.theme != "" {
 		return usagef("--theme is for the colours of the screen; with -p or --plain there is none")
@@ -152,10 +152,10 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if f.onScreen && a.flags.json {
 		return usagef("--json prints what happens with one question: give it with -p, or on standard input")
 	}
-	if err := a.startRecording("chat", "", false); err != nil {
+	if err := startRecording(a, "chat", "", false); err != nil {
 		return err
 	}
-	t, err := a.setUpChat(ctx, cmd, args, f)
+	t, err := setUpChat(ctx, a, cmd, args, f)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return t.talk(ctx)
 	}
 	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, OnDisk: onDisk(a.Place, t.folders())}
-	if err := t.open(plain, a.reporter(plain)); err != nil {
+	if err := t.open(plain, reporter(a, plain)); err != nil {
 		return err
 	}
 	conversation, err := t.begin(ctx)
@@ -178,7 +178,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return err
 	}
 	defer watchTasks(ctx, conversation)()
-	if err := a.single(ctx, conversation, question); err != nil {
+	if err := askOnce(ctx, a, conversation, question); err != nil {
 		return err
 	}
 	return t.complete()
@@ -208,7 +208,7 @@ func closed(err, closing error) error {
 }
 
 // question is what is asked on the command line or on standard input.
-func (a *app) question(ctx context.Context, f *chatFlags, servers []string) (q host.Question, single bool, err error) {
+func question(ctx context.Context, a *app, f *chatFlags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.prompt, f.prompt != ""
 	if f.prompt == "-" && slices.Contains(f.attach, "-") {
 		return q, false, usagef("-p - and --attach - would both read standard input: write the question behind -p")
@@ -234,23 +234,23 @@ func (a *app) question(ctx context.Context, f *chatFlags, servers []string) (q h
 	}
 	q.Text = text
 	if given {
-		a.warnMentions(text)
+		warnMentions(a, text)
 	}
 	for _, name := range f.attach {
-		attached, err := a.attachment(name, f)
+		attached, err := attachment(a, name, f)
 		if err != nil {
 			return q, false, err
 		}
 		q.Attach = append(q.Attach, attached)
 	}
-	piped, err := a.piped(ctx, f)
+	piped, err := piped(ctx, a, f)
 	q.Attach = append(q.Attach, piped...)
 	return q, given, err
 }
 
 // warnMentions says of files that a question names as in a conversation that they do not go along: the text may be
 // somebody else's.
-func (a *app) warnMentions(text string) {
+func warnMentions(a *app, text string) {
 	for _, word := range strings.Fields(text) {
 		name, mentioned := strings.CutPrefix(word, "@")
 		if info, err := os.Stat(a.Path(name)); mentioned && err == nil && info.Mode().IsRegular() {
@@ -260,9 +260,9 @@ func (a *app) warnMentions(text string) {
 }
 
 // attachment is what one --attach names.
-func (a *app) attachment(name string, f *chatFlags) (host.Attachment, error) {
+func attachment(a *app, name string, f *chatFlags) (host.Attachment, error) {
 	if name == "-" {
-		return a.attachedInput(f)
+		return attachedInput(a, f)
 	}
 	if info, err := os.Stat(a.Path(name)); err == nil && info.Mode().IsRegular() {
 		return attachedFile(a.Place, name)
@@ -275,7 +275,7 @@ func (a *app) attachment(name string, f *chatFlags) (host.Attachment, error) {
 }
 
 // attachedInput is standard input as an attachment.
-func (a *app) attachedInput(f *chatFlags) (host.Attachment, error) {
+func attachedInput(a *app, f *chatFlags) (host.Attachment, error) {
 	if f.prompt == "" || f.prompt == "-" {
 		return host.Attachment{}, usagef("--attach - goes with a question of its own: give one with -p")
 	}
@@ -290,8 +290,8 @@ func (a *app) attachedInput(f *chatFlags) (host.Attachment, error) {
 	return attached, nil
 }
 
-// single asks one question and prints the answer.
-func (a *app) single(ctx context.Context, c *host.Conversation, q host.Question) error {
+// askOnce asks one question and prints the answer.
+func askOnce(ctx context.Context, a *app, c *host.Conversation, q host.Question) error {
 	answer, err := c.Ask(ctx, q)
 	if !a.flags.json && answer.Text != "" {
 		if _, err := io.WriteString(a.out, strings.TrimRight(answer.Text, "\n")+"\n"); err != nil {
@@ -332,9 +332,11 @@ func isOfProvider(err error) bool {
 }
 
 // An unansweredError says why a run ended without an answer though nothing failed.
-type unansweredError struct{ error }
+type unansweredError struct{ cause error }
 
-func (e *unansweredError) Unwrap() error { return e.error }
+func (e *unansweredError) Error() string { return e.cause.Error() }
+
+func (e *unansweredError) Unwrap() error { return e.cause }
 
 // A lateError says what was not done in its time.
 type lateError struct{ error }
@@ -342,13 +344,15 @@ type lateError struct{ error }
 func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
 // A providerError is an error that a model's provider answered with.
-type providerError struct{ error }
+type providerError struct{ cause error }
 
-func (e *providerError) Unwrap() error { return e.error }
+func (e *providerError) Error() string { return e.cause.Error() }
+
+func (e *providerError) Unwrap() error { return e.cause }
 
 // reporter prints what happens in a run with one question: JSON on standard output, or
 // on standard error what a person should know.
-func (a *app) reporter(plain *person.Plain) func(host.Event) {
+func reporter(a *app, plain *person.Plain) func(host.Event) {
 	if a.flags.json {
 		return func(e host.Event) { _ = a.printIndented(e, "") } // a reader that went away ends the program by its signal
 	}
@@ -359,17 +363,17 @@ func (a *app) reporter(plain *person.Plain) func(host.Event) {
 		plain.Tell(e)
 		switch {
 		case e.Log != nil && a.launch.Verbose:
-			a.showLog(mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
+			showLog(a, mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
 		case e.Returned != nil && len(e.Returned.Media) > 0:
-			a.saveAll(e.Returned)
+			saveAll(a, e.Returned)
 		}
 	}
 }
 
 // saveAll keeps what of a result is no text, and says where.
-func (a *app) saveAll(r *host.Returned) {
+func saveAll(a *app, r *host.Returned) {
 	for _, m := range r.Media {
-		path, err := a.saveMedia(r.Server, r.Tool, m)
+		path, err := saveMedia(a, r.Server, r.Tool, m)
 		if err != nil {
 			path = err.Error()
 		}

@@ -19,7 +19,7 @@ import (
 func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 	t.Parallel()
 	a := &app{Place: placeOf(t)}
-	cmd := a.chatCommand()
+	cmd := chatCommand(a)
 	cmd.InitDefaultHelpFlag()
 	var out strings.Builder
 	cmd.SetOut(&out)

@@ -129,7 +129,7 @@ func readInstructions(r io.Reader) (string, error) {
 // text is asked about once, wherever it is found.
 func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	key := instructionsKey(text)
-	if agreed, known := t.app.saidBefore()[key]; known {
+	if agreed, known := saidBefore(t.app)[key]; known {
 		return agreed, nil
 	}
 	if t.app.person == nil {
@@ -143,7 +143,7 @@ func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	if err := t.app.changeConsents(func(said map[string]bool) { said[key] = agreed }); err != nil {
+	if err := changeConsents(t.app, func(said map[string]bool) { said[key] = agreed }); err != nil {
 		t.app.screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
 	}
 	return agreed, nil

@@ -95,7 +95,7 @@ func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
 		screen := terminal.NewScreen(&bytes.Buffer{})
 		a := ready(&app{Place: placeOf(t), out: screen, screen: screen, person: terminal.NewPerson(strings.NewReader(""), screen)})
 		a.desk.Screen = screen
-		cmd := a.chatCommand()
+		cmd := chatCommand(a)
 		cmd.SetArgs([]string{"--plain", flag})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.ExecuteContext(context.Background()); err == nil || !strings.Contains(err.Error(), want) {

@@ -219,7 +219,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	own := filepath.Join(placeOf(t).Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":` + saying(t, "a") + `,"two":` + saying(t, "b") + `}}`, "policy.json": somePolicy,
 		".junction/policy.json": `{"rules":[{"effect":"ask","tool":"echo"}]}`, "AGENTS.md": "Be brief."})
-	if err := (&app{Place: placeOf(t)}).changeConsents(func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
+	if err := changeConsents((&app{Place: placeOf(t)}), func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
 	p := startPlain(t, own, &chatFlags{policy: "policy.json", allow: []string{"two/*"}})
@@ -253,7 +253,7 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.undo("trust ev", "removed from policy.json: trust ev")
 	p.server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	p.undo("follow AGENTS.md", "you are asked about AGENTS.md when junction chat starts again")
-	if said := (&app{Place: placeOf(t)}).saidBefore(); len(said) != 0 {
+	if said := saidBefore((&app{Place: placeOf(t)})); len(said) != 0 {
 		t.Errorf("the answer is kept: %v", said)
 	}
 
@@ -332,19 +332,19 @@ func TestAnswersAboutAProjectsServersAreTakenBack(t *testing.T) {
 	noState(t)
 	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"c":{"command":"run-c"}}}`})
 	a, _ := asking(t, "1\n")
-	_, entries, err := a.servers()
+	_, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.consents(t.Context(), entries, false)
-	all := a.projectPermissions()
+	consents(t.Context(), a, entries, false)
+	all := projectPermissions(a)
 	if len(all) != 3 || all[0].What != `start server "a" of the project` || all[1].What != `do not start server "b" of the project` || !strings.HasSuffix(all[0].Where, ".mcp.json") {
 		t.Fatalf("listed are %+v", all)
 	}
 	if done, err := all[0].Undo(t.Context()); err != nil || !strings.Contains(done, "asked about server a when junction chat starts again") {
 		t.Errorf("%s, %v", done, err)
 	}
-	if left := a.projectPermissions(); len(left) != 2 || left[0].What != all[1].What {
+	if left := projectPermissions(a); len(left) != 2 || left[0].What != all[1].What {
 		t.Errorf("left are %+v", left)
 	}
 }

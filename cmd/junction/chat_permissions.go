@@ -30,7 +30,7 @@ func (t *chatSetup) permissions(_ context.Context, s tui.Session) ([]tui.Permiss
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(t.rulePermissions(file), t.trustPermissions(file, s), t.approvedPermissions(), t.app.projectPermissions(), answerPermissions(s)), nil
+	return slices.Concat(t.rulePermissions(file), t.trustPermissions(file, s), t.approvedPermissions(), projectPermissions(t.app), answerPermissions(s)), nil
 }
 
 // fixed is the Undo of what cannot be taken back here.
@@ -243,10 +243,10 @@ func (t *chatSetup) approvedPermissions() (all []tui.Permission) {
 }
 
 // projectPermissions are what the person said of the project's servers and instructions.
-func (a *app) projectPermissions() (all []tui.Permission) {
-	said := a.saidBefore()
+func projectPermissions(a *app) (all []tui.Permission) {
+	said := saidBefore(a)
 	for _, e := range a.ofProject {
-		agreed, known := said[a.consentKey(e)]
+		agreed, known := said[consentKey(a, e)]
 		if !known {
 			continue
 		}
@@ -255,7 +255,7 @@ func (a *app) projectPermissions() (all []tui.Permission) {
 			what = "do not start server"
 		}
 		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.name), Where: a.Short(e.definition.Source), Undo: func(context.Context) (string, error) {
-			return "you are asked about server " + e.name + " when junction chat starts again", a.changeConsents(func(said map[string]bool) { delete(said, a.consentKey(e)) })
+			return "you are asked about server " + e.name + " when junction chat starts again", changeConsents(a, func(said map[string]bool) { delete(said, consentKey(a, e)) })
 		}})
 	}
 	text, err := folderInstructions(a.Path("."))
@@ -268,7 +268,7 @@ func (a *app) projectPermissions() (all []tui.Permission) {
 		what = "follow " + projectInstructions + " of this folder: yes"
 	}
 	return append(all, tui.Permission{What: what, Where: projectInstructions, Undo: func(context.Context) (string, error) {
-		return "you are asked about " + projectInstructions + " when junction chat starts again", a.changeConsents(func(said map[string]bool) { delete(said, instructionsKey(text)) })
+		return "you are asked about " + projectInstructions + " when junction chat starts again", changeConsents(a, func(said map[string]bool) { delete(said, instructionsKey(text)) })
 	}})
 }
 

@@ -20,11 +20,11 @@ const pipeTime = 5 * time.Second
 
 // piped is what is piped to chat -p, which goes along with the question; none where standard input is a terminal,
 // brings nothing, or is read for something else.
-func (a *app) piped(ctx context.Context, f *chatFlags) ([]host.Attachment, error) {
+func piped(ctx context.Context, a *app, f *chatFlags) ([]host.Attachment, error) {
 	if f.prompt == "" || f.prompt == "-" || slices.Contains(f.attach, "-") || !isPiped(a.stdin) {
 		return nil, nil
 	}
-	data, err := a.readPiped(ctx)
+	data, err := readPiped(ctx, a)
 	if err != nil || len(bytes.TrimSpace(data)) == 0 {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func isPiped(in io.Reader) bool {
 
 // readPiped reads standard input to its end. Where nothing comes in pipeTime it goes on without, unless somebody
 // at the terminal can end the wait. A read cannot be interrupted: one that is given up ends with the process.
-func (a *app) readPiped(ctx context.Context) ([]byte, error) {
+func readPiped(ctx context.Context, a *app) ([]byte, error) {
 	var data []byte
 	began, over := make(chan struct{}), make(chan error, 1)
 	go func() {

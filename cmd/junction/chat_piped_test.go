@@ -44,7 +44,7 @@ func TestAPipeThatNobodyWritesToIsNotWaitedForWithoutEnd(t *testing.T) {
 		defer writer.Close()
 		var stderr strings.Builder
 		a, began := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(&stderr)}), time.Now()
-		got, err := a.piped(t.Context(), &chatFlags{prompt: "x"})
+		got, err := piped(t.Context(), a, &chatFlags{prompt: "x"})
 		if took := time.Since(began); err != nil || got != nil || took != pipeTime || !strings.Contains(stderr.String(), "nothing came on standard input in 5s") {
 			t.Errorf("after %s: %v, %v; %s", took, got, err, &stderr)
 		}
@@ -61,7 +61,7 @@ func TestWhatBeganToComeIsWaitedFor(t *testing.T) {
 			writer.Close()
 		}()
 		a := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(io.Discard)})
-		got, err := a.piped(t.Context(), &chatFlags{prompt: "x"})
+		got, err := piped(t.Context(), a, &chatFlags{prompt: "x"})
 		if err != nil || len(got) != 1 || got[0].Text != "one\ntwo\n" {
 			t.Errorf("got %+v, %v", got, err)
 		}
@@ -75,7 +75,7 @@ func TestWaitingForAPipeEndsWithTheCommand(t *testing.T) {
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("interrupted"))
 		defer cancel()
 		a := ready(&app{Place: placeOf(t), stdin: in, screen: terminal.NewScreen(io.Discard)})
-		if _, err := a.piped(ctx, &chatFlags{prompt: "x"}); err == nil || err.Error() != "interrupted" {
+		if _, err := piped(ctx, a, &chatFlags{prompt: "x"}); err == nil || err.Error() != "interrupted" {
 			t.Errorf("got %v", err)
 		}
 	})

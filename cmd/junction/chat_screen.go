@@ -29,7 +29,9 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	defer closeFiles()
 	options := tui.Options{
 		Theme: t.flags.theme, NoColor: t.app.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
-		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: t.app.saveMedia,
+		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: func(server string, tool string, m model.Media) (string, error) {
+			return saveMedia(t.app, server, tool, m)
+		},
 		Greeting: t.greeting(), Example: t.example, Models: models, Files: files, Clipboard: func(ctx context.Context) ([]byte, error) { return clipboardPicture(ctx, t.app.Place) }, NoAlerts: t.flags.noAlerts,
 		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.app.Place, t.folders()), Console: t.console,
 	}
@@ -81,7 +83,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 
 // console opens the console in the person's browser, if there is one, and returns a link to it.
 func (t *chatSetup) console(ctx context.Context) (string, error) {
-	return t.app.consoleLink(ctx, true)
+	return consoleLink(ctx, t.app, true)
 }
 
 // plain has the conversation go on line by line. Where standard output is no terminal, it gets
@@ -136,7 +138,7 @@ func (t *chatSetup) rememberLine(line string) {
 
 // saveMedia keeps an image, a sound or a file of a result in the current folder's
 // junction-media, which nobody else can read, and returns where.
-func (a *app) saveMedia(server, tool string, m model.Media) (string, error) {
+func saveMedia(a *app, server, tool string, m model.Media) (string, error) {
 	folder := a.Path("junction-media")
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err

@@ -25,14 +25,14 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 		if err != nil {
 			return nil, err
 		}
-		o := t.app.options(target)
+		o := options(t.app, target)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, &mcp.Meta{Client: &o.Info, Capabilities: host.Capabilities()}, start.LegacyFirst()
 		if t.options.Middleware != nil {
 			o.Middleware = append(o.Middleware, t.options.Middleware(name))
 		}
 		connected.Store(target.Server)
 		client, err := mcp.DialWith(ctx, kept.of(target.Transport, false), o)
-		return client, t.app.remedied(target, err)
+		return client, remedied(t.app, target, err)
 	}
 	err := t.gateway.Add(name, gateway.Upstream{Dial: dial, OnRead: func(d *definitions.Definitions) {
 		t.app.keep(connected.Load(), declared(host.Capabilities()), d)

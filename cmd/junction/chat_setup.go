@@ -46,7 +46,7 @@ type chatSetup struct {
 
 // setUpChat prepares the model, the rules, what was approved and said before,
 // and the servers.
-func (a *app) setUpChat(ctx context.Context, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
+func setUpChat(ctx context.Context, a *app, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
 	t := &chatSetup{app: a, flags: f, ownNames: map[string]bool{}, names: args}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if dash == len(args) {
@@ -80,7 +80,7 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	if info := m.Info(); f.limits.Money > 0 && info.Language && !info.Price.Known() {
 		return usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
 	}
-	if t.rules, err = a.rulebook(f.policy); err != nil {
+	if t.rules, err = readRulebook(a, f.policy); err != nil {
 		return err
 	}
 	if t.rules.Policy, err = asksWhereHidden(t.rules.Policy); err != nil {
@@ -187,7 +187,7 @@ func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
 // addServers finds the servers: those that the command line names, or all that are
 // configured.
 func (t *chatSetup) addServers(ctx context.Context) error {
-	if err := t.app.checkFlags(); err != nil {
+	if err := checkFlags(t.app); err != nil {
 		return err
 	}
 	if t.line != nil {
@@ -213,13 +213,13 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 	if t.named = len(t.options.Servers) > 0; t.named {
 		return nil
 	}
-	set, entries, err := t.app.servers()
+	set, entries, err := configuredServers(t.app)
 	if err != nil {
 		return err
 	}
-	t.app.reportProblems(set)
-	entries = slices.DeleteFunc(t.app.withoutSelf(ctx, entries, nil), entry.isDisabled)
-	faults := t.app.consents(ctx, entries, false)
+	reportProblems(t.app, set)
+	entries = slices.DeleteFunc(withoutSelf(ctx, t.app, entries, nil), entry.isDisabled)
+	faults := consents(ctx, t.app, entries, false)
 	for i, e := range entries {
 		if faults[i] == nil {
 			faults[i] = t.addConsented(ctx, e)
@@ -256,13 +256,13 @@ func (t *chatSetup) reached() error {
 // its URL.
 func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 	if strings.Contains(name, ":") {
-		target, err := t.app.named(ctx, name)
+		target, err := namedServer(ctx, t.app, name)
 		if err != nil {
 			return err
 		}
 		return t.addServer(host.ServerName(name), []string{name}, false, always(target))
 	}
-	set, entries, err := t.app.servers()
+	set, entries, err := configuredServers(t.app)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.app.consent(ctx, e); err != nil {
+	if err := consent(ctx, t.app, e); err != nil {
 		return err
 	}
 	return t.addConsented(ctx, e)
@@ -283,7 +283,7 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 		if e.name == "filesystem" {
 			o.roots = t.app.desk.Roots
 		}
-		h, err := t.app.within(ctx, e.name, o)
+		h, err := within(ctx, t.app, e.name, o)
 		if err != nil {
 			return err
 		}
@@ -296,10 +296,10 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 	if err := reserved(e); err != nil {
 		return err
 	}
-	t.app.askInputs(ctx, e)
+	askInputs(ctx, t.app, e)
 	command := e.command()
 	resolve := func(ctx context.Context) (launch.Target, error) {
-		target, err := t.app.resolve(ctx, e)
+		target, err := resolve(ctx, t.app, e)
 		if err == nil && !slices.Equal(e.commandOf(target.Server.Hash()), command) {
 			err = fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)
 		}

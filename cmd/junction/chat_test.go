@@ -327,7 +327,7 @@ func TestImagesOfOneMomentHaveFilesOfTheirOwn(t *testing.T) {
 	noState(t)
 	paths := map[string]bool{}
 	for i := range 20 {
-		path, err := (&app{Place: placeOf(t)}).saveMedia("files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
+		path, err := saveMedia((&app{Place: placeOf(t)}), "files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
 		if err != nil {
 			t.Fatal(err)
 		}

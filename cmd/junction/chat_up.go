@@ -42,7 +42,7 @@ func (t *chatSetup) addGateway(ctx context.Context, url string) error {
 	if launch.At(at) == nil {
 		return usagef("--up: expected a URL such as http://%s%s, got %q", defaultAddress, launch.EndpointPath, at)
 	}
-	target, err := t.app.named(ctx, at)
+	target, err := namedServer(ctx, t.app, at)
 	if err != nil {
 		return err
 	}

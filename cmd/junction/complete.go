@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) completeCommand() *cobra.Command {
+func completeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "complete SERVER PROMPT|TEMPLATE ARGUMENT=TEXT [KEY=VALUE…]",
 		Short: "Ask how an argument of a prompt or resource template could go on",
@@ -19,8 +19,8 @@ What holds a ":" is taken for a resource template, all else for a prompt. The va
 that other arguments have already can follow.
 
 ` + exitHelp,
-		ValidArgsFunction: a.suggestServers,
-		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: suggestServers(a),
+		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
 			request, err := completion(words)
 			if err != nil {
 				return nil, err
@@ -28,15 +28,15 @@ that other arguments have already can follow.
 			params, err := schema.Encode(nil, request)
 			return func(ctx context.Context, client *mcp.Client) error {
 				var result completionShown
-				return a.request(ctx, "completion/complete", params, &result, func(int, show.Save) (string, error) {
+				return printRequest(ctx, a, "completion/complete", params, &result, func(int, show.Save) (string, error) {
 					return strings.Join(append(result.Completion.Values, ""), "\n"), nil
 				})
 			}, err
 		}),
 	}
-	a.connectionFlags(cmd.Flags())
+	connectionFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, completionShown{})
-	a.ownFlag(cmd.Flags())
+	ownFlag(a, cmd.Flags())
 	return cmd
 }
 

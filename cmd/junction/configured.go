@@ -65,11 +65,11 @@ func (e entry) isAPI() bool { return e.definition != nil && e.definition.Words()
 // isDisabled reports whether the person switched the server off.
 func (e entry) isDisabled() bool { return e.definition != nil && e.definition.Disabled }
 
-// servers reads the configuration. What is wrong with single servers is reported
+// configuredServers reads the configuration. What is wrong with single servers is reported
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
-func (a *app) servers() (*config.Set, []entry, error) {
-	set, entries, err := a.readServers()
+func configuredServers(a *app) (*config.Set, []entry, error) {
+	set, entries, err := readServers(a)
 	if err != nil && len(a.flags.config) > 0 {
 		return nil, nil, err
 	}
@@ -92,8 +92,8 @@ func hostOptions(p place.Place) hostconfig.Options {
 	return hostconfig.Options{Getenv: p.Getenv, WorkDir: p.Dir, HomeDir: home}
 }
 
-// files are those of the configuration.
-func (a *app) files(o config.Options) []string {
+// configFiles are those of the configuration.
+func configFiles(a *app, o config.Options) []string {
 	if len(a.flags.config) > 0 {
 		return a.Paths(a.flags.config)
 	}
@@ -101,13 +101,13 @@ func (a *app) files(o config.Options) []string {
 }
 
 // readServers is servers with the error of files that cannot be read.
-func (a *app) readServers() (*config.Set, []entry, error) {
+func readServers(a *app) (*config.Set, []entry, error) {
 	o := configOptions(a.Place)
-	o.Input, o.Secret = a.input, a.secret
+	o.Input, o.Secret = func(ctx context.Context, in config.Input) (string, error) { return input(ctx, a, in) }, a.secret
 	if !a.asks() {
 		o.Input = nil
 	}
-	set, err := config.LoadAll(a.files(o), o)
+	set, err := config.LoadAll(configFiles(a, o), o)
 	a.launch.Own.AddSettings(set)
 	err = withImport(err)
 	var entries []entry
@@ -122,7 +122,7 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 		}})
 	}
 	if len(a.flags.config) == 0 {
-		entries = a.withoutConnected(entries)
+		entries = withoutConnected(a, entries)
 	}
 	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
 		for _, name := range []string{"everything", "filesystem"} {
@@ -146,26 +146,26 @@ func withImport(err error) error {
 }
 
 // configured is the server of that name.
-func (a *app) configured(ctx context.Context, name string) (launch.Target, error) {
-	set, e, err := a.serverNamed(name)
+func configured(ctx context.Context, a *app, name string) (launch.Target, error) {
+	set, e, err := serverNamed(a, name)
 	if err != nil {
 		return launch.Target{}, err
 	}
 	if e.definition != nil {
-		a.reportIgnored(set, e.definition)
+		reportIgnored(a, set, e.definition)
 	}
-	if t, is := a.shared(ctx, e); is {
+	if t, is := shared(ctx, a, e); is {
 		return t, nil
 	}
-	if err := a.consent(ctx, e); err != nil {
+	if err := consent(ctx, a, e); err != nil {
 		return launch.Target{}, err
 	}
-	return a.resolve(ctx, e)
+	return resolve(ctx, a, e)
 }
 
 // serverNamed is find in the configuration.
-func (a *app) serverNamed(name string) (*config.Set, entry, error) {
-	set, entries, err := a.servers()
+func serverNamed(a *app, name string) (*config.Set, entry, error) {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return nil, entry{}, err
 	}
@@ -236,14 +236,14 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 }
 
 // resolve makes a target of an entry.
-func (a *app) resolve(ctx context.Context, e entry) (launch.Target, error) {
-	return a.resolveWith(ctx, e, a.launch.AuthorizedAs)
+func resolve(ctx context.Context, a *app, e entry) (launch.Target, error) {
+	return resolveWith(ctx, a, e, a.launch.AuthorizedAs)
 }
 
 // resolveWith is resolve with what sends the requests to a server that has a URL.
-func (a *app) resolveWith(ctx context.Context, e entry, send launch.Sender) (launch.Target, error) {
+func resolveWith(ctx context.Context, a *app, e entry, send launch.Sender) (launch.Target, error) {
 	if e.definition == nil {
-		h, err := a.shipped(ctx, e.name, shipping{})
+		h, err := shipped(ctx, a, e.name, shipping{})
 		if err != nil {
 			return launch.Target{}, err
 		}
@@ -256,19 +256,19 @@ func (a *app) resolveWith(ctx context.Context, e entry, send launch.Sender) (lau
 	if err != nil {
 		return launch.Target{}, err
 	}
-	started, locked, err := a.startedAsAgreed(ctx, e, s)
+	started, locked, err := startedAsAgreed(ctx, a, e, s)
 	if err != nil {
 		return launch.Target{}, err
 	}
 	t, err := a.launch.Connect(started, e.definition, send)
 	if c, is := t.(*command.Command); is && err == nil {
-		err = a.confine(c, e, locked)
+		err = confine(a, c, e, locked)
 	}
 	return launch.Target{Name: s.Name, Origin: e.origin(a.Place), By: launch.Of(s.Kind), Transport: t, Timeout: s.Timeout, Server: s, IsInstalled: started != s, Locked: locked, StartTimeout: e.definition.StartTimeout, Revision: e.definition.Revision}, err
 }
 
 // confine has the program of an entry start in a sandbox, where the settings say how, or else what is locked of it.
-func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer) error {
+func confine(a *app, c *command.Command, e entry, locked *install.LockedServer) error {
 	if e.sandbox == nil {
 		return nil
 	}
@@ -284,7 +284,7 @@ func (a *app) confine(c *command.Command, e entry, locked *install.LockedServer)
 }
 
 // input asks for a value that a configuration file leaves to the person.
-func (a *app) input(ctx context.Context, in config.Input) (string, error) {
+func input(ctx context.Context, a *app, in config.Input) (string, error) {
 	prompt := "> "
 	if in.Default != "" && !in.Password {
 		prompt = "[" + plaintext.Line(in.Default, 200) + "] > "
@@ -294,7 +294,7 @@ func (a *app) input(ctx context.Context, in config.Input) (string, error) {
 		labels = append(labels, o.Label)
 	}
 	intro := fmt.Sprintf("Server %q needs: %s (%s)", in.Server, plaintext.Line(cmp.Or(in.Description, in.ID), 500), in.Source)
-	word, err := a.typed(ctx, intro, labels, prompt, in.Password)
+	word, err := askTyped(ctx, a, intro, labels, prompt, in.Password)
 	if word = cmp.Or(word, in.Default); err != nil || word == "" {
 		return "", cmp.Or(err, errors.New("nothing was typed"))
 	}

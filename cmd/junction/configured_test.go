@@ -27,7 +27,7 @@ func TestConsent(t *testing.T) {
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
 		alone(t)
 		a, seen := asking(t, typed)
-		err := a.consent(t.Context(), entry{name: "every", definition: f.Servers[0]})
+		err := consent(t.Context(), a, entry{name: "every", definition: f.Servers[0]})
 		if (err == nil) != agreed {
 			t.Errorf("%q: got %v", typed, err)
 		}
@@ -39,7 +39,7 @@ func TestConsent(t *testing.T) {
 	}
 	a, seen := asking(t, "")
 	a.flags.config = []string{".mcp.json"}
-	if err := a.consent(t.Context(), entry{name: "every", definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
+	if err := consent(t.Context(), a, entry{name: "every", definition: f.Servers[0]}); err != nil || seen.Len() > 0 {
 		t.Errorf("a file that was named: got %v and %q", err, seen)
 	}
 }
@@ -63,7 +63,7 @@ func TestInputs(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			a, seen := asking(t, test.typed)
-			got, err := a.input(t.Context(), test.input)
+			got, err := input(t.Context(), a, test.input)
 			if got != test.want || (err == nil) != (test.want != "") {
 				t.Errorf("got %q, %v, want %q; the person saw\n%s", got, err, test.want, seen)
 			}

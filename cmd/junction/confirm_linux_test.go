@@ -33,7 +33,7 @@ func TestAYesThatIsTypedAheadAgreesToNothing(t *testing.T) {
 	if _, err := io.ReadFull(keyboard, make([]byte, len("yes\r\n"))); err != nil { // its echo: now the terminal has it
 		t.Fatal(err)
 	}
-	if agreed, err := a.confirm(t.Context(), "Add it? "); agreed || err != nil {
+	if agreed, err := confirm(t.Context(), a, "Add it? "); agreed || err != nil {
 		t.Errorf("it is agreed to: %v, %v", agreed, err)
 	}
 }

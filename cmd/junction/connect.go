@@ -42,7 +42,7 @@ type hostLink struct {
 // anyURL is a flag without its URL: that of a junction up that runs.
 const anyURL = "auto"
 
-func (a *app) connectCommand() *cobra.Command {
+func connectCommand(a *app) *cobra.Command {
 	c := &connecting{importing: importing{app: a}}
 	cmd := &cobra.Command{
 		Use:   "connect HOST",

@@ -22,19 +22,19 @@ const maxConsents = 10_000
 
 // consent asks whether a server that a project's file defines may be started: whoever
 // wrote the repository wrote what would run. A file named by --config was consented to.
-func (a *app) consent(ctx context.Context, e entry) error {
-	return a.consents(ctx, []entry{e}, true)[0]
+func consent(ctx context.Context, a *app, e entry) error {
+	return consents(ctx, a, []entry{e}, true)[0]
 }
 
 // consents asks it about several servers, in one list. What the person said of one
 // holds until its entry changes; a no also until the server is asked for by its name, as named
 // says of all of them. It returns, of each, why it may not be started.
-func (a *app) consents(ctx context.Context, entries []entry, named bool) []error {
+func consents(ctx context.Context, a *app, entries []entry, named bool) []error {
 	faults := make([]error, len(entries))
 	if len(a.flags.config) > 0 {
 		return faults
 	}
-	said := a.saidBefore()
+	said := saidBefore(a)
 	var open []int
 	keys, prints := make([]string, len(entries)), make([]string, len(entries)) // of what is asked about
 	for i, e := range entries {
@@ -42,7 +42,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 			continue
 		}
 		a.ofProject = append(a.ofProject, e)
-		prints[i] = a.lockPrint(e.definition)
+		prints[i] = lockPrint(a, e.definition)
 		keys[i] = consentKeyOf(e, prints[i])
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
@@ -67,7 +67,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		awaited := "whether " + someNames(names) + " may be started"
 		a.awaited.Store(&awaited)
 		defer a.awaited.Store(nil)
-		answers, decided, err = a.askConsents(ctx, entries, open)
+		answers, decided, err = askConsents(ctx, a, entries, open)
 	}
 	for _, i := range open {
 		why, file := "", entries[i].definition.Source
@@ -82,7 +82,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 			why = "refused"
 		case !answers[i]:
 			why = "there was no answer; the next start asks again"
-		case a.consentKey(entries[i]) != keys[i]:
+		case consentKey(a, entries[i]) != keys[i]:
 			why = "the environment file or junction.lock changed while you were asked; start again to be asked about it as it is now"
 		default:
 			a.launch.Locks.AgreeTo(entries[i].definition, prints[i])
@@ -92,7 +92,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		}
 	}
 	if decided && err == nil {
-		a.rememberConsents(keys, answers, open)
+		rememberConsents(a, keys, answers, open)
 	}
 	return faults
 }
@@ -139,7 +139,7 @@ func (a *app) asks() bool { return a.person != nil && !a.person.Away() }
 
 // askConsents shows servers and asks which may be started. Where the person decides
 // nothing, all are refused for this time.
-func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (answers map[int]bool, decided bool, err error) {
+func askConsents(ctx context.Context, a *app, entries []entry, open []int) (answers map[int]bool, decided bool, err error) {
 	end, err := a.person.Begin(ctx)
 	if err != nil {
 		return nil, false, err
@@ -157,7 +157,7 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 			margin = fmt.Sprintf("%3d  ", n+1)
 		}
 		a.person.Printf("%s%s\n", margin, whole(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
-		if line := a.lockLine(entries[i]); line != "" {
+		if line := lockLine(a, entries[i]); line != "" {
 			a.person.Printf("%s  %s\n", strings.Repeat(" ", len(margin)), whole(line))
 		}
 		if variables := d.Variables(); len(variables) > 0 {
@@ -214,7 +214,7 @@ func chosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 
 // consentKey is the server as its file defines it: what runs, or where it is reached, with all that the file
 // says of that.
-func (a *app) consentKey(e entry) string { return consentKeyOf(e, a.lockPrint(e.definition)) }
+func consentKey(a *app, e entry) string { return consentKeyOf(e, lockPrint(a, e.definition)) }
 
 // consentKeyOf is consentKey with this print of what is locked of the server.
 func consentKeyOf(e entry, printed string) string {
@@ -225,7 +225,7 @@ func consentKeyOf(e entry, printed string) string {
 
 // saidBefore is what the person said about servers and instructions of projects. What cannot be read is
 // asked again.
-func (a *app) saidBefore() map[string]bool {
+func saidBefore(a *app) map[string]bool {
 	path, err := a.State("projects.json")
 	if err != nil {
 		return nil
@@ -239,8 +239,8 @@ func (a *app) saidBefore() map[string]bool {
 }
 
 // rememberConsents writes what the person said.
-func (a *app) rememberConsents(keys []string, answers map[int]bool, asked []int) {
-	err := a.changeConsents(func(said map[string]bool) {
+func rememberConsents(a *app, keys []string, answers map[int]bool, asked []int) {
+	err := changeConsents(a, func(said map[string]bool) {
 		for _, i := range asked {
 			said[keys[i]] = answers[i]
 		}
@@ -251,7 +251,7 @@ func (a *app) rememberConsents(keys []string, answers map[int]bool, asked []int)
 }
 
 // changeConsents changes what the person said about servers and instructions of projects.
-func (a *app) changeConsents(change func(said map[string]bool)) error {
+func changeConsents(a *app, change func(said map[string]bool)) error {
 	path, err := a.State("projects.json")
 	if err != nil {
 		return err
@@ -261,7 +261,7 @@ func (a *app) changeConsents(change func(said map[string]bool)) error {
 		return err
 	}
 	defer unlock()
-	said := a.saidBefore()
+	said := saidBefore(a)
 	if said == nil {
 		said = map[string]bool{}
 	}

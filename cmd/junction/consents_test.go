@@ -24,7 +24,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 		if typed == "" {
 			a.person = nil
 		}
-		_, entries, err := a.servers()
+		_, entries, err := configuredServers(a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 			entries = slices.DeleteFunc(entries, func(e entry) bool { return !slices.Contains(names, e.name) })
 		}
 		var may []string
-		for i, fault := range a.consents(t.Context(), entries, names != nil) {
+		for i, fault := range consents(t.Context(), a, entries, names != nil) {
 			if fault == nil {
 				may = append(may, entries[i].name)
 			}
@@ -110,7 +110,7 @@ func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
 		if test.typed == "" {
 			a.person = nil
 		}
-		set, entries, err := a.servers()
+		set, entries, err := configuredServers(a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestTheFileThatIsToBeNamedIsQuotedForAShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
-	faults := a.consents(t.Context(), []entry{{name: "a", definition: file.Servers[0]}}, true)
+	faults := consents(t.Context(), a, []entry{{name: "a", definition: file.Servers[0]}}, true)
 	if want := "name it: --config " + plaintext.ShellWord(file.Path); len(faults) != 1 || faults[0] == nil || !strings.HasSuffix(faults[0].Error(), want) || plaintext.ShellWord(file.Path) == file.Path {
 		t.Errorf("%v, want %s", faults, want)
 	}
@@ -160,11 +160,11 @@ func TestStatusSaysWhatTheTerminalAsks(t *testing.T) {
 		awaited = *a.awaited.Load()
 		return "none\n"
 	}), a.screen)
-	_, entries, err := a.servers()
+	_, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.consents(t.Context(), entries, false)
+	consents(t.Context(), a, entries, false)
 	if want := "whether a, b may be started"; awaited != want || a.awaited.Load() != nil {
 		t.Errorf("while it asks: %q, want %q; afterwards %v", awaited, want, a.awaited.Load())
 	}
@@ -179,12 +179,12 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 	const shown = `"a":{"command":"run-a","args":["--quiet"]}`
 	write(t, map[string]string{".mcp.json": `{"mcpServers":{` + shown + `}}`})
 	a, _ := asking(t, "y\n")
-	_, entries, err := a.servers()
+	_, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"evil"}}}`})
-	if err := a.consent(t.Context(), entries[0]); err != nil {
+	if err := consent(t.Context(), a, entries[0]); err != nil {
 		t.Errorf("what was shown may be started: %v", err)
 	}
 	for _, test := range []struct {
@@ -202,11 +202,11 @@ func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			write(t, map[string]string{".mcp.json": `{"mcpServers":{` + test.servers + `}}`})
 			a, _ := asking(t, "")
-			_, entries, err := a.servers()
+			_, entries, err := configuredServers(a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := a.consent(t.Context(), entries[0]); (err == nil) != test.may {
+			if err := consent(t.Context(), a, entries[0]); (err == nil) != test.may {
 				t.Error(err)
 			}
 		})
@@ -221,11 +221,11 @@ func TestTheEnvironmentFileOfAProjectsServerIsPartOfWhatWasAgreedTo(t *testing.T
 	agreed := func(typed string) (bool, string) {
 		t.Helper()
 		a, seen := asking(t, typed)
-		_, entries, err := a.servers()
+		_, entries, err := configuredServers(a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return a.consent(t.Context(), entries[0]) == nil, seen.String()
+		return consent(t.Context(), a, entries[0]) == nil, seen.String()
 	}
 	if ok, seen := agreed("y\n"); !ok || !strings.Contains(seen, "a (stdio): run-a (cwd ${DIR:-***}) (envFile one.env)\n") {
 		t.Errorf("agreed: %v\n%s", ok, seen)

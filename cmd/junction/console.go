@@ -28,7 +28,7 @@ type consoleOptions struct {
 	inspected *inspect.Server // to connect to and to show; nil: the page shows its first view
 }
 
-func (a *app) consoleCommand() *cobra.Command {
+func consoleCommand(a *app) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "console",
@@ -44,11 +44,11 @@ Exit codes:
   3    the page cannot be served at its address`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return orderly(cmd.Context(), a.serveConsole(cmd.Context(), o))
+			return orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
 		},
 	}
 	o.flags(cmd)
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -58,16 +58,16 @@ func (o *consoleOptions) flags(cmd *cobra.Command) {
 }
 
 // serveConsole serves the console until ctx is done.
-func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
+func serveConsole(ctx context.Context, a *app, o consoleOptions) (err error) {
 	l, err := o.listen()
 	if err != nil {
 		return err
 	}
 	c := console.New()
-	ring, end := a.keepTraffic(ctx)
+	ring, end := keepTraffic(ctx, a)
 	defer func() { err = errors.Join(err, end()) }()
 	ring.Mount(c.Handle)
-	inspector := a.consoleRoutes(c)
+	inspector := consoleRoutes(a, c)
 	view := "" // to open, as the page's address has it behind #/; empty: the first one
 	if o.inspected != nil {
 		id, err := inspector.Begin(*o.inspected)
@@ -83,7 +83,7 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	if !o.noBrowser && a.person != nil && canOpenBrowser(a.Place) {
 		link, over := c.OpenedLink(origin, view)
 		a.out.Printf("The console is at\n  %s\n", link)
-		a.openOnce(ctx, link, over, &asking)
+		openOnce(ctx, a, link, over, &asking)
 	} else {
 		a.out.Printf("The console is at\n  %s\n", c.Link(origin, view))
 	}
@@ -91,9 +91,9 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	defer cancel()
 	if a.person != nil && !a.person.Away() {
 		a.screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
-		asking.Go(func() { a.printLinks(ctx, func() string { return c.Link(origin, view) }) })
+		asking.Go(func() { printLinks(ctx, a, func() string { return c.Link(origin, view) }) })
 	}
-	return c.Serve(ctx, l, a.serverLog())
+	return c.Serve(ctx, l, serverLog(a))
 }
 
 // listen opens the address, which has to be one of this machine only.
@@ -127,7 +127,7 @@ type sideConsole struct {
 
 // consoleLink serves the console, from the first time until the command ends, and returns a link to it, which is opened if that
 // is wanted and there is a browser.
-func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
+func consoleLink(ctx context.Context, a *app, open bool) (string, error) {
 	s := &a.side
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,13 +137,13 @@ func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
 			return "", err
 		}
 		s.console, s.origin, s.ended = console.New(), "http://"+l.Addr().String(), make(chan struct{})
-		a.consoleRoutes(s.console)
+		consoleRoutes(a, s.console)
 		ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		ring, end := a.keepTraffic(ctx)
+		ring, end := keepTraffic(ctx, a)
 		ring.Mount(s.console.Handle)
 		go func() {
 			defer close(s.ended)
-			_ = s.console.Serve(ctx, l, a.serverLog())
+			_ = s.console.Serve(ctx, l, serverLog(a))
 			_ = end() // what it kept is gone with the file
 		}()
 		a.launch.AtEnd(s)
@@ -152,7 +152,7 @@ func (a *app) consoleLink(ctx context.Context, open bool) (string, error) {
 		return s.console.Link(s.origin, ""), nil
 	}
 	link, over := s.console.OpenedLink(s.origin, "")
-	a.openOnce(ctx, link, over, &s.opening)
+	openOnce(ctx, a, link, over, &s.opening)
 	return link, nil
 }
 
@@ -165,7 +165,7 @@ func (s *sideConsole) Close() error {
 }
 
 // printLinks prints another link each time that the person presses Enter, until ctx is done or the terminal is gone.
-func (a *app) printLinks(ctx context.Context, link func() string) {
+func printLinks(ctx context.Context, a *app, link func() string) {
 	for {
 		if _, err := a.person.Line(ctx, ""); err != nil {
 			return
@@ -175,15 +175,15 @@ func (a *app) printLinks(ctx context.Context, link func() string) {
 }
 
 // consoleRoutes adds the API of the page to the console, but for what [live.Ring] has, and returns its inspector.
-func (a *app) consoleRoutes(c *console.Console) consoleInspector {
-	inspector := a.newInspector(c.Once)
+func consoleRoutes(a *app, c *console.Console) consoleInspector {
+	inspector := newInspector(a, c.Once)
 	c.Handle("GET /instances", reply.With(func(r *http.Request) (any, error) {
 		all, err := instances(r.Context(), a.Place)
 		return map[string][]instance{"instances": all}, err
 	}))
 	c.Handle("/instances/{pid}/{rest...}", passOrders(a.Place))
-	c.Handle("GET /servers", reply.With(func(*http.Request) (any, error) { return inspector.app.inspectable() }))
-	a.conversationRoutes(c.Handle)
+	c.Handle("GET /servers", reply.With(func(*http.Request) (any, error) { return inspectable(inspector.app) }))
+	conversationRoutes(a, c.Handle)
 	inspector.Mount(c.Handle)
 	a.launch.AtEnd(inspector)
 	return inspector
@@ -191,7 +191,7 @@ func (a *app) consoleRoutes(c *console.Console) consoleInspector {
 
 // keepTraffic keeps in a ring what all processes of this user say from now on. The function that it returns ends that, and
 // forgets it.
-func (a *app) keepTraffic(ctx context.Context) (ring *live.Ring, end func() error) {
+func keepTraffic(ctx context.Context, a *app) (ring *live.Ring, end func() error) {
 	ring = live.Open(live.Options{})
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup

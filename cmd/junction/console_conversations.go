@@ -19,7 +19,7 @@ const (
 )
 
 // conversationRoutes adds to the console's API what junction chat has stored, to be read only.
-func (a *app) conversationRoutes(handle func(pattern string, h http.Handler)) {
+func conversationRoutes(a *app, handle func(pattern string, h http.Handler)) {
 	handle("GET /conversations", ofArchive(a.Place, func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
 		limit, err := numberOf(r, "limit", 1)
 		if err != nil {

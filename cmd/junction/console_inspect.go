@@ -35,7 +35,7 @@ func (i consoleInspector) Close() error {
 // newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
 // next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
 // be taken for an agreement.
-func (a *app) newInspector(once func(http.Handler) string) consoleInspector {
+func newInspector(a *app, once func(http.Handler) string) consoleInspector {
 	own := ready(&app{Place: a.Place, kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen})
 	own.launch.Gateway = a.launch.Gateway
 	own.flags.config, own.launch.Verbose, own.flags.lowestLog = a.flags.config, a.launch.Verbose, a.flags.lowestLog
@@ -45,7 +45,7 @@ func (a *app) newInspector(once func(http.Handler) string) consoleInspector {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()
-			return own.openInspected(ctx, s, hooks)
+			return openInspected(ctx, own, s, hooks)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
@@ -53,14 +53,14 @@ func (a *app) newInspector(once func(http.Handler) string) consoleInspector {
 }
 
 // openInspected finds the server that somebody at the console's page wants to connect to.
-func (a *app) openInspected(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+func openInspected(ctx context.Context, a *app, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 	in := inspected{app: a, hooks: hooks}
 	var err error
 	switch {
 	case s.Name != "" && launch.At(s.Name) == nil:
 		err = in.configured(ctx, s.Name)
 	case s.Name != "" && !isHTTP(s.Name):
-		in.target, err = a.named(ctx, s.Name)
+		in.target, err = namedServer(ctx, a, s.Name)
 	case s.Name != "":
 		s.URL = s.Name
 		fallthrough
@@ -86,15 +86,15 @@ type inspected struct {
 
 // configured finds a server of the configuration.
 func (in *inspected) configured(ctx context.Context, name string) error {
-	_, e, err := in.app.serverNamed(name)
+	_, e, err := serverNamed(in.app, name)
 	if err != nil {
 		return err
 	}
-	if err := in.app.consent(ctx, e); err != nil {
+	if err := consent(ctx, in.app, e); err != nil {
 		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + plaintext.ShellWord(name) + " in a terminal asks you about it; or start the console with --config " + plaintext.ShellWord(e.definition.Source)}}
 	}
 	in.known = true
-	in.target, err = in.app.resolveWith(ctx, e, func(s *config.Server, header http.Header) (*http.Client, error) {
+	in.target, err = resolveWith(ctx, in.app, e, func(s *config.Server, header http.Header) (*http.Client, error) {
 		return in.app.launch.Authorized(s.Name, s.URL, launch.OAuthOf(s), s.TLS, header, in.hooks.HTTP)
 	})
 	in.server = in.target.Server
@@ -130,7 +130,7 @@ func (in *inspected) unopened(err error) error {
 
 func (in *inspected) opened() *inspect.Opened {
 	a, t, s := in.app, in.target, in.server
-	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: a.options(t), Explain: in.explain, Entry: in.entry()}
+	o := &inspect.Opened{Name: t.Title(), Origin: t.Origin, Transport: t.Transport, Client: options(a, t), Explain: in.explain, Entry: in.entry()}
 	o.Client.ConnectTimeout = startLimit(in.target.StartTimeout)
 	if c, is := t.Transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
@@ -172,7 +172,7 @@ func (in *inspected) entry() inspect.Entry {
 func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
 	t, s, p := in.target, in.server, &patient{}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
-	sound := s == nil || answered || in.app.reach(ctx, s, p)
+	sound := s == nil || answered || lookFor(ctx, in.app, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
 		p.broken("output", fmt.Sprintf("standard output has a line that is not JSON-RPC, and no message came: %q", stray), onlyMessages)

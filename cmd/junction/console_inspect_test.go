@@ -38,7 +38,7 @@ func inspectorWith(t *testing.T, config string) inspectorPage {
 		}
 		a.flags.config = []string{"inspect.json"}
 	}
-	inspector := a.newInspector(nil)
+	inspector := newInspector(a, nil)
 	mux := http.NewServeMux()
 	inspector.Mount(mux.Handle)
 	server := httptest.NewServer(mux)

@@ -14,7 +14,7 @@ import (
 
 // openOnce opens a link in the browser, until it is over. What a program is started with can be read by everybody on the
 // machine, so the browser is given a file, which only this user can read, and which goes on to the link.
-func (a *app) openOnce(ctx context.Context, link string, over <-chan struct{}, opening *sync.WaitGroup) {
+func openOnce(ctx context.Context, a *app, link string, over <-chan struct{}, opening *sync.WaitGroup) {
 	path, err := writeDoor(a.Place, link)
 	if err != nil {
 		a.logger().Debug("the browser is not opened", "error", err)

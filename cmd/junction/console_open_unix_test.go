@@ -32,7 +32,7 @@ func TestABrowserIsStartedWithoutTheToken(t *testing.T) {
 	defer served.Close()
 	link, over := c.OpenedLink(served.URL, "inspector/weather")
 	var opening sync.WaitGroup
-	(&app{Place: placeOf(t)}).openOnce(t.Context(), link, over, &opening)
+	openOnce(t.Context(), (&app{Place: placeOf(t)}), link, over, &opening)
 	words, err := os.ReadFile(said)
 	if err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ const conversationsExitHelp = `Exit codes:
 
 const maxTitleShown = 60 // characters of a conversation's title in a list
 
-func (a *app) conversationsCommand() *cobra.Command {
+func conversationsCommand(a *app) *cobra.Command {
 	return group("conversations", "List, show, export, import, fork and remove stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
@@ -30,13 +30,13 @@ ID is what the list shows, the beginning of it, or "last". junction chat --resum
 on with a conversation.
 
 `+conversationsExitHelp,
-		a.conversationsListCommand(), a.conversationsExportCommand(), a.conversationsImportCommand(),
-		a.conversationsForkCommand(), a.conversationsRemoveCommand())
+		conversationsListCommand(a), conversationsExportCommand(a), conversationsImportCommand(a),
+		conversationsForkCommand(a), conversationsRemoveCommand(a))
 }
 
 // archiveCommand is a command that works with the stored conversations. It takes as many words as
 // expected says, unless that is empty.
-func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
+func archiveCommand(a *app, use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
 	return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, words []string) error {
 		if expected != "" && (len(words) == 0 || len(words) > most) {
 			return usagef("%s: expected %s", cmd.CommandPath(), expected)
@@ -50,10 +50,10 @@ func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx
 	}}
 }
 
-func (a *app) conversationsListCommand() *cobra.Command {
+func conversationsListCommand(a *app) *cobra.Command {
 	var filter archive.Filter
 	var here bool
-	cmd := a.archiveCommand("list [WORD…]", "List conversations, the last one first; with words, those in which all of them stand", "", 0,
+	cmd := archiveCommand(a, "list [WORD…]", "List conversations, the last one first; with words, those in which all of them stand", "", 0,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			filter.Search = strings.Join(words, " ")
 			if here {
@@ -63,7 +63,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 				}
 				filter.Folder = folder
 			}
-			return a.listConversations(ctx, stored, filter)
+			return listConversations(ctx, a, stored, filter)
 		})
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if filter.Limit < 0 {
@@ -77,7 +77,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) listConversations(ctx context.Context, stored *archive.Archive, filter archive.Filter) error {
+func listConversations(ctx context.Context, a *app, stored *archive.Archive, filter archive.Filter) error {
 	metas, err := stored.List(ctx, filter)
 	if err != nil {
 		return err
@@ -105,9 +105,9 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 	return err
 }
 
-func (a *app) conversationsExportCommand() *cobra.Command {
+func conversationsExportCommand(a *app) *cobra.Command {
 	var format string
-	cmd := a.archiveCommand("export ID", "Write a conversation to standard output", "one ID", 1, func(ctx context.Context, stored *archive.Archive, words []string) error {
+	cmd := archiveCommand(a, "export ID", "Write a conversation to standard output", "one ID", 1, func(ctx context.Context, stored *archive.Archive, words []string) error {
 		return storedFault(words[0], stored.Export(ctx, words[0], archive.Format(format), a.stdout))
 	})
 	cmd.Aliases = []string{"show"}
@@ -121,8 +121,8 @@ func (a *app) conversationsExportCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) conversationsImportCommand() *cobra.Command {
-	return a.archiveCommand("import FILE", "Store a conversation that was exported as JSON; - reads standard input", "one file", 1,
+func conversationsImportCommand(a *app) *cobra.Command {
+	return archiveCommand(a, "import FILE", "Store a conversation that was exported as JSON; - reads standard input", "one file", 1,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			in := a.stdin
 			if words[0] != "-" {
@@ -133,16 +133,17 @@ func (a *app) conversationsImportCommand() *cobra.Command {
 				defer file.Close()
 				in = file
 			}
-			return a.printID(stored.Import(ctx, in))
+			meta, err := stored.Import(ctx, in)
+			return printID(a, meta, err)
 		})
 }
 
-func (a *app) conversationsForkCommand() *cobra.Command {
+func conversationsForkCommand(a *app) *cobra.Command {
 	var upTo int
-	cmd := a.archiveCommand("fork ID", "Copy a conversation, so that the copy can go another way", "one ID, and --entries not negative", 1,
+	cmd := archiveCommand(a, "fork ID", "Copy a conversation, so that the copy can go another way", "one ID, and --entries not negative", 1,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			meta, err := stored.Fork(ctx, words[0], upTo)
-			return a.printID(meta, storedFault(words[0], err))
+			return printID(a, meta, storedFault(words[0], err))
 		})
 	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if upTo < 0 {
@@ -155,15 +156,15 @@ func (a *app) conversationsForkCommand() *cobra.Command {
 }
 
 // printID prints the ID of a conversation that is new.
-func (a *app) printID(meta archive.Meta, err error) error {
+func printID(a *app, meta archive.Meta, err error) error {
 	if err == nil {
 		_, err = fmt.Fprintln(a.stdout, meta.ID)
 	}
 	return err
 }
 
-func (a *app) conversationsRemoveCommand() *cobra.Command {
-	cmd := a.archiveCommand("remove ID…", "Remove conversations; their text is overwritten", "at least one ID", math.MaxInt,
+func conversationsRemoveCommand(a *app) *cobra.Command {
+	cmd := archiveCommand(a, "remove ID…", "Remove conversations; their text is overwritten", "at least one ID", math.MaxInt,
 		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			for _, id := range words {
 				if err := stored.Delete(ctx, id); err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) disconnectCommand() *cobra.Command {
+func disconnectCommand(a *app) *cobra.Command {
 	var all bool
 	var files []string
 	cmd := &cobra.Command{
@@ -36,7 +36,7 @@ are is said, with what takes them out. Nothing is asked.
 				}
 				args[k] = h.ID
 			}
-			return a.disconnect(args, files, all)
+			return disconnect(a, args, files, all)
 		},
 	}
 	cmd.Flags().BoolP("yes", "y", false, "do nothing else: connect has it, and here nothing is asked")
@@ -45,7 +45,7 @@ are is said, with what takes them out. Nothing is asked.
 	return cmd
 }
 
-func (a *app) disconnect(hosts, files []string, all bool) error {
+func disconnect(a *app, hosts, files []string, all bool) error {
 	journal, err := taps(a.Place)
 	if err != nil {
 		return err
@@ -66,7 +66,7 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 			others = append(others, staysOf(a.Place, r))
 		}
 	}
-	faults = append(faults, a.putBack(journal, records...)...)
+	faults = append(faults, putBack(a, journal, records...)...)
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (a *app) disconnect(hosts, files []string, all bool) error {
 		a.screen.Printf("Nothing is connected.\n")
 	}
 	for _, s := range own {
-		a.sayStays(s, others)
+		sayStays(a, s, others)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func staysOf(p place.Place, r *hostconfig.Record) *staying {
 }
 
 // sayStays says what is still there of a host's servers, and what takes out those that no other connected host had.
-func (a *app) sayStays(s *staying, others []*staying) {
+func sayStays(a *app, s *staying, others []*staying) {
 	if len(s.servers) == 0 {
 		return
 	}
@@ -170,7 +170,7 @@ func (a *app) sayStays(s *staying, others []*staying) {
 }
 
 // warnConnected says which connected hosts get a server of a file of Junction through it, as they will not any more.
-func (a *app) warnConnected(file, name string) {
+func warnConnected(a *app, file, name string) {
 	journal, err := taps(a.Place)
 	if err != nil {
 		return
@@ -190,19 +190,19 @@ func taps(p place.Place) (hostconfig.Journal, error) {
 }
 
 // putBack takes changes of hosts' files back, and says what became of each.
-func (a *app) putBack(journal hostconfig.Journal, records ...*hostconfig.Record) (faults []error) {
+func putBack(a *app, journal hostconfig.Journal, records ...*hostconfig.Record) (faults []error) {
 	for _, r := range records {
 		done, err := journal.Restore(r)
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		a.sayRestored(done)
+		sayRestored(a, done)
 	}
 	return faults
 }
 
-func (a *app) sayRestored(r *hostconfig.Restored) {
+func sayRestored(a *app, r *hostconfig.Restored) {
 	out, others, left := a.screen, "its servers are restored", "These servers were changed, renamed or removed, too, and are left as they are now"
 	if r.Connected {
 		out, others, left = a.out, "junction is removed, its servers are restored", "It has these again already, and they are left as they are now"
@@ -223,12 +223,12 @@ func (a *app) sayRestored(r *hostconfig.Restored) {
 	}
 	if r.Also != nil {
 		out.Printf("Its link was replaced or changed, and is restored, too.\n")
-		a.sayRestored(r.Also)
+		sayRestored(a, r.Also)
 	}
 }
 
 // withoutConnected leaves out entries by which a host starts this configuration.
-func (a *app) withoutConnected(entries []entry) []entry {
+func withoutConnected(a *app, entries []entry) []entry {
 	if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == hostconfig.OwnName }) {
 		return entries
 	}

@@ -29,7 +29,7 @@ const (
 	maxVersion = 4 << 10          // bytes of what a program prints as its version
 )
 
-func (a *app) doctorCommand() *cobra.Command {
+func doctorCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER…]",
 		Short: "Find which server is broken, and how to fix it",
@@ -43,11 +43,11 @@ Without SERVER it looks at each host that junction host connect connected, too: 
 starts or calls is there, whether somebody changed the entry, and which servers go past junction.
 
 ` + exitCodes("every link of every server holds", "one is broken", "", "the configuration cannot be read"),
-		ValidArgsFunction: a.suggestServers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args) },
+		ValidArgsFunction: suggestServers(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return runDoctor(cmd.Context(), a, args) },
 	}
 	a.jsonFlag(cmd, serversShown[*patient]{})
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
@@ -106,8 +106,8 @@ func (p *patient) broken(name, why, remedy string) bool {
 	return false
 }
 
-func (a *app) doctor(ctx context.Context, names []string) error {
-	set, entries, err := a.servers()
+func runDoctor(ctx context.Context, a *app, names []string) error {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	}
 	for _, e := range entries {
 		if e.definition != nil {
-			a.reportIgnored(set, e.definition)
+			reportIgnored(a, set, e.definition)
 		}
 	}
 	var all []*patient
@@ -132,40 +132,40 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 			sick := &patient{Server: cmp.Or(p.Server, p.Source), Source: p.Source}
 			sick.broken("entry", unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
-			a.showPatient(sick)
+			showPatient(a, sick)
 		}
 	}
 	if a.unread != nil && len(names) == 0 {
 		sick := &patient{Server: "configuration"}
 		sick.broken("file", a.unread.Error(), "correct the file at the place named; no server of it is used until then")
 		all = append(all, sick)
-		a.showPatient(sick)
+		showPatient(a, sick)
 	}
-	faults := a.consents(ctx, entries, len(names) > 0)
-	together := a.showUnagreed(entries, faults)
+	faults := consents(ctx, a, entries, len(names) > 0)
+	together := showUnagreed(a, entries, faults)
 	examined := func(p *patient) {
 		if ctx.Err() != nil { // which breaks links that hold
 			return
 		}
 		all = append(all, p)
 		if !together || len(p.Links) != 1 || p.Links[0].Name != consentLink {
-			a.showPatient(p)
+			showPatient(a, p)
 		}
 	}
-	a.examineAll(ctx, entries, faults, examined)
+	examineAll(ctx, a, entries, faults, examined)
 	place := func(p *patient) int {
 		return slices.IndexFunc(entries, func(e entry) bool { return e.name == p.Server })
 	}
 	slices.SortStableFunc(all, func(x, y *patient) int { return cmp.Compare(place(x), place(y)) }) // as they are printed with --json
 	if len(names) == 0 && len(a.flags.config) == 0 {
-		for _, p := range a.examineHosts(ctx) {
+		for _, p := range examineHosts(ctx, a) {
 			examined(p)
 		}
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return a.diagnosed(all)
+	return diagnosed(a, all)
 }
 
 // What doctor says of servers of a project that nobody agreed to.
@@ -175,7 +175,7 @@ const (
 )
 
 // showUnagreed shows servers that nobody agreed to together, where there are several.
-func (a *app) showUnagreed(entries []entry, faults []error) bool {
+func showUnagreed(a *app, entries []entry, faults []error) bool {
 	var some []error
 	for i, err := range faults {
 		if errors.As(err, new(*consentError)) && !entries[i].isDisabled() {
@@ -189,7 +189,7 @@ func (a *app) showUnagreed(entries []entry, faults []error) bool {
 	for _, line := range notStarted(some) {
 		p.broken(consentLink, line, agreeToIt)
 	}
-	a.showPatient(p)
+	showPatient(a, p)
 	return true
 }
 
@@ -198,7 +198,7 @@ const behindTime = 5 * time.Second
 
 // examineAll examines servers at the same time, as many as may start together, and calls examined with each: in the
 // order of the entries, but that one which takes long does not hold up those after it. On a terminal a line says which are still open.
-func (a *app) examineAll(ctx context.Context, entries []entry, faults []error, examined func(*patient)) {
+func examineAll(ctx context.Context, a *app, entries []entry, faults []error, examined func(*patient)) {
 	type place struct {
 		p    *patient
 		done time.Time // zero: not yet
@@ -220,7 +220,7 @@ func (a *app) examineAll(ctx context.Context, entries []entry, faults []error, e
 			case faults[i] != nil:
 				at.p.broken(consentLink, faults[i].Error(), agreeToIt)
 			default:
-				a.examine(ctx, e, at.p)
+				examine(ctx, a, e, at.p)
 				at.p.runsIn(running.of(e))
 			}
 			came <- at
@@ -254,7 +254,7 @@ func (a *app) examineAll(ctx context.Context, entries []entry, faults []error, e
 }
 
 // diagnosed prints what is left to print, and returns whether a link is broken.
-func (a *app) diagnosed(all []*patient) error {
+func diagnosed(a *app, all []*patient) error {
 	if a.flags.json {
 		if err := a.printIndented(serversShown[*patient]{all}, "  "); err != nil {
 			return err
@@ -286,7 +286,7 @@ func (a *app) diagnosed(all []*patient) error {
 }
 
 // showPatient prints a server with its links for people.
-func (a *app) showPatient(p *patient) {
+func showPatient(a *app, p *patient) {
 	if a.flags.json {
 		return
 	}
@@ -310,7 +310,7 @@ func (a *app) showPatient(p *patient) {
 }
 
 // examine tries one link after another, up to the first that is broken.
-func (a *app) examine(ctx context.Context, e entry, p *patient) {
+func examine(ctx context.Context, a *app, e entry, p *patient) {
 	var s *config.Server
 	if e.definition != nil {
 		var err error
@@ -321,19 +321,19 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 		if names := e.definition.Variables(); len(names) > 0 {
 			p.ok("variables", "%s", strings.Join(names, ", "))
 		}
-		started, _, err := a.startedAsAgreed(ctx, e, s)
+		started, _, err := startedAsAgreed(ctx, a, e, s)
 		if err != nil {
 			p.broken("lock", err.Error(), "do as it says")
 			return
 		}
 		if started != s {
-			p.ok("lock", "%s", strings.TrimPrefix(a.lockLine(e), "which junction.lock says is "))
+			p.ok("lock", "%s", strings.TrimPrefix(lockLine(a, e), "which junction.lock says is "))
 		}
-		if !a.reach(ctx, started, p) {
+		if !lookFor(ctx, a, started, p) {
 			return
 		}
 	}
-	t, err := a.resolve(ctx, e)
+	t, err := resolve(ctx, a, e)
 	if err != nil {
 		p.broken("entry", err.Error(), "change the entry")
 		return
@@ -342,7 +342,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	start, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	o := a.options(t)
+	o := options(a, t)
 	launch.OffersNothing(&o)
 	defer func() { p.mayLack(a.stderrOf(e.name).wasRefused()) }()
 	client, stray, err := dialDoctor(start, t.Transport, o)
@@ -354,14 +354,14 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), described(client.Server()))
 	p.strays(stray)
 	if s != nil && t.IsWeb() {
-		p.ok("authorization", "%s", a.authorizedBy(ctx, s))
+		p.ok("authorization", "%s", authorizedBy(ctx, a, s))
 	}
 	era := "modern"
 	if slices.Contains(revision.Legacy(), client.Revision()) {
 		era = "legacy"
 	}
 	p.ok("era", "%s, revision %s", era, client.Revision())
-	if tools, ok := a.ask(ctx, client, p); ok {
+	if tools, ok := listAndPing(ctx, a, client, p); ok {
 		callHarmless(ctx, client, tools, e.name, p)
 	}
 }
@@ -384,8 +384,8 @@ func variablesRemedy(err error) string {
 	return "change the entry"
 }
 
-// ask lists tools and pings.
-func (a *app) ask(ctx context.Context, client *mcp.Client, p *patient) (tools []mcp.Tool, ok bool) {
+// listAndPing lists tools and pings.
+func listAndPing(ctx context.Context, a *app, client *mcp.Client, p *patient) (tools []mcp.Tool, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, linkTime)
 	defer cancel()
 	if client.Capabilities().Tools != nil {
@@ -407,16 +407,16 @@ func (a *app) ask(ctx context.Context, client *mcp.Client, p *patient) (tools []
 	return tools, p.ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
 
-// reach looks for the program of a server, or its address.
-func (a *app) reach(ctx context.Context, s *config.Server, p *patient) bool {
+// lookFor looks for the program of a server, or its address.
+func lookFor(ctx context.Context, a *app, s *config.Server, p *patient) bool {
 	if launch.IsProgram(s.Kind) {
-		return a.findProgram(ctx, s, p)
+		return findProgram(ctx, a, s, p)
 	}
 	return reachAddress(ctx, s, p)
 }
 
 // findProgram looks for the program of a server, and for its version where it only starts others.
-func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) bool {
+func findProgram(ctx context.Context, a *app, s *config.Server, p *patient) bool {
 	path := s.Command
 	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
 		for _, dir := range filepath.SplitList(where) {

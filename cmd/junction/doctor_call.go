@@ -25,7 +25,7 @@ func statusOf(err error) int {
 }
 
 // authorizedBy says as whom a server at a URL was asked.
-func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
+func authorizedBy(ctx context.Context, a *app, s *config.Server) string {
 	if namesAuthorization(s.Headers) {
 		return "by the Authorization header of its entry"
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // examineHosts tries the links between hosts and junction, of those that junction connect made.
-func (a *app) examineHosts(ctx context.Context) (all []*patient) {
+func examineHosts(ctx context.Context, a *app) (all []*patient) {
 	journal, err := taps(a.Place)
 	if err != nil {
 		return nil
@@ -30,13 +30,13 @@ func (a *app) examineHosts(ctx context.Context) (all []*patient) {
 		}
 		h, _, _ := hostconfig.LookupHost(r.Host)
 		p := &patient{Server: h.ID, Host: true, Source: r.Path}
-		a.examineHost(ctx, h, r, p)
+		examineHost(ctx, a, h, r, p)
 		all = append(all, p)
 	}
 	return all
 }
 
-func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.Record, p *patient) {
+func examineHost(ctx context.Context, a *app, h hostconfig.Host, r *hostconfig.Record, p *patient) {
 	again := fmt.Sprintf("%s, then junction connect %s", r.Remedy(), h.ID)
 	d, ours, isChanged, err := r.Look()
 	if err != nil {
@@ -54,7 +54,7 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 	case adds:
 		p.ok("entry", "as junction connect wrote it")
 	}
-	if ours != nil && !a.examineEntry(ctx, ours, p, again) {
+	if ours != nil && !examineEntry(ctx, a, ours, p, again) {
 		return
 	}
 	var past []string
@@ -85,7 +85,7 @@ func (a *app) examineHost(ctx context.Context, h hostconfig.Host, r *hostconfig.
 }
 
 // examineEntry tries what the host starts or calls.
-func (a *app) examineEntry(ctx context.Context, ours *hostconfig.Entry, p *patient, again string) bool {
+func examineEntry(ctx context.Context, a *app, ours *hostconfig.Entry, p *patient, again string) bool {
 	if ours.URL != "" {
 		return reachAddress(ctx, &config.Server{URL: ours.URL}, p)
 	}

@@ -43,7 +43,7 @@ func (d *drain) check() error {
 
 // delayEnd goes on for a while where SIGTERM ended ctx: balancers send requests until they see that it is not ready. Ctrl-C is not
 // delayed, and a second signal ends the delay.
-func (a *app) delayEnd(ctx context.Context, d drain) {
+func delayEnd(ctx context.Context, a *app, d drain) {
 	if d.delay <= 0 || !errors.Is(context.Cause(ctx), errTerminated) {
 		return
 	}

@@ -51,11 +51,11 @@ func TestServersGetNoSecretsOfJunction(t *testing.T) {
 				t.Fatal(err)
 			}
 			a.launch.Own.AddSettings(set)
-			cmd := a.chatCommand()
+			cmd := chatCommand(a)
 			if err := cmd.ParseFlags([]string{"--key-env", "MY_MODEL_KEY", "--embeddings-key-env", "EMBEDDINGS_KEY"}); err != nil {
 				t.Fatal(err)
 			}
-			a.withholdVariables(cmd.Flags())
+			withholdVariables(a, cmd.Flags())
 			var got []string
 			for _, pair := range a.launch.Environ(all, test.unset, test.words...) {
 				name, _, _ := strings.Cut(pair, "=")

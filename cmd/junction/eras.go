@@ -11,7 +11,7 @@ import (
 )
 
 // memoryOfEra is where the era of a target is remembered; nil where it is not.
-func (a *app) memoryOfEra(t launch.Target) *definitions.Entry {
+func memoryOfEra(a *app, t launch.Target) *definitions.Entry {
 	if t.Server == nil {
 		return nil
 	}
@@ -23,8 +23,8 @@ func (a *app) memoryOfEra(t launch.Target) *definitions.Entry {
 }
 
 // legacyFirst reports whether a target is remembered as one that can ask its client in the legacy era only.
-func (a *app) legacyFirst(t launch.Target) bool {
-	m := a.memoryOfEra(t)
+func legacyFirst(a *app, t launch.Target) bool {
+	m := memoryOfEra(a, t)
 	if m == nil {
 		return false
 	}
@@ -33,8 +33,8 @@ func (a *app) legacyFirst(t launch.Target) bool {
 }
 
 // rememberEra remembers in which era a target can ask its client, if what it offers is remembered.
-func (a *app) rememberEra(t launch.Target, era string) {
-	m := a.memoryOfEra(t)
+func rememberEra(a *app, t launch.Target, era string) {
+	m := memoryOfEra(a, t)
 	if m == nil {
 		return
 	}
@@ -50,19 +50,19 @@ func (a *app) rememberEra(t launch.Target, era string) {
 }
 
 // inEra dials with the options of a target in the era in which it can ask; with none, as is remembered or otherwise says.
-func (a *app) inEra(o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
+func inEra(a *app, o *mcp.ClientOptions, t launch.Target, era string, otherwise bool) {
 	if era == "" {
-		o.LegacyFirst = otherwise || a.legacyFirst(t)
+		o.LegacyFirst = otherwise || legacyFirst(a, t)
 		return
 	}
 	o.LegacyFirst = era == definitions.Legacy
-	a.rememberEra(t, era)
+	rememberEra(a, t, era)
 }
 
 // connectCaller connects to a target, and sets the client that makes the requests of the command: where the target can ask in
 // the other era only, it makes them again in that one, or their outcome says how. The function that it returns ends both.
-func (a *app) connectCaller(ctx context.Context, t launch.Target, within *bound) (client *mcp.Client, end func(), err error) {
-	o, err := a.askedOptions(t)
+func connectCaller(ctx context.Context, a *app, t launch.Target, within *bound) (client *mcp.Client, end func(), err error) {
+	o, err := askedOptions(a, t)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -75,8 +75,8 @@ func (a *app) connectCaller(ctx context.Context, t launch.Target, within *bound)
 		Logger:   a.logger(),
 		Dial: func(ctx context.Context, _ *mcp.Request, era string) (*mcp.Client, error) {
 			dialled := o
-			a.inEra(&dialled, t, era, false)
-			c, err := a.dialShown(ctx, t, dialled)
+			inEra(a, &dialled, t, era, false)
+			c, err := dialShown(ctx, a, t, dialled)
 			if client == nil {
 				client = c
 			}
@@ -92,7 +92,7 @@ func (a *app) connectCaller(ctx context.Context, t launch.Target, within *bound)
 	})
 	if err := server.Connect(ctx, nil); err != nil {
 		server.Close()
-		return nil, nil, a.remedied(t, err)
+		return nil, nil, remedied(a, t, err)
 	}
 	made := o
 	made.Name, made.Revision, made.Middleware, made.Wire = client.Name(), "", nil, nil

@@ -66,9 +66,11 @@ type usageError = commandline.Error
 func usagef(format string, args ...any) error { return commandline.Errorf(format, args...) }
 
 // A connectError says that a server cannot be reached, whatever it answered. What fails on this machine has the same exit code, and needs no type.
-type connectError struct{ error }
+type connectError struct{ cause error }
 
-func (e *connectError) Unwrap() error { return e.error }
+func (e *connectError) Error() string { return e.cause.Error() }
+
+func (e *connectError) Unwrap() error { return e.cause }
 
 // Unanswered implements [unanswered.Error]: clients of a proxy read so of it.
 func (e *connectError) Unanswered() {}

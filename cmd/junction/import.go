@@ -44,7 +44,7 @@ type imported struct {
 	own   bool                // it is junction itself
 }
 
-func (a *app) importCommand() *cobra.Command {
+func importCommand(a *app) *cobra.Command {
 	i := &importing{app: a}
 	var all bool
 	var files []string
@@ -121,7 +121,7 @@ func (i *importing) open() (err error) {
 		i.screen.Printf("junction: %v\n", err)
 	}
 	i.records, _ = i.journal.Records() // what is wrong with them is said just now
-	if i.path, err = i.addFile(false); err != nil {
+	if i.path, err = addFile(i.app, false); err != nil {
 		return err
 	}
 	if i.own, err = hostconfig.Read(hostconfig.Host{}, i.path); errors.Is(err, fs.ErrNotExist) {

@@ -91,7 +91,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		for n := 2; ; n++ {
 			value, taken := used[p.secret]
 			if !taken {
-				kept, err := i.isKept(ctx, p.secret)
+				kept, err := isKept(ctx, i.app, p.secret)
 				if err == nil && kept {
 					value, err = i.secret(ctx, p.secret)
 				}
@@ -111,7 +111,7 @@ func (i *importing) settleSecrets(ctx context.Context) error {
 		i.out.Printf("  %s of %s: %s\n", plaintext.Line(p.field, 80), plaintext.Line(p.of.Name, 80), p.secret)
 	}
 	if !i.yes && !i.dry {
-		if move, err := i.askYes(ctx, "Move them to the keyring?"); err != nil {
+		if move, err := askYes(ctx, i.app, "Move them to the keyring?"); err != nil {
 			return err
 		} else if !move {
 			i.plain = nil

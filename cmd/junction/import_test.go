@@ -183,7 +183,7 @@ func asked(t *testing.T, typed string, all ...string) (code error, said string) 
 	var out, screen safeBuffer
 	a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(&out), screen: terminal.NewScreen(&screen), stdout: io.Discard, stderr: io.Discard})
 	a.person = terminal.NewPerson(strings.NewReader(typed), a.screen)
-	root := a.root(nil)
+	root := root(a, nil)
 	root.SetArgs(slices.Concat([]string{"import"}, all))
 	code = root.ExecuteContext(context.Background())
 	if err := a.launch.Close(); err != nil {

@@ -110,7 +110,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 	if i.yes {
 		return nil
 	}
-	is, err := i.askYes(ctx, question)
+	is, err := askYes(ctx, i.app, question)
 	if err == nil && !is {
 		err = errors.New("nothing is changed")
 	}
@@ -118,7 +118,7 @@ func (i *importing) agree(ctx context.Context, question string) error {
 }
 
 // askYes asks a question that Enter agrees to.
-func (a *app) askYes(ctx context.Context, question string) (bool, error) {
+func askYes(ctx context.Context, a *app, question string) (bool, error) {
 	if !a.asks() {
 		return false, errors.New("not a terminal: --yes confirms, and --dry-run only shows")
 	}
@@ -134,7 +134,7 @@ func (a *app) askYes(ctx context.Context, question string) (bool, error) {
 // write keeps the secrets, and then writes junction's file.
 func (i *importing) write(ctx context.Context, after []byte) error {
 	for _, p := range i.plain {
-		if err := i.keepSecret(ctx, p.secret, p.value); err != nil {
+		if err := storeSecret(ctx, i.app, p.secret, p.value); err != nil {
 			return fmt.Errorf("the secret is not kept, and nothing is written: %w", err)
 		}
 	}
@@ -153,7 +153,7 @@ func (i *importing) askNeeds(ctx context.Context) error {
 	}
 	slices.Sort(needs)
 	for _, name := range slices.Compact(needs) {
-		if kept, err := i.isKept(ctx, name); err != nil || kept {
+		if kept, err := isKept(ctx, i.app, name); err != nil || kept {
 			if err != nil {
 				return err
 			}
@@ -168,7 +168,7 @@ func (i *importing) askNeeds(ctx context.Context) error {
 		}
 		if value == "" {
 			i.out.Printf("To be given before its server can start: junction secret set %s\n", name)
-		} else if err := i.keepSecret(ctx, name, value); err != nil {
+		} else if err := storeSecret(ctx, i.app, name, value); err != nil {
 			return err
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) infoCommand() *cobra.Command {
+func infoCommand(a *app) *cobra.Command {
 	var f registryFlags
 	cmd := &cobra.Command{
 		Use:   "info NAME[@VERSION]",
@@ -34,34 +34,34 @@ Of a server of your configuration that they do not have, or where they cannot be
 its package, such as npm:NAME, it shows what junction.lock says.
 
 ` + exitHelp,
-		ValidArgsFunction: a.suggestRegistered,
+		ValidArgsFunction: suggestRegistered(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the NAME of one server, got %d words", len(args))
 			}
-			return a.info(cmd.Context(), args[0], f)
+			return info(cmd.Context(), a, args[0], f)
 		},
 	}
 	f.define(cmd.Flags())
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, infoShown{}, lockedShown{})
 	return cmd
 }
 
-func (a *app) info(ctx context.Context, word string, f registryFlags) error {
+func info(ctx context.Context, a *app, word string, f registryFlags) error {
 	if prefix, _, _ := strings.Cut(word, ":"); runner.Prefixed(prefix).Type != "" {
-		if found, err := a.infoLocked(word); found || err != nil {
+		if found, err := infoLocked(a, word); found || err != nil {
 			return err
 		}
 		return usagef("%s is a package, and none that is locked; the registries know servers by other names: junction search finds them, and junction add %s shows what it is before it is added", plaintext.Line(word, 200), plaintext.ShellWord(word))
 	}
-	m, _, err := a.freshMirror(ctx, f)
+	m, _, err := freshMirror(ctx, a, f)
 	var e registry.Entry
 	if err == nil {
-		e, err = a.registered(ctx, m, word)
+		e, err = registered(ctx, a, m, word)
 	}
 	if err != nil && ctx.Err() == nil {
-		found, failed := a.infoLocked(word)
+		found, failed := infoLocked(a, word)
 		if found {
 			a.screen.Printf("junction: %s; that is what is locked\n", why.Once(why.Text(err)))
 			return failed
@@ -75,14 +75,14 @@ func (a *app) info(ctx context.Context, word string, f registryFlags) error {
 		return err
 	}
 	if a.flags.json {
-		return a.printInfo(&e, suspicions)
+		return printInfo(a, &e, suspicions)
 	}
 	_, err = fmt.Fprint(a.out, show.Registered(&e, licence(&e), suspicions, a.out.Width()))
 	return err
 }
 
 // registered finds a server by its name, or a part of it that no other one has, with or without a version.
-func (a *app) registered(ctx context.Context, m *registry.Mirror, word string) (registry.Entry, error) {
+func registered(ctx context.Context, a *app, m *registry.Mirror, word string) (registry.Entry, error) {
 	name, version, _ := strings.Cut(word, "@")
 	e, err := m.LookupVersion(ctx, name, version)
 	if err == nil {
@@ -205,7 +205,7 @@ type (
 )
 
 // printInfo prints what is known of a server for programs.
-func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
+func printInfo(a *app, e *registry.Entry, suspicions []show.Suspicion) error {
 	answer := infoShown{registeredShown: showRegistered(e), Licence: licence(e)}
 	for _, v := range e.Versions {
 		answer.Versions = append(answer.Versions, versionShown{v.Version, v.Status, v.IsLatest, second(v.Published)})
@@ -221,8 +221,8 @@ func (a *app) printInfo(e *registry.Entry, suspicions []show.Suspicion) error {
 
 // infoLocked shows the servers that are locked as word, which names one of the configuration, of a registry, or a package. It reports
 // whether there are any.
-func (a *app) infoLocked(word string) (found bool, err error) {
-	all, _, err := a.lockedEntries(nil)
+func infoLocked(a *app, word string) (found bool, err error) {
+	all, _, err := lockedEntries(a, nil)
 	if err != nil {
 		return false, err
 	}
@@ -232,7 +232,7 @@ func (a *app) infoLocked(word string) (found bool, err error) {
 			continue
 		}
 		if shown[l.name] = l.locked; !a.flags.json {
-			a.out.Printf("%s, %s\n", plaintext.Line(l.name, 200), whole(cmp.Or(a.lockLine(l.entry), "of which junction.lock has the definitions")))
+			a.out.Printf("%s, %s\n", plaintext.Line(l.name, 200), whole(cmp.Or(lockLine(a, l.entry), "of which junction.lock has the definitions")))
 		}
 	}
 	if a.flags.json && len(shown) > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) inspectCommand() *cobra.Command {
+func inspectCommand(a *app) *cobra.Command {
 	var o consoleOptions
 	cmd := &cobra.Command{
 		Use:   "inspect SERVER | -- COMMAND…",
@@ -27,24 +27,24 @@ Exit codes:
   0    ended by Ctrl-C
   2    the command line is wrong
   3    the page cannot be served at its address`,
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.wanted(cmd, args)
+			s, err := wanted(a, cmd, args)
 			if err != nil {
 				return err
 			}
 			o.inspected = s
-			return orderly(cmd.Context(), a.serveConsole(cmd.Context(), o))
+			return orderly(cmd.Context(), serveConsole(cmd.Context(), a, o))
 		},
 	}
 	o.flags(cmd)
-	a.connectionFlags(cmd.Flags())
+	connectionFlags(a, cmd.Flags())
 	return cmd
 }
 
 // wanted is the server that a command line means, for the inspector, which finds it.
-func (a *app) wanted(cmd *cobra.Command, args []string) (*inspect.Server, error) {
-	if err := a.checkFlags(); err != nil {
+func wanted(a *app, cmd *cobra.Command, args []string) (*inspect.Server, error) {
+	if err := checkFlags(a); err != nil {
 		return nil, err
 	}
 	dash := cmd.ArgsLenAtDash()
@@ -95,8 +95,8 @@ type inspectableServer struct {
 
 // inspectable are the servers that the console can connect to by their names: those of the configuration, and those that
 // ship with junction. Problems say what of the configuration cannot be used, and why.
-func (a *app) inspectable() (any, error) {
-	set, entries, err := a.readServers()
+func inspectable(a *app) (any, error) {
+	set, entries, err := readServers(a)
 	if err != nil && len(a.flags.config) > 0 {
 		return nil, err
 	}

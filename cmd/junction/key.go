@@ -14,16 +14,16 @@ import (
 const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
 --auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
 
-func (a *app) keyCommand() *cobra.Command {
+func keyCommand(a *app) *cobra.Command {
 	return group("key", "Let colleagues and programs use your junction up, each by a key",
 		"Let colleagues and programs use your junction up, each by a key:\n\n  junction key create ann\n  junction up --auth keys\n\n"+keyHelp,
-		a.keyCreateCommand(), a.keyListCommand(), a.keyRemoveCommand())
+		keyCreateCommand(a), keyListCommand(a), keyRemoveCommand(a))
 }
 
 // keys are those of this installation.
 func keys(p place.Place) (*apikey.Keys, error) { return kept(p, "keys.json", apikey.Open) }
 
-func (a *app) keyCreateCommand() *cobra.Command {
+func keyCreateCommand(a *app) *cobra.Command {
 	var scopes []string
 	var lasts time.Duration
 	cmd := &cobra.Command{
@@ -58,7 +58,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) keyListCommand() *cobra.Command {
+func keyListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the keys, without what is secret of them", Args: noMore,
 		RunE: func(*cobra.Command, []string) error {
@@ -88,7 +88,7 @@ func (a *app) keyListCommand() *cobra.Command {
 	}
 }
 
-func (a *app) keyRemoveCommand() *cobra.Command {
+func keyRemoveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:     "remove ID|USER",
 		Aliases: []string{"revoke"},

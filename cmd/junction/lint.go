@@ -25,7 +25,7 @@ type lintFlags struct {
 	ignore []string
 }
 
-func (a *app) lintCommand() *cobra.Command {
+func lintCommand(a *app) *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
 		Use:   "lint SERVER… | lint -- COMMAND…",
@@ -38,14 +38,14 @@ What is called are the tools of which the server says that they only read, and w
 no arguments; others only with --call. docs/lint.md has each rule, with an example.
 
 ` + exitCodes("nothing was found that is as grave as --fail-on", "something was", "", "a server, or the result of a --call, could not be looked at; the others were"),
-		ValidArgsFunction: a.suggestServers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.lint(cmd, args, f) },
+		ValidArgsFunction: suggestServers(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return lintServers(a, cmd, args, f) },
 	}
 	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit with 1 at a finding of this `SEVERITY` or above: note, warning or error")
 	cmd.Flags().StringArrayVar(&f.calls, "call", nil, "call a tool, too: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
 	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
 	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
-	a.connectionFlags(cmd.Flags())
+	connectionFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, serversShown[*linted]{})
 	return cmd
 }
@@ -59,8 +59,8 @@ type linted struct {
 	Error    json.RawMessage `json:"error,omitzero"`     // why it could not be looked at
 }
 
-// lint looks at one server after the other.
-func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
+// lintServers looks at one server after the other.
+func lintServers(a *app, cmd *cobra.Command, args []string, f lintFlags) error {
 	var limit lint.Severity
 	if limit.UnmarshalText([]byte(f.failOn)) != nil {
 		return usagef("--fail-on: expected note, warning or error, got %q", f.failOn)
@@ -76,21 +76,21 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 	if len(calls) > 0 && (len(args) > 1 && dash < 0 || dash > 0) {
 		return usagef("--call is for one server, so name one only")
 	}
-	targets, err := a.lintTargets(cmd, args)
+	targets, err := lintTargets(a, cmd, args)
 	if err != nil {
 		return err
 	}
 	worst, failed := lint.Severity(0), false
 	all := make([]*linted, 0, len(targets))
 	for _, t := range targets {
-		l := a.lintOne(cmd.Context(), t, lint.Options{Calls: calls, NoCalls: f.noCall})
+		l := lintOne(cmd.Context(), a, t, lint.Options{Calls: calls, NoCalls: f.noCall})
 		if cmd.Context().Err() != nil {
 			return context.Cause(cmd.Context())
 		}
 		l.Findings = slices.DeleteFunc(l.Findings, f.ignores)
 		worst, failed = max(worst, lint.Worst(l.Findings)), failed || l.Error != nil || len(l.NoResult) > 0
 		if all = append(all, l); !a.flags.json {
-			a.showLinted(l, len(targets) > 1)
+			showLinted(a, l, len(targets) > 1)
 		}
 	}
 	if a.flags.json {
@@ -114,19 +114,19 @@ type lintTarget struct {
 }
 
 // lintTargets finds the servers that a command line means.
-func (a *app) lintTargets(cmd *cobra.Command, args []string) ([]lintTarget, error) {
+func lintTargets(a *app, cmd *cobra.Command, args []string) ([]lintTarget, error) {
 	if cmd.ArgsLenAtDash() > 0 {
 		return nil, usagef("name either servers, or the command of one behind \"--\"")
 	}
 	a.breaches = new(lint.Breaches)
-	first, names, err := a.target(cmd.Context(), cmd, args)
+	first, names, err := target(cmd.Context(), a, cmd, args)
 	if err != nil {
 		return nil, err
 	}
 	targets := []lintTarget{{first, a.breaches}}
 	for _, name := range names {
 		a.breaches = new(lint.Breaches) // which its transport logs to
-		t, err := a.named(cmd.Context(), name)
+		t, err := namedServer(cmd.Context(), a, name)
 		if err != nil {
 			return nil, err
 		}
@@ -168,9 +168,9 @@ func (f *lintFlags) ignores(found lint.Finding) bool {
 }
 
 // lintOne looks at one server.
-func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted {
+func lintOne(ctx context.Context, a *app, t lintTarget, o lint.Options) *linted {
 	l := &linted{Server: plaintext.Line(t.Title(), 200), Findings: []lint.Finding{}, Called: []string{}}
-	seen, err := a.look(ctx, t, o)
+	seen, err := look(ctx, a, t, o)
 	if err != nil {
 		err = longer(err)
 		l.Error = jsonrpc.Get(errorObject(err), "error")
@@ -199,11 +199,11 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 }
 
 // look connects to a server and reads what it says of itself.
-func (a *app) look(ctx context.Context, t lintTarget, o lint.Options) (*lint.Seen, error) {
+func look(ctx context.Context, a *app, t lintTarget, o lint.Options) (*lint.Seen, error) {
 	a.breaches, o.Breaches = t.breaches, t.breaches
-	options := a.options(t.Target)
+	options := options(a, t.Target)
 	launch.OffersNothing(&options)
-	client, err := a.dialShown(ctx, t.Target, options)
+	client, err := dialShown(ctx, a, t.Target, options)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func unresolved(call *lint.Call, named bool) string {
 }
 
 // showLinted prints what was found of one server.
-func (a *app) showLinted(l *linted, several bool) {
+func showLinted(a *app, l *linted, several bool) {
 	if several {
 		a.out.Printf("━━ %s\n", l.Server)
 	}

@@ -66,32 +66,32 @@ func (f *listFlags) define(a *app, cmd *cobra.Command, written ...any) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
 	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
-	a.connectionFlags(flags)
+	connectionFlags(a, flags)
 	a.jsonFlag(cmd, append([]any{allListed{}, listedShown{}}, written...)...)
-	a.ownFlag(flags)
+	ownFlag(a, flags)
 }
 
-// newCommand returns the command that lists what servers offer.
-func (l list) newCommand(a *app) *cobra.Command {
+// newListCommand returns the command that lists what servers offer.
+func newListCommand(a *app, l list) *cobra.Command {
 	switch l.command {
 	case toolList().command:
-		return a.toolsCommand()
+		return toolsCommand(a)
 	case skillList().command:
-		return a.skillsCommand()
+		return skillsCommand(a)
 	}
 	var f listFlags
 	cmd := &cobra.Command{
 		Use:               l.command + " [SERVER | -- COMMAND…]",
 		Short:             "List the " + l.nouns() + " of a server, or of all servers",
 		Long:              "List the " + l.nouns() + " of a server; without one, those of every configured server.\n\n" + listHelp(),
-		ValidArgsFunction: a.suggestServers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, f) },
+		ValidArgsFunction: suggestServers(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return listServers(a, cmd, l, args, f) },
 	}
 	f.define(a, cmd)
 	return cmd
 }
 
-func (a *app) toolsCommand() *cobra.Command {
+func toolsCommand(a *app) *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
 		Use:   "tools [SERVER [TOOL…] | [TOOL…] -- COMMAND…]",
@@ -101,8 +101,8 @@ shows a line for each; with TOOL, or with --long, descriptions and arguments are
 in full, as they are where no terminal is.
 
 ` + listHelp(),
-		ValidArgsFunction: a.suggestToolNames,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, toolList(), args, f) },
+		ValidArgsFunction: suggestToolNames(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return listServers(a, cmd, toolList(), args, f) },
 	}
 	f.define(a, cmd)
 	cmd.Flags().BoolVarP(&f.long, "long", "l", false, "show descriptions and arguments in full")
@@ -132,37 +132,37 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 	}
 }
 
-// list lists what one server has, or with names only that of it; or what all have.
-func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error {
+// listServers lists what one server has, or with names only that of it; or what all have.
+func listServers(a *app, cmd *cobra.Command, l list, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 		l = l.shownAs(f.long || !a.out.Terminal())
-		return a.listAll(ctx, l, nil, f.refresh, false)
+		return listAll(ctx, a, l, nil, f.refresh, false)
 	}
-	t, names, err := a.listTarget(cmd, args, f)
+	t, names, err := listTarget(a, cmd, args, f)
 	if err != nil {
 		return err
 	}
 	if len(names) > 0 && l.brief == nil {
 		return usagef("%s: unexpected %q", cmd.CommandPath(), names[0])
 	}
-	return a.listOne(ctx, l, t, names, f)
+	return listOne(ctx, a, l, t, names, f)
 }
 
 // listTarget finds the server that a list is of, and returns what else is on the command line.
-func (a *app) listTarget(cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
+func listTarget(a *app, cmd *cobra.Command, args []string, f listFlags) (launch.Target, []string, error) {
 	if f.all {
 		return launch.Target{}, nil, usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
 	}
-	return a.target(cmd.Context(), cmd, args)
+	return target(cmd.Context(), a, cmd, args)
 }
 
 // listOne lists what one server has, or with names only that of it.
-func (a *app) listOne(ctx context.Context, l list, t launch.Target, names []string, f listFlags) error {
+func listOne(ctx context.Context, a *app, l list, t launch.Target, names []string, f listFlags) error {
 	if t.Origin != "" && !a.flags.json {
 		a.screen.Printf("%s: %s\n", t.Name, t.Origin)
 	}
-	listed := a.fetch(ctx, l, t, nil)
+	listed := fetchList(ctx, a, l, t, nil)
 	if listed.err != nil {
 		return listed.err
 	}
@@ -185,7 +185,7 @@ func (a *app) listOne(ctx context.Context, l list, t launch.Target, names []stri
 	if len(listed.entries) == 0 {
 		a.screen.Printf("The server has no %s.\n", l.nouns())
 	}
-	if err := cmp.Or(a.printList(l, t.Title(), listed.entries), err); err != nil {
+	if err := cmp.Or(printList(a, l, t.Title(), listed.entries), err); err != nil {
 		return err
 	}
 	if l.brief != nil && len(listed.entries) > 0 {
@@ -246,7 +246,7 @@ type listing struct {
 }
 
 // printList prints entries for people, and what is wrong with others.
-func (a *app) printList(l list, server string, entries []json.RawMessage) error {
+func printList(a *app, l list, server string, entries []json.RawMessage) error {
 	text, fault := l.text(entries, a.out.Width())
 	if fault != nil {
 		a.screen.Printf("junction: server %q: %v\n", server, fault)
@@ -305,7 +305,7 @@ func (all byName[T]) MarshalJSON() ([]byte, error) {
 }
 
 // printListed prints the lists of several servers; with about, where each server is defined, and whether it is switched off.
-func (a *app) printListed(l list, all []listedServer, about bool) error {
+func printListed(a *app, l list, all []listedServer, about bool) error {
 	var servers byName[listedShown]
 	for _, s := range all {
 		one := l.shown(&s.listing)

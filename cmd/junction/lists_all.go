@@ -15,18 +15,18 @@ import (
 
 // listAll lists what every configured server has, or those with these names; about says where each is defined, too, and of those
 // that are switched off that they are. The error says that some could not be asked, and was reported.
-func (a *app) listAll(ctx context.Context, l list, names []string, refresh, about bool) error {
-	set, all, err := a.recall(ctx, l, names, refresh)
+func listAll(ctx context.Context, a *app, l list, names []string, refresh, about bool) error {
+	set, all, err := recall(ctx, a, l, names, refresh)
 	if err != nil {
 		return err
 	}
 	if !about {
 		all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
 	}
-	err = a.askOpen(ctx, l, all, len(names) > 0, a.listPrinter(l))
+	err = askOpen(ctx, a, l, all, len(names) > 0, listPrinter(a, l))
 	switch {
 	case ctx.Err() != nil:
-		a.reportFailed(all)
+		reportFailed(a, all)
 		return cmp.Or(err, context.Cause(ctx)) // it may have ended just now
 	case err != nil:
 		return err
@@ -35,21 +35,21 @@ func (a *app) listAll(ctx context.Context, l list, names []string, refresh, abou
 			a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.command)
 		}
 	case about:
-		err = a.printListed(l, all, about)
+		err = printListed(a, l, all, about)
 	default:
-		err = a.printListed(l, append(unusableServers(set), all...), about)
+		err = printListed(a, l, append(unusableServers(set), all...), about)
 	}
 	if err != nil {
 		return err
 	}
-	if a.reportFailed(all) || a.faulty && len(names) == 0 {
+	if reportFailed(a, all) || a.faulty && len(names) == 0 {
 		return errReported
 	}
 	return nil
 }
 
 // listPrinter prints what one server lists after the other for people; with --json it prints nothing, as all are one object.
-func (a *app) listPrinter(l list) func(*listedServer) error {
+func listPrinter(a *app, l list) func(*listedServer) error {
 	between := ""
 	return func(s *listedServer) error {
 		if a.flags.json {
@@ -57,7 +57,7 @@ func (a *app) listPrinter(l list) func(*listedServer) error {
 		}
 		a.out.Printf("%s━━ %s  (%s)\n", between, plaintext.Line(s.entry.name, 80), plaintext.Line(s.about(a.Place, l), 2*maxReason))
 		between = "\n"
-		return a.printList(l, s.entry.name, s.listing.entries)
+		return printList(a, l, s.entry.name, s.listing.entries)
 	}
 }
 
@@ -84,7 +84,7 @@ func (s listedServer) about(p place.Place, l list) string {
 
 // reportFailed says in one line each why servers could not be asked, and in one of them all which did not answer, and reports
 // whether there are any.
-func (a *app) reportFailed(all []listedServer) (failed bool) {
+func reportFailed(a *app, all []listedServer) (failed bool) {
 	var silent []string
 	var refused []error
 	for _, s := range all {
@@ -96,7 +96,7 @@ func (a *app) reportFailed(all []listedServer) (failed bool) {
 		case s.isSilent() && !a.launch.Verbose:
 			silent = append(silent, plaintext.Line(s.entry.name, 80))
 		default:
-			a.screen.Printf("junction: %s\n", a.failure(s))
+			a.screen.Printf("junction: %s\n", failure(a, s))
 		}
 		failed = true
 	}
@@ -118,7 +118,7 @@ func (s listedServer) isSilent() bool {
 
 // failure is the line that says why a server could not be asked; with --verbose all
 // that is known.
-func (a *app) failure(s listedServer) string {
+func failure(a *app, s listedServer) string {
 	if a.launch.Verbose {
 		return s.listing.err.Error()
 	}

@@ -53,7 +53,7 @@ func TestASlowServerHoldsBackNoListOfOthers(t *testing.T) {
 	code := make(chan int, 1)
 	go func() {
 		defer write.Close()
-		code <- a.run(ctx, []string{"tools", "--config", config})
+		code <- runLine(ctx, a, []string{"tools", "--config", config})
 	}()
 	var shown []string
 	for lines := bufio.NewScanner(read); lines.Scan(); {

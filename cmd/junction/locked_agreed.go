@@ -16,7 +16,7 @@ import (
 
 // lockedAnyhow is what is locked under the name of a server, although its entry may say something else by now, and whether that is known: a lock
 // that cannot be read is said when it is used.
-func (a *app) lockedAnyhow(d *config.Definition) (locked *install.LockedServer, known bool) {
+func lockedAnyhow(a *app, d *config.Definition) (locked *install.LockedServer, known bool) {
 	locked, err := a.launch.Locked(d)
 	if !errors.Is(err, install.ErrNotReplaced) {
 		return locked, locked != nil || err != nil
@@ -30,8 +30,8 @@ func (a *app) lockedAnyhow(d *config.Definition) (locked *install.LockedServer, 
 
 // lockPrint tells what is locked of a server from all else that could be: whoever writes a project's lock decides what runs, and how far it is
 // confined when it is upgraded.
-func (a *app) lockPrint(d *config.Definition) string {
-	locked, _ := a.lockedAnyhow(d)
+func lockPrint(a *app, d *config.Definition) string {
+	locked, _ := lockedAnyhow(a, d)
 	return printOf(locked)
 }
 
@@ -49,13 +49,13 @@ func printOf(locked *install.LockedServer) string {
 
 // agreedLock refuses what is locked of a server of a project where that is not what the person agreed to: whoever changes the lock of a gateway
 // that runs would otherwise choose what its next connection starts.
-func (a *app) agreedLock(e entry, locked *install.LockedServer) error {
+func agreedLock(a *app, e entry, locked *install.LockedServer) error {
 	if !e.ofProject() || len(a.flags.config) > 0 {
 		return nil
 	}
 	printed := printOf(locked)
 	agreed, known := a.launch.Locks.Agreed(e.definition)
-	if known && agreed == printed || !known && locked == nil || a.saidBefore()[consentKeyOf(e, printed)] {
+	if known && agreed == printed || !known && locked == nil || saidBefore(a)[consentKeyOf(e, printed)] {
 		return nil
 	}
 	return &consentError{e.name, e.definition.Source, a.Short(install.LockPath(e.definition.Source)) + " has changed since you were asked; start again to be asked about it as it is now"}
@@ -63,10 +63,10 @@ func (a *app) agreedLock(e entry, locked *install.LockedServer) error {
 
 // startedAsAgreed is the server as it is started, and what is locked of it. The lock is read once: what is started, how it is confined and what was
 // agreed to are of the same text.
-func (a *app) startedAsAgreed(ctx context.Context, e entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
+func startedAsAgreed(ctx context.Context, a *app, e entry, s *config.Server) (*config.Server, *install.LockedServer, error) {
 	locked, err := a.launch.Locked(e.definition)
 	if err == nil {
-		err = a.agreedLock(e, locked)
+		err = agreedLock(a, e, locked)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -76,13 +76,13 @@ func (a *app) startedAsAgreed(ctx context.Context, e entry, s *config.Server) (*
 }
 
 // lockLine is what is locked of a server, for a person who is asked whether it may be started.
-func (a *app) lockLine(e entry) string {
+func lockLine(a *app, e entry) string {
 	locked, err := a.launch.Locked(e.definition)
 	if errors.Is(err, install.ErrNotReplaced) {
-		if locked, _ = a.lockedAnyhow(e.definition); locked == nil {
+		if locked, _ = lockedAnyhow(a, e.definition); locked == nil {
 			return ""
 		}
-		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + a.lockedRights(e, locked)
+		return "of which junction.lock has another command line; junction upgrade locks it anew, and then it " + lockedRights(a, e, locked)
 	}
 	which := "which by junction.lock "
 	if locked == nil {
@@ -92,7 +92,7 @@ func (a *app) lockLine(e entry) string {
 	if err != nil || p == nil && !launch.IsProgram(e.definition.Kind) {
 		return ""
 	}
-	rights := a.lockedRights(e, locked)
+	rights := lockedRights(a, e, locked)
 	if p == nil {
 		return which + rights
 	}
@@ -104,7 +104,7 @@ func (a *app) lockLine(e entry) string {
 }
 
 // lockedRights are what a lock lets a server do: they are whoever's who wrote it, and so belong to what is asked.
-func (a *app) lockedRights(e entry, locked *install.LockedServer) string {
+func lockedRights(a *app, e entry, locked *install.LockedServer) string {
 	rights := ""
 	if locked.Package != nil && locked.Package.Scripts {
 		rights = "runs install scripts; "
@@ -118,6 +118,6 @@ func (a *app) lockedRights(e entry, locked *install.LockedServer) string {
 }
 
 // frozenFlag has a command start only what is locked.
-func (a *app) frozenFlag(f *pflag.FlagSet) {
+func frozenFlag(a *app, f *pflag.FlagSet) {
 	f.BoolVar(&a.launch.Frozen, "frozen", false, "start only programs that junction.lock has and that are installed (junction install does that); for CI and teams")
 }

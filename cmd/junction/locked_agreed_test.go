@@ -124,25 +124,25 @@ func TestALockThatChangesAfterTheQuestionStartsNothing(t *testing.T) {
 	a, _ := asking(t, "y\n")
 	a.launch.Locks.Packages = s
 	t.Cleanup(func() { _ = a.launch.Close() })
-	_, entries, err := a.servers()
+	_, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.consent(t.Context(), entries[0]); err != nil {
+	if err := consent(t.Context(), a, entries[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.resolve(t.Context(), entries[0]); err != nil {
+	if _, err := resolve(t.Context(), a, entries[0]); err != nil {
 		t.Errorf("what was agreed to: %v", err)
 	}
 	editLock(t, func(lock string) string { return strings.Replace(lock, "./index.js", "./evil.js", 1) })
 	a.launch.Locks.Forget(entries[0].definition.Source)
-	if _, err := a.resolve(t.Context(), entries[0]); !errors.As(err, new(*consentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
+	if _, err := resolve(t.Context(), a, entries[0]); !errors.As(err, new(*consentError)) || !strings.Contains(err.Error(), "has changed since you were asked") {
 		t.Errorf("what came meanwhile: %v", err)
 	}
 	if err := os.Remove(in(t, install.LockName)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.resolve(t.Context(), entries[0]); !errors.As(err, new(*consentError)) {
+	if _, err := resolve(t.Context(), a, entries[0]); !errors.As(err, new(*consentError)) {
 		t.Errorf("no lock any more: %v", err)
 	}
 }
@@ -152,7 +152,7 @@ func TestWhatComesIntoALockApprovesNothingOfAServerThatRuns(t *testing.T) {
 	alone(t)
 	s.runs(t, "", "add", "npm:@x/echo@1.0.0", "--yes").expect(t, exitOK, "Added", "")
 	a, _ := asking(t, "")
-	_, entries, err := a.servers()
+	_, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}

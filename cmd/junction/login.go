@@ -34,15 +34,15 @@ type signer struct {
 	asks []string // scopes that the person asks for, in addition to what auth does
 }
 
-// signer finds the server that a command line means.
-func (a *app) signer(cmd *cobra.Command, args []string) (signer, error) {
+// findSigner finds the server that a command line means.
+func findSigner(a *app, cmd *cobra.Command, args []string) (signer, error) {
 	if len(args) != 1 {
 		return signer{}, usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
 	}
 	if launch.At(args[0]) != nil {
 		return signer{name: args[0], url: args[0]}, nil
 	}
-	t, err := a.configured(cmd.Context(), args[0])
+	t, err := configured(cmd.Context(), a, args[0])
 	if err != nil {
 		return signer{}, err
 	}
@@ -52,7 +52,7 @@ func (a *app) signer(cmd *cobra.Command, args []string) (signer, error) {
 	return signer{name: args[0], url: t.Server.URL, auth: launch.OAuthOf(t.Server)}, nil
 }
 
-func (a *app) loginCommand() *cobra.Command {
+func loginCommand(a *app) *cobra.Command {
 	var asksNoBrowser bool
 	var scopes []string
 	var client string
@@ -68,9 +68,9 @@ error; you are logged in with the others.
 
 ` + loginHelp,
 		Example:           "  junction login https://mcp.example.com/mcp\n  junction login github --no-browser",
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.signer(cmd, args)
+			s, err := findSigner(a, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ error; you are logged in with the others.
 			}
 			s.asks = strings.Fields(strings.Join(scopes, " "))
 			s.auth.Scopes = slices.Concat(s.auth.Scopes, s.asks)
-			return a.login(cmd.Context(), s, !asksNoBrowser && canOpenBrowser(a.Place))
+			return login(cmd.Context(), a, s, !asksNoBrowser && canOpenBrowser(a.Place))
 		},
 	}
 	flags := cmd.Flags()
@@ -87,14 +87,14 @@ error; you are logged in with the others.
 	flags.StringSliceVar(&scopes, "scope", nil, "a `SCOPE` to ask for in addition (repeatable)")
 	flags.StringVar(&client, "client-id", "", "the `ID` of a client that you registered with the authorization server")
 	flags.DurationVar(&a.launch.Timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
-	a.configFlags(flags)
+	configFlags(a, flags)
 	return cmd
 }
 
-func (a *app) login(ctx context.Context, s signer, browser bool) error {
-	visit := a.pastedVisit
+func login(ctx context.Context, a *app, s signer, browser bool) error {
+	visit := func(p0 context.Context, redirect string) (*oauth.Visit, error) { return pastedVisit(p0, a, redirect) }
 	if browser {
-		visit = oauth.Loopback(a.openBrowser)
+		visit = oauth.Loopback(func(ctx context.Context, page string) error { return openBrowser(ctx, a, page) })
 	} else if a.person == nil {
 		return usagef("junction login: there is no browser here, and nobody to ask: run it in a terminal")
 	}
@@ -165,7 +165,7 @@ func describeLogin(l *oauth.Login, now time.Time) string {
 }
 
 // openBrowser shows the person a page.
-func (a *app) openBrowser(ctx context.Context, page string) error {
+func openBrowser(ctx context.Context, a *app, page string) error {
 	u, err := url.Parse(page)
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func canOpenBrowser(p place.Place) bool {
 
 // pastedVisit has the person open the page in another browser, and paste the address that it ends up at, which
 // shows nothing there.
-func (a *app) pastedVisit(_ context.Context, redirect string) (*oauth.Visit, error) {
+func pastedVisit(_ context.Context, a *app, redirect string) (*oauth.Visit, error) {
 	if redirect == "" {
 		redirect = oauth.LoopbackRedirect(defaultCallback)
 	}
@@ -234,19 +234,19 @@ func (a *app) pastedVisit(_ context.Context, redirect string) (*oauth.Visit, err
 // defaultCallback is the port to which a browser goes that nobody waits for.
 const defaultCallback = 3118
 
-func (a *app) logoutCommand() *cobra.Command {
+func logoutCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "logout SERVER",
 		Short:             "Forget the login at a server, and have it revoked",
 		Long:              "Forget the login at a server, and have its authorization server revoke it, where that can be done.",
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.signer(cmd, args)
+			s, err := findSigner(a, cmd, args)
 			if err != nil {
 				return err
 			}
 			if launch.LogsInAtProvider(&s.auth) {
-				return a.logoutAtProvider(cmd.Context(), s)
+				return logoutAtProvider(cmd.Context(), a, s)
 			}
 			tokens, err := a.launch.Tokens(s.auth, nil, nil)
 			if err != nil {
@@ -267,12 +267,12 @@ func (a *app) logoutCommand() *cobra.Command {
 			return nil
 		},
 	}
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
 // logoutAtProvider forgets the token for a server and the login at the identity provider.
-func (a *app) logoutAtProvider(ctx context.Context, s signer) error {
+func logoutAtProvider(ctx context.Context, a *app, s signer) error {
 	o, err := a.launch.TokenOptions(s.auth, nil)
 	if err != nil {
 		return err
@@ -304,14 +304,14 @@ type loginsShown struct {
 	Logins []*oauth.Login `json:"logins"`
 }
 
-func (a *app) whoamiCommand() *cobra.Command {
+func whoamiCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "whoami [SERVER]",
 		Short:             "Show where you are logged in",
 		Long:              "Show where you are logged in: at a server, or everywhere.\n\n" + loginHelp,
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			logins, err := a.whoami(cmd, args)
+			logins, err := whoami(a, cmd, args)
 			if err != nil {
 				return err
 			}
@@ -331,11 +331,11 @@ func (a *app) whoamiCommand() *cobra.Command {
 		},
 	}
 	a.jsonFlag(cmd, loginsShown{})
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
-func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
+func whoami(a *app, cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
 	if len(args) == 0 {
 		tokens, err := a.launch.Tokens(config.OAuth{}, nil, nil)
 		if err != nil {
@@ -343,7 +343,7 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 		}
 		return tokens.Logins(cmd.Context())
 	}
-	s, err := a.signer(cmd, args)
+	s, err := findSigner(a, cmd, args)
 	if err != nil {
 		return nil, err
 	}
@@ -367,7 +367,7 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 	return all, err
 }
 
-func (a *app) renewLoginCommand() *cobra.Command {
+func renewLoginCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: launch.RenewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {

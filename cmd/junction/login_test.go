@@ -308,7 +308,7 @@ func TestAnAddressIsPasted(t *testing.T) {
 			a.person = terminal.NewPerson(in, a.screen)
 			ended := make(chan error, 1)
 			go func() {
-				err := a.login(t.Context(), signer{name: "site", url: s.URL + "/mcp"}, false)
+				err := login(t.Context(), a, signer{name: "site", url: s.URL + "/mcp"}, false)
 				_ = screen.Close()
 				ended <- err
 			}()

@@ -101,7 +101,7 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 func TestOneThatIsConnectedAnswers(t *testing.T) {
 	a := &app{Place: placeOf(t)}
 	s := listedServer{entry: entry{name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
-	if got := a.failure(s); got != `server "slow": tools/list: no response in time` {
+	if got := failure(a, s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
 	}
 	if s.isSilent() {

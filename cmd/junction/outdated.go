@@ -23,12 +23,12 @@ type lockedEntry struct {
 
 // lockedEntries are the servers that are locked, or those with these names. Those whose entries are not what was locked are said, and
 // failed reports that there are some.
-func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err error) {
-	set, entries, err := a.servers()
+func lockedEntries(a *app, names []string) (all []lockedEntry, failed bool, err error) {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return nil, false, err
 	}
-	a.reportProblems(set)
+	reportProblems(a, set)
 	for _, e := range entries {
 		if len(names) > 0 && !slices.Contains(names, e.name) || e.definition == nil {
 			continue
@@ -55,8 +55,8 @@ func (a *app) lockedEntries(names []string) (all []lockedEntry, failed bool, err
 
 // eachLocked looks at the packages of the locked servers, or of those with these names, that the person agreed to, one after the other, and says
 // meanwhile what is done. It returns how many servers are locked that were not refused, and whether look or anything before it failed of one.
-func (a *app) eachLocked(ctx context.Context, names []string, doing string, look func(launch.Packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
-	locked, failed, err := a.lockedEntries(names)
+func eachLocked(ctx context.Context, a *app, names []string, doing string, look func(launch.Packages, lockedEntry, *install.Locked) bool) (servers int, failed bool, err error) {
+	locked, failed, err := lockedEntries(a, names)
 	if err != nil {
 		return 0, failed, err
 	}
@@ -64,10 +64,10 @@ func (a *app) eachLocked(ctx context.Context, names []string, doing string, look
 	if err != nil {
 		return 0, failed, err
 	}
-	agreed, refused := a.agreedPackages(ctx, locked, len(names) > 0)
+	agreed, refused := agreedPackages(ctx, a, locked, len(names) > 0)
 	failed = failed || refused > 0
 	for _, l := range agreed {
-		done := a.busy(doing + l.name)
+		done := busy(a, doing+l.name)
 		failed = !look(store, l, l.locked.Package) || failed
 		done()
 		if ctx.Err() != nil {
@@ -78,15 +78,17 @@ func (a *app) eachLocked(ctx context.Context, names []string, doing string, look
 }
 
 // suggestLocked completes names of servers, any number of them.
-func (a *app) suggestLocked(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	names, directive := a.suggestServers(cmd, nil, typed)
-	return slices.DeleteFunc(names, func(line string) bool {
-		name, _, _ := strings.Cut(line, "\t")
-		return slices.Contains(args, name)
-	}), directive
+func suggestLocked(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		names, directive := suggestServers(a)(cmd, nil, typed)
+		return slices.DeleteFunc(names, func(line string) bool {
+			name, _, _ := strings.Cut(line, "\t")
+			return slices.Contains(args, name)
+		}), directive
+	}
 }
 
-func (a *app) outdatedCommand() *cobra.Command {
+func outdatedCommand(a *app) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "outdated [SERVER…]",
@@ -96,18 +98,18 @@ a newer version, and those whose version was pulled or deprecated. junction serv
 Of a project's file you are asked first, as where its servers are installed; --config FILE agrees to it.
 
 ` + exitCodes("done, whatever was found", "", "", "a registry could not be asked; the others were"),
-		ValidArgsFunction: a.suggestLocked,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.outdated(cmd.Context(), args, all) },
+		ValidArgsFunction: suggestLocked(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return outdated(cmd.Context(), a, args, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "list those that are up to date, too")
 	a.jsonFlag(cmd, serversShown[add.Outdated]{})
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
-func (a *app) outdated(ctx context.Context, names []string, all bool) error {
+func outdated(ctx context.Context, a *app, names []string, all bool) error {
 	var list []add.Outdated
-	locked, failed, err := a.eachLocked(ctx, names, "asking about ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
+	locked, failed, err := eachLocked(ctx, a, names, "asking about ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
 		one, err := add.Compare(ctx, store, l.name, p)
 		if all || !one.IsCurrent() {
 			list = append(list, one)
@@ -117,7 +119,7 @@ func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	if err := a.showOutdated(list, locked, failed); err != nil {
+	if err := showOutdated(a, list, locked, failed); err != nil {
 		return err
 	}
 	if failed {
@@ -126,7 +128,7 @@ func (a *app) outdated(ctx context.Context, names []string, all bool) error {
 	return nil
 }
 
-func (a *app) showOutdated(list []add.Outdated, locked int, failed bool) error {
+func showOutdated(a *app, list []add.Outdated, locked int, failed bool) error {
 	if a.flags.json {
 		return a.printJSON(serversShown[add.Outdated]{list})
 	}
@@ -157,7 +159,7 @@ func (a *app) showOutdated(list []add.Outdated, locked int, failed bool) error {
 	return nil
 }
 
-func (a *app) installCommand() *cobra.Command {
+func installCommand(a *app) *cobra.Command {
 	var scripts bool
 	cmd := &cobra.Command{
 		Use:   "install [SERVER…]",
@@ -167,25 +169,25 @@ checked. An entry of the configuration that says something else than the lock is
 a machine that is new, such as one of CI; junction up --frozen then starts what is installed only.
 
 ` + exitCodes("all is installed", "", "", "something is not"),
-		ValidArgsFunction: a.suggestLocked,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.installAll(cmd.Context(), args, scripts) },
+		ValidArgsFunction: suggestLocked(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return installAll(cmd.Context(), a, args, scripts) },
 	}
 	cmd.Flags().BoolVar(&scripts, "scripts", false, "let packages run their install scripts where a project's lock says so")
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
 // agreedPackages are those of some locked servers that have a package, without those of a project that the person did not agree to: whoever
 // wrote its lock chose what would be installed, and which registry hears of it. Why one is refused is said.
-func (a *app) agreedPackages(ctx context.Context, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
+func agreedPackages(ctx context.Context, a *app, locked []lockedEntry, named bool) (agreed []lockedEntry, refused int) {
 	locked = slices.DeleteFunc(slices.Clone(locked), func(l lockedEntry) bool { return l.locked.Package == nil })
 	var entries []entry
 	for _, l := range locked {
 		entries = append(entries, l.entry)
 	}
-	for i, fault := range a.consents(ctx, entries, named) {
+	for i, fault := range consents(ctx, a, entries, named) {
 		if fault == nil {
-			fault = a.agreedLock(entries[i], locked[i].locked)
+			fault = agreedLock(a, entries[i], locked[i].locked)
 		}
 		if fault == nil {
 			agreed = append(agreed, locked[i])
@@ -197,9 +199,9 @@ func (a *app) agreedPackages(ctx context.Context, locked []lockedEntry, named bo
 	return agreed, refused
 }
 
-func (a *app) installAll(ctx context.Context, names []string, scripts bool) error {
+func installAll(ctx context.Context, a *app, names []string, scripts bool) error {
 	installed := 0
-	_, failed, err := a.eachLocked(ctx, names, "installing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
+	_, failed, err := eachLocked(ctx, a, names, "installing ", func(store launch.Packages, l lockedEntry, p *install.Locked) bool {
 		err := a.launch.Locks.Note(l.definition.Source)
 		was := "is there"
 		if err == nil {

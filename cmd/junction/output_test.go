@@ -22,7 +22,7 @@ func eachCommand(cmd *cobra.Command, do func(*cobra.Command)) {
 func TestJSONMeansTheSameForAllCommands(t *testing.T) {
 	t.Parallel()
 	commands := 0
-	eachCommand(new(app).root(nil), func(cmd *cobra.Command) {
+	eachCommand(root(new(app), nil), func(cmd *cobra.Command) {
 		flag := cmd.Flags().Lookup("json")
 		if flag == nil {
 			return

@@ -85,7 +85,7 @@ func TestAFlagSetsNoOtherSettingAside(t *testing.T) {
 		"http", "allow-host", "allow-origin", "tls-cert", "tls-key", "tls-client-ca", "auth", "public-url", "stdio", "otlp", "admin", "admin-insecure", "profile",
 		"console", "config", "frozen", "record", "verbose", "log-format", "log-level", "help", "trusted-proxy",
 	}
-	(&app{Place: placeOf(t)}).upCommand().Flags().VisitAll(func(f *pflag.Flag) {
+	upCommand((&app{Place: placeOf(t)})).Flags().VisitAll(func(f *pflag.Flag) {
 		if _, known := rows[f.Name]; !known && !slices.Contains(alone, f.Name) {
 			t.Errorf("--%s: give it a row here if settings can say the same, or name it among those that they cannot", f.Name)
 		}

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) listCommand() *cobra.Command {
+func listCommand(a *app) *cobra.Command {
 	var refresh bool
 	cmd := &cobra.Command{
 		Use:     "list [SERVER…]",
@@ -17,18 +17,18 @@ What servers offer is remembered when they are connected to; those that are reme
 are not started. Others are connected to. The commands below list one kind of what
 they offer, in full, of one server or all. A server with the name of one comes first.
 `,
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
 				return usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
 			l := toolList()
 			l.text, l.brief = l.brief, nil
-			return a.listAll(cmd.Context(), l, args, refresh, true)
+			return listAll(cmd.Context(), a, l, args, refresh, true)
 		},
 	}
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
-	a.connectionFlags(cmd.Flags())
+	connectionFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, allListed{})
 	return cmd
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) pingCommand() *cobra.Command {
+func pingCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ping SERVER",
 		Short:             "Ask whether a server is reachable, and what it is",
 		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + exitHelp,
-		ValidArgsFunction: a.suggestServers,
-		RunE: a.asking(func(cmd *cobra.Command, words []string) (action, error) {
-			return a.ping, noMore(cmd, words)
+		ValidArgsFunction: suggestServers(a),
+		RunE: askingServer(a, func(cmd *cobra.Command, words []string) (action, error) {
+			return func(ctx context.Context, client *mcp.Client) error { return ping(ctx, a, client) }, noMore(cmd, words)
 		}),
 	}
-	a.connectionFlags(cmd.Flags())
+	connectionFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, struct{}{})
 	return cmd
 }
 
-func (a *app) ping(ctx context.Context, client *mcp.Client) error {
+func ping(ctx context.Context, a *app, client *mcp.Client) error {
 	start := time.Now()
 	if err := client.Ping(ctx); err != nil {
 		return err

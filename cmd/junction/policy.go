@@ -44,10 +44,10 @@ const policyExitHelp = `Exit codes:
   5    the server did not answer in time
   130  interrupted (Ctrl-C)`
 
-func (a *app) policyCommand() *cobra.Command {
+func policyCommand(a *app) *cobra.Command {
 	return group("policy", "Rules that allow and forbid tools: how to write them; explain, list, test",
 		"Rules say which calls may run: one with the effect \"deny\" forbids tools.\n\n"+policyHelp+"\n\n"+policyExitHelp,
-		a.policyListCommand(), a.policyExplainCommand(), a.policyTestCommand())
+		policyListCommand(a), policyExplainCommand(a), policyTestCommand(a))
 }
 
 // policyFlag says which file holds the rules.
@@ -62,9 +62,9 @@ type rulebook struct {
 	trusted, public []string // servers
 }
 
-// rulebook reads the person's file, or those at paths in its place, and what the
+// readRulebook reads the person's file, or those at paths in its place, and what the
 // project in the current folder tightens. Files that are not there hold no rules.
-func (a *app) rulebook(paths ...string) (*rulebook, error) {
+func readRulebook(a *app, paths ...string) (*rulebook, error) {
 	type source struct {
 		path     string
 		required bool

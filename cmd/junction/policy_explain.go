@@ -39,7 +39,7 @@ type explanation struct {
 	offline     bool
 }
 
-func (a *app) policyExplainCommand() *cobra.Command {
+func policyExplainCommand(a *app) *cobra.Command {
 	var x explanation
 	cmd := &cobra.Command{
 		Use:   "explain SERVER TOOL [KEY=VALUE… | --args JSON]",
@@ -50,7 +50,7 @@ input schema, unless --offline; another one is only a name. Arguments are writte
 junction call.
 
 ` + policyHelp + "\n\n" + policyExitHelp,
-		ValidArgsFunction: a.suggestTools,
+		ValidArgsFunction: suggestTools(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) < 2 {
 				return usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
@@ -59,7 +59,7 @@ junction call.
 				return usagef("--expect: expected allow, ask or deny, got %q", x.expect)
 			}
 			x.trustSaid = cmd.Flags().Changed("trusted")
-			return a.explain(cmd.Context(), &x, args[0], args[1], args[2:])
+			return explain(cmd.Context(), a, &x, args[0], args[1], args[2:])
 		},
 	}
 	f := cmd.Flags()
@@ -75,17 +75,17 @@ junction call.
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.StringVar(&x.expect, "expect", "", "end with exit code 1 unless it is decided so: `EFFECT` is allow, ask or deny; for tests of rules")
 	f.BoolVar(&x.offline, "offline", false, "do not ask the server: the tool is only a name")
-	a.connectionFlags(f)
+	connectionFlags(a, f)
 	a.jsonFlag(cmd, explanationShown{})
 	return cmd
 }
 
-func (a *app) explain(ctx context.Context, x *explanation, server, tool string, words []string) error {
-	set, entries, err := a.servers()
+func explain(ctx context.Context, a *app, x *explanation, server, tool string, words []string) error {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
-	source, err := a.policySource(set, x.policy, x.profile)
+	source, err := readPolicySource(a, set, x.policy, x.profile)
 	if err != nil {
 		return err
 	}
@@ -98,11 +98,11 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	identify(x, book, entries, &in)
 	_, missing := find(server, set, entries)
 	known := launch.At(server) != nil || missing == nil || hasProblem(set, server) // connecting tells what is wrong with it
-	inputSchema, err := a.lookUp(ctx, x, &in, known)
+	inputSchema, err := lookUp(ctx, a, x, &in, known)
 	if err != nil {
 		return err
 	}
-	if in.Arguments, err = a.wholeArguments(x.args, words); err != nil {
+	if in.Arguments, err = wholeArguments(a, x.args, words); err != nil {
 		return err
 	}
 	if in.Arguments == nil {
@@ -123,7 +123,7 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	if a.flags.json {
 		err = a.printJSON(explained(book, in, decision, hidden))
 	} else {
-		err = a.showExplanation(in, decision, hidden)
+		err = showExplanation(a, in, decision, hidden)
 	}
 	if err == nil && x.expect != "" && decision.Effect != policy.Effect(x.expect) {
 		return errToolFailed
@@ -133,19 +133,19 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 
 // lookUp takes what a server says of the tool, and returns the tool's input schema, if
 // there is such a server.
-func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
-	if err := a.checkFlags(); err != nil || x.offline {
+func lookUp(ctx context.Context, a *app, x *explanation, in *policy.Input, known bool) (json.RawMessage, error) {
+	if err := checkFlags(a); err != nil || x.offline {
 		return nil, err
 	}
 	if !known {
 		a.screen.Printf("junction: no server is called %q, so nothing is known of its tools but what you say.\n", plaintext.Line(in.Server, 80))
 		return nil, nil
 	}
-	t, err := a.named(ctx, in.Server)
+	t, err := namedServer(ctx, a, in.Server)
 	if err != nil {
 		return nil, offlineHint(err)
 	}
-	client, err := a.connect(ctx, t)
+	client, err := connect(ctx, a, t)
 	if err != nil {
 		return nil, offlineHint(err)
 	}
@@ -241,7 +241,7 @@ func annotate(into *policy.Annotations, pairs []string) error {
 }
 
 // showExplanation prints a decision for people.
-func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) error {
+func showExplanation(a *app, in policy.Input, d policy.Decision, hidden bool) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s of %s\n", strings.ToUpper(string(d.Effect)), plaintext.Line(in.Tool, 80), plaintext.Line(in.Server, 80))
 	fmt.Fprintf(&b, "  decided by %s\n", plaintext.Line(d.Rule.String(), maxLog))

@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) policyTestCommand() *cobra.Command {
+func policyTestCommand(a *app) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "test [FOLDER]",
@@ -33,11 +33,11 @@ texts and titles; where that makes a difference it cannot tell, and says why.
 			if err != nil {
 				return err
 			}
-			return a.testOnLog(cmd.Context(), path, folder)
+			return testOnLog(cmd.Context(), a, path, folder)
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, verdictsShown{})
 	return cmd
 }
@@ -110,13 +110,13 @@ type verdict struct {
 const maxVerdicts = 10_000
 
 // testOnLog says what the rules make of the calls in an audit log.
-func (a *app) testOnLog(ctx context.Context, path, folder string) error {
-	set, entries, err := a.servers()
+func testOnLog(ctx context.Context, a *app, path, folder string) error {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
 	servers := serversOfLog(entries)
-	source, err := a.policySource(set, path, "")
+	source, err := readPolicySource(a, set, path, "")
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (a *app) testOnLog(ctx context.Context, path, folder string) error {
 			counts[v]++
 		}
 	}
-	return a.showVerdicts(counts)
+	return showVerdicts(a, counts)
 }
 
 // serversOfLog are the servers that there are now, by their names.
@@ -184,7 +184,7 @@ type verdictsShown struct {
 	Verdicts []verdict `json:"verdicts"`
 }
 
-func (a *app) showVerdicts(counts map[verdict]int) error {
+func showVerdicts(a *app, counts map[verdict]int) error {
 	all := []verdict{}
 	total := map[policy.Effect]int{}
 	for v, n := range counts {

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) policyListCommand() *cobra.Command {
+func policyListCommand(a *app) *cobra.Command {
 	var path, profile string
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -25,11 +25,11 @@ may be a slip, and so may a tool that the server did not list when it was last c
 
 ` + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, entries, err := a.servers()
+			set, entries, err := configuredServers(a)
 			if err != nil {
 				return err
 			}
-			source, err := a.policySource(set, path, profile)
+			source, err := readPolicySource(a, set, path, profile)
 			if err != nil {
 				return err
 			}
@@ -38,13 +38,13 @@ may be a slip, and so may a tool that the server did not list when it was last c
 				return err
 			}
 			source.report(profile)
-			a.reportUnmatchedRules(cmd.Context(), book.Rules(), source, set, entries)
-			return a.listRules(book)
+			reportUnmatchedRules(cmd.Context(), a, book.Rules(), source, set, entries)
+			return listRules(a, book)
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
 	cmd.Flags().StringVar(&profile, "profile", "", "the rules that junction up has for this `PROFILE` of the configuration")
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, rulesShown{})
 	return cmd
 }
@@ -55,7 +55,7 @@ type rulesShown struct {
 	Rules []policy.Rule `json:"rules"`
 }
 
-func (a *app) listRules(book *rulebook) error {
+func listRules(a *app, book *rulebook) error {
 	if a.flags.json {
 		return a.printJSON(rulesShown{book.paths(), book.Rules()})
 	}
@@ -83,7 +83,7 @@ func aboutRule(r policy.Rule) string {
 
 // reportUnmatchedRules names servers of rules that nobody configured, where one has nearly that name or --config says
 // which there are, and tools that no server listed, as far as that is remembered.
-func (a *app) reportUnmatchedRules(ctx context.Context, rules []policy.Rule, source *policySource, set *config.Set, entries []entry) {
+func reportUnmatchedRules(ctx context.Context, a *app, rules []policy.Rule, source *policySource, set *config.Set, entries []entry) {
 	if len(entries) == 0 {
 		return
 	}

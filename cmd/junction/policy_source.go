@@ -34,9 +34,9 @@ type policySource struct {
 	books    map[string]*rulebook
 }
 
-// policySource reads the settings of a configuration. With --policy they matter only for the policies of profiles.
-func (a *app) policySource(set *config.Set, flag, profile string) (*policySource, error) {
-	s, from, err := a.settings(set)
+// readPolicySource reads the settings of a configuration. With --policy they matter only for the policies of profiles.
+func readPolicySource(a *app, set *config.Set, flag, profile string) (*policySource, error) {
+	s, from, err := readSettings(a, set)
 	if err == nil && from != "" {
 		err = checkProfile(s, profile)
 	}
@@ -62,7 +62,7 @@ func (p *policySource) book(profile string) (*rulebook, error) {
 	if len(files) == 0 {
 		files = []string{""} // the person's own
 	}
-	book, err := p.app.rulebook(files...)
+	book, err := readRulebook(p.app, files...)
 	if err == nil {
 		p.books[profile] = book
 	}

@@ -57,7 +57,7 @@ func ignored(set *config.Set, is func(server string) bool) []string {
 }
 
 // reportProblems says what is wrong with a configuration, and what is doubtful.
-func (a *app) reportProblems(set *config.Set) {
+func reportProblems(a *app, set *config.Set) {
 	for _, p := range set.Problems() {
 		a.screen.Printf("junction: %v\n", unusable(p, set))
 	}
@@ -68,13 +68,13 @@ func (a *app) reportProblems(set *config.Set) {
 	}
 	for _, d := range set.Servers {
 		if !a.launch.Verbose {
-			a.reportIgnored(set, d)
+			reportIgnored(a, set, d)
 		}
 	}
 }
 
 // reportIgnored warns of members of a server that are ignored.
-func (a *app) reportIgnored(set *config.Set, d *config.Definition) {
+func reportIgnored(a *app, set *config.Set, d *config.Definition) {
 	for _, line := range ignored(set, func(server string) bool { return server == d.Name }) {
 		a.screen.Printf("junction: warning: %s: server %q: %s\n", d.Source, d.Name, line)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) promptCommand() *cobra.Command {
+func promptCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prompt SERVER NAME [KEY=VALUE…]",
 		Short: "Fill in a prompt and print its messages",
@@ -20,20 +20,22 @@ func (a *app) promptCommand() *cobra.Command {
 KEY=@FILE takes it from a file.
 
 ` + exitHelp,
-		ValidArgsFunction: a.suggests(listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
-		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
+		ValidArgsFunction: suggests(a, listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description })),
+		RunE: askingServer(a, func(_ *cobra.Command, words []string) (action, error) {
 			if len(words) == 0 {
 				return nil, usagef("NAME is missing; junction prompts lists them")
 			}
-			return func(ctx context.Context, client *mcp.Client) error { return a.prompt(ctx, client, words[0], words[1:]) }, nil
+			return func(ctx context.Context, client *mcp.Client) error {
+				return prompt(ctx, a, client, words[0], words[1:])
+			}, nil
 		}),
 	}
-	a.requestFlags(cmd.Flags())
+	requestFlags(a, cmd.Flags())
 	a.jsonFlag(cmd, mcp.GetPromptResult{})
 	return cmd
 }
 
-func (a *app) prompt(ctx context.Context, client *mcp.Client, name string, words []string) error {
+func prompt(ctx context.Context, a *app, client *mcp.Client, name string, words []string) error {
 	form, names, err := promptSchema(ctx, client, name)
 	if err != nil {
 		return err
@@ -46,7 +48,7 @@ func (a *app) prompt(ctx context.Context, client *mcp.Client, name string, words
 		given = nil
 	}
 	var result mcp.GetPromptResult
-	err = a.request(ctx, "prompts/get", params("name", name, given), &result, func(width int, save show.Save) (string, error) {
+	err = printRequest(ctx, a, "prompts/get", params("name", name, given), &result, func(width int, save show.Save) (string, error) {
 		return show.PromptResult(&result, width, save)
 	})
 	if errors.As(err, new(*mcp.Error)) {

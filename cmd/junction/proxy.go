@@ -24,7 +24,7 @@ const (
 	failedTime = time.Second
 )
 
-func (a *app) proxyCommand() *cobra.Command {
+func proxyCommand(a *app) *cobra.Command {
 	var f front
 	var name string
 	var fromEnv bool
@@ -38,7 +38,7 @@ progress, cancellation and notifications go through. It ends when the server doe
 On standard input and output there is one client: the server gets what that
 client can be asked, and started when the client has said so. At an address,
 where several clients share the server, it cannot ask for roots.`,
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := f.check(); err != nil {
@@ -49,10 +49,10 @@ where several clients share the server, it cannot ask for roots.`,
 			}
 			f.stdio = f.http == ""
 			a.launch.SeveralUsers = f.knowsCallers()
-			if err := a.startRecording("proxy", name, true); err != nil {
+			if err := startRecording(a, "proxy", name, true); err != nil {
 				return err
 			}
-			t, rest, err := a.proxied(ctx, cmd, args, fromEnv)
+			t, rest, err := serveProxy(ctx, a, cmd, args, fromEnv)
 			if err != nil {
 				return err
 			}
@@ -62,29 +62,29 @@ where several clients share the server, it cannot ask for roots.`,
 			if err := noMore(cmd, rest); err != nil {
 				return err
 			}
-			defer a.shareTraffic(ctx, t.Title())()
-			return a.proxy(ctx, f, t)
+			defer shareTraffic(ctx, a, t.Title())()
+			return proxy(ctx, a, f, t)
 		},
 	}
 	f.flags(cmd.Flags(), "")
 	cmd.Flags().StringVar(&name, "name", "", "call the server `NAME` in recordings and in junction traffic")
 	cmd.Flags().BoolVar(&fromEnv, "url-from-env", false, "take the server's URL from the variable JUNCTION_URL, and headers ('NAME: VALUE') from JUNCTION_HEADER_1 and so on")
-	a.connectionFlags(cmd.Flags())
-	a.recordFlag(cmd.Flags())
+	connectionFlags(a, cmd.Flags())
+	recordFlag(a, cmd.Flags())
 	a.logFlags(cmd.Flags())
 	return cmd
 }
 
-// proxied is the server that the command line means, or the environment: there, other users of the machine do not see it.
-func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
+// serveProxy is the server that the command line means, or the environment: there, other users of the machine do not see it.
+func serveProxy(ctx context.Context, a *app, cmd *cobra.Command, args []string, fromEnv bool) (launch.Target, []string, error) {
 	if !fromEnv {
-		t, rest, err := a.target(ctx, cmd, args)
+		t, rest, err := target(ctx, a, cmd, args)
 		if c, is := t.Transport.(*command.Command); is && c.Stderr == nil && a.log == nil {
 			c.Stderr = func(line string) { a.screen.Printf("%s\n", asServers(line)) } // where the client looks for it
 		}
 		return t, rest, err
 	}
-	if err := a.checkFlags(); err != nil {
+	if err := checkFlags(a); err != nil {
 		return launch.Target{}, nil, err
 	}
 	address, headers, err := hostconfig.RemoteOf(a.Getenv)
@@ -98,8 +98,8 @@ func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fr
 
 // proxy serves the target: at an address to any number of clients, or to the one on standard input and output, for which
 // it is connected to with the first request, which says what the client can be asked.
-func (a *app) proxy(ctx context.Context, f front, t launch.Target) error {
-	a.hintStdio(f)
+func proxy(ctx context.Context, a *app, f front, t launch.Target) error {
+	hintStdio(a, f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var only *mcp.Meta // the one client, as it was with its first request
@@ -117,11 +117,11 @@ func (a *app) proxy(ctx context.Context, f front, t launch.Target) error {
 				meta := req.Meta
 				only = &meta
 			}
-			o := a.options(t)
+			o := options(a, t)
 			o.Bridge, o.OneClient = true, only
-			a.inEra(&o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
+			inEra(a, &o, t, era, !t.IsWeb() && eras.Of(only) == definitions.Legacy)
 			c, err := dial(ctx, t.Transport, o)
-			return c, a.remedied(t, err)
+			return c, remedied(a, t, err)
 		},
 		Lost: func(c *mcp.Client, err error) {
 			if c != nil {
@@ -145,7 +145,7 @@ func (a *app) proxy(ctx context.Context, f front, t launch.Target) error {
 		case <-time.After(aloneTime):
 		}
 	}
-	return orderly(ctx, a.serve(ctx, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
+	return orderly(ctx, serve(ctx, a, f, mcp.HandlerFunc(func(of context.Context, req *mcp.Request) (mcp.Result, error) {
 		came.Store(true)
 		result, err := server.Handle(of, req)
 		if f.knowsCallers() {

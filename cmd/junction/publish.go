@@ -34,7 +34,7 @@ type publishing struct {
 	token, github string
 }
 
-func (a *app) publishCommand() *cobra.Command {
+func publishCommand(a *app) *cobra.Command {
 	var p publishing
 	cmd := &cobra.Command{
 		Use:   "publish [-- COMMAND…]",
@@ -59,11 +59,11 @@ or ${file:PATH}, never the token itself, which others would see on the command l
 			if cmd.ArgsLenAtDash() < 0 && len(args) > 0 {
 				return usagef(`%s: unexpected %q; the server's command stands after "--"`, cmd.CommandPath(), args[0])
 			}
-			return a.publishServer(cmd.Context(), cmd, args, &p)
+			return publishServer(cmd.Context(), a, cmd, args, &p)
 		},
 	}
 	f := cmd.Flags()
-	a.connectionFlags(f)
+	connectionFlags(a, f)
 	f.StringVar(&p.file, "file", "server.json", "read and write this `FILE`")
 	f.StringVar(&p.name, "name", "", "call the server `NAME`, such as io.github.owner/weather")
 	f.StringVar(&p.title, "title", "", "its title for people")
@@ -91,7 +91,7 @@ func packageForms() string {
 	return runner.Or(forms, ", or ")
 }
 
-func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []string, p *publishing) error {
+func publishServer(ctx context.Context, a *app, cmd *cobra.Command, args []string, p *publishing) error {
 	if p.to == "" && p.token+p.github != "" || p.token != "" && p.github != "" {
 		return usagef("--token or --github-token, one of them, goes with --to")
 	}
@@ -105,7 +105,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 		*s = *old
 	}
 	if len(args) > 0 {
-		made, err := a.examineProgram(ctx, cmd, args)
+		made, err := examineProgram(ctx, a, cmd, args)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (a *app) publishServer(ctx context.Context, cmd *cobra.Command, args []stri
 		a.screen.Printf("junction: %s is written\n", p.file)
 	}
 	if p.to != "" {
-		return a.publishTo(ctx, p, text)
+		return publishTo(ctx, a, p, text)
 	}
 	if !p.write {
 		if _, err := a.stdout.Write(shown.Bytes()); err != nil {
@@ -214,16 +214,16 @@ func readServerFile(path string) (*registry.Server, error) {
 }
 
 // publishTo publishes a server.json.
-func (a *app) publishTo(ctx context.Context, p *publishing, text json.RawMessage) error {
-	set, _, err := a.servers()
+func publishTo(ctx context.Context, a *app, p *publishing, text json.RawMessage) error {
+	set, _, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
-	s, from, err := a.settings(set)
+	s, from, err := readSettings(a, set)
 	if err != nil {
 		return err
 	}
-	sources, err := a.registrySources(s.Registries, from, []string{p.to})
+	sources, err := registrySources(a, s.Registries, from, []string{p.to})
 	if err != nil {
 		return err
 	}
@@ -231,11 +231,11 @@ func (a *app) publishTo(ctx context.Context, p *publishing, text json.RawMessage
 		return usagef("--to %s: in a folder, --write writes the file", p.to)
 	}
 	token := sources[0].Token
-	given, err := a.tokenReference("--token", p.token)
+	given, err := tokenReference(a, "--token", p.token)
 	if err != nil {
 		return err
 	}
-	github, err := a.tokenReference("--github-token", p.github)
+	github, err := tokenReference(a, "--github-token", p.github)
 	if err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (a *app) publishTo(ctx context.Context, p *publishing, text json.RawMessage
 }
 
 // tokenReference reads a token that a flag refers to; nil where it is not given.
-func (a *app) tokenReference(flag, reference string) (func(context.Context) (string, error), error) {
+func tokenReference(a *app, flag, reference string) (func(context.Context) (string, error), error) {
 	if reference == "" {
 		return nil, nil
 	}
@@ -278,5 +278,5 @@ func (a *app) tokenReference(flag, reference string) (func(context.Context) (str
 	if kind == "" {
 		return nil, usagef("%s: expected ${secret:NAME}, ${VARIABLE} or ${file:PATH}: others see what stands on the command line", flag)
 	}
-	return a.registryToken(kind, name, ""), nil
+	return registryToken(a, kind, name, ""), nil
 }

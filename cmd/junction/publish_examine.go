@@ -44,7 +44,7 @@ type examined struct {
 }
 
 // examineProgram reads what a program was built of, and starts it to ask what it is.
-func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []string) (*examined, error) {
+func examineProgram(ctx context.Context, a *app, cmd *cobra.Command, args []string) (*examined, error) {
 	x := &examined{}
 	file, err := a.LookPath(args[0])
 	if err != nil {
@@ -64,11 +64,11 @@ func (a *app) examineProgram(ctx context.Context, cmd *cobra.Command, args []str
 			}
 		}
 	}
-	t, _, err := a.target(ctx, cmd, args)
+	t, _, err := target(ctx, a, cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	client, err := a.connect(ctx, t)
+	client, err := connect(ctx, a, t)
 	if err != nil {
 		return nil, err
 	}

@@ -19,13 +19,13 @@ import (
 )
 
 // recordFlag is that of the commands whose conversations can be recorded.
-func (a *app) recordFlag(f *pflag.FlagSet) {
+func recordFlag(a *app, f *pflag.FlagSet) {
 	f.StringVar(&a.flags.record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
 }
 
 // startRecording opens the file of --record, if it is given; in a folder its name begins with the server's, if that has one.
 // through has every message be written before it goes on.
-func (a *app) startRecording(command, server string, through bool) error {
+func startRecording(a *app, command, server string, through bool) error {
 	if a.flags.record == "" {
 		return nil
 	}

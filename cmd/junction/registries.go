@@ -40,16 +40,16 @@ func (f *registryFlags) define(flags *pflag.FlagSet) {
 }
 
 // openMirror opens the copy of the registries that the configuration and the command line name. It is closed when the command ends.
-func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror, error) {
-	set, _, err := a.servers()
+func openMirror(ctx context.Context, a *app, f registryFlags) (*registry.Mirror, error) {
+	set, _, err := configuredServers(a)
 	if err != nil {
 		return nil, err
 	}
-	s, from, err := a.settings(set)
+	s, from, err := readSettings(a, set)
 	if err != nil {
 		return nil, err
 	}
-	sources, err := a.registrySources(s.Registries, from, f.registries)
+	sources, err := registrySources(a, s.Registries, from, f.registries)
 	if err != nil {
 		return nil, err
 	}
@@ -68,11 +68,11 @@ func (a *app) openMirror(ctx context.Context, f registryFlags) (*registry.Mirror
 }
 
 // freshMirror is openMirror with what changed since, as the flags say. What cannot be read is reported, and what there is used.
-func (a *app) freshMirror(ctx context.Context, f registryFlags) (*registry.Mirror, []registry.SourceState, error) {
+func freshMirror(ctx context.Context, a *app, f registryFlags) (*registry.Mirror, []registry.SourceState, error) {
 	if f.sync && f.offline {
 		return nil, nil, usagef("--sync reads the registries, and --offline does not; give one of them")
 	}
-	m, err := a.openMirror(ctx, f)
+	m, err := openMirror(ctx, a, f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,11 +96,11 @@ func (a *app) freshMirror(ctx context.Context, f registryFlags) (*registry.Mirro
 			states[i].Fault = "" // of another command, which could reach the network and did not get far
 		}
 	}
-	return m, states, a.reportSources(states)
+	return m, states, reportSources(a, states)
 }
 
 // reportSources says which registries could not be read, and how old what is known of them is.
-func (a *app) reportSources(states []registry.SourceState) error {
+func reportSources(a *app, states []registry.SourceState) error {
 	any := false
 	var faults []error
 	for _, s := range states {
@@ -139,10 +139,10 @@ func age(d time.Duration) string {
 }
 
 // registrySources are the registries of the settings, or those that the command line names.
-func (a *app) registrySources(configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
+func registrySources(a *app, configured []settings.Registry, from string, named []string) ([]registry.Source, error) {
 	var known []registry.Source
 	for _, r := range configured {
-		known = append(known, a.configuredSource(r, from))
+		known = append(known, configuredSource(a, r, from))
 	}
 	official := registry.Source{Name: "official", URL: officialRegistry}
 	if len(named) == 0 {
@@ -173,19 +173,19 @@ func (a *app) registrySources(configured []settings.Registry, from string, named
 }
 
 // configuredSource is a registry of the settings.
-func (a *app) configuredSource(r settings.Registry, from string) registry.Source {
+func configuredSource(a *app, r settings.Registry, from string) registry.Source {
 	if r.Folder != "" {
 		return registry.Source{Name: cmp.Or(r.Name, filepath.Base(filepath.Clean(r.Folder))), Folder: r.Folder}
 	}
 	s := registry.Source{Name: cmp.Or(r.Name, hostOf(r.URL)), URL: strings.TrimRight(r.URL, "/")}
 	if kind, name := r.TokenIn(); kind != "" {
-		s.Token = a.registryToken(kind, name, from)
+		s.Token = registryToken(a, kind, name, from)
 	}
 	return s
 }
 
 // registryToken reads a token from where the settings, or a flag, say that it is.
-func (a *app) registryToken(kind, name, from string) func(context.Context) (string, error) {
+func registryToken(a *app, kind, name, from string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (token string, err error) {
 		switch kind {
 		case "secret":

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) removeCommand() *cobra.Command {
+func removeCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove SERVER…",
 		Short: "Undo add: remove servers from the configuration, its lock and the cache",
@@ -25,20 +25,20 @@ an entry names are said, and so is which connected host had the server through j
 Nothing is asked: junction server add adds a server again.
 
 ` + exitCodes("done", "", "", "no such server, or a file cannot be changed"),
-		ValidArgsFunction: a.suggestLocked,
+		ValidArgsFunction: suggestLocked(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("%s: NAME is missing; junction list shows which servers there are", cmd.CommandPath())
 			}
-			return a.remove(cmd.Context(), args)
+			return remove(cmd.Context(), a, args)
 		},
 	}
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
-func (a *app) remove(ctx context.Context, names []string) error {
-	set, entries, err := a.servers()
+func remove(ctx context.Context, a *app, names []string) error {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 		}
 	}
 	for _, e := range named {
-		if err := a.removeOne(ctx, e); err != nil {
+		if err := removeOne(ctx, a, e); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,7 @@ func (a *app) remove(ctx context.Context, names []string) error {
 }
 
 // removeOne removes an entry. Its lock is changed where there is one.
-func (a *app) removeOne(ctx context.Context, e entry) error {
+func removeOne(ctx context.Context, a *app, e entry) error {
 	path := a.Real(e.definition.Source)
 	edit := func(data []byte) ([]byte, error) { return hostconfig.RemoveServer(data, e.name) }
 	change := install.Change{Configuration: path, Name: e.name, Words: e.definition.Words(), Edit: edit}
@@ -97,7 +97,7 @@ func (a *app) removeOne(ctx context.Context, e entry) error {
 		}
 	}
 	a.out.Printf("Removed %q from %s.\n", e.name, a.Short(path))
-	a.warnConnected(path, e.name)
+	warnConnected(a, path, e.name)
 	for _, variable := range e.definition.Variables() {
 		if name, is := strings.CutPrefix(variable, "secret:"); is {
 			a.out.Printf("Its secret %s is still kept: junction secret remove %s\n", name, plaintext.ShellWord(name))

@@ -15,7 +15,7 @@ import (
 // errDiffers says that a client did not ask what was recorded.
 var errDiffers = errors.New("the client did not ask what was recorded")
 
-func (a *app) replayCommand() *cobra.Command {
+func replayCommand(a *app) *cobra.Command {
 	var f front
 	o := recording.ReplayOptions{}
 	cmd := &cobra.Command{
@@ -53,16 +53,16 @@ where anything differs, or was recorded and not asked.`,
 				said.Add(1)
 				a.screen.Printf("junction: %s\n", plaintext.Line(text, maxReason))
 			}
-			p, err := a.replay(args[0], o)
+			p, err := serveReplay(a, args[0], o)
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			a.hintStdio(f)
+			hintStdio(a, f)
 			h := tasks.Wait(tasks.WaitOptions{})(p)
-			if err := orderly(cmd.Context(), a.serve(cmd.Context(), f, h)); err != nil || !o.Strict {
+			if err := orderly(cmd.Context(), serve(cmd.Context(), a, f, h)); err != nil || !o.Strict {
 				return err
 			}
-			return a.differences(p, int(said.Load()))
+			return differences(a, p, int(said.Load()))
 		},
 	}
 	f.flags(cmd.Flags(), "")
@@ -74,8 +74,8 @@ where anything differs, or was recorded and not asked.`,
 	return cmd
 }
 
-// replay reads a recording.
-func (a *app) replay(path string, o recording.ReplayOptions) (*recording.Replay, error) {
+// serveReplay reads a recording.
+func serveReplay(a *app, path string, o recording.ReplayOptions) (*recording.Replay, error) {
 	file, err := os.Open(a.Path(path))
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (a *app) replay(path string, o recording.ReplayOptions) (*recording.Replay,
 }
 
 // differences says what differed from a recording, if anything did.
-func (a *app) differences(p *recording.Replay, said int) error {
+func differences(a *app, p *recording.Replay, said int) error {
 	all := p.Differences()
 	if len(all) == 0 {
 		return nil

@@ -21,7 +21,7 @@ import (
 const maxFile = 16 << 20
 
 // do makes a request and shows its progress meanwhile.
-func (a *app) do(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
+func do(ctx context.Context, a *app, method string, params json.RawMessage) (mcp.Result, error) {
 	bar := &terminal.Bar{Screen: a.screen, Lines: a.launch.Verbose}
 	defer bar.Done()
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { bar.Show(p.Progress, p.Total, p.Message) })
@@ -31,15 +31,15 @@ func (a *app) do(ctx context.Context, method string, params json.RawMessage) (mc
 // An action is what a command wants of a server that it is connected to.
 type action func(ctx context.Context, client *mcp.Client) error
 
-// asking is what a command does that asks one server: read says what of the words behind
+// askingServer is what a command does that asks one server: read says what of the words behind
 // SERVER, before the server is connected to.
-func (a *app) asking(read func(cmd *cobra.Command, words []string) (action, error)) func(*cobra.Command, []string) error {
+func askingServer(a *app, read func(cmd *cobra.Command, words []string) (action, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		if err := a.startRecording(cmd.Name(), "", true); err != nil {
+		if err := startRecording(a, cmd.Name(), "", true); err != nil {
 			return err
 		}
-		t, words, err := a.target(ctx, cmd, args)
+		t, words, err := target(ctx, a, cmd, args)
 		if err != nil {
 			return err
 		}
@@ -52,7 +52,7 @@ func (a *app) asking(read func(cmd *cobra.Command, words []string) (action, erro
 		}
 		within, bound, stop := a.bounded(ctx)
 		defer stop()
-		client, end, err := a.connectCaller(ctx, t, bound)
+		client, end, err := connectCaller(ctx, a, t, bound)
 		if err != nil {
 			return err
 		}
@@ -61,18 +61,18 @@ func (a *app) asking(read func(cmd *cobra.Command, words []string) (action, erro
 	}
 }
 
-// request makes a request, and prints its result.
-func (a *app) request(ctx context.Context, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
-	answer, err := a.do(ctx, method, params)
+// printRequest makes a request, and prints its result.
+func printRequest(ctx context.Context, a *app, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
+	answer, err := do(ctx, a, method, params)
 	if err != nil {
 		return err
 	}
-	return a.answered(method, answer, into, text)
+	return printAnswer(a, method, answer, into, text)
 }
 
-// answered prints a result: as the specification shapes it, or as text makes
+// printAnswer prints a result: as the specification shapes it, or as text makes
 // words of it. into is what text works with.
-func (a *app) answered(method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
+func printAnswer(a *app, method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
 	body, err := r.Encoded()
 	if err != nil {
 		return err

@@ -28,17 +28,18 @@ import (
 type app struct {
 	place.Place // that it runs in
 
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer        // unclean
-	log    *slog.Logger     // lines of JSON on standard error, in which all is that stands there; nil: text for people
-	out    *terminal.Screen // standard output, cleaned
-	screen *terminal.Screen // standard error, cleaned
-	person *terminal.Person // nil if nobody is there
-	flags  flags
-	launch launch.Launcher
-	kill   <-chan struct{} // closed when programs get no more time to end; may be nil
-	stops  *stops          // who takes Ctrl-C before it ends the command; may be nil
+	stdin   io.Reader
+	stdout  io.Writer
+	stderr  io.Writer        // unclean
+	log     *slog.Logger     // lines of JSON on standard error, in which all is that stands there; nil: text for people
+	out     *terminal.Screen // standard output, cleaned
+	screen  *terminal.Screen // standard error, cleaned
+	person  *terminal.Person // nil if nobody is there
+	flags   flags
+	launch  launch.Launcher
+	upFlags func(*app) *pflag.FlagSet // those of junction up, which fill in an app; nil where no gateway is looked for
+	kill    <-chan struct{}           // closed when programs get no more time to end; may be nil
+	stops   *stops                    // who takes Ctrl-C before it ends the command; may be nil
 	// faulty says that a part of the configuration cannot be used.
 	faulty bool
 	// unread says which files of it cannot be read at all; nil if there are none.
@@ -91,7 +92,7 @@ func runKillable(ctx context.Context, p place.Place, kill <-chan struct{}, stops
 	if terminal.Present(stdin, a.screen) {
 		a.person = terminal.NewPerson(stdin, a.screen)
 	}
-	return a.run(ctx, args)
+	return runLine(ctx, a, args)
 }
 
 // ready returns an app that can connect to servers.
@@ -102,18 +103,19 @@ func ready(a *app) *app {
 	return a
 }
 
-// run runs a command line.
-func (a *app) run(ctx context.Context, args []string) int {
+// runLine runs a command line.
+func runLine(ctx context.Context, a *app, args []string) int {
 	a.desk.Place, a.desk.Screen, a.desk.Person = a.Place, a.screen, a.person
-	root := a.root(args)
+	a.upFlags = func(child *app) *pflag.FlagSet { return upCommand(child).Flags() }
+	root := root(a, args)
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	fitCompletion(root)
-	a.suggestValues(root)
-	a.uncover(root, args)
-	stopped := a.tellStopping(ctx)
+	suggestValues(a, root)
+	uncover(a, root, args)
+	stopped := tellStopping(ctx, a)
 	ran, err := root.ExecuteContextC(ctx)
 	err = closed(refusal(err), a.launch.Close())
 	stopped()
@@ -121,7 +123,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 	if code == exitTimeout && ran.Flags().Lookup("timeout") != nil {
 		err = longer(err)
 	}
-	a.fail(err, code, a.flags.json || wantsJSON(args))
+	fail(a, err, code, a.flags.json || wantsJSON(args))
 	return code
 }
 
@@ -134,7 +136,7 @@ func wantsJSON(args []string) bool {
 }
 
 // fail tells why the command failed.
-func (a *app) fail(err error, code int, asJSON bool) {
+func fail(a *app, err error, code int, asJSON bool) {
 	switch {
 	case err == nil || errors.Is(err, errToolFailed), errors.As(err, new(*endedError)):
 		return
@@ -161,7 +163,7 @@ const stopPause = 300 * time.Millisecond
 
 // tellStopping says, when an interrupt does not end the command at once, that it is
 // heard: servers get time to end. stopped says that the command ended.
-func (a *app) tellStopping(ctx context.Context) (stopped func()) {
+func tellStopping(ctx context.Context, a *app) (stopped func()) {
 	over := make(chan struct{})
 	unheard := context.AfterFunc(ctx, func() {
 		if !errors.Is(context.Cause(ctx), errInterrupted) {
@@ -180,7 +182,7 @@ func (a *app) tellStopping(ctx context.Context) (stopped func()) {
 }
 
 // root returns the command that has all others, or those that these words can reach.
-func (a *app) root(words []string) *cobra.Command {
+func root(a *app, words []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "junction",
 		Short: "Any client, any server: the Model Context Protocol at the command line",
@@ -192,7 +194,7 @@ you, for a language model, and for hosts such as Claude and Cursor.
   junction list tools -- npx -y SOME-SERVER    of a server that no file defines`,
 		SilenceUsage:     true,
 		SilenceErrors:    true,
-		PersistentPreRun: func(cmd *cobra.Command, _ []string) { a.withholdVariables(cmd.Flags()) },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { withholdVariables(a, cmd.Flags()) },
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return unknownCommand(cmd, args[0])
@@ -205,7 +207,7 @@ you, for a language model, and for hosts such as Claude and Cursor.
 				return err
 			}
 			if a.out.Terminal() {
-				return a.showStart(cmd.Context())
+				return showStart(cmd.Context(), a)
 			}
 			return cmd.Help()
 		},
@@ -217,10 +219,10 @@ you, for a language model, and for hosts such as Claude and Cursor.
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
-	root.SetUsageFunc(func(cmd *cobra.Command) error { return a.usage(cmd) })
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return writeUsage(a, cmd) })
 	a.fitHelp(root)
 	root.SetHelpCommand(helpCommand())
-	a.grow(root, words)
+	grow(a, root, words)
 	return root
 }
 
@@ -236,8 +238,8 @@ versions. junction completion has scripts that complete words in shells.
 
 ` + exitHelp + "\n"
 
-// usage writes how a command is used, and what holds for all of them where it is the root.
-func (a *app) usage(cmd *cobra.Command) error {
+// writeUsage writes how a command is used, and what holds for all of them where it is the root.
+func writeUsage(a *app, cmd *cobra.Command) error {
 	err := plainUsage(cmd, min(helpWidth, a.out.Width()))
 	if err == nil && !cmd.HasParent() {
 		_, err = fmt.Fprint(cmd.OutOrStderr(), rootHelp)
@@ -269,7 +271,7 @@ func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
 }
 
 // withholdVariables withholds from servers the variables that flags such as --key-env name.
-func (a *app) withholdVariables(flags *pflag.FlagSet) {
+func withholdVariables(a *app, flags *pflag.FlagSet) {
 	flags.Visit(func(f *pflag.Flag) {
 		if strings.HasSuffix(f.Name, "-env") && f.Value.Type() == "string" {
 			a.launch.Own.Add(f.Value.String())
@@ -286,14 +288,14 @@ func noMore(cmd *cobra.Command, words []string) error {
 }
 
 // configFlags say where servers are defined.
-func (a *app) configFlags(f *pflag.FlagSet) {
+func configFlags(a *app, f *pflag.FlagSet) {
 	f.StringArrayVar(&a.flags.config, "config", nil, "read servers from `FILE` only (repeatable)")
 	f.BoolVarP(&a.launch.Verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
 }
 
 // connectionFlags are those of every command that connects to a server.
-func (a *app) connectionFlags(f *pflag.FlagSet) {
-	a.configFlags(f)
+func connectionFlags(a *app, f *pflag.FlagSet) {
+	configFlags(a, f)
 	f.DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
 	f.StringVar(&a.flags.revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
 	f.StringArrayVar(&a.launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
@@ -301,9 +303,9 @@ func (a *app) connectionFlags(f *pflag.FlagSet) {
 }
 
 // requestFlags are those of every command whose request may ask something back.
-func (a *app) requestFlags(f *pflag.FlagSet) {
-	a.connectionFlags(f)
-	a.ownFlag(f)
+func requestFlags(a *app, f *pflag.FlagSet) {
+	connectionFlags(a, f)
+	ownFlag(a, f)
 	f.StringVar(&a.desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
 	f.StringVar(&a.desk.Sample, "sample", "", "answer in place of a language model with `TEXT`; default: refuse")
 	f.StringArrayVar(&a.desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")

@@ -102,7 +102,7 @@ const (
 )
 
 // shared is the server as a junction up has it that runs, if this command may use that one.
-func (a *app) shared(ctx context.Context, e entry) (t launch.Target, is bool) {
+func shared(ctx context.Context, a *app, e entry) (t launch.Target, is bool) {
 	f := &a.flags
 	if e.definition == nil || a.sharing == sharedNothing || f.own || f.revision != "" || len(a.launch.Header)+len(a.launch.Env) > 0 || a.launch.Frozen || f.record != "" || a.launch.Verbose {
 		return t, false
@@ -119,7 +119,7 @@ func (a *app) shared(ctx context.Context, e entry) (t launch.Target, is bool) {
 }
 
 // ownFlag is of commands that use a server as a junction up has it that runs.
-func (a *app) ownFlag(f *pflag.FlagSet) {
+func ownFlag(a *app, f *pflag.FlagSet) {
 	f.BoolVar(&a.flags.own, "own", false, "start the server for this command, also where a junction up has it that runs")
 }
 
@@ -135,7 +135,7 @@ func (r *runningServer) about() string {
 }
 
 // usedBy says which junction up has the address of a front, as far as one request tells.
-func (a *app) usedBy(ctx context.Context, f front) string {
+func usedBy(ctx context.Context, a *app, f front) string {
 	host, port, err := net.SplitHostPort(f.http)
 	if err != nil {
 		return ""

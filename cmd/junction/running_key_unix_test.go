@@ -229,7 +229,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 		t.Helper()
 		g := gateway.New(gateway.Options{})
 		t.Cleanup(func() { _ = g.Close() })
-		if err := g.Add("db", a.upstream(t.Context(), e, nil, "", nil)); err != nil {
+		if err := g.Add("db", upstreamOf(t.Context(), a, e, nil, "", nil)); err != nil {
 			t.Fatal(err)
 		}
 		if err := g.Settle(t.Context()); err != nil {
@@ -238,7 +238,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 	}
 	write("first")
 	missing := entryWith("/no/such/program")
-	a.upstream(t.Context(), missing, nil, "", nil)
+	upstreamOf(t.Context(), a, missing, nil, "", nil)
 	expected, _ := a.digests.of("db")
 	write("second")
 	reach(missing)
@@ -251,7 +251,7 @@ func TestDigestIsOfTheServerThatWasReached(t *testing.T) {
 	if !ok || reached == expected {
 		t.Errorf("after it was reached there is one: %t", ok)
 	}
-	a.upstream(t.Context(), missing, nil, "", nil)
+	upstreamOf(t.Context(), a, missing, nil, "", nil)
 	if _, ok := a.digests.of("db"); ok {
 		t.Error("the entry that takes its place has a digest while the server may run still")
 	}

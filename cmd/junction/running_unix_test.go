@@ -75,7 +75,7 @@ func shownEntry(t *testing.T, config string) entry {
 	t.Helper()
 	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	a.flags.config = []string{config}
-	_, entries, err := a.servers()
+	_, entries, err := configuredServers(a)
 	if err != nil || len(entries) != 1 {
 		t.Fatalf("%v, %v", entries, err)
 	}

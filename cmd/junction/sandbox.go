@@ -19,23 +19,23 @@ writes into a home folder and a temporary folder that end with it; it reaches no
 no variable that holds a secret. Its profile says what it may do in addition. What it is refused
 is named in the log of junction, with the command that allows it.`
 
-func (a *app) sandboxCommand() *cobra.Command {
+func sandboxCommand(a *app) *cobra.Command {
 	return group("sandbox", "Show, learn and change what servers' programs may do on this machine",
 		"Work with the profiles of the servers whose programs are confined.\n\n"+sandboxHelp,
-		a.sandboxShowCommand(), a.sandboxLearnCommand(), a.sandboxChangeCommand(true), a.sandboxChangeCommand(false))
+		sandboxShowCommand(a), sandboxLearnCommand(a), sandboxChangeCommand(a, true), sandboxChangeCommand(a, false))
 }
 
-func (a *app) sandboxShowCommand() *cobra.Command {
+func sandboxShowCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "show [SERVER]",
 		Short:             "Show what servers' programs may do",
 		Long:              "Show what a server's program may do, and where that is written; without SERVER, a line for each\nserver that is started by a command.\n\n" + sandboxHelp,
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return a.showProfiles()
+				return showProfiles(a)
 			}
-			k, err := a.oneKept(args)
+			k, err := oneKept(a, args)
 			if err != nil {
 				return err
 			}
@@ -43,16 +43,16 @@ func (a *app) sandboxShowCommand() *cobra.Command {
 				a.out.Printf("%s is not confined: its program may do what you may. junction sandbox learn %s proposes a profile.\n", k.entry.name, plaintext.ShellWord(k.entry.name))
 				return nil
 			}
-			a.showProfile(k, sandbox.Available())
+			showProfile(a, k, sandbox.Available())
 			return nil
 		},
 	}
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	return cmd
 }
 
 // showProfile shows what a program may do, and what of that does not hold on a system that is like this.
-func (a *app) showProfile(k *keptProfile, state sandbox.State) {
+func showProfile(a *app, k *keptProfile, state sandbox.State) {
 	weaker := (k.weaker || k.locked != nil) && k.profile.By == "" // a lock is for systems of which some cannot confine: see confine
 	if weaker && len(state.Confined) == 0 {
 		a.out.Printf("%s is not confined on this system, although %s says:\n", k.entry.name, k.where(a.Place))
@@ -78,8 +78,8 @@ func (a *app) showProfile(k *keptProfile, state sandbox.State) {
 }
 
 // showProfiles shows of each server that is started by a command whether it is confined, and what it may do.
-func (a *app) showProfiles() error {
-	set, entries, err := a.servers()
+func showProfiles(a *app) error {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (a *app) showProfiles() error {
 		if e.definition == nil || !launch.IsProgram(e.definition.Kind) {
 			continue
 		}
-		k, err := a.profileKept(set, e)
+		k, err := profileKept(a, set, e)
 		if err != nil {
 			a.out.Printf("%s: %v\n", e.name, err)
 			continue
@@ -98,15 +98,15 @@ func (a *app) showProfiles() error {
 }
 
 // oneKept is the profile of the one server that the command line names.
-func (a *app) oneKept(args []string) (*keptProfile, error) {
+func oneKept(a *app, args []string) (*keptProfile, error) {
 	if len(args) != 1 {
 		return nil, usagef("expected the name of one SERVER, got %d words", len(args))
 	}
-	set, e, err := a.serverNamed(args[0])
+	set, e, err := serverNamed(a, args[0])
 	if err != nil {
 		return nil, err
 	}
-	return a.profileKept(set, e)
+	return profileKept(a, set, e)
 }
 
 // changedLines are the lines of two profiles, with + and - before those that only one has.
@@ -134,7 +134,7 @@ type profileChange struct {
 	processes               int
 }
 
-func (a *app) sandboxChangeCommand(allows bool) *cobra.Command {
+func sandboxChangeCommand(a *app, allows bool) *cobra.Command {
 	var c profileChange
 	cmd := &cobra.Command{
 		Use:   "allow SERVER",
@@ -143,9 +143,9 @@ func (a *app) sandboxChangeCommand(allows bool) *cobra.Command {
 from the server's next start on.
 
 ` + sandboxHelp,
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeProfile(cmd.Context(), args, c, allows)
+			return changeProfile(cmd.Context(), a, args, c, allows)
 		},
 	}
 	f := cmd.Flags()
@@ -160,17 +160,17 @@ from the server's next start on.
 		cmd.Use, cmd.Short = "deny SERVER", "Take folders, hosts and variables from a confined server"
 		cmd.Long = "Take folders, files, hosts and names of variables out of the profile of a confined server, as\njunction sandbox show has them. It holds from the server's next start on.\n\n" + sandboxHelp
 	}
-	a.configFlags(f)
+	configFlags(a, f)
 	return cmd
 }
 
-func (a *app) changeProfile(ctx context.Context, args []string, c profileChange, allows bool) error {
-	unlock, err := a.lockChanges(ctx)
+func changeProfile(ctx context.Context, a *app, args []string, c profileChange, allows bool) error {
+	unlock, err := lockChanges(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	k, err := a.oneKept(args)
+	k, err := oneKept(a, args)
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ type learnFlags struct {
 	yes    bool
 }
 
-func (a *app) sandboxLearnCommand() *cobra.Command {
+func sandboxLearnCommand(a *app) *cobra.Command {
 	var l learnFlags
 	cmd := &cobra.Command{
 		Use:   "learn SERVER",
@@ -54,19 +54,19 @@ What the profile has already stays in it; --forget takes out what is not used. N
 variables cannot be seen: junction server sandbox allow SERVER --env NAME.
 
 ` + exitCodes("the profile is written, is right as it is, or the answer was no", "the same, and a call of --call failed, so what it uses may be missing", asksOnly, "no such server, or it cannot be started or watched"),
-		ValidArgsFunction: a.suggestServers,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.learnProfile(cmd.Context(), args, l) },
+		ValidArgsFunction: suggestServers(a),
+		RunE:              func(cmd *cobra.Command, args []string) error { return learnProfile(cmd.Context(), a, args, l) },
 	}
 	f := cmd.Flags()
 	f.StringArrayVar(&l.calls, "call", nil, "call a tool: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
 	f.StringVar(&l.http, "http", "", "let clients use it at `HOST:PORT`, path "+launch.EndpointPath+", until you press Enter")
 	f.BoolVar(&l.forget, "forget", false, "remove what is not used from the profile")
 	f.BoolVarP(&l.yes, "yes", "y", false, "write the profile without a question, if the server starts with it")
-	a.configFlags(f)
+	configFlags(a, f)
 	return cmd
 }
 
-func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) error {
+func learnProfile(ctx context.Context, a *app, args []string, l learnFlags) error {
 	calls, err := readCalls(l.calls)
 	if err != nil {
 		return err
@@ -74,14 +74,14 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 	if a.person == nil && (l.http != "" || !l.yes) {
 		return usagef("nobody can be asked here; --yes writes the profile without a question")
 	}
-	k, err := a.oneKept(args)
+	k, err := oneKept(a, args)
 	if err != nil {
 		return err
 	}
 	if runtime.GOOS != "linux" {
 		return errors.New("a program can be learned from on Linux only; junction sandbox allow changes a profile here")
 	}
-	if err := a.consent(ctx, k.entry); err != nil {
+	if err := consent(ctx, a, k.entry); err != nil {
 		return err
 	}
 	was := sandbox.Profile{}
@@ -89,20 +89,20 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		was = *k.profile
 	}
 	record := new(sandbox.Record)
-	used, err := a.useConfined(ctx, k, was, sandbox.Options{Record: record}, calls, l.http)
+	used, err := useConfined(ctx, a, k, was, sandbox.Options{Record: record}, calls, l.http)
 	if err != nil {
 		return err
 	}
 	proposal := record.Propose(used.learned)
 	now := merged(was, proposal.Profile, l.forget)
-	remedies := a.showProposal(k, was, now, proposal, record)
+	remedies := showProposal(a, k, was, now, proposal, record)
 	if k.profile != nil && !slices.ContainsFunc(changedLines(was, now), func(line string) bool { return !strings.HasPrefix(line, " ") }) {
 		if len(used.failed) == 0 {
 			a.out.Printf("No changes needed.\n")
 		}
-		return a.reportCalls(used.failed, remedies)
+		return reportCalls(a, used.failed, remedies)
 	}
-	starts, failed, err := a.tryProfile(ctx, k, now, calls)
+	starts, failed, err := tryProfile(ctx, a, k, now, calls)
 	if len(used.failed) > 0 {
 		failed = used.failed
 	}
@@ -113,25 +113,25 @@ func (a *app) learnProfile(ctx context.Context, args []string, l learnFlags) err
 		return fmt.Errorf("server %q does not start with this profile, so nothing was written; without --yes you are asked", k.entry.name)
 	}
 	if !l.yes {
-		agreed, err := a.confirm(ctx, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
+		agreed, err := confirm(ctx, a, fmt.Sprintf("Write this to %s?", k.where(a.Place)))
 		if err != nil {
 			return err
 		}
 		if !agreed {
 			a.out.Printf("Nothing was written.\n")
-			return a.reportCalls(failed, remedies)
+			return reportCalls(a, failed, remedies)
 		}
 	}
-	if err := a.writeLearned(ctx, args, k, now); err != nil {
+	if err := writeLearned(ctx, a, args, k, now); err != nil {
 		return err
 	}
 	a.out.Printf("Written to %s. It holds from the next start of %s on.\n", k.where(a.Place), k.entry.name)
-	return a.reportCalls(failed, remedies)
+	return reportCalls(a, failed, remedies)
 }
 
 // reportCalls says which calls that the person wanted failed, if any did, and which commands allow what was refused and is not
 // proposed: a script sees no more of them than the exit code.
-func (a *app) reportCalls(failed, remedies []string) error {
+func reportCalls(a *app, failed, remedies []string) error {
 	if len(failed) == 0 {
 		return nil
 	}
@@ -147,14 +147,14 @@ func (a *app) reportCalls(failed, remedies []string) error {
 }
 
 // writeLearned writes the profile that was agreed to in place of the one that it was shown next to.
-func (a *app) writeLearned(ctx context.Context, args []string, shown *keptProfile, now sandbox.Profile) error {
-	unlock, err := a.lockChanges(ctx)
+func writeLearned(ctx context.Context, a *app, args []string, shown *keptProfile, now sandbox.Profile) error {
+	unlock, err := lockChanges(ctx, a)
 	if err != nil {
 		return err
 	}
 	defer unlock()
 	a.launch.Locks.Forget(shown.entry.definition.Source)
-	k, err := a.oneKept(args)
+	k, err := oneKept(a, args)
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func merged(was, learned sandbox.Profile, forget bool) sandbox.Profile {
 }
 
 // showProposal shows a profile as what changes, and what a person has to decide about; it returns the commands that allow the latter.
-func (a *app) showProposal(k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
+func showProposal(a *app, k *keptProfile, was, now sandbox.Profile, p sandbox.Proposal, r *sandbox.Record) (remedies []string) {
 	a.out.Printf("%s needs:\n", k.entry.name)
 	lines := changedLines(was, now)
 	for _, line := range lines {
@@ -228,10 +228,10 @@ type confinedUse struct {
 }
 
 // useConfined starts the program in a sandbox and uses it.
-func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
+func useConfined(ctx context.Context, a *app, k *keptProfile, p sandbox.Profile, o sandbox.Options, calls []lint.Call, http string) (used confinedUse, err error) {
 	plain := k.entry
 	plain.sandbox = nil
-	t, err := a.resolve(ctx, plain)
+	t, err := resolve(ctx, a, plain)
 	if err != nil {
 		return used, err
 	}
@@ -251,12 +251,12 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	if err := a.launch.ConfineTo(c, k.entry.name, p, o, true); err != nil {
 		return used, fmt.Errorf("server %q: %w", k.entry.name, err)
 	}
-	client, err := a.connect(ctx, t)
+	client, err := connect(ctx, a, t)
 	if err != nil {
 		return used, err
 	}
 	defer client.Close()
-	if used.failed, err = a.exercise(ctx, client, calls, o.Record != nil); err != nil {
+	if used.failed, err = exercise(ctx, a, client, calls, o.Record != nil); err != nil {
 		return used, err
 	}
 	if http == "" {
@@ -265,7 +265,7 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 	serving, stop := context.WithCancel(ctx)
 	var served sync.WaitGroup
 	var fault error
-	served.Go(func() { fault = orderly(serving, a.serve(serving, front{http: http, auth: authNone}, client)) })
+	served.Go(func() { fault = orderly(serving, serve(serving, a, front{http: http, auth: authNone}, client)) })
 	_, err = a.person.Line(ctx, "Use it, then press Enter > ")
 	stop()
 	served.Wait()
@@ -274,7 +274,7 @@ func (a *app) useConfined(ctx context.Context, k *keptProfile, p sandbox.Profile
 
 // exercise lists what a server has, calls the tools that only read and need no arguments, and makes the calls that are wanted. It
 // returns the tools of those of them that failed.
-func (a *app) exercise(ctx context.Context, client *mcp.Client, calls []lint.Call, isSaid bool) (failed []string, err error) {
+func exercise(ctx context.Context, a *app, client *mcp.Client, calls []lint.Call, isSaid bool) (failed []string, err error) {
 	var all []lint.Call
 	var left []string
 	for t, err := range client.Tools(ctx) {
@@ -339,7 +339,7 @@ func needsArguments(t *mcp.Tool) (needs bool) {
 
 // tryProfile uses the server once more, confined by the profile, and says whether that is enough; starts is false where it does not even start,
 // and failed are the tools of the calls that failed.
-func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
+func tryProfile(ctx context.Context, a *app, k *keptProfile, now sandbox.Profile, calls []lint.Call) (starts bool, failed []string, err error) {
 	a.screen.Printf("Trying it with this profile:\n")
 	var mu sync.Mutex
 	var refused []string
@@ -348,7 +348,7 @@ func (a *app) tryProfile(ctx context.Context, k *keptProfile, now sandbox.Profil
 		defer mu.Unlock()
 		refused = append(refused, launch.RefusalLine(k.entry.name, r))
 	}}
-	used, err := a.useConfined(ctx, k, now, o, calls, "")
+	used, err := useConfined(ctx, a, k, now, o, calls, "")
 	mu.Lock()
 	defer mu.Unlock()
 	for _, line := range refused {

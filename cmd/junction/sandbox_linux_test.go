@@ -110,12 +110,12 @@ func TestALessonDoesNotTakeBackWhatWasChangedMeanwhile(t *testing.T) {
 	notes(t, `, "junction": {"servers": {"notes": {"sandbox": {"read": ["~/notes"]}}}}`)
 	a := ready(&app{Place: placeOf(t), out: terminal.NewScreen(new(safeBuffer)), screen: terminal.NewScreen(new(safeBuffer))})
 	a.flags.config = []string{"mcp.json"}
-	shown, err := a.oneKept([]string{"notes"})
+	shown, err := oneKept(a, []string{"notes"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	runs(t, "", "sandbox", "allow", "notes", "--config", "mcp.json", "--host", "a.example").expect(t, exitOK, "+ host   a.example", "")
-	err = a.writeLearned(t.Context(), []string{"notes"}, shown, sandbox.Profile{Read: []string{"~/notes", "~/work"}})
+	err = writeLearned(t.Context(), a, []string{"notes"}, shown, sandbox.Profile{Read: []string{"~/notes", "~/work"}})
 	if err == nil || !strings.Contains(err.Error(), "somebody changed its profile meanwhile, so nothing was written; learn again") {
 		t.Errorf("%v", err)
 	}

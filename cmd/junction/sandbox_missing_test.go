@@ -32,7 +32,7 @@ func TestWhatOfAProfileIsNotConfinedHereIsShown(t *testing.T) {
 		if test.k.profile == nil {
 			test.k.profile = &sandbox.Profile{}
 		}
-		a.showProfile(&test.k, test.state)
+		showProfile(a, &test.k, test.state)
 		if got := stdout.String(); !strings.Contains(got, test.want) || strings.Contains(got, test.without) {
 			t.Errorf("%s: shown is %s", test.why, got)
 		}

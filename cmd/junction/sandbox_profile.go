@@ -33,7 +33,7 @@ type keptProfile struct {
 }
 
 // profileKept finds the profile of a server: in the person's settings, which come first, or in junction.lock.
-func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
+func profileKept(a *app, set *config.Set, e entry) (*keptProfile, error) {
 	if e.definition == nil || !launch.IsProgram(e.definition.Kind) {
 		return nil, fmt.Errorf("server %q is not started by a command: there is no program that could be confined here", e.name)
 	}
@@ -54,13 +54,13 @@ func (a *app) profileKept(set *config.Set, e entry) (*keptProfile, error) {
 		k.profile, k.locked, k.file = locked.Sandbox, locked, install.LockPath(a.Real(e.definition.Source))
 		return k, nil
 	}
-	k.file, err = a.settingsFile(set, e)
+	k.file, err = settingsFileOf(a, set, e)
 	return k, err
 }
 
-// settingsFile is the file whose settings hold for a server: the first that has some; else the one that defines it, if it is
+// settingsFileOf is the file whose settings hold for a server: the first that has some; else the one that defines it, if it is
 // Junction's own and the person's, or else a junction.json next to that.
-func (a *app) settingsFile(set *config.Set, e entry) (string, error) {
+func settingsFileOf(a *app, set *config.Set, e entry) (string, error) {
 	isNamed := len(a.flags.config) > 0
 	for _, f := range set.Files {
 		if s, from, err := f.Settings(); err == nil && s != nil && (isNamed || !f.Project) {
@@ -90,7 +90,7 @@ func (k *keptProfile) where(p place.Place) string {
 }
 
 // lockChanges has no other process change a configuration or what is locked, so that what was read before is what is written over.
-func (a *app) lockChanges(ctx context.Context) (unlock func(), err error) {
+func lockChanges(ctx context.Context, a *app) (unlock func(), err error) {
 	mutex, err := a.State("install.mutex")
 	if err != nil {
 		return nil, err

@@ -20,7 +20,7 @@ import (
 // maxServersFound is how many servers a search may print.
 const maxServersFound = 1_000
 
-func (a *app) searchCommand() *cobra.Command {
+func searchCommand(a *app) *cobra.Command {
 	var f registryFlags
 	limit := 20
 	cmd := &cobra.Command{
@@ -45,18 +45,18 @@ By default it is the last of these alone. Of a server that several have, the fir
 			if limit < 1 || limit > maxServersFound {
 				return usagef("--limit: expected 1 to %d, got %d", maxServersFound, limit)
 			}
-			return a.search(cmd.Context(), strings.Join(args, " "), limit, f)
+			return searchRegistries(cmd.Context(), a, strings.Join(args, " "), limit, f)
 		},
 	}
 	f.define(cmd.Flags())
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	cmd.Flags().IntVar(&limit, "limit", limit, "print at most `N` servers")
 	a.jsonFlag(cmd, foundShown{})
 	return cmd
 }
 
-func (a *app) search(ctx context.Context, words string, limit int, f registryFlags) error {
-	m, states, err := a.freshMirror(ctx, f)
+func searchRegistries(ctx context.Context, a *app, words string, limit int, f registryFlags) error {
+	m, states, err := freshMirror(ctx, a, f)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (a *app) search(ctx context.Context, words string, limit int, f registryFla
 		return err
 	}
 	if a.flags.json {
-		return a.printFound(found, states)
+		return printFound(a, found, states)
 	}
 	if len(found.Entries) == 0 {
 		servers := 0
@@ -104,7 +104,7 @@ type sourceShown struct {
 }
 
 // printFound prints what a search found for programs.
-func (a *app) printFound(found *registry.Found, states []registry.SourceState) error {
+func printFound(a *app, found *registry.Found, states []registry.SourceState) error {
 	answer := foundShown{Total: found.Total}
 	for i := range found.Entries {
 		answer.Servers = append(answer.Servers, showRegistered(&found.Entries[i]))
@@ -136,18 +136,20 @@ func showRegistered(e *registry.Entry) registeredShown {
 func second(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // suggestRegistered completes names of servers in the registries, as they are in the copy.
-func (a *app) suggestRegistered(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+func suggestRegistered(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		a.screen = terminal.NewScreen(io.Discard)
+		ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
+		defer cancel()
+		registries, _ := cmd.Flags().GetStringArray("registry") // it is there, twice even
+		m, err := openMirror(ctx, a, registryFlags{registries: slices.Compact(registries)})
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		names, _ := m.Names(ctx, typed) // as far as they can be read
+		return names, cobra.ShellCompDirectiveNoFileComp
 	}
-	a.screen = terminal.NewScreen(io.Discard)
-	ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
-	defer cancel()
-	registries, _ := cmd.Flags().GetStringArray("registry") // it is there, twice even
-	m, err := a.openMirror(ctx, registryFlags{registries: slices.Compact(registries)})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	names, _ := m.Names(ctx, typed) // as far as they can be read
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

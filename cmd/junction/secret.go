@@ -30,10 +30,10 @@ Secrets are kept encrypted, in state.db in junction's folder; the key is in the 
 this system, or where there is none in a file that only you can read. ${file:PATH} takes
 what a file holds instead.`
 
-func (a *app) secretCommand() *cobra.Command {
+func secretCommand(a *app) *cobra.Command {
 	return group("secret", "Keep passwords and tokens out of configuration files",
 		"Work with secrets that a configuration names, so that they do not stand in it.\n\n"+secretHelp,
-		a.secretSetCommand(), a.secretListCommand(), a.secretRemoveCommand())
+		secretSetCommand(a), secretListCommand(a), secretRemoveCommand(a))
 }
 
 // keptSecrets are what of the user's secrets is open in this process.
@@ -85,7 +85,7 @@ func (a *app) secret(ctx context.Context, name string) (string, error) {
 }
 
 // isKept reports whether there is a secret of this name.
-func (a *app) isKept(ctx context.Context, name string) (bool, error) {
+func isKept(ctx context.Context, a *app, name string) (bool, error) {
 	store, _, err := a.openSecrets(ctx, false)
 	if err == nil {
 		_, err = store.Get(ctx, secretKeys+name)
@@ -96,8 +96,8 @@ func (a *app) isKept(ctx context.Context, name string) (bool, error) {
 	return err == nil, err
 }
 
-// keepSecret keeps a secret in place of one of this name.
-func (a *app) keepSecret(ctx context.Context, name, value string) error {
+// storeSecret keeps a secret in place of one of this name.
+func storeSecret(ctx context.Context, a *app, name, value string) error {
 	if err := checkSecretName(name); err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func oneSecret(args []string) (string, error) {
 	return args[0], checkSecretName(args[0])
 }
 
-func (a *app) secretSetCommand() *cobra.Command {
+func secretSetCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "set NAME",
 		Short: "Keep a secret, typed on the terminal or read from standard input",
@@ -136,11 +136,11 @@ func (a *app) secretSetCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			value, err := a.readSecret(ctx, name)
+			value, err := readSecret(ctx, a, name)
 			if err != nil {
 				return err
 			}
-			if err := a.keepSecret(ctx, name, value); err != nil {
+			if err := storeSecret(ctx, a, name, value); err != nil {
 				return fmt.Errorf("the secret is not kept: %w", err)
 			}
 			a.screen.Printf("junction: ${secret:%s} in a configuration is this secret now; servers get it when they next start or connect\n", name)
@@ -150,7 +150,7 @@ func (a *app) secretSetCommand() *cobra.Command {
 }
 
 // readSecret is what the person types, or all of standard input.
-func (a *app) readSecret(ctx context.Context, name string) (value string, err error) {
+func readSecret(ctx context.Context, a *app, name string) (value string, err error) {
 	if a.person != nil {
 		value, err = a.person.Secret(ctx, "Value of "+name+", which is not shown: ")
 	} else {
@@ -174,7 +174,7 @@ type secretsShown struct {
 	Secrets []string `json:"secrets"`
 }
 
-func (a *app) secretListCommand() *cobra.Command {
+func secretListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the names of the secrets that are kept", Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -208,7 +208,7 @@ func (a *app) secretListCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) secretRemoveCommand() *cobra.Command {
+func secretRemoveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Short: "Remove a secret",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) serveCommand() *cobra.Command {
+func serveCommand(a *app) *cobra.Command {
 	var f front
 	var o shipping
 	cmd := &cobra.Command{
@@ -50,12 +50,12 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 				return err
 			}
 			f.stdio = f.http == ""
-			h, err := a.shipped(cmd.Context(), args[0], o)
+			h, err := shipped(cmd.Context(), a, args[0], o)
 			if err != nil {
 				return err
 			}
-			a.hintStdio(f)
-			return orderly(cmd.Context(), a.serve(cmd.Context(), f, h))
+			hintStdio(a, f)
+			return orderly(cmd.Context(), serve(cmd.Context(), a, f, h))
 		},
 	}
 	f.flags(cmd.Flags(), "")
@@ -65,7 +65,7 @@ bearer, basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 }
 
 // hintStdio tells a person what a silent terminal waits for.
-func (a *app) hintStdio(f front) {
+func hintStdio(a *app, f front) {
 	if f.stdio && a.person != nil {
 		a.screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
 	}

@@ -22,7 +22,7 @@ import (
 // serviceTime is how long systemctl or launchctl may take.
 const serviceTime = 30 * time.Second
 
-func (a *app) serviceCommand() *cobra.Command {
+func serviceCommand(a *app) *cobra.Command {
 	var show bool
 	install := &cobra.Command{
 		Use:   "install [-- UP-FLAGS…]",
@@ -32,14 +32,14 @@ flags behind --, in this folder and with this PATH, and start it. No other varia
 environment is written into it: keep secrets in files, or name them in the unit yourself.
 
   junction up service install -- --http 127.0.0.1:7717 --audit`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.installService(cmd.Context(), args, show) },
+		RunE: func(cmd *cobra.Command, args []string) error { return installService(cmd.Context(), a, args, show) },
 	}
 	install.Flags().BoolVar(&show, "print", false, "print what would be written, and change nothing")
 	uninstall := &cobra.Command{
 		Use:   "uninstall",
 		Short: "End it, and do not run it any more",
 		Args:  noMore,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.uninstallService(cmd.Context()) },
+		RunE:  func(cmd *cobra.Command, _ []string) error { return uninstallService(cmd.Context(), a) },
 	}
 	return group("service", "Run junction up when you log in", "", install, uninstall)
 }
@@ -72,7 +72,7 @@ func serviceFile(p place.Place, system string) (string, error) {
 	return "", fmt.Errorf("junction service knows systemd and launchd, and none of %s: have its own scheduler run \"junction up\" when you log in", system)
 }
 
-func (a *app) installService(ctx context.Context, flags []string, show bool) error {
+func installService(ctx context.Context, a *app, flags []string, show bool) error {
 	file, err := serviceFile(a.Place, runtime.GOOS)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (a *app) installService(ctx context.Context, flags []string, show bool) err
 	return nil
 }
 
-func (a *app) uninstallService(ctx context.Context) error {
+func uninstallService(ctx context.Context, a *app) error {
 	file, err := serviceFile(a.Place, runtime.GOOS)
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (a *app) uninstallService(ctx context.Context) error {
 
 // newService is a service with these flags of junction up, which are looked at first.
 func newService(p place.Place, flags []string) (*service, error) {
-	up := (&app{}).upCommand()
+	up := upCommand((&app{}))
 	if err := up.ParseFlags(flags); err != nil {
 		return nil, usagef("behind --: %v", err)
 	}

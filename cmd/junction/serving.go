@@ -104,28 +104,28 @@ func (f *front) check() error {
 }
 
 // serve serves h until ctx is done, or the client on standard input goes away.
-func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
+func serve(ctx context.Context, a *app, f front, h mcp.Handler) error {
 	if f.stdio {
-		return a.serveStdio(ctx, h)
+		return serveStdio(ctx, a, h)
 	}
-	l, err := a.listen(ctx, f)
+	l, err := listen(ctx, a, f)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	access, err := a.openAccess(ctx, l, f, nil)
+	access, err := openAccess(ctx, a, l, f, nil)
 	if err != nil {
 		return err
 	}
 	a.screen.Printf("Serving at %s\n", f.endpoint(l))
-	return a.serveHTTP(ctx, l, f, h, access, nil)
+	return serveHTTP(ctx, a, l, f, h, access, nil)
 }
 
 // listen opens an address, and warns if it is not of this machine only.
-func (a *app) listen(ctx context.Context, f front) (net.Listener, error) {
+func listen(ctx context.Context, a *app, f front) (net.Listener, error) {
 	l, err := listenAt(a.Place, f.http)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("--http %s: this address is in use%s; --http 127.0.0.1:0 takes one that is free", f.http, a.usedBy(ctx, f))
+		return nil, fmt.Errorf("--http %s: this address is in use%s; --http 127.0.0.1:0 takes one that is free", f.http, usedBy(ctx, a, f))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--http: %w", err)
@@ -139,13 +139,13 @@ func (a *app) listen(ctx context.Context, f front) (net.Listener, error) {
 		return nil, err
 	}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		a.warnOfNetwork(l, f)
+		warnOfNetwork(a, l, f)
 	}
 	return l, nil
 }
 
 // warnOfNetwork says what those in the network can do who reach an address.
-func (a *app) warnOfNetwork(l net.Listener, f front) {
+func warnOfNetwork(a *app, l net.Listener, f front) {
 	switch _, secure := l.(*encrypted); {
 	case f.auth == authNone && f.clientCA == "":
 		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
@@ -195,12 +195,12 @@ func everywhere(l net.Listener) (at *net.TCPAddr, is bool) {
 // serveHTTP serves h until ctx is done, then waits for running requests as long
 // as a drain may take. Below its path there is what profile returns by name, if
 // that is not nil.
-func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler, access *access, profile func(name string) mcp.Handler) error {
+func serveHTTP(ctx context.Context, a *app, l net.Listener, f front, h mcp.Handler, access *access, profile func(name string) mcp.Handler) error {
 	var principal func(*http.Request) (*mcp.Principal, error)
 	if f.clientCA != "" {
 		principal = certified
 	}
-	d := &doors{front: f, principal: principal, access: access, options: a.replicaOptions(ctx), profile: profile, open: map[string]endpointHandler{}}
+	d := &doors{front: f, principal: principal, access: access, options: replicaOptions(ctx, a), profile: profile, open: map[string]endpointHandler{}}
 	d.newNowhere()
 	d.at(launch.EndpointPath, h)
 	d.at(olderPath, h)
@@ -208,7 +208,7 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.serverLog(), ConnContext: admission.ConnContext}
+	server := &http.Server{Handler: trusted.Handler(d), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: serverLog(a), ConnContext: admission.ConnContext}
 	if _, secure := l.(*encrypted); !secure { // a proxy that reads heads can be in front
 		l = headListener{l}
 		watchHeads(server)
@@ -221,7 +221,7 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 		return err
 	case <-ctx.Done():
 	}
-	a.delayEnd(ctx, f.drain)
+	delayEnd(ctx, a, f.drain)
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.drain.time)
 	defer cancel()
 	err = d.shutdown(drain)
@@ -411,7 +411,7 @@ func (d *doors) close() {
 }
 
 // serveOptions are those of what serves clients.
-func (a *app) serveOptions() mcp.ServeOptions {
+func serveOptions(a *app) mcp.ServeOptions {
 	o := mcp.ServeOptions{Logger: a.logger(), Middleware: a.around}
 	if a.traffic != nil {
 		o.Wire = a.traffic.Clients()
@@ -420,8 +420,8 @@ func (a *app) serveOptions() mcp.ServeOptions {
 }
 
 // serveStdio serves h to the one client on standard input and output.
-func (a *app) serveStdio(ctx context.Context, h mcp.Handler) error {
-	o := a.serveOptions()
+func serveStdio(ctx context.Context, a *app, h mcp.Handler) error {
+	o := serveOptions(a)
 	if a.stdin == os.Stdin && a.stdout == os.Stdout {
 		return stdio.ServeWith(ctx, h, o)
 	}

@@ -13,7 +13,7 @@ const maxLineKinds = 16
 
 // serverLog is for what servers of net/http say of connections, such as that no TLS came. Whoever reaches the port can make them say
 // it: lines of one kind are counted, and one of them is said in an interval.
-func (a *app) serverLog() *log.Logger {
+func serverLog(a *app) *log.Logger {
 	return log.New(&serverLines{log: a.logger(), now: time.Now, kinds: map[string]*saidLines{}}, "", 0)
 }
 

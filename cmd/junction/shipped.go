@@ -62,7 +62,7 @@ func (o *shipping) checkFlags(flags *pflag.FlagSet, name string) (err error) {
 }
 
 // shipped makes a server that ships with junction. What it holds open is closed when the command ends.
-func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler, error) {
+func shipped(ctx context.Context, a *app, name string, o shipping) (mcp.Handler, error) {
 	switch name {
 	case "everything":
 		return everything.New(), nil
@@ -88,13 +88,13 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 	case "fetch":
 		return fetch.New(o.fetch), nil
 	case "openapi":
-		return a.openAPI(ctx, &o.api)
+		return openAPI(ctx, a, &o.api)
 	case "graphql":
-		return a.graphQL(ctx, &o.api)
+		return graphQL(ctx, a, &o.api)
 	case "http":
-		return a.httpTools(&o.api)
+		return httpTools(a, &o.api)
 	case "sql":
-		return a.database(ctx, o)
+		return openDatabase(ctx, a, o)
 	case "time":
 		zone, err := clock.Local(a.Getenv("TZ"))
 		if err != nil {
@@ -111,9 +111,9 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 // maxDSNFile is how many bytes the file with a DSN may have.
 const maxDSNFile = 16 << 10
 
-// database makes the server for the database that a variable or a file leads to. A flag cannot: everybody on
+// openDatabase makes the server for the database that a variable or a file leads to. A flag cannot: everybody on
 // the machine sees a program's flags, and the DSN has the password.
-func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
+func openDatabase(ctx context.Context, a *app, o shipping) (mcp.Handler, error) {
 	dsn, err := o.dsn(a.Place)
 	if err != nil {
 		return nil, err

@@ -39,7 +39,7 @@ func (o *apiShipping) flags(flags *pflag.FlagSet) {
 }
 
 // openAPI makes the server of a document.
-func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) {
+func openAPI(ctx context.Context, a *app, o *apiShipping) (mcp.Handler, error) {
 	if o.from == "" {
 		return nil, usagef("openapi needs a document: junction serve openapi --from FILE|URL")
 	}
@@ -86,7 +86,7 @@ func openAPIAt(p place.Place, from string) string {
 }
 
 // graphQL makes the server of a GraphQL API.
-func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) {
+func graphQL(ctx context.Context, a *app, o *apiShipping) (mcp.Handler, error) {
 	if o.url == "" {
 		return nil, usagef("graphql needs an API: junction serve graphql --url URL")
 	}

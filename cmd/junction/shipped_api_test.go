@@ -40,7 +40,7 @@ func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
 	setenv(t, "PETS_KEY", "key-of-the-test\n")
 	a := ready(&app{Place: placeOf(t), screen: nil})
 	for _, auth := range []string{"PETS_KEY", "key=PETS_KEY", "header:X-Key=PETS_KEY"} {
-		h, err := a.shipped(t.Context(), "openapi", shipping{api: apiShipping{from: from, base: api.URL + "/v1", tags: []string{"pets"}, exclude: []string{"tag=admin"}, auth: []string{auth}}})
+		h, err := shipped(t.Context(), a, "openapi", shipping{api: apiShipping{from: from, base: api.URL + "/v1", tags: []string{"pets"}, exclude: []string{"tag=admin"}, auth: []string{auth}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,7 +79,7 @@ func TestServeGraphQLAsksTheAPIForItsTypes(t *testing.T) {
 	defer api.Close()
 	setenv(t, "PETS_KEY", "key-of-the-test")
 	a := &app{Place: placeOf(t)}
-	h, err := a.shipped(t.Context(), "graphql", shipping{api: apiShipping{url: api.URL, auth: []string{"PETS_KEY"}, exclude: []string{"operation=then"}}})
+	h, err := shipped(t.Context(), a, "graphql", shipping{api: apiShipping{url: api.URL, auth: []string{"PETS_KEY"}, exclude: []string{"operation=then"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ type requestTemplate struct {
 }
 
 // httpTools makes the server of templates.
-func (a *app) httpTools(o *apiShipping) (mcp.Handler, error) {
+func httpTools(a *app, o *apiShipping) (mcp.Handler, error) {
 	options := httptool.Options{Base: o.base, Logger: a.logger()}
 	var err error
 	if options.Credentials, err = o.credentials(a.Place); err != nil {

@@ -20,7 +20,7 @@ func skillList() list {
 	return list{revision.MethodNamed(skills.MethodList), "skills", texts(show.Skills), nil}
 }
 
-func (a *app) skillsCommand() *cobra.Command {
+func skillsCommand(a *app) *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
 		Use:   "skills [SERVER [SKILL [FILE]] | [SKILL [FILE]] -- COMMAND…]",
@@ -31,21 +31,21 @@ references/guide.md, that file of it. What is not what the server's list says of
 by size, digest or frontmatter, is not printed.
 
 ` + listHelp(),
-		ValidArgsFunction: a.suggests(addSkills),
+		ValidArgsFunction: suggests(a, addSkills),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
-				return a.list(cmd, skillList(), args, f)
+				return listServers(a, cmd, skillList(), args, f)
 			}
-			t, words, err := a.listTarget(cmd, args, f)
+			t, words, err := listTarget(a, cmd, args, f)
 			switch {
 			case err != nil:
 				return err
 			case len(words) == 0:
-				return a.listOne(cmd.Context(), skillList(), t, nil, f)
+				return listOne(cmd.Context(), a, skillList(), t, nil, f)
 			case len(words) > 2:
 				return usagef("%s: unexpected %q", cmd.CommandPath(), words[2])
 			}
-			return a.printSkill(cmd.Context(), t, words[0], append(words, "")[1])
+			return printSkill(cmd.Context(), a, t, words[0], append(words, "")[1])
 		},
 	}
 	f.define(a, cmd, skillShown{})
@@ -53,8 +53,8 @@ by size, digest or frontmatter, is not printed.
 }
 
 // printSkill prints a file of a skill; file is its path in the skill's folder, and empty for SKILL.md.
-func (a *app) printSkill(ctx context.Context, t launch.Target, name, file string) error {
-	client, err := a.connect(ctx, t)
+func printSkill(ctx context.Context, a *app, t launch.Target, name, file string) error {
+	client, err := connect(ctx, a, t)
 	if err != nil {
 		return err
 	}

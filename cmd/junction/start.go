@@ -18,8 +18,8 @@ const (
 )
 
 // showStart shows what is configured, what runs, and what can be typed next. It reads files and asks each junction up; it starts no server.
-func (a *app) showStart(ctx context.Context) error {
-	set, entries, unread := a.readServers()
+func showStart(ctx context.Context, a *app) error {
+	set, entries, unread := readServers(a)
 	running, err := instances(ctx, a.Place)
 	if err != nil {
 		return err

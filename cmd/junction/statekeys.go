@@ -43,8 +43,8 @@ type stateKeys struct {
 
 // replicaOptions are serveOptions of a process that others with its state folder may stand in for. Without such a folder it has
 // a key of its own.
-func (a *app) replicaOptions(ctx context.Context) mcp.ServeOptions {
-	o := a.serveOptions()
+func replicaOptions(ctx context.Context, a *app) mcp.ServeOptions {
+	o := serveOptions(a)
 	keys, err := kept(a.Place, "state.keys", func(path string) (*stateKeys, error) {
 		k := &stateKeys{path: path}
 		return k, k.look(ctx, time.Now())

@@ -19,34 +19,40 @@ import (
 const suggestTimeout = 3 * time.Second
 
 // suggestServers completes SERVER with the names of the configuration.
-func (a *app) suggestServers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra adds dashes of its own at the end
-		return nil, cobra.ShellCompDirectiveDefault
+func suggestServers(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra adds dashes of its own at the end
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		a.screen = terminal.NewScreen(io.Discard)
+		return serverValues(a, cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 	}
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	a.screen = terminal.NewScreen(io.Discard)
-	return serverValues(a, cmd.Context()), cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) suggestTools(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 1 {
-		return a.suggestArguments(cmd, args, typed)
+func suggestTools(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 1 {
+			return suggestArguments(a, cmd, args, typed)
+		}
+		return suggest(a, cmd, args, listed((*mcp.Client).Tools, func(t *mcp.Tool) (name, what string) { return t.Name, t.Description }))
 	}
-	return a.suggest(cmd, args, listed((*mcp.Client).Tools, func(t *mcp.Tool) (name, what string) { return t.Name, t.Description }))
 }
 
 // suggestToolNames completes the names of tools, any number of them.
-func (a *app) suggestToolNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
-	return a.suggestTools(cmd, args[:min(len(args), 1)], typed)
+func suggestToolNames(a *app) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return suggestTools(a)(cmd, args[:min(len(args), 1)], typed)
+	}
 }
 
 // suggestArguments completes KEY=VALUE: keys that were not given yet, and values
 // where there are only a few.
-func (a *app) suggestArguments(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func suggestArguments(a *app, cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	key, _, valued := strings.Cut(typed, "=")
-	words, directive := a.suggest(cmd, args[:1], func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+	words, directive := suggest(a, cmd, args[:1], func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 		for t, err := range c.Tools(ctx) {
 			if err != nil || t.Name != args[1] {
 				continue
@@ -71,9 +77,9 @@ func (a *app) suggestArguments(cmd *cobra.Command, args []string, typed string) 
 }
 
 // suggests completes the word after SERVER with what list adds.
-func (a *app) suggests(list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
+func suggests(a *app, list func(context.Context, *mcp.Client, func(name, what string))) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return a.suggest(cmd, args, list)
+		return suggest(a, cmd, args, list)
 	}
 }
 
@@ -91,19 +97,19 @@ func listed[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], 
 // suggest completes the word after SERVER with what the server offers. Nobody
 // can be asked while a shell completes, so servers that need consent or an
 // input suggest nothing.
-func (a *app) suggest(cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
+func suggest(a *app, cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
 	if len(args) != 1 {
-		return a.suggestServers(cmd, args, "")
+		return suggestServers(a)(cmd, args, "")
 	}
 	a.screen, a.person = terminal.NewScreen(io.Discard), nil
 	a.desk.Screen, a.desk.Person, a.sharing = a.screen, nil, sharedCalls
 	ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
 	defer cancel()
-	t, err := a.named(ctx, args[0])
+	t, err := namedServer(ctx, a, args[0])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	client, err := a.connect(ctx, t)
+	client, err := connect(ctx, a, t)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -18,7 +18,7 @@ type valueSource func(a *app, ctx context.Context) []string
 
 // suggestValues completes what is neither a server's alone nor asked of one: the words of these commands, any number of them, or the
 // value of a flag.
-func (a *app) suggestValues(root *cobra.Command) {
+func suggestValues(a *app, root *cobra.Command) {
 	for _, at := range []struct {
 		command, flag string // no flag: the words
 		values        valueSource
@@ -62,7 +62,7 @@ func hostValues(*app, context.Context) (values []string) {
 }
 
 func serverValues(a *app, _ context.Context) (values []string) {
-	_, entries, err := a.servers()
+	_, entries, err := configuredServers(a)
 	if err != nil {
 		return nil
 	}

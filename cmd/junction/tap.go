@@ -36,7 +36,7 @@ type appliedTap struct {
 	release func()
 }
 
-func (a *app) tapCommand() *cobra.Command {
+func tapCommand(a *app) *cobra.Command {
 	p := &tap{app: a}
 	var record string
 	cmd := &cobra.Command{
@@ -199,7 +199,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		return p.runHost(ctx, command)
 	}
 	p.filter.Servers = names
-	return orderly(ctx, p.watchTraffic(ctx, nil, len(names), p.filter))
+	return orderly(ctx, watchTraffic(ctx, p.app, nil, len(names), p.filter))
 }
 
 // apply puts junction in the place of servers, and says where.

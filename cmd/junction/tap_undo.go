@@ -33,7 +33,7 @@ func (p *tap) restore() error {
 			}
 			continue
 		}
-		faults = append(faults, p.putBack(p.journal, records[i])...)
+		faults = append(faults, putBack(p.app, p.journal, records[i])...)
 	}
 	return errors.Join(faults...)
 }
@@ -46,7 +46,7 @@ func (p *tap) recover() error {
 			continue
 		}
 		p.screen.Printf("A junction tap was killed before it undid its change.\n")
-		p.sayRestored(r)
+		sayRestored(p.app, r)
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (p *tap) undoKept(hosts []string, recovered error) error {
 			faults = append(faults, fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", r.Path, r.Process))
 			continue
 		}
-		faults = append(faults, p.putBack(p.journal, r)...)
+		faults = append(faults, putBack(p.app, p.journal, r)...)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return err

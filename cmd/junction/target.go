@@ -27,8 +27,8 @@ import (
 
 // target finds the server that a command line means, and returns what else
 // stands on it.
-func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (launch.Target, []string, error) {
-	if err := a.checkFlags(); err != nil {
+func target(ctx context.Context, a *app, cmd *cobra.Command, args []string) (launch.Target, []string, error) {
+	if err := checkFlags(a); err != nil {
 		return launch.Target{}, nil, err
 	}
 	switch flags := cmd.Flags(); {
@@ -43,7 +43,7 @@ func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (la
 			return launch.Target{}, nil, usagef(`after "--" stands the command of a server`)
 		}
 		if len(args) == dash+1 && launch.At(args[dash]) != nil {
-			t, err := a.named(ctx, args[dash])
+			t, err := namedServer(ctx, a, args[dash])
 			return t, args[:dash], err
 		}
 		if a.launch.Frozen {
@@ -55,14 +55,14 @@ func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (la
 	if len(args) == 0 {
 		return launch.Target{}, nil, usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
 	}
-	t, err := a.named(ctx, args[0])
+	t, err := namedServer(ctx, a, args[0])
 	if at := slices.IndexFunc(args, func(arg string) bool { return launch.At(arg) != nil }); err != nil && at > 0 && cmd.Name() == "call" {
 		err = usagef("the server comes first: %s %s %s", cmd.CommandPath(), args[at], args[0])
 	}
 	return t, args[1:], err
 }
 
-func (a *app) checkFlags() error {
+func checkFlags(a *app) error {
 	if a.launch.Timeout < 0 {
 		return usagef("--timeout: expected a positive duration, such as 30s")
 	}
@@ -72,16 +72,16 @@ func (a *app) checkFlags() error {
 	return nil
 }
 
-// named is the server that SERVER means: a URL, or a name.
-func (a *app) named(ctx context.Context, server string) (launch.Target, error) {
+// namedServer is the server that SERVER means: a URL, or a name.
+func namedServer(ctx context.Context, a *app, server string) (launch.Target, error) {
 	if launch.At(server) != nil {
 		return a.launch.Address(server)
 	}
-	return a.configured(ctx, server)
+	return configured(ctx, a, server)
 }
 
 // options are those of a client of the target.
-func (a *app) options(t launch.Target) mcp.ClientOptions {
+func options(a *app, t launch.Target) mcp.ClientOptions {
 	o := mcp.ClientOptions{
 		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: version},
 		Name:     t.Name,
@@ -108,17 +108,17 @@ func (a *app) options(t launch.Target) mcp.ClientOptions {
 }
 
 // connect connects to the target as a client that answers at the desk.
-func (a *app) connect(ctx context.Context, t launch.Target) (*mcp.Client, error) {
-	o, err := a.askedOptions(t)
+func connect(ctx context.Context, a *app, t launch.Target) (*mcp.Client, error) {
+	o, err := askedOptions(a, t)
 	if err != nil {
 		return nil, err
 	}
-	client, err := a.dialShown(ctx, t, o)
-	return client, a.remedied(t, err)
+	client, err := dialShown(ctx, a, t, o)
+	return client, remedied(a, t, err)
 }
 
 // dialShown connects to the one server of a command. Where that takes long, a terminal shows what it waits for.
-func (a *app) dialShown(ctx context.Context, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
+func dialShown(ctx context.Context, a *app, t launch.Target, o mcp.ClientOptions) (*mcp.Client, error) {
 	starting := t.Title()
 	if c, program := t.Transport.(*command.Command); program {
 		if does := runner.Work(c.Name, c.Args, false); does != "" {
@@ -150,11 +150,11 @@ func showStarting(name string, show func(line string)) (end func()) {
 }
 
 // askedOptions are those of a client of the target that can be asked by it.
-func (a *app) askedOptions(t launch.Target) (mcp.ClientOptions, error) {
+func askedOptions(a *app, t launch.Target) (mcp.ClientOptions, error) {
 	if err := a.desk.Check(); err != nil {
 		return mcp.ClientOptions{}, &usageError{Err: err}
 	}
-	o := a.options(t)
+	o := options(a, t)
 	a.desk.Serve(&o, t.Title())
 	switch level := mcp.LogLevel(a.flags.logLevel); {
 	case level == "" || level == "none":
@@ -162,14 +162,14 @@ func (a *app) askedOptions(t launch.Target) (mcp.ClientOptions, error) {
 		return o, usagef("--log-level: expected debug, info, notice, warning, error, critical, alert, emergency or none")
 	default:
 		o.LogLevel = level
-		o.OnLog = func(m mcp.LogMessage) { a.showLog(m) }
+		o.OnLog = func(m mcp.LogMessage) { showLog(a, m) }
 	}
 	return o, nil
 }
 
 // remedied adds to the error of a server that the command line names by its URL what to try, where it wants a key, or
 // nobody is there. What a configuration says of a server is mended there.
-func (a *app) remedied(t launch.Target, err error) error {
+func remedied(a *app, t launch.Target, err error) error {
 	address := t.Title()
 	if t.Server != nil && errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "startTimeout") {
 		return &connectError{fmt.Errorf(`%w; "startTimeout" in its entry, or --timeout, gives it longer`, err)}
@@ -212,7 +212,7 @@ func dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Clien
 // maxLog is how much of a log message is shown, in runes.
 const maxLog = 2_000
 
-func (a *app) showLog(m mcp.LogMessage) {
+func showLog(a *app, m mcp.LogMessage) {
 	text, ok := jsonrpc.Unquote(m.Data)
 	if !ok {
 		text = string(m.Data)

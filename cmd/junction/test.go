@@ -29,7 +29,7 @@ type testFlags struct {
 	o                     cases.Options
 }
 
-func (a *app) testCommand() *cobra.Command {
+func testCommand(a *app) *cobra.Command {
 	var f testFlags
 	cmd := &cobra.Command{
 		Use:   "test PATH… [-- COMMAND…]",
@@ -52,9 +52,9 @@ Exit codes:
   130  interrupted (Ctrl-C)`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.from != "" {
-				return a.draft(f.from, f.server, args)
+				return draft(a, f.from, f.server, args)
 			}
-			return a.test(cmd, args, &f)
+			return test(a, cmd, args, &f)
 		},
 	}
 	flags := cmd.Flags()
@@ -68,7 +68,7 @@ Exit codes:
 	flags.BoolVar(&f.tap, "tap", false, "print the outcome in the Test Anything Protocol (TAP 14)")
 	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files, revisions and transports at the same time")
 	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
-	a.configFlags(flags)
+	configFlags(a, flags)
 	flags.DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
 	flags.StringArrayVar(&a.launch.Header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
 	flags.StringArrayVar(&a.launch.Env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
@@ -76,14 +76,14 @@ Exit codes:
 }
 
 // test runs the cases that a command line names.
-func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
-	files, err := a.testFiles(cmd, args, f)
+func test(a *app, cmd *cobra.Command, args []string, f *testFlags) error {
+	files, err := testFiles(a, cmd, args, f)
 	if err != nil {
 		return err
 	}
-	f.o.Connect = a.testTargets()
+	f.o.Connect = testTargets(a)
 	if !f.tap {
-		f.o.OnFile = func(r *cases.FileReport) { a.showTested(r, f.all) }
+		f.o.OnFile = func(r *cases.FileReport) { showTested(a, r, f.all) }
 	}
 	began := time.Now()
 	reports := cases.Run(cmd.Context(), files, f.o)
@@ -131,8 +131,8 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 }
 
 // testFiles reads the files of a command line, and which server is tested in place of theirs.
-func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
-	if err := a.checkFlags(); err != nil {
+func testFiles(a *app, cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
+	if err := checkFlags(a); err != nil {
 		return nil, err
 	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -187,7 +187,7 @@ func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cas
 }
 
 // showTested prints what became of a file; of all its cases, or of those that failed.
-func (a *app) showTested(r *cases.FileReport, all bool) {
+func showTested(a *app, r *cases.FileReport, all bool) {
 	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 	paint := func(colour, text string) {
 		text = plaintext.Clean(text)

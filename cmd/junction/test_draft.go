@@ -11,7 +11,7 @@ import (
 )
 
 // draft writes the first draft of a file of cases from a recording.
-func (a *app) draft(from, server string, args []string) error {
+func draft(a *app, from, server string, args []string) error {
 	if len(args) > 1 {
 		return usagef("--from: expected one FILE to write to, or none")
 	}

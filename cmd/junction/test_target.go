@@ -17,7 +17,7 @@ import (
 
 // testTargets finds the servers that files of cases test. What is said of an entry of a configuration is said once,
 // and the configuration is read by one goroutine at a time.
-func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
+func testTargets(a *app) func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
 	var turn sync.Mutex
 	configured := map[string]launch.Target{}
 	return func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
@@ -26,7 +26,7 @@ func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string
 		t, known := configured[s.Name]
 		if !known {
 			var err error
-			if t, err = a.testServer(ctx, s); err != nil {
+			if t, err = testServer(ctx, a, s); err != nil {
 				return nil, err
 			}
 			if t.Server != nil {
@@ -42,14 +42,14 @@ func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string
 		case t.By != nil:
 			kind = t.By.Name
 		}
-		return &cases.Target{Transport: t.Transport, Kind: kind, Options: a.options(t)}, nil
+		return &cases.Target{Transport: t.Transport, Kind: kind, Options: options(a, t)}, nil
 	}
 }
 
-func (a *app) testServer(ctx context.Context, s cases.Server) (launch.Target, error) {
+func testServer(ctx context.Context, a *app, s cases.Server) (launch.Target, error) {
 	switch {
 	case s.Recording != "":
-		r, err := a.replay(s.Recording, recording.ReplayOptions{Server: s.Recorded})
+		r, err := serveReplay(a, s.Recording, recording.ReplayOptions{Server: s.Recorded})
 		if err != nil {
 			return launch.Target{}, fmt.Errorf("%s: %w", s.Recording, err)
 		}
@@ -64,5 +64,5 @@ func (a *app) testServer(ctx context.Context, s cases.Server) (launch.Target, er
 		}
 		return t, err
 	}
-	return a.named(ctx, s.Name)
+	return namedServer(ctx, a, s.Name)
 }

@@ -40,7 +40,7 @@ type trafficFilter struct {
 
 var trafficFilters = fields.ParamsOf[trafficFilter]()
 
-func (a *app) trafficCommand() *cobra.Command {
+func trafficCommand(a *app) *cobra.Command {
 	var chosen func(*trafficFilter) error
 	cmd := &cobra.Command{
 		Use:     "traffic [PID…]",
@@ -66,10 +66,10 @@ down what was called.`,
 				return &usageError{Err: err}
 			}
 			watch := func(ctx context.Context, pids []string, f trafficFilter) error {
-				return a.watchTraffic(ctx, pids, 0, f)
+				return watchTraffic(ctx, a, pids, 0, f)
 			}
 			if !a.flags.json && !f.Full && f.Count == 0 && a.showsLive() {
-				watch = a.watchCalls
+				watch = func(ctx context.Context, pids []string, f trafficFilter) error { return watchCalls(ctx, a, pids, f) }
 			}
 			if err := watch(cmd.Context(), args, f); err != nil {
 				return orderly(cmd.Context(), err)
@@ -93,17 +93,17 @@ type shownEvent struct {
 
 // watchTraffic shows the messages of processes until enough were shown, or ctx is done. For junction tap, tapped is how many servers a host starts
 // through junction from now on; else it is 0.
-func (a *app) watchTraffic(ctx context.Context, pids []string, tapped int, f trafficFilter) error {
+func watchTraffic(ctx context.Context, a *app, pids []string, tapped int, f trafficFilter) error {
 	shown := 0
 	err := followTraffic(ctx, a.Place, pids, trafficFollower{
 		notes: f.Notes,
-		began: func(processes int) error { return a.beganToWatch(pids, tapped, processes) },
-		busy:  a.sayBusy,
+		began: func(processes int) error { return beganToWatch(a, pids, tapped, processes) },
+		busy:  func(pid int) { sayBusy(a, pid) },
 		event: func(e shownEvent, several bool) error {
 			if !f.shows(&e) {
 				return nil
 			}
-			if err := a.showEvent(&e, several, f.Full); err != nil {
+			if err := showEvent(a, &e, several, f.Full); err != nil {
 				return err
 			}
 			if shown++; shown == f.Count {
@@ -119,7 +119,7 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, tapped int, f tra
 }
 
 // watchCalls shows the calls of processes until the user quits, or ctx is done.
-func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) error {
+func watchCalls(ctx context.Context, a *app, pids []string, f trafficFilter) error {
 	ui := live.New(live.Options{Place: a.Place, In: a.stdin, Out: a.stdout})
 	undo := a.screen.Divert(ui.Print)
 	following, end := context.WithCancelCause(ctx)
@@ -131,8 +131,8 @@ func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) er
 	}()
 	err := followTraffic(following, a.Place, pids, trafficFollower{
 		notes: true,
-		began: func(processes int) error { return a.beganToWatch(pids, 0, processes) },
-		busy:  a.sayBusy,
+		began: func(processes int) error { return beganToWatch(a, pids, 0, processes) },
+		busy:  func(pid int) { sayBusy(a, pid) },
 		event: func(e shownEvent, _ bool) error {
 			ui.Event(live.Event{PID: e.PID, Shown: f.shows(&e), Event: e.Event})
 			return nil
@@ -149,7 +149,7 @@ func (a *app) watchCalls(ctx context.Context, pids []string, f trafficFilter) er
 }
 
 // beganToWatch says how many processes are watched.
-func (a *app) beganToWatch(pids []string, tapped, processes int) error {
+func beganToWatch(a *app, pids []string, tapped, processes int) error {
 	switch {
 	case tapped > 0:
 		a.screen.Printf("Watching 0 of %s; they appear when the host starts them. Ctrl-C ends.\n", plaintext.Count(tapped, "tapped server"))
@@ -163,7 +163,7 @@ func (a *app) beganToWatch(pids []string, tapped, processes int) error {
 	return nil
 }
 
-func (a *app) sayBusy(pid int) {
+func sayBusy(a *app, pid int) {
 	a.screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
 }
 
@@ -182,7 +182,7 @@ func (f *trafficFilter) shows(e *shownEvent) bool {
 }
 
 // showEvent prints one message.
-func (a *app) showEvent(e *shownEvent, several, full bool) error {
+func showEvent(a *app, e *shownEvent, several, full bool) error {
 	if a.flags.json {
 		return a.printIndented(e, "")
 	}

@@ -68,7 +68,7 @@ func isWatching(dir string) bool {
 // shareTraffic lets junction traffic see the messages of this process, through a socket that only this user can reach; where
 // there can be none, it does without. serves is the server that is all this process serves; empty: any number. The function that
 // it returns ends that.
-func (a *app) shareTraffic(ctx context.Context, serves string) (end func()) {
+func shareTraffic(ctx context.Context, a *app, serves string) (end func()) {
 	l, path, err := listenForMe(a.Place, trafficEnd)
 	if err != nil {
 		a.logger().Debug("junction traffic cannot see this process", "error", err)
@@ -114,8 +114,8 @@ func (a *app) shareTraffic(ctx context.Context, serves string) (end func()) {
 }
 
 // within makes a server that ships with junction as a part of this process. What is asked of it is shown as of any other.
-func (a *app) within(ctx context.Context, name string, o shipping) (mcp.Handler, error) {
-	h, err := a.shipped(ctx, name, o)
+func within(ctx context.Context, a *app, name string, o shipping) (mcp.Handler, error) {
+	h, err := shipped(ctx, a, name, o)
 	if err != nil || a.traffic == nil {
 		return h, err
 	}

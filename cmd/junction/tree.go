@@ -32,71 +32,71 @@ const (
 
 // tree returns all commands in the order of help: headings, and below them what users need most first.
 func tree() []branch {
-	all := []branch{{path: "list", group: groupUse, make: (*app).listCommand}}
+	all := []branch{{path: "list", group: groupUse, make: listCommand}}
 	for _, l := range allLists() {
-		all = append(all, branch{path: "list " + l.command, old: l.command, make: l.newCommand})
+		all = append(all, branch{path: "list " + l.command, old: l.command, make: func(a *app) *cobra.Command { return newListCommand(a, l) }})
 	}
 	return append(all, []branch{
-		{path: "call", group: groupUse, make: (*app).callCommand},
+		{path: "call", group: groupUse, make: callCommand},
 		{path: "get", group: groupUse, short: "Read a resource, or fill in a prompt"},
-		{path: "get resource", old: "read", make: (*app).readCommand},
-		{path: "get prompt", old: "prompt", make: (*app).promptCommand},
-		{path: "get completion", old: "complete", make: (*app).completeCommand},
-		{path: "chat", group: groupUse, make: (*app).chatCommand},
-		{path: "chat history", old: "conversations", make: (*app).conversationsCommand},
+		{path: "get resource", old: "read", make: readCommand},
+		{path: "get prompt", old: "prompt", make: promptCommand},
+		{path: "get completion", old: "complete", make: completeCommand},
+		{path: "chat", group: groupUse, make: chatCommand},
+		{path: "chat history", old: "conversations", make: conversationsCommand},
 
 		{path: "server", group: groupServers, short: "Add, remove, upgrade, search, approve and confine servers"},
-		{path: "server add", old: "add", make: (*app).addCommand},
-		{path: "server remove", old: "remove", make: (*app).removeCommand},
-		{path: "server list", make: (*app).listCommand},
-		{path: "server search", old: "search", make: (*app).searchCommand},
-		{path: "server info", old: "info", make: (*app).infoCommand},
-		{path: "server upgrade", old: "upgrade", make: (*app).upgradeCommand},
-		{path: "server upgrade --check", old: "outdated", make: (*app).outdatedCommand},
-		{path: "server upgrade --vulnerable", old: "audit-deps", make: (*app).auditDepsCommand},
-		{path: "server approve", old: "approve", make: (*app).approveCommand},
-		{path: "server sandbox", old: "sandbox", make: (*app).sandboxCommand},
-		{path: "server ping", old: "ping", make: (*app).pingCommand},
-		{path: "server install", old: "install", make: (*app).installCommand},
-		{path: "server publish", old: "publish", make: (*app).publishCommand},
+		{path: "server add", old: "add", make: addCommand},
+		{path: "server remove", old: "remove", make: removeCommand},
+		{path: "server list", make: listCommand},
+		{path: "server search", old: "search", make: searchCommand},
+		{path: "server info", old: "info", make: infoCommand},
+		{path: "server upgrade", old: "upgrade", make: upgradeCommand},
+		{path: "server upgrade --check", old: "outdated", make: outdatedCommand},
+		{path: "server upgrade --vulnerable", old: "audit-deps", make: auditDepsCommand},
+		{path: "server approve", old: "approve", make: approveCommand},
+		{path: "server sandbox", old: "sandbox", make: sandboxCommand},
+		{path: "server ping", old: "ping", make: pingCommand},
+		{path: "server install", old: "install", make: installCommand},
+		{path: "server publish", old: "publish", make: publishCommand},
 
 		{path: "host", group: groupHosts, short: "Put your servers into Cursor, Claude or another host, and undo that"},
-		{path: "host connect", old: "connect", make: (*app).connectCommand},
-		{path: "host disconnect", old: "disconnect", make: (*app).disconnectCommand},
-		{path: "host import", old: "import", make: (*app).importCommand},
-		{path: "host tap", old: "tap", make: (*app).tapCommand},
+		{path: "host connect", old: "connect", make: connectCommand},
+		{path: "host disconnect", old: "disconnect", make: disconnectCommand},
+		{path: "host import", old: "import", make: importCommand},
+		{path: "host tap", old: "tap", make: tapCommand},
 
-		{path: "up", group: groupGateway, make: (*app).upCommand},
-		{path: "up service", old: "service", make: (*app).serviceCommand},
+		{path: "up", group: groupGateway, make: upCommand},
+		{path: "up service", old: "service", make: serviceCommand},
 		{path: "status", group: groupGateway, make: (*app).statusCommand},
-		{path: "policy", group: groupGateway, make: (*app).policyCommand},
-		{path: "audit", group: groupGateway, make: (*app).auditCommand},
-		{path: "key", group: groupGateway, make: (*app).keyCommand},
-		{path: "user", group: groupGateway, make: (*app).userCommand},
+		{path: "policy", group: groupGateway, make: policyCommand},
+		{path: "audit", group: groupGateway, make: auditCommand},
+		{path: "key", group: groupGateway, make: keyCommand},
+		{path: "user", group: groupGateway, make: userCommand},
 
-		{path: "login", group: groupAccount, make: (*app).loginCommand},
-		{path: "logout", make: (*app).logoutCommand},
-		{path: "whoami", make: (*app).whoamiCommand},
-		{path: "secret", group: groupAccount, make: (*app).secretCommand},
+		{path: "login", group: groupAccount, make: loginCommand},
+		{path: "logout", make: logoutCommand},
+		{path: "whoami", make: whoamiCommand},
+		{path: "secret", group: groupAccount, make: secretCommand},
 
-		{path: "traffic", group: groupWatch, make: (*app).trafficCommand},
-		{path: "console", group: groupWatch, make: (*app).consoleCommand},
-		{path: "inspect", group: groupWatch, make: (*app).inspectCommand},
-		{path: "doctor", group: groupWatch, make: (*app).doctorCommand},
+		{path: "traffic", group: groupWatch, make: trafficCommand},
+		{path: "console", group: groupWatch, make: consoleCommand},
+		{path: "inspect", group: groupWatch, make: inspectCommand},
+		{path: "doctor", group: groupWatch, make: doctorCommand},
 
-		{path: "test", group: groupDevelop, make: (*app).testCommand},
-		{path: "lint", group: groupDevelop, make: (*app).lintCommand},
-		{path: "serve", group: groupDevelop, make: (*app).serveCommand},
-		{path: "proxy", group: groupDevelop, make: (*app).proxyCommand},
-		{path: "replay", make: (*app).replayCommand},
+		{path: "test", group: groupDevelop, make: testCommand},
+		{path: "lint", group: groupDevelop, make: lintCommand},
+		{path: "serve", group: groupDevelop, make: serveCommand},
+		{path: "proxy", group: groupDevelop, make: proxyCommand},
+		{path: "replay", make: replayCommand},
 		{path: "version", make: func(*app) *cobra.Command { return versionCommand() }},
-		{path: launch.RenewCommand, make: (*app).renewLoginCommand},
+		{path: launch.RenewCommand, make: renewLoginCommand},
 	}...)
 }
 
 // grow adds the commands of the tree to root, and those with an old name once more under it, which no help lists: all of them, or
 // only those below the first word where that is one of the tree, as making a command takes longer than finding it.
-func (a *app) grow(root *cobra.Command, words []string) {
+func grow(a *app, root *cobra.Command, words []string) {
 	all, first := tree(), ""
 	if len(words) > 0 && slices.ContainsFunc(all, func(b branch) bool { return b.path == words[0] || b.old == words[0] }) {
 		first = words[0]
@@ -154,7 +154,7 @@ func listedBelow(cmd *cobra.Command) []*cobra.Command {
 
 // uncover takes a part of a command that takes servers, such as tools of list, out of the tree where a server has its name: such a
 // command line was about the server before there was the part.
-func (a *app) uncover(root *cobra.Command, args []string) {
+func uncover(a *app, root *cobra.Command, args []string) {
 	part, _, err := root.Find(args)
 	for err == nil && part.HasParent() && part.Parent().ValidArgsFunction == nil {
 		part = part.Parent()
@@ -164,9 +164,9 @@ func (a *app) uncover(root *cobra.Command, args []string) {
 	}
 	flags := pflag.NewFlagSet("", pflag.ContinueOnError)
 	flags.ParseErrorsAllowlist.UnknownFlags, flags.Usage = true, func() {}
-	a.configFlags(flags)
+	configFlags(a, flags)
 	_ = flags.Parse(args) // the command reports what is wrong
-	_, entries, _ := a.readServers()
+	_, entries, _ := readServers(a)
 	if slices.Contains(serverNames(entries), part.Name()) {
 		part.Parent().RemoveCommand(part)
 	}

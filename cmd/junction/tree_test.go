@@ -151,7 +151,7 @@ func apart(t *testing.T, line string) (o struct {
 // A word that the tree has makes only the commands below it; any other line makes all of them.
 func TestOnlyCommandsThatWordsReachAreMade(t *testing.T) {
 	t.Parallel()
-	made := func(words ...string) int { return len(new(app).root(words).Commands()) }
+	made := func(words ...string) int { return len(root(new(app), words).Commands()) }
 	all := made()
 	for _, words := range [][]string{{"--help"}, {"help", "list"}, {"__complete", "list", ""}, {"completion", "bash"}, {"--config", "list", "list"}, {"nothing"}} {
 		if n := made(words...); n != all {
@@ -223,7 +223,7 @@ func TestValuesAreCompletedUnderEachName(t *testing.T) {
 func TestThePageOfTheCommandLineHasTheTree(t *testing.T) {
 	t.Parallel()
 	var rows strings.Builder
-	root := (&app{Place: placeOf(t)}).root(nil)
+	root := root((&app{Place: placeOf(t)}), nil)
 	for _, b := range tree() {
 		c, _, err := root.Find(strings.Fields(b.path))
 		if err != nil || b.path == launch.RenewCommand {

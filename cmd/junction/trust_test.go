@@ -57,7 +57,7 @@ func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*c
 		a.flags.config = []string{configuration}
 	}
 	f.unsaved = true
-	setup, err := a.setUpChat(t.Context(), &cobra.Command{}, args, f)
+	setup, err := setUpChat(t.Context(), a, &cobra.Command{}, args, f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ type upOptions struct {
 // keeps little: with the usual 100 percent, collecting it is a tenth of the work of many calls.
 const garbagePercent = 200
 
-func (a *app) upCommand() *cobra.Command {
+func upCommand(a *app) *cobra.Command {
 	var o upOptions
 	cmd := &cobra.Command{
 		Use:   "up [SERVER…]",
@@ -62,7 +62,7 @@ long that may take (default 2m, longer while npx and the like install something)
 With no configuration it serves what ships with junction: everything, and filesystem
 on the current folder, read-only. Servers that a project's file defines are started
 only if you agree, on the terminal or by naming the file with --config.`,
-		ValidArgsFunction: a.suggestServers,
+		ValidArgsFunction: suggestServers(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.ArgsLenAtDash() >= 0 {
 				return usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
@@ -87,7 +87,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 					o.names = append(o.names, name)
 				}
 			}
-			return a.up(cmd.Context(), o)
+			return serveUp(cmd.Context(), a, o)
 		},
 	}
 	o.front.flags(cmd.Flags(), " (default "+defaultAddress+")")
@@ -99,26 +99,26 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+launch.EndpointPath+"/NAME")
 	cmd.Flags().BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")
-	a.configFlags(cmd.Flags())
-	a.frozenFlag(cmd.Flags())
-	a.recordFlag(cmd.Flags())
+	configFlags(a, cmd.Flags())
+	frozenFlag(a, cmd.Flags())
+	recordFlag(a, cmd.Flags())
 	a.logFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) up(ctx context.Context, o upOptions) (err error) {
+func serveUp(ctx context.Context, a *app, o upOptions) (err error) {
 	a.launch.SeveralUsers = o.front.knowsCallers()
-	stamped := a.stamp(nil)
-	set, entries, err := a.servers()
+	stamped := stamp(a, nil)
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
-	s, from, err := a.settings(set)
+	s, from, err := readSettings(a, set)
 	if err != nil {
 		return err
 	}
 	configured := configuredNames(set, entries)
-	a.reportUnknown(s, from, configured)
+	reportUnknown(a, s, from, configured)
 	s, drain, err := o.settled(s)
 	if err != nil {
 		return err
@@ -126,27 +126,27 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if entries, err = chosen(entries, set, o.names); err != nil {
 		return err
 	}
-	a.reportProblems(set)
-	if err := a.reportNothing(set, entries); err != nil {
+	reportProblems(a, set)
+	if err := reportNothing(a, set, entries); err != nil {
 		return err
 	}
 	o.front.authorization, o.front.folder, o.front.drain = s.Authorization, filepath.Dir(from), drain
-	v, err := a.listenUp(ctx, o)
+	v, err := listenUp(ctx, a, o)
 	if err != nil {
 		return err
 	}
 	defer v.closeListeners()
-	if entries, err = a.enterChain(ctx, set, entries, o.names, v.listener); err != nil {
+	if entries, err = enterChain(ctx, a, set, entries, o.names, v.listener); err != nil {
 		return err
 	}
 	a.resource = newResource(a.Getenv)
-	y, err := a.openLayers(s, o.otlp)
+	y, err := openLayers(a, s, o.otlp)
 	if err != nil {
 		return err
 	}
 	defer func() { err = closed(err, y.close()) }()
 	y.authorizes, a.around = o.auth != authNone, y.edge()
-	defer a.shareTraffic(ctx, "")()
+	defer shareTraffic(ctx, a, "")()
 	board := newBoard(a.screen, o.stdio && !a.launch.Verbose, a.launch.Verbose, v.endpoint())
 	board.log = a.log
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.launch.Logger(""), OnChange: board.changed, PublicErrors: o.knowsCallers(),
@@ -170,14 +170,14 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	v.found(set, a.unread)
 	defer v.live.collect()()
 	defer v.share(ctx)()
-	a.introduceUp(v, set)
+	introduceUp(a, v, set)
 	return orderly(ctx, v.serve(ctx, board))
 }
 
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
-func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
+func listenUp(ctx context.Context, a *app, o upOptions) (v *served, err error) {
 	a.recordsFront = true
-	if err := a.startRecording("up", "", false); err != nil {
+	if err := startRecording(a, "up", "", false); err != nil {
 		return nil, err
 	}
 	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]print{}}
@@ -189,8 +189,8 @@ func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) 
 	if v.admin, v.reach, err = o.listenAdmin(a.Place, a.logger()); err != nil || o.stdio {
 		return v, err
 	}
-	if v.listener, err = a.listen(ctx, o.front); err == nil {
-		v.access, err = a.openAccess(ctx, v.listener, o.front, v.profile)
+	if v.listener, err = listen(ctx, a, o.front); err == nil {
+		v.access, err = openAccess(ctx, a, v.listener, o.front, v.profile)
 	}
 	if v.access != nil {
 		v.access.exchanges = &v.exchanges
@@ -215,14 +215,14 @@ func (v *served) endpoint() string {
 }
 
 // introduceUp says what is served, and how a client gets to it.
-func (a *app) introduceUp(v *served, set *config.Set) {
+func introduceUp(a *app, v *served, set *config.Set) {
 	switch o := v.options; {
 	case a.log != nil && v.listener != nil:
 		a.log.Info("junction serves", "url", v.endpoint())
 	case a.log == nil && (!o.stdio || a.launch.Verbose):
 		var args []string // for another process, which can neither write the same audit log nor ask for a key
 		if v.layers.log == nil && len(o.ways()) == 0 {
-			args = a.stdioArgs(set, v.entries, o)
+			args = stdioArgs(a, set, v.entries, o)
 		}
 		var names []string
 		files := map[string]string{}
@@ -234,7 +234,7 @@ func (a *app) introduceUp(v *served, set *config.Set) {
 		// In one piece: what servers say meanwhile does not come between.
 		a.screen.Printf("%s%s%s", introduction(v.listener, o.front, args), sourcesText(a.Place, names, files, lineWidth(a.screen)), v.layers.introduction(a.Place))
 	}
-	a.sayUnnamed(v.access)
+	sayUnnamed(a, v.access)
 }
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
@@ -252,15 +252,15 @@ func (v *served) serve(ctx context.Context, board *board) error {
 	if o := v.options; !o.stdio {
 		return v.live.run(ctx, func(ctx context.Context) error {
 			board.start(v.gateway)
-			return v.app.serveHTTP(ctx, v.listener, o.front, v, v.access, v.profile)
+			return serveHTTP(ctx, v.app, v.listener, o.front, v, v.access, v.profile)
 		})
 	}
-	v.app.hintStdio(v.options.front)
+	hintStdio(v.app, v.options.front)
 	var h mcp.Handler = v
 	if v.options.profile != "" {
 		h = v.profile(v.options.profile)
 	}
-	return v.app.serveStdio(ctx, joinFirst(h, func(client string) {
+	return serveStdio(ctx, v.app, joinFirst(h, func(client string) {
 		v.join(ctx, client)
 		board.start(v.gateway)
 	}))
@@ -268,7 +268,7 @@ func (v *served) serve(ctx context.Context, board *board) error {
 
 // reportNothing says that there is no server to serve, if so; it is an error only where
 // something is wrong with the configuration.
-func (a *app) reportNothing(set *config.Set, entries []entry) error {
+func reportNothing(a *app, set *config.Set, entries []entry) error {
 	why := nothing("there is no server to serve", set, entries)
 	switch {
 	case why == nil:
@@ -332,7 +332,7 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 func (v *served) admitted(ctx context.Context, entries []entry, named bool) []entry {
 	var some []entry
 	entries = slices.DeleteFunc(slices.Clone(entries), entry.isDisabled)
-	faults := v.app.consents(ctx, entries, named)
+	faults := consents(ctx, v.app, entries, named)
 	lines := notStarted(faults)
 	v.refused.Store(&lines)
 	for _, line := range lines {
@@ -343,18 +343,18 @@ func (v *served) admitted(ctx context.Context, entries []entry, named bool) []en
 			continue
 		}
 		if e.definition != nil {
-			v.app.askInputs(ctx, e)
+			askInputs(ctx, v.app, e)
 		}
 		some = append(some, e)
 	}
 	return some
 }
 
-// upstream is how the gateway reaches a configured server. Its variables are
+// upstreamOf is how the gateway reaches a configured server. Its variables are
 // resolved again for each connection. x, if not nil, gets tokens for its callers.
-func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, client string, x *exchanging) gateway.Upstream {
+func upstreamOf(ctx context.Context, a *app, e entry, store *definitions.Store, client string, x *exchanging) gateway.Upstream {
 	u := gateway.Upstream{Eager: e.definition.Eager}
-	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return a.resolve(ctx, e) }
+	resolve := func(ctx context.Context, _ *gateway.Start) (launch.Target, error) { return resolve(ctx, a, e) }
 	if x != nil {
 		u.Isolation, u.Whose, resolve = gateway.PerUser, x.whose, x.resolve
 	}
@@ -372,7 +372,7 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 		if err != nil {
 			return nil, err
 		}
-		o := a.options(t)
+		o := options(a, t)
 		o.Bridge, o.OneClient, o.LegacyFirst = true, start.Client(), start.LegacyFirst()
 		known := u.Memory != nil && u.Memory.Load() != nil
 		c, err := dialWatched(ctx, a.stderrOf(e.name).of(t.Transport, e.isAPI()), o, start, e.definition.StartTimeout, known)
@@ -403,7 +403,7 @@ func memoryKey(s *config.Server, client string) definitions.Origin {
 // askInputs asks for the inputs that a server needs, before anything else is on
 // the screen: the configuration remembers the answers. What is wrong with the
 // rest shows when the server is connected to.
-func (a *app) askInputs(ctx context.Context, e entry) {
+func askInputs(ctx context.Context, a *app, e entry) {
 	if a.asks() && needsInput(e.definition) {
 		_, _ = e.definition.Resolve(ctx)
 	}

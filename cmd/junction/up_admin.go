@@ -43,16 +43,16 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	l, reach := v.admin, v.reach
-	mux := v.adminMux(ctx, reach, registry, token)
-	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}, "/healthz", "/readyz"), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog()}
+	l, seenBy := v.admin, v.reach
+	mux := v.adminMux(ctx, seenBy, registry, token)
+	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}, "/healthz", "/readyz"), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: serverLog(v.app)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = server.Serve(l) // ends when it is closed
 	}()
 	at := v.options.origin(l)
-	switch reach {
+	switch seenBy {
 	case thisMachine:
 		v.app.screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, v.app.Short(from))
 	case encryptedNetwork:
@@ -75,18 +75,18 @@ func (v *served) countCertificate(registry prometheus.Registerer) error {
 	return nil
 }
 
-// A reach says who can get to the address for those who watch.
-type reach int
+// An audience says who can get to the address for those who watch.
+type audience int
 
 const (
-	thisMachine      reach = iota
-	encryptedNetwork       // a token goes over it, and is needed for metrics, too
-	bareNetwork            // no token goes over it
+	thisMachine      audience = iota
+	encryptedNetwork          // a token goes over it, and is needed for metrics, too
+	bareNetwork               // no token goes over it
 )
 
 // adminReach says who can get to the address of --admin. What everybody in a network could listen to is refused, unless
 // a flag says that it is meant.
-func (o *upOptions) adminReach() (reach, error) {
+func (o *upOptions) adminReach() (audience, error) {
 	at, err := net.ResolveTCPAddr("tcp", o.admin)
 	switch {
 	case err != nil:
@@ -102,7 +102,7 @@ func (o *upOptions) adminReach() (reach, error) {
 }
 
 // listenAdmin listens for those who watch; nil if that is not wanted.
-func (o *upOptions) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, reach, error) {
+func (o *upOptions) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, audience, error) {
 	if o.admin == "" {
 		return nil, 0, nil
 	}
@@ -126,7 +126,7 @@ func (o *upOptions) listenAdmin(p place.Place, log *slog.Logger) (net.Listener, 
 }
 
 // adminMux is what is served to those who watch.
-func (v *served) adminMux(ctx context.Context, reach reach, registry prometheus.Gatherer, token string) *http.ServeMux {
+func (v *served) adminMux(ctx context.Context, reach audience, registry prometheus.Gatherer, token string) *http.ServeMux {
 	withToken := demands(token)
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { v.writeMetrics(w, registry) })
 	if reach == encryptedNetwork {

@@ -28,7 +28,7 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 	for _, test := range []struct {
 		admin, cert string
 		insecure    bool
-		want        reach
+		want        audience
 		fault       string
 	}{
 		{"127.0.0.1:9464", "", false, thisMachine, ""},
@@ -60,7 +60,7 @@ func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	v.layers.now.Store(&arrangement{settings: &settings.Settings{Tools: "all", Review: reviewNone}})
 	v.entries = nil
 	for _, test := range []struct {
-		reach reach
+		reach audience
 		token string
 		path  string
 		want  int
@@ -246,7 +246,7 @@ func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
 	}
 	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, exitOK, "one__add", "") // so that it is remembered
 	v.app.flags.config = []string{"servers.json"}
-	_, entries, err := v.app.readServers()
+	_, entries, err := readServers(v.app)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,7 +27,7 @@ const exportTime = 5 * time.Second
 
 // exporters send the lines of the audit log. What a collector wants to know who sends stands where other
 // programs of OpenTelemetry look for it, too.
-func (a *app) exporters(targets []string) (all []*export.Exporter, err error) {
+func exporters(a *app, targets []string) (all []*export.Exporter, err error) {
 	for _, target := range targets {
 		e, err := export.New(target, export.Options{Header: otlp.Headers(a.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: a.resource.service, Resource: a.resource.attributes, Logger: a.logger()})
 		if err != nil {
@@ -89,7 +89,7 @@ func (y *layers) openAudit(a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	if y.exporters, err = a.exporters(s.Export); err != nil {
+	if y.exporters, err = exporters(a, s.Export); err != nil {
 		return err
 	}
 	written := func(lines []byte) {

@@ -21,10 +21,10 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 	var x *exchanging
 	if e.definition != nil {
 		if x, err = v.exchange(e); err == nil {
-			u = v.app.upstream(ctx, e, v.store, v.client, x)
+			u = upstreamOf(ctx, v.app, e, v.store, v.client, x)
 		}
 	} else {
-		u.Handler, err = v.app.within(ctx, e.name, shipping{})
+		u.Handler, err = within(ctx, v.app, e.name, shipping{})
 	}
 	if err == nil {
 		v.surround(e, &u)
@@ -86,7 +86,7 @@ func (v *served) printOf(e entry) (p print) {
 	if d := e.definition; d != nil {
 		// The members that are secret are in the hash.
 		text, _ = json.Marshal([]any{settings.RestartServer.Members(own), settings.RestartServer.Members(*now.settings), d.Entry})
-		p.server = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, v.app.lockPrint(d))
+		p.server = fmt.Sprintf("%s %s %s %s %s", text, d.Source, d.Hash(), d, lockPrint(v.app, d))
 	}
 	return p
 }

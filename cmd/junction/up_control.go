@@ -126,7 +126,7 @@ func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *
 	if mode == reviewNone {
 		return nil, new(guard.Catalogue), approved, nil
 	}
-	all, catalogue = v.app.unapproved(ctx, v.serverEntries(), approved, review.Mode(mode))
+	all, catalogue = findUnapproved(ctx, v.app, v.serverEntries(), approved, review.Mode(mode))
 	return all, catalogue, approved, nil
 }
 

@@ -165,7 +165,7 @@ func (x *exchanging) whose(ctx context.Context, req *mcp.Request) (any, error) {
 
 // resolve is the server for one connection: that of a caller, or the gateway's own.
 func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (launch.Target, error) {
-	return x.app.resolveWith(ctx, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
+	return resolveWith(ctx, x.app, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
 		if header.Get("Authorization") != "" {
 			return nil, fmt.Errorf("server %q has both a header Authorization and oauth.grant token-exchange; remove one", s.Name)
 		}

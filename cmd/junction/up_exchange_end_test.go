@@ -118,7 +118,7 @@ func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
 	write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + exchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
 	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	a.flags.config = []string{"s.json"}
-	_, entries, err := a.readServers()
+	_, entries, err := readServers(a)
 	if err != nil || len(entries) != 1 {
 		t.Fatal(entries, err)
 	}

@@ -65,7 +65,7 @@ func program() string {
 // stdioArgs are the arguments that serve the same on standard input and output; nil if none do.
 // A client starts the program in another folder: it must name the files of a
 // project. As a file that is named is agreed to, so are then the servers that the person agreed to.
-func (a *app) stdioArgs(set *config.Set, served []entry, o upOptions) []string {
+func stdioArgs(a *app, set *config.Set, served []entry, o upOptions) []string {
 	files, names := a.flags.config, o.names
 	switch {
 	case len(files) > 0:

@@ -91,15 +91,15 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			alone(t)
 			write(t, map[string]string{".git/HEAD": "", ".mcp.json": servers})
 			a, _ := asking(t, test.typed)
-			set, entries, err := a.servers()
+			set, entries, err := configuredServers(a)
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := upOptions{names: test.named, flags: &settingFlags{set: a.upCommand().Flags()}}
+			o := upOptions{names: test.named, flags: &settingFlags{set: upCommand(a).Flags()}}
 			if entries, err = chosen(entries, set, o.names); err != nil {
 				t.Fatal(err)
 			}
-			got := a.stdioArgs(set, (&served{app: a}).admitted(t.Context(), entries, len(o.names) > 0), o)
+			got := stdioArgs(a, set, (&served{app: a}).admitted(t.Context(), entries, len(o.names) > 0), o)
 			if test.want == "none" && got != nil || test.want != "none" && strings.Join(got, " ") != "up --stdio --config "+set.Files[0].Path+test.want {
 				t.Errorf("got %q", got)
 			}

@@ -160,7 +160,7 @@ var chain = []layer{
 }
 
 // openLayers makes the layers that settings and a collector of traces ask for. Close them when done.
-func (a *app) openLayers(s *settings.Settings, collector string) (*layers, error) {
+func openLayers(a *app, s *settings.Settings, collector string) (*layers, error) {
 	withheld := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "junction_withheld_definitions_total", Help: "Definitions that were found not to be approved."}, []string{"server"})
 	y := &layers{opened: s, recorder: a.launch.Recorder, collector: collector, withheld: withheld, results: results.NewStore(0), logger: a.logger()}
 	now, err := y.arrange(a, s)

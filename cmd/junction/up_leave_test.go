@@ -22,7 +22,7 @@ func TestWhatChangesDoesNotWaitForServersThatAreRemoved(t *testing.T) {
 		write(t, map[string]string{"s.json": `{"mcpServers":{}}`})
 		a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 		a.flags.config = []string{"s.json"}
-		y, err := a.openLayers(&settings.Settings{Tools: "all", Review: reviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
+		y, err := openLayers(a, &settings.Settings{Tools: "all", Review: reviewNone, Profiles: map[string]settings.Profile{"p": {}}}, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func TestNoCallOfAProfileThatIsRemovedRunsWithoutRules(t *testing.T) {
 	write(t, map[string]string{"policy.json": `{"rules":[{"effect":"deny","tool":"drop"}],"default":"allow"}`})
 	a := ready(&app{Place: placeOf(t), screen: terminal.NewScreen(io.Discard)})
 	all := settings.Settings{Tools: "all", Review: reviewNone, Policy: "policy.json", Profiles: map[string]settings.Profile{"p": {}}}
-	y, err := a.openLayers(&all, "")
+	y, err := openLayers(a, &all, "")
 	if err != nil {
 		t.Fatal(err)
 	}

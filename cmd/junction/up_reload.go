@@ -39,7 +39,7 @@ type served struct {
 	listener net.Listener      // nil on standard input and output
 	access   *access           // who is let in there; nil: that is not looked at
 	admin    net.Listener      // for those who watch; nil where there is none
-	reach    reach             // of that
+	reach    audience          // of that
 	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
 	exchanges exchanges
@@ -165,13 +165,13 @@ func (v *served) stamp() map[string]string {
 	for _, book := range v.layers.now.Load().books {
 		rules = append(rules, book.paths()...)
 	}
-	return v.app.stamp(rules)
+	return stamp(v.app, rules)
 }
 
 // stamp is what changes when a file of the configuration does, or one of the files of rules.
-func (a *app) stamp(rules []string) map[string]string {
+func stamp(a *app, rules []string) map[string]string {
 	paths := append(rules, filepath.FromSlash(projectPolicy))
-	for _, path := range a.files(configOptions(a.Place)) {
+	for _, path := range configFiles(a, configOptions(a.Place)) {
 		paths = append(paths, path, filepath.Join(filepath.Dir(path), "junction.json"), install.LockPath(a.Real(path)))
 	}
 	stamp := map[string]string{}
@@ -234,7 +234,7 @@ type reread struct {
 
 // readAgain reads all files. The error says why they cannot be used.
 func (v *served) readAgain() (r reread, err error) {
-	if r.set, r.entries, err = v.app.readServers(); err != nil {
+	if r.set, r.entries, err = readServers(v.app); err != nil {
 		return r, err
 	}
 	r.configured = configuredNames(r.set, r.entries)
@@ -243,7 +243,7 @@ func (v *served) readAgain() (r reread, err error) {
 			return r, err
 		}
 	}
-	if r.settings, r.from, err = v.app.settings(r.set); err != nil {
+	if r.settings, r.from, err = readSettings(v.app, r.set); err != nil {
 		return r, err
 	}
 	if r.settings, _, err = v.options.settled(r.settings); err != nil {
@@ -268,14 +268,14 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 		v.app.screen.Printf("junction: the changed configuration cannot be used, so the servers from before keep running: %v\n", err)
 		return
 	}
-	v.app.reportUnknown(r.settings, r.from, r.configured)
+	reportUnknown(v.app, r.settings, r.from, r.configured)
 	v.reportWaiting(r.next)
 	before := v.layers.now.Load()
 	r.next.goOn(before)
 	v.layers.now.Store(r.next)
 	v.unmatched.configured(r.configured, r.from)
-	v.app.reportProblems(r.set)
-	wanted := v.withFaulty(r.set, v.admitted(ctx, v.app.withoutSelf(ctx, r.entries, v.listener), false))
+	reportProblems(v.app, r.set)
+	wanted := v.withFaulty(r.set, v.admitted(ctx, withoutSelf(ctx, v.app, r.entries, v.listener), false))
 	_ = v.untried() // notes whether all were, before more are added
 	v.gateway.SetNames(r.settings.Names == "none", conflicts(r.settings.Conflicts))
 	changed, left := v.change(ctx, wanted)

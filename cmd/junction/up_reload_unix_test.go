@@ -218,14 +218,14 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 		t.Errorf("status says %q", got)
 	}
 	a, seen := asking(t, "n\n")
-	set, entries, err := a.servers()
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := a.settings(set); err != nil {
+	if _, _, err := readSettings(a, set); err != nil {
 		t.Fatal(err)
 	}
-	a.consents(t.Context(), entries, false)
+	consents(t.Context(), a, entries, false)
 	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without what the project says under "junction"? [y]es, [N]o > `) {
 		t.Errorf("the question is\n%s", got)
 	}

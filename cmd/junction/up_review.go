@@ -40,7 +40,7 @@ func (y *layers) review(now *arrangement, e layeredServer) mcp.Middleware {
 	}
 	o := review.Options{Server: e.name, Mode: review.Mode(now.settings.Review), Pins: y.pins.Load, Remedy: "run junction approve " + plaintext.ShellWord(e.name) + ", as junction status shows it"}
 	// The lock is read once, as a server whose lock changed is replaced: what comes into the file meanwhile approves nothing of this one.
-	if locked, err := a.launch.Locked(e.definition); err == nil && locked != nil && a.agreedLock(e.entry, locked) == nil { // else nothing is started, nor listed
+	if locked, err := a.launch.Locked(e.definition); err == nil && locked != nil && agreedLock(a, e.entry, locked) == nil { // else nothing is started, nor listed
 		o.Locked = func() map[string]string { return locked.Definitions }
 	}
 	o.Noter = reviewedServer{a, y, e.entry, false}

@@ -16,7 +16,7 @@ func readRules(_ *layers, a *app, now *arrangement) error {
 	s := now.settings
 	now.books = map[string]*rulebook{}
 	if s.Policy != "" {
-		book, err := a.rulebook(s.Policy)
+		book, err := readRulebook(a, s.Policy)
 		if err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func readRules(_ *layers, a *app, now *arrangement) error {
 		book := now.books[""]
 		if p.Policy != "" {
 			var err error
-			if book, err = a.rulebook(policyFiles(s, name)...); err != nil {
+			if book, err = readRulebook(a, policyFiles(s, name)...); err != nil {
 				return fmt.Errorf("profile %q: %w", name, err)
 			}
 		}

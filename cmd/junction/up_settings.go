@@ -16,9 +16,9 @@ import (
 	"github.com/junction-mcp/junction/launch"
 )
 
-// settings are what the configuration says of up, with the file that says it; never nil. Those of a project
+// readSettings are what the configuration says of up, with the file that says it; never nil. Those of a project
 // count where the command line names its file. Only the first file that has some counts.
-func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
+func readSettings(a *app, set *config.Set) (*settings.Settings, string, error) {
 	var found *settings.Settings
 	var from string
 	a.unheld = nil
@@ -74,7 +74,7 @@ func members(s *settings.Settings) []string {
 }
 
 // reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
-func (a *app) reportUnknown(s *settings.Settings, from string, configured []string) {
+func reportUnknown(a *app, s *settings.Settings, from string, configured []string) {
 	known := append(slices.Clone(configured), shippedNames()...)
 	report := func(at, name string) {
 		if slices.Contains(known, name) {

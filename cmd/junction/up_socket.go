@@ -34,7 +34,7 @@ const controlEnd = ".up"
 func (v *served) share(ctx context.Context) (end func()) {
 	end = v.takeOrders(ctx)
 	if v.options.console {
-		if link, err := v.app.consoleLink(ctx, false); err != nil {
+		if link, err := consoleLink(ctx, v.app, false); err != nil {
 			v.app.screen.Printf("junction: the console is not served: %v\n", err)
 		} else {
 			v.app.screen.Printf("The console is at %s\n", link)
@@ -55,7 +55,7 @@ func (v *served) takeOrders(ctx context.Context) (end func()) {
 	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP }, func(*http.Request) string { return "in the console" })
 	ctx, cancel := context.WithCancel(ctx)
 	closeServers := v.shareServers(ctx, mux)
-	s := &http.Server{Handler: readWhole(mux), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog(),
+	s := &http.Server{Handler: readWhole(mux), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: serverLog(v.app),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan struct{})
 	go func() {
@@ -81,7 +81,7 @@ func (v *served) shareServers(ctx context.Context, mux *http.ServeMux) (end func
 	if !v.sharesServers() {
 		return func() {}
 	}
-	d := &doors{options: v.app.replicaOptions(ctx), open: map[string]endpointHandler{}, profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
+	d := &doors{options: replicaOptions(ctx, v.app), open: map[string]endpointHandler{}, profile: func(name string) mcp.Handler { return present(&v.owns, "server", name) }}
 	d.newNowhere()
 	mux.HandleFunc("GET "+entryPath+"{name}", v.tellProof)
 	mux.HandleFunc(launch.EndpointPath+"/", func(w http.ResponseWriter, r *http.Request) {

@@ -93,7 +93,7 @@ func TestKilledProcessesLeaveNoSockets(t *testing.T) {
 		t.Fatal(err)
 	}
 	screen := terminal.NewScreen(io.Discard)
-	end := ready(&app{Place: placeOf(t), out: screen, screen: screen}).shareTraffic(t.Context(), "")
+	end := shareTraffic(t.Context(), ready(&app{Place: placeOf(t), out: screen, screen: screen}), "")
 	files, err := os.ReadDir(dir)
 	end()
 	var left []string

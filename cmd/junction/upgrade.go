@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func (a *app) upgradeCommand() *cobra.Command {
+func upgradeCommand(a *app) *cobra.Command {
 	var o add.Options
 	var check, vulnerable, all bool
 	cmd := &cobra.Command{
@@ -32,7 +32,7 @@ whose version was pulled or deprecated. With --vulnerable, likewise, known vulne
 them and of all packages that they need are listed, as commands such as npm audit find them.
 
 ` + exitCodes("done, or nothing is newer, or the answer was no", "--vulnerable: some are known", asksOnly, "one could not be upgraded; the others were"),
-		ValidArgsFunction: a.suggestLocked,
+		ValidArgsFunction: suggestLocked(a),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range []string{"yes", "sure", "scripts", "no-sandbox", "timeout"} {
 				if (check || vulnerable) && cmd.Flags().Changed(name) {
@@ -43,11 +43,11 @@ them and of all packages that they need are listed, as commands such as npm audi
 			case check && vulnerable, all && !check, a.flags.json && !check && !vulnerable:
 				return usagef("%s: expected --check, with --all and --json as you like, or --vulnerable, with --json", cmd.CommandPath())
 			case check:
-				return a.outdated(cmd.Context(), args, all)
+				return outdated(cmd.Context(), a, args, all)
 			case vulnerable:
-				return a.auditDeps(cmd.Context(), args)
+				return auditDeps(cmd.Context(), a, args)
 			}
-			return a.upgrade(cmd.Context(), args, o)
+			return upgrade(cmd.Context(), a, args, o)
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "list what is newer, pulled or deprecated, and change nothing")
@@ -58,17 +58,17 @@ them and of all packages that they need are listed, as commands such as npm audi
 	cmd.Flags().BoolVar(&o.Scripts, "scripts", false, "let the packages run their install scripts, as they cannot be installed without")
 	cmd.Flags().BoolVar(&o.NoSandbox, "no-sandbox", false, "let the program of a server that was never locked do what you may")
 	yesFlag(cmd.Flags(), &o.Yes)
-	a.configFlags(cmd.Flags())
+	configFlags(a, cmd.Flags())
 	cmd.Flags().DurationVar(&a.launch.Timeout, "timeout", 0, "give up after `DURATION` without a response, such as 30s (default 1m; 2m to connect)")
 	return cmd
 }
 
-func (a *app) upgrade(ctx context.Context, names []string, o add.Options) error {
-	set, entries, err := a.servers()
+func upgrade(ctx context.Context, a *app, names []string, o add.Options) error {
+	set, entries, err := configuredServers(a)
 	if err != nil {
 		return err
 	}
-	a.reportProblems(set)
+	reportProblems(a, set)
 	chosen := entries
 	if len(names) > 0 {
 		chosen = nil
@@ -82,12 +82,12 @@ func (a *app) upgrade(ctx context.Context, names []string, o add.Options) error 
 	}
 	failed, seen := false, 0
 	var loose []string // that a runner starts, and that were never locked
-	adder := a.adder()
+	adder := adder(a)
 	adder.Configured = func() (c add.Configured, err error) {
 		c.Settings, err = quietSettings(set, len(a.flags.config) > 0)
 		return c, err
 	}
-	refused := a.refusedUpgrades(ctx, chosen, len(names) > 0)
+	refused := refusedUpgrades(ctx, a, chosen, len(names) > 0)
 	for _, e := range chosen {
 		if e.definition == nil {
 			if len(names) > 0 {
@@ -126,7 +126,7 @@ func (a *app) upgrade(ctx context.Context, names []string, o add.Options) error 
 			a.out.Printf("%s is locked as it is now.\n", e.name)
 		}
 	}
-	a.reportLoose(loose, seen > 0 || failed)
+	reportLoose(a, loose, seen > 0 || failed)
 	if failed {
 		return errReported
 	}
@@ -134,7 +134,7 @@ func (a *app) upgrade(ctx context.Context, names []string, o add.Options) error 
 }
 
 // reportLoose says which servers were never locked, of those whose command line says what could be; others says that there are further ones.
-func (a *app) reportLoose(loose []string, others bool) {
+func reportLoose(a *app, loose []string, others bool) {
 	switch {
 	case len(loose) > 0:
 		a.out.Printf("Started by %s and never locked: %s; junction upgrade NAME installs and locks one, and upgrade keeps it new from then on.\n", runner.Fetchers(), strings.Join(loose, ", "))
@@ -145,15 +145,15 @@ func (a *app) reportLoose(loose []string, others bool) {
 
 // refusedUpgrades is why servers of a project may not be started, by name, before anything that its lock names is asked for or installed. Nobody is
 // asked about one that is neither named nor locked, as that is left as it is.
-func (a *app) refusedUpgrades(ctx context.Context, chosen []entry, named bool) map[string]error {
+func refusedUpgrades(ctx context.Context, a *app, chosen []entry, named bool) map[string]error {
 	var open []entry
 	for _, e := range chosen {
-		if _, known := a.lockedAnyhow(e.definition); e.definition != nil && (named || known) {
+		if _, known := lockedAnyhow(a, e.definition); e.definition != nil && (named || known) {
 			open = append(open, e)
 		}
 	}
 	refused := map[string]error{}
-	for i, fault := range a.consents(ctx, open, named) {
+	for i, fault := range consents(ctx, a, open, named) {
 		refused[open[i].name] = fault
 	}
 	return refused

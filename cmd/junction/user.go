@@ -25,10 +25,10 @@ const userHelp = `Users log in to a junction up that runs with --auth local. Wha
 is a hash (argon2id), in users.json in junction's folder. It is asked for on the
 terminal, or read as the first line of standard input.`
 
-func (a *app) userCommand() *cobra.Command {
+func userCommand(a *app) *cobra.Command {
 	return group("user", "Let colleagues use your junction up, each by a password",
 		"Let colleagues use your junction up, each by a password:\n\n  junction user add ann\n  junction up --auth local\n\n"+userHelp,
-		a.userAddCommand(), a.userListCommand(), a.userLogoutCommand(), a.userRemoveCommand(), a.userPasswdCommand())
+		userAddCommand(a), userListCommand(a), userLogoutCommand(a), userRemoveCommand(a), userPasswdCommand(a))
 }
 
 // users are those of this installation.
@@ -45,7 +45,7 @@ func oneUser(args []string) (string, error) {
 }
 
 // password asks for a new password, twice where it cannot be seen, or reads it.
-func (a *app) password(ctx context.Context) (string, error) {
+func password(ctx context.Context, a *app) (string, error) {
 	if a.person == nil {
 		line, err := bufio.NewReader(io.LimitReader(a.stdin, maxPasswordLine)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -70,7 +70,7 @@ func (a *app) password(ctx context.Context) (string, error) {
 }
 
 // passwordFor is password for a user who is new, or must be there: nobody is asked for one in vain.
-func (a *app) passwordFor(ctx context.Context, u *authserver.Users, name string, isNew bool) (string, error) {
+func passwordFor(ctx context.Context, a *app, u *authserver.Users, name string, isNew bool) (string, error) {
 	all, err := u.All()
 	is := slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name })
 	switch {
@@ -81,18 +81,18 @@ func (a *app) passwordFor(ctx context.Context, u *authserver.Users, name string,
 	case !is && !isNew:
 		return "", fmt.Errorf("%w: %q", authserver.ErrNoUser, name)
 	}
-	return a.password(ctx)
+	return password(ctx, a)
 }
 
-func (a *app) userAddCommand() *cobra.Command {
+func userAddCommand(a *app) *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
 		Use:   "add USER",
 		Short: "Add a user, with a password",
 		Long:  "Add a user, as rules and the audit log name them, with a password.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeUser(args, "Added", func(u *authserver.Users, name string) error {
-				password, err := a.passwordFor(cmd.Context(), u, name, true)
+			return changeUser(a, args, "Added", func(u *authserver.Users, name string) error {
+				password, err := passwordFor(cmd.Context(), a, u, name, true)
 				if err != nil {
 					return err
 				}
@@ -104,7 +104,7 @@ func (a *app) userAddCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) userListCommand() *cobra.Command {
+func userListCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the users, and who is logged in", Args: noMore,
 		Long: "List the users with their scopes, and the logins that hold, also of users of an OpenID provider.",
@@ -126,13 +126,13 @@ func (a *app) userListCommand() *cobra.Command {
 			} else {
 				a.out.Printf("%s", a.table(rows, 2))
 			}
-			return a.listLogins(cmd.Context())
+			return listLogins(cmd.Context(), a)
 		},
 	}
 }
 
 // localLogins is the store of logins with --auth local; nil where nothing is stored yet.
-func (a *app) localLogins(ctx context.Context) (state.Store, error) {
+func localLogins(ctx context.Context, a *app) (state.Store, error) {
 	store, _, err := a.launch.OpenLogins(false)(ctx)
 	if errors.Is(err, state.ErrNotFound) {
 		return nil, nil
@@ -141,8 +141,8 @@ func (a *app) localLogins(ctx context.Context) (state.Store, error) {
 }
 
 // listLogins shows who is logged in.
-func (a *app) listLogins(ctx context.Context) error {
-	store, err := a.localLogins(ctx)
+func listLogins(ctx context.Context, a *app) error {
+	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
 		return err
 	}
@@ -160,15 +160,15 @@ func (a *app) listLogins(ctx context.Context) error {
 }
 
 // logout ends the logins of a user, and returns how many there were.
-func (a *app) logout(ctx context.Context, name string) (int, error) {
-	store, err := a.localLogins(ctx)
+func logout(ctx context.Context, a *app, name string) (int, error) {
+	store, err := localLogins(ctx, a)
 	if err != nil || store == nil {
 		return 0, err
 	}
 	return authserver.Logout(ctx, store, name)
 }
 
-func (a *app) userLogoutCommand() *cobra.Command {
+func userLogoutCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout USER",
 		Short: "End all logins of a user",
@@ -179,7 +179,7 @@ func (a *app) userLogoutCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ended, err := a.logout(cmd.Context(), name)
+			ended, err := logout(cmd.Context(), a, name)
 			if err == nil && ended == 0 {
 				err = fmt.Errorf("%s is not logged in; junction user list lists who is", plaintext.Line(name, 200))
 			}
@@ -192,15 +192,15 @@ func (a *app) userLogoutCommand() *cobra.Command {
 	}
 }
 
-func (a *app) userRemoveCommand() *cobra.Command {
+func userRemoveCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "remove USER",
 		Short: "Remove a user, and end the logins",
 		Long:  "Remove a user. A junction up that runs refuses the user's tokens within some seconds. Of a user of an\nOpenID provider the logins end.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeUser(args, "Removed", func(u *authserver.Users, name string) error {
+			return changeUser(a, args, "Removed", func(u *authserver.Users, name string) error {
 				err := u.Remove(cmd.Context(), name)
-				ended, fault := a.logout(cmd.Context(), name)
+				ended, fault := logout(cmd.Context(), a, name)
 				if errors.Is(err, authserver.ErrNoUser) && ended > 0 {
 					a.out.Printf("%s is a user of the OpenID provider, and may log in again there.\n", plaintext.Line(name, 200))
 					err = nil
@@ -211,14 +211,14 @@ func (a *app) userRemoveCommand() *cobra.Command {
 	}
 }
 
-func (a *app) userPasswdCommand() *cobra.Command {
+func userPasswdCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use:   "passwd USER",
 		Short: "Give a user another password, and end the logins",
 		Long:  "Give a user another password. Logins with the one before end within some seconds.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.changeUser(args, "Changed", func(u *authserver.Users, name string) error {
-				password, err := a.passwordFor(cmd.Context(), u, name, false)
+			return changeUser(a, args, "Changed", func(u *authserver.Users, name string) error {
+				password, err := passwordFor(cmd.Context(), a, u, name, false)
 				if err != nil {
 					return err
 				}
@@ -228,7 +228,7 @@ func (a *app) userPasswdCommand() *cobra.Command {
 	}
 }
 
-func (a *app) changeUser(args []string, done string, change func(u *authserver.Users, name string) error) error {
+func changeUser(a *app, args []string, done string, change func(u *authserver.Users, name string) error) error {
 	name, err := oneUser(args)
 	if err != nil {
 		return err
